@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import contextlib
 import io
+import os
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+import nearfar
 from nearfar.cli.console import Exit
 from nearfar.cli.main import main
 
@@ -26,6 +28,7 @@ __all__ = [
     "named_file",
     "run",
     "run_process",
+    "run_python",
     "succeed",
 ]
 
@@ -49,6 +52,17 @@ def run_process(*args: object) -> Done:
     """Run the program as a process of its own; stdout and stderr as text."""
     words = [*PROGRAM, *map(str, args)]
     return subprocess.run(words, capture_output=True, text=True, timeout=120, check=False)
+
+
+def run_python(code: str, **variables: str) -> str:
+    """Run Python code in a process of its own with these environment variables; its stdout."""
+    around = {**os.environ, "PYTHONPATH": str(Path(nearfar.__file__).parents[1]), **variables}
+    words = [sys.executable, "-c", code]
+    done = subprocess.run(
+        words, env=around, capture_output=True, text=True, timeout=120, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
 
 
 def succeed(*args: object) -> str:

@@ -15,7 +15,7 @@ SOURCE = ROOT / "src" / "nearfar"
 #: What every module needs: the graph's view, errors, interrupts and workers, without any solver.
 PARTS = (
     *("module", "errors", "interrupt", "graph_ops", "graph_view", "huge_block", "touch", "buffer"),
-    *("worker_pool", "waiting", "isa"),
+    *("worker_pool", "waiting", "isa", "array_checks.simd"),
 )
 FLAGS = ("-std=c++20", "-O1", "-g1", "-fPIC", "-fvisibility=hidden", "-fno-strict-aliasing", "-w")
 #: The flags of the levels as CMakeLists.txt has them.

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypedDict, cast
 
 import numpy as np
 
-from nearfar.errors import OptionError, did_you_mean, quoted
+from nearfar.errors import OptionError, did_you_mean, listed, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -283,13 +283,28 @@ def check_kind(owner: str, name: str, value: Any, annotation: str) -> None:
     raise OptionError(f"{owner}: {name} is {quoted(value)}: give {wanted}")
 
 
-def build_options(cls: type[Any], given: Mapping[str, Any], variant: str) -> Any:
+def build_options(
+    cls: type[Any],
+    given: Mapping[str, Any],
+    variant: str,
+    having: Callable[[str], list[str]] = lambda _: [],
+) -> Any:
     """Make the options object of a variant from keywords.
+
+    Parameters
+    ----------
+    cls : type
+    given : mapping
+    variant : str
+        Its id.
+    having : callable
+        Which variants have an option, by its name.
 
     Raises
     ------
     OptionError
-        For a name that the variant does not know; the message lists those that it does. For a
+        For a name that the variant does not know; the message lists those that it does, and other
+        variants that know this one. For a
         value of another kind than the option's, or one that is out of its range.
     """
     if not given:
@@ -302,6 +317,8 @@ def build_options(cls: type[Any], given: Mapping[str, Any], variant: str) -> Any
                 raise OptionError(f"no option {quoted(name)}: here that is {_CALLED[name]}")
             has = f"it has: {', '.join(known)}" if known else "it has none"
             near = did_you_mean(name, [*known, *_KEYWORDS])
+            if others := having(name):
+                near = f"; {listed(others, 5)} {'has' if len(others) == 1 else 'have'} it"
             raise OptionError(f"{variant} has no option {quoted(name)}: {has}{near}")
         check_kind(variant, name, given[name], fields[name])
     return cls(**given)

@@ -13,6 +13,7 @@ from nearfar.graph.dtypes import unreached_value
 from nearfar.graph.graph import Graph
 from nearfar.solve.many import all_pairs, distances
 from tests.datafiles import data_path
+from tests.program import run_python
 
 METHODS = ["lanes", "worker_per_source", "dijkstra_dary_heap", "auto"]
 DTYPES = [np.int32, np.int64, np.float32, np.float64]
@@ -143,7 +144,7 @@ def test_many_small_searches_reset_only_what_they_touched(queue):
 
 
 @pytest.mark.parametrize("level", ["v2", "v3"])
-def test_instruction_sets_agree(level, run_python):
+def test_instruction_sets_agree(level):
     code = (
         "import numpy as np, nearfar\n"
         "from nearfar.solve.many import all_pairs\n"
@@ -157,24 +158,6 @@ def test_instruction_sets_agree(level, run_python):
         "assert ((x == a) | (a == 2**31 - 1)).all()\n"
     )
     run_python(code, NEARFAR_CPU_LEVEL=level)
-
-
-@pytest.fixture
-def run_python():
-    import os
-    import subprocess
-    import sys
-    from pathlib import Path
-
-    def run(code, **environment):
-        package = str(Path(nearfar.__file__).parents[1])
-        env = {**os.environ, "PYTHONPATH": package, **environment}
-        done = subprocess.run(
-            [sys.executable, "-c", code], env=env, capture_output=True, text=True, timeout=120
-        )
-        assert done.returncode == 0, done.stderr
-
-    return run
 
 
 def test_sixteen_bit_lanes_are_repeated_wider_when_they_do_not_fit():
@@ -372,13 +355,27 @@ def test_vertex_names():
     assert distances(graph, pairs=[("a", "c"), ("b", "c")]).tolist() == [9, 5]
 
 
+@pytest.mark.parametrize("dtype", [np.int32, np.int64])
+def test_lanes_are_as_wide_as_the_heaviest_weight_needs(dtype):
+    """Also where the caller is wrong about it: what does not fit is repeated."""
+    far = 2**28
+    graph = Graph.from_csr([0, 1, 2, 2], [1, 2], np.array([7, far], dtype))
+    sources = np.array([0, 1, 2], dtype=np.int32)
+    want = singles(graph, sources)
+    for heaviest, repeated in ((far, 0), (7, 2)):  # the source without edges needs no lane
+        out = np.empty((3, 3), dtype)
+        stats = _cpu.lanes(graph.view, sources, out, heaviest)
+        assert stats["repeated_rows"] == repeated
+        np.testing.assert_array_equal(out, want)
+
+
 def test_wrong_arrays_are_refused_by_the_module():
     graph = Graph.from_edges([0, 1], [1, 2], [1, 2])
     out = np.empty((1, 3), dtype=np.int64)
     with pytest.raises(IndexError):
         _cpu.per_source(graph.view, np.array([3]), out, None, None, 1)
     with pytest.raises(IndexError):
-        _cpu.lanes(graph.view, np.array([-1], dtype=np.int32), out, None, None, 1.0, 0, 1)
+        _cpu.lanes(graph.view, np.array([-1], dtype=np.int32), out, 2, None, None, 1.0, 0, 1)
     with pytest.raises(TypeError):
         _cpu.per_source(graph.view, np.array([0]), np.empty((1, 2), np.int64), None, None, 1)
 

@@ -227,6 +227,35 @@ def test_packed_distances(bits: int, dtype: str) -> None:
             nearfar.verify(graph, paths)
 
 
+@pytest.mark.parametrize("bits", [8, 16])
+def test_packed_distances_of_any_number_of_vertices(bits: int) -> None:
+    """Vertices share words; the last word may have fewer of them."""
+    rng = np.random.default_rng(bits)
+    for n in range(1, 11):
+        sources, targets = rng.integers(0, n, (2, 3 * n))
+        weights = rng.integers(0, 9, 3 * n).astype(np.int32)
+        graph = Graph.from_edges(sources, targets, weights, n_vertices=n)
+        paths = nearfar.sssp(graph, n - 1, method="near_far@cuda", distance_bits=bits)
+        np.testing.assert_array_equal(paths.distances, oracle.dijkstra(graph, n - 1))
+
+
+@pytest.mark.parametrize("bits", [8, 16])
+def test_packed_distances_by_every_threshold(bits: int) -> None:
+    """Splits compare the distances of a word at once: each bound from 1 to 254, each distance."""
+    far = 2**bits - 2
+    step = max(far // 254, 1)
+    path = np.arange(254)
+    order = np.random.default_rng(bits).permutation(255)  # which of them share a word
+    weights = np.full(254, step, np.int32)
+    graph = Graph.from_edges(order[path], order[path + 1], weights)
+    options: dict[str, float] = {"delta": 1, "delta_growth": 1, "local_limit": 0}
+    paths = nearfar.sssp(
+        graph, int(order[0]), method="near_far@cuda", distance_bits=bits, **options
+    )
+    assert paths.distances[order].tolist() == [step * hops for hops in range(255)]
+    assert paths.stats["splits"] >= 254
+
+
 @pytest.mark.parametrize("length", [253, 254, 255, 256, 65534, 65535])
 def test_distances_at_the_edge_of_their_bits(length: int) -> None:
     """One below all ones fits; from there on the solve is repeated with whole distances."""

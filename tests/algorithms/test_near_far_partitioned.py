@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,10 +12,12 @@ import pytest
 import nearfar
 from nearfar.algorithms.near_far import partitioned
 from nearfar.algorithms.near_far.partitioned import Partitioned, bounds
+from nearfar.cli.console import Exit
 from nearfar.cuda.kronecker_rows import kronecker_rows
 from nearfar.errors import OptionError, OutOfMemoryError, VariantUnavailable
 from nearfar.graph.graph import Graph
 from nearfar.system.devices import runtime, several
+from tests.program import fail, succeed
 
 pytestmark = pytest.mark.usefixtures("emulated_gpu")
 
@@ -206,3 +210,15 @@ def test_devices_that_cannot_read_each_other(monkeypatch: pytest.MonkeyPatch) ->
     rows = kronecker_rows(7, [0, 1])
     with pytest.raises(VariantUnavailable, match="cannot read the memory of device 1"):
         Partitioned(rows, 128, symmetric=True)
+
+
+def test_the_command_shares_a_graph_over_devices(tmp_path: Path) -> None:
+    graph = nearfar.generate("grid", rows=9, columns=9, seed=1)
+    nearfar.write(graph, tmp_path / "g.nfg")
+    words = ("sssp", tmp_path / "g.nfg", "0", "-o", "-", "--quiet")
+    shared = ("--method", "near_far_partitioned@cuda", "--devices", "0")
+    assert succeed(*words, *shared) == succeed(*words, "--device", "cpu")
+    assert "devices names 7" in fail(Exit.USAGE, *words, *shared[:-1], "7")
+    path = ("path", tmp_path / "g.nfg", "0", "80", "--json")
+    found = json.loads(succeed(*path, *shared[:2], "--option", "devices=0"))
+    assert found["length"] == nearfar.sssp(graph, 0).distance_to(80)

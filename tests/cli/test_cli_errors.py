@@ -229,6 +229,22 @@ def test_duration(seconds: float, text: str) -> None:
             "buckets is 2.5: give a whole number",
         ),
         (
+            ["sssp", "GRAPH", "0", "--method", "dijkstra_array", "--devices", "all"],
+            "has no option 'devices': it has none; near_far_partitioned@cuda has it",
+        ),
+        (
+            ["sssp", "GRAPH", "0", "--option", "devices=all"],
+            "devices is not an option of a method; it has a flag",
+        ),
+        (
+            ["path", "GRAPH", "0", "1", "--option", "limit=3"],
+            "limit is not an option of a method\n",
+        ),
+        (
+            ["sssp", "GRAPH", "0", "--devices", "all", "--explain"],
+            "solves nothing: leave out --devices",
+        ),
+        (
             ["sssp", "GRAPH", "0", "--read-option", "directed=no"],
             "directed is 'no': give true or false, or none",
         ),

@@ -104,8 +104,8 @@ def test_options_of_readers_are_named_as_the_shell_takes_them(
         (["generate", "rod_like"], "no family 'rod_like'; did you mean 'road_like'?"),
         (["sssp", "g.gr", "0", "--limt", "3"], "--limt 3; did you mean '--limit'?"),
         (
-            ["sssp", "g.gr", "0", "--device", "gpuu"],
-            "give auto, cpu, cuda, gpu; did you mean 'gpu'",
+            ["sssp", "g.gr", "0", "--device", "cudaa"],
+            "give auto, cpu, cuda; did you mean 'cuda'",
         ),
         (["generate", "grid", "--row", "3"], "--row 3; did you mean '--rows'?"),
         (["plot", "profile.jsn", "--outptu", "x"], "did you mean '--output'"),

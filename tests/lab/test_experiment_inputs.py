@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from nearfar.errors import MissingDependencyError, OptionError
 from nearfar.lab.bench.cases import Case, case, proven, time_cases, time_once
 from nearfar.lab.bench.suite import draw_sources
 from nearfar.lab.experiments import run
-from nearfar.lab.experiments.ahead import Ahead, keep, load
+from nearfar.lab.experiments.ahead import Ahead, keep, load, shared_out
 from nearfar.lab.experiments.experiment import Input, Settings, Task
 from nearfar.lab.experiments.johnson_apsp.run import EXPERIMENT as JOHNSON
 from nearfar.lab.experiments.martin_2009.run import EXPERIMENT as MARTIN
@@ -82,6 +83,49 @@ def test_with_overlap_workers_go_on_and_results_are_the_same(tmp_path: Path) -> 
         assert tasks[1].key in inputs._waiting
         inputs.take(tasks[1])
         assert tasks[2].key in inputs._waiting  # begun while the second is measured
+
+
+class Placed(Martin2009):
+    """Its inputs say on which cores they are made."""
+
+    def make(self, task: Task, settings: Settings) -> Input | None:
+        made = super().make(task, settings)
+        assert made is not None
+        made.sources = sorted(os.sched_getaffinity(0))
+        return made
+
+
+def test_with_overlap_no_worker_has_a_core_of_the_process_that_measures(tmp_path: Path) -> None:
+    before = os.sched_getaffinity(0)
+    placed = Placed()
+    tasks = [task for task in placed.tasks(TINY) if task.what["kind"] == "list"]
+    ended = threading.Event()
+    older = threading.Thread(target=ended.wait)  # as a pool of an earlier solve
+    older.start()
+    assert older.native_id is not None
+    with Ahead(placed, TINY, tasks, 2, tmp_path, overlap=True) as inputs:
+        made = inputs.take(tasks[0])
+        assert made is not None
+        assert len(made.sources) == 1
+        for thread in (0, older.native_id):
+            own = os.sched_getaffinity(thread)
+            assert not own & set(made.sources) or len(before) == 1
+    assert os.sched_getaffinity(0) == os.sched_getaffinity(older.native_id) == before
+    ended.set()
+
+
+@pytest.mark.parametrize(
+    ("cores", "workers", "own", "theirs"),
+    [
+        ([0, 1, 2, 3], 2, {0, 1}, [2, 3]),
+        ([4, 2, 0], 8, {0}, [2, 4]),
+        ([5], 2, {5}, [5]),
+    ],
+)
+def test_cores_are_shared_out(
+    cores: list[int], workers: int, own: set[int], theirs: list[int]
+) -> None:
+    assert shared_out(cores, workers) == (own, theirs)
 
 
 def test_an_error_while_making_ahead_is_that_of_its_task(

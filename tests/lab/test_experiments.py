@@ -16,10 +16,15 @@ import pytest
 
 from nearfar import generate
 from nearfar.cli.main import main
-from nearfar.errors import MissingDependencyError, OptionError, OutOfMemoryError
+from nearfar.errors import (
+    MissingDependencyError,
+    OptionError,
+    OutOfMemoryError,
+    VariantUnavailable,
+)
 from nearfar.lab.bench.cases import case, proven, time_cases
 from nearfar.lab.bench.memory import solve_bytes
-from nearfar.lab.experiments import experiments, find, run
+from nearfar.lab.experiments import experiments, find, run, runner
 from nearfar.lab.experiments.experiment import (
     Column,
     Done,
@@ -36,6 +41,7 @@ from nearfar.lab.experiments.experiment import (
 from nearfar.lab.experiments.kept import at_once, patterns
 from nearfar.lab.experiments.render import cell, draw, markdown_table
 from nearfar.lab.experiments.runner import Outcome, execute
+from nearfar.system.devices import runtime
 from nearfar.system.progress import Progress
 
 
@@ -402,6 +408,39 @@ def test_host_methods_of_papers_are_tasks_of_their_own() -> None:
             assert host
             assert {task.key.removesuffix("-host") for task in host} <= keys
             assert not any("part" in t.what for t in experiment.tasks(Settings(scale, "cpu")))
+
+
+def on_gpu(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    """Let runs of experiments find this GPU; none without a name."""
+    gpu = {"name": name} if name else None
+    around = {"commit": "x", "versions": {}, "cpu": "Z80"}
+    monkeypatch.setattr(f"{runner.__name__}.environment", lambda: around | {"gpu": gpu})
+    here = True if name else "no CUDA device can be used: there is none"
+    monkeypatch.setattr(runtime, "available", lambda: here)
+
+
+def test_tasks_of_the_host_need_no_gpu(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    on_gpu(monkeypatch, "")
+    given: dict[str, Any] = {"scale": "tiny", "device": "cuda", "out": tmp_path / "made"}
+    with pytest.raises(VariantUnavailable, match=r"there is none; tasks that match '\*-host'"):
+        run("martin-2009", **given)
+    with pytest.raises(VariantUnavailable, match=r"there is none$"):
+        run("beyond", **given)
+    assert not given["out"].exists()
+    beside = "Methods of the host were measured without a GPU; they stand beside "
+    (first, second, *rest) = ("matrices-01-g00-host", "lists-01-g00-host", "lists-02-g00-host")
+    outcome = run("martin-2009", only=[first], **given)
+    assert outcome.measured == 1
+    assert beside + "no numbers of a GPU yet." in outcome.results["remarks"]
+    on_gpu(monkeypatch, "X100")
+    outcome = run("martin-2009", only=[first, second], **given)
+    assert (outcome.kept, outcome.measured) == (1, 1)
+    assert beside + "the numbers of X100." in outcome.results["remarks"]
+    on_gpu(monkeypatch, "")  # and again without
+    assert run("martin-2009", only=rest, **given).measured == 1
+    on_gpu(monkeypatch, "X200")
+    with pytest.raises(OptionError, match=r"another run \(gpu X100, not X200\)"):
+        run("martin-2009", only=[first], **given)
 
 
 @pytest.mark.usefixtures("emulated_gpu")

@@ -13,6 +13,7 @@ import pytest
 
 from nearfar.cli.console import Exit
 from nearfar.errors import OptionError
+from nearfar.lab.experiments.runner import RESULTS_SCHEMA
 from nearfar.lab.report import report_html, write_report
 from nearfar.lab.report.markdown import Renderer, number_in
 from tests.browser import Browser, find_browser
@@ -54,7 +55,8 @@ def folder(tmp_path: Path) -> Path:
     (root / "figures" / "fig4.png").write_bytes(PNG)
     (root / "figures" / "fig_7-deltas.png").write_bytes(PNG)
     environment = {"cpu": "a processor", "versions": {"numpy": "2.0"}}
-    (root / "results.json").write_text(json.dumps({"scale": "small", "environment": environment}))
+    results = {"schema": RESULTS_SCHEMA, "scale": "small", "environment": environment}
+    (root / "results.json").write_text(json.dumps(results))
     return root
 
 
@@ -177,8 +179,22 @@ def test_written_whole_or_not_at_all(folder: Path, monkeypatch: pytest.MonkeyPat
 def test_nothing_to_report(tmp_path: Path) -> None:
     with pytest.raises(OptionError, match="not a folder"):
         report_html(tmp_path / "none")
-    with pytest.raises(OptionError, match="holds no tables"):
+    (tmp_path / "notes.md").write_text("# Notes\n")
+    (tmp_path / "package.json").write_text('{"schema": 1}')
+    (tmp_path / "list.json").write_text("[1, 2]")
+    (tmp_path / "damaged.json").write_bytes(b"\xff{")
+    with pytest.raises(OptionError, match=r"holds no results: expected .* `nearfar bench` wrote"):
         report_html(tmp_path)
+
+
+def test_a_folder_of_several_results(folder: Path) -> None:
+    (folder / "bench").mkdir()
+    peers = {"schema": "nearfar-bench-peers/1", "settings": {"rounds": 5}}
+    (folder / "results.json").rename(folder / "bench" / "results.json")
+    (folder / "bench" / "peers.json").write_text(json.dumps(peers))
+    text = report_html(folder)
+    assert text.count("<details><summary>") == 2
+    assert "a processor" in text
 
 
 def test_the_command(folder: Path, tmp_path: Path) -> None:

@@ -152,7 +152,14 @@ def test_a_page_says_which_tasks_ran_on_which_gpu(results: Path) -> None:
     told = "Measured `real-wing`, `martin-01` to `martin-03`, `martin-05` on NVIDIA X100"
     assert f"{told}; everything else on {name}." in text
     for task in document["tasks"]:
+        task["environment"] = len(places) if task["what"].get("part") == "host" else 0
+    other["gpu"] = None  # where methods of the host were measured
+    beside = {**document, "environments": [*places, other]}
+    last = places[-1]["gpu"]["name"]
+    assert f"*{last}, driver" in page_of("ortega-arranz-2015", results, beside)
+    for task in document["tasks"]:
         task["environment"] = 0
+    assert "everything else on" not in page_of("ortega-arranz-2015", results, beside)
     assert "everything else on" not in page_of("ortega-arranz-2015", results, document)
 
 

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-import os
 import signal
-import subprocess
-import sys
 import time
-from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import nearfar
 from nearfar import Graph
 from nearfar.measures import betweenness
 from tests.measures.test_betweenness import assert_by_definition
+from tests.program import run_python
 
 
 def of_small_diameter(n: int, m: int, directed: bool, seed: int) -> Graph:
@@ -71,18 +67,7 @@ def test_instruction_sets_make_no_difference() -> None:
         "        found = betweenness(g, edges=edges)\n"
         "        print(hashlib.sha256(found.tobytes()).hexdigest())\n"
     )
-    around = {**os.environ, "PYTHONPATH": str(Path(nearfar.__file__).parents[1])}
-    outputs = {
-        subprocess.run(
-            [sys.executable, "-c", code],
-            env={**around, "NEARFAR_CPU_LEVEL": level},
-            capture_output=True,
-            text=True,
-            timeout=120,
-            check=True,
-        ).stdout
-        for level in ("v2", "v3", "v4")
-    }
+    outputs = {run_python(code, NEARFAR_CPU_LEVEL=level) for level in ("v2", "v3", "v4")}
     assert len(outputs) == 1
 
 

@@ -71,6 +71,21 @@ def test_a_refusal_speaks_of_the_flag(tmp_path: Path) -> None:
     assert "; --force prepares it all the same" in told
 
 
+def test_a_dry_run_says_whether_it_would_be_refused(tmp_path: Path) -> None:
+    random = nearfar.generate("uniform_random", vertices=2000, degree=8)
+    file = str(tmp_path / "random.nfg")
+    nearfar.write(random, file)
+    told = json.loads(succeed("prepare", file, "--dry-run", "--json"))
+    assert told["worth_preparing"] is False
+    assert "; --force prepares it all the same" in told["refused"]
+    assert json.loads(succeed("prepare", file, "--dry-run", "--force", "--json"))["refused"] is None
+    small = ("prepare", file, "--force", "--max-bytes", "1M")
+    text = succeed(*small, "--dry-run")
+    line = next(one for one in text.splitlines() if one.startswith("refused"))
+    assert "1.0 MiB free: give a greater --max-bytes" in line
+    assert line.removeprefix("refused").strip() in fail(Exit.OUT_OF_MEMORY, *small, "-o", "x.nfp")
+
+
 def test_its_graph_can_be_described_and_converted(files: tuple[str, str], tmp_path: Path) -> None:
     assert "prepared, made from dimacs" in succeed("info", files[1])
     back = tmp_path / "back.gr"

@@ -11,7 +11,7 @@ import nearfar
 from nearfar.errors import OptionError, OutOfMemoryError
 from nearfar.generators import generate
 from nearfar.graph.graph import Graph
-from nearfar.prepared import device_above, device_tiles
+from nearfar.prepared import device_above, device_shapes, device_tiles
 from nearfar.prepared.cells import PassShape, cut
 from nearfar.prepared.cuda import DeviceTreeOptions
 from nearfar.prepared.device import far_value
@@ -19,7 +19,7 @@ from nearfar.prepared.device_room import factor_bytes
 from nearfar.prepared.device_shapes import padded
 from nearfar.prepared.device_sweep import Sweep
 from nearfar.prepared.device_tiles import TileSweep, row_sweep
-from nearfar.prepared.pieces import cut_pieces
+from nearfar.prepared.pieces import cut_pieces, ways_up
 from nearfar.prepared.prepared import Prepared
 from nearfar.prepared.tiles import LeafShape
 from nearfar.solve.many import all_pairs, distances
@@ -66,7 +66,7 @@ def test_every_layout_of_every_shape(name, dtype, count):
     sources = np.random.default_rng(2).integers(0, n, count)
     truth = distances(prepared, sources, method="elimination_tree_rows@cpu", exact=False)
     sweep = Sweep(prepared, PassShape(*SHAPES[name]), count, top=0)
-    assert (sweep.cells.above.pieces.host.n_levels == 0) == (name == "one cell")
+    assert (sweep.above.held.pieces.host.n_levels == 0) == (name == "one cell")
     assert (len(sweep.cells.host.cells) == 0) == (name == "no cells")
     cp = runtime.cupy()
     values = cp.empty((n, padded(count)), sweep.dtype)
@@ -171,8 +171,8 @@ def test_tops(top, count, dtype):
     n = prepared.n_vertices
     sources = np.random.default_rng(4).integers(0, n, count)
     sweep = Sweep(prepared, PassShape(8, 60, 32, 1), count, top=top)
-    assert (sweep.cells.above.pieces.host.pieces[:, 7] == 1).sum() == 1
-    assert (sweep.cells.above.pieces.host.members >= 0).sum() >= top
+    assert (sweep.above.held.pieces.host.pieces[:, 7] == 1).sum() == 1
+    assert (sweep.above.held.pieces.host.members >= 0).sum() >= top
     values = runtime.cupy().empty((n, padded(count)), sweep.dtype)
     sweep.columns(values, True)(sources)
     truth = distances(prepared, sources, method="elimination_tree_rows@cpu", exact=False)
@@ -183,11 +183,11 @@ def test_tops(top, count, dtype):
 def test_levels_in_two_launches(monkeypatch):
     """Two of three levels are launched in another shape, each launch with counters of its own."""
     prepared = ready(np.int32)
-    monkeypatch.setattr(device_above, "TOGETHER", 0)
+    monkeypatch.setattr(device_shapes, "ONE_LAUNCH", 0)
     monkeypatch.setattr(device_above, "_SHARED_OUT", 8)
     sources = np.arange(prepared.n_vertices)
     sweep = Sweep(prepared, PassShape(8, 60, 32, 1), len(sources), top=2)
-    assert sweep.cells.above.pieces.host.n_levels == 3
+    assert sweep.above.held.pieces.host.n_levels == 3
     values = runtime.cupy().empty((prepared.n_vertices, padded(len(sources))), sweep.dtype)
     plan = sweep.columns(values, True)
     names = [launch.kernel.name for launch in plan.launches]
@@ -201,9 +201,10 @@ def test_levels_in_two_launches(monkeypatch):
 
 @pytest.mark.usefixtures("emulated_gpu")
 @pytest.mark.parametrize("dtype", [np.int32, np.float64])
-@pytest.mark.parametrize("count", [1, 129, 250])
-def test_few_sources_in_one_launch(count, dtype):
+@pytest.mark.parametrize(("count", "filled"), [(1, 16), (129, 64), (250, 16)])
+def test_few_sources_in_one_launch(count, filled, dtype, monkeypatch):
     """With less blocks than jobs and sources, and with more; again with what a launch has left."""
+    monkeypatch.setattr(device_shapes, "_FILLED", filled)
     prepared = ready(dtype)
     sources = np.random.default_rng(8).integers(0, prepared.n_vertices, count)
     sweep = TileSweep(prepared, LeafShape(8, 9), count, top=16)
@@ -231,7 +232,7 @@ def test_a_top_that_some_sources_do_not_reach(top):
     prepared = nearfar.prepare(graph, force=True)
     sources = np.arange(0, prepared.n_vertices, 3)
     sweep = Sweep(prepared, PassShape(8, 60, 32, 1), len(sources), top=top)
-    assert set(sweep.cells.above.stop.get()) > {-1, 0}
+    assert set(sweep.above.held.stop.get()) > {-1, 0}
     values = runtime.cupy().empty((prepared.n_vertices, padded(len(sources))), sweep.dtype)
     sweep.columns(values, True)(sources)
     truth = distances(prepared, sources, method="elimination_tree_rows@cpu")
@@ -410,6 +411,37 @@ def test_cells_and_pieces_cover_the_tree_once(shape, dtype):
     )
 
 
+@pytest.mark.parametrize(
+    ("least", "top", "levels"), [(16, 0, 3), (64, 0, 1), (16, 16, 3), (64, 16, 2)]
+)
+def test_ways_up_name_all_ancestors_in_pieces(least, top, levels):
+    """From every label of a tree with labels in cells, in pieces and in the top."""
+    prepared = ready(np.int32)
+    tree, (up, down) = prepared.preparation.tree, prepared.metric.swept
+    view, limits = prepared.preparation.view, PassShape(8, 12, 32, 1)
+    highest = np.argsort(tree.low - np.arange(tree.n_vertices), kind="stable")[:top]
+    flags = np.zeros(tree.n_vertices, dtype=np.uint8)
+    flags[highest] = 1
+    upper = cut(view, down, limits, flags if top else None).upper
+    pieces = cut_pieces(view, up, down, upper, np.flatnonzero(flags)[::-1].astype(np.int32), least)
+    assert pieces.n_levels == levels
+    lowest, way, rows = ways_up(pieces, tree)
+    for label in range(tree.n_vertices):
+        found = []
+        member = lowest[label]
+        while member >= 0:
+            member, part, count, first = way[member]
+            piece = pieces.tiles[part, 0]
+            assert pieces.tiles[part, 1] == 0
+            begin = pieces.pieces[piece, 0]
+            found.append(pieces.members[begin + rows[first : first + count].astype(int)])
+        ancestors = [label]
+        while tree.parent[ancestors[-1]] >= 0:
+            ancestors.append(tree.parent[ancestors[-1]])
+        wanted = [a for a in ancestors if a in set(upper.tolist())]
+        assert [a for part in found for a in part[::-1]] == wanted
+
+
 @pytest.mark.usefixtures("emulated_gpu")
 def test_long_chains_are_several_pieces():
     """A complete graph is one chain; a sweep goes over pieces of at most 512 of its vertices."""
@@ -420,7 +452,7 @@ def test_long_chains_are_several_pieces():
     prepared = nearfar.prepare(graph, force=True)
     sources = [0, 17, n - 1]
     sweep = Sweep(prepared, PassShape(8, 60, 32, 1), len(sources), top=0)
-    sizes = sweep.cells.above.pieces.host.pieces[:, 1]
+    sizes = sweep.above.held.pieces.host.pieces[:, 1]
     assert sizes.max() == 512
     assert sizes.sum() >= n - 60
     values = runtime.cupy().empty((n, padded(len(sources))), sweep.dtype)

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 import weakref
 
 import numpy as np
@@ -21,6 +18,7 @@ from nearfar.errors import GraphError
 from nearfar.graph.graph import NARROW_VIEW
 from nearfar.solve import fresh
 from tests.csgraph.test_csgraph import assert_tree, random_matrix
+from tests.program import run_python
 
 
 def search_bare(
@@ -252,11 +250,4 @@ def test_every_instruction_set_checks_and_narrows_alike(level: str) -> None:
         "    found = ours.dijkstra(matrix, indices=0)\n"
         "    assert np.allclose(found, theirs.dijkstra(matrix, indices=0), rtol=1e-12)\n"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        env={**os.environ, "NEARFAR_CPU_LEVEL": level},
-        capture_output=True,
-        text=True,
-        timeout=60,
-    )
-    assert done.returncode == 0, done.stderr
+    run_python(code, NEARFAR_CPU_LEVEL=level)

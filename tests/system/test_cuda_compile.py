@@ -63,7 +63,8 @@ SPILLS_OF = {
 REGISTERS = 128
 # A square of distances beside a square of sums, launched by one block per multiprocessor; a list of
 # the 32 nearest with their names; rows of 8-byte weights in blocks of 384; cells, of which
-# shared memory has room for twelve warps.
+# shared memory has room for twelve warps; climbs and products of few sources, of which it has room
+# for three blocks of four.
 REGISTERS_OF = {
     "climb": 176,
     "tight_stops": 255,
@@ -71,6 +72,7 @@ REGISTERS_OF = {
     "near_far_one_launch": 168,
     "sweep": 168,
     "sweep_figures": 168,
+    "few_sources": 168,
 }
 Case = tuple[str, Mapping[str, "str | int"]]
 Table = dict[str, compiler.Resources]
@@ -106,7 +108,7 @@ def near_far_cases(kind: str) -> Iterator[Case]:
 
 def one_launch_cases(kind: str) -> Iterator[Case]:
     """The flagship: a far pile or scans, packed distances, sorted rows."""
-    base = {**types(kind), "BLOCK_THREADS": 512, "BLOCKS_EACH": 1, "LONG_IN_FLIGHT": 4}
+    base = {**types(kind), "BLOCK_THREADS": 512, "BLOCKS_EACH": 1}
     scan = {"FAR_BY_SCAN": 1}
     whole = base["WEIGHT_T"] in ("int", "long long")
     if base["WEIGHTED"] and whole:
@@ -148,8 +150,12 @@ def batch_cases(kind: str) -> Iterator[Case]:
                 shape |= {"THICK_WORDS": 8, "LISTS": int(threads == 1024)}
                 slots = {**narrow, **shape, "SLOT_BITS": bits, "FLOATING": floating}
                 yield "algorithms/batched/block_per_source.cuh", slots
+                if not slots["FLOATING"]:
+                    yield "algorithms/batched/block_per_source.cuh", {**slots, "FIGURES": 1}
         shape = {"SLOT_BITS": full, "FLOATING": floating, "BLOCK_THREADS": 512, "BLOCKS_EACH": 2}
-        yield "algorithms/batched/block_per_source_global.cuh", {**narrow, **shape}
+        for said in (0,) if floating else (0, 1):
+            form = {**narrow, **shape, "FIGURES": said}
+            yield "algorithms/batched/block_per_source_global.cuh", form
     value = {"VALUE_T": base["WEIGHT_T"], "USE_DPX": int(base["WEIGHT_T"] == "int")}
     yield "algorithms/floyd_warshall/tiles.cuh", value
     yield "algorithms/floyd_warshall/tight.cuh", {**value, "ID_T": base["INDEX_T"]}
@@ -193,13 +199,9 @@ def prepared_cases(kind: str) -> Iterator[Case]:
         yield "prepared/leaf_closures.cuh", leaves
         yield "prepared/own_leaf.cuh", leaves
         yield "prepared/leaf_ways.cuh", base
-        for lanes, each, row_kind, last in (
-            (32, 1, 0, 0),
-            (32 * per_thread, per_thread, 1, 1),
-            (64, 2, 2, 0),
-        ):
-            form = {"LANES": lanes, "COLUMNS": each, "ROW_KIND": row_kind}
-            yield "prepared/sweep.cuh", {**base, **form, "LAST_USE": last, "STAGES": 2}
+        for lanes, each, by_vertex in ((32, 1, 0), (32 * per_thread, per_thread, 1)):
+            form = {"LANES": lanes, "COLUMNS": each, "BY_VERTEX": by_vertex}
+            yield "prepared/sweep.cuh", {**base, **form}
         yield "prepared/table.cuh", {**base, "COLUMNS": per_thread}
         if value == values:
             whole = {**base, "COLUMNS": columns, "WHOLE": int(out in ("int", "long long"))}
@@ -208,7 +210,10 @@ def prepared_cases(kind: str) -> Iterator[Case]:
                 yield "prepared/reduce.cuh", {**whole, **form}
             for summed in range(3):
                 yield "prepared/halves.cuh", {**base, "KIND": summed}
-            form = {"LANES": 32 * columns, "COLUMNS": columns, "ROW_KIND": 2, "STAGES": 2}
+            for doubles in (0, 1):
+                yield "prepared/place_figures.cuh", {**whole, "DOUBLES": doubles}
+            yield "prepared/source_order.cuh", weigh
+            form = {"LANES": 32 * columns, "COLUMNS": columns}
             yield "prepared/sweep_figures.cuh", {**whole, **form}
         form = {"WARPS": 4, "ROOM": 2048 if wide_values else 4096, "STAGE": 16, "STAGES": 4}
         yield "prepared/few_sources.cuh", {**leaves, **weigh, **form}

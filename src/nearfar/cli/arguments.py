@@ -42,10 +42,9 @@ __all__ = [
 #: Where `-` is read from.
 STDIN = "/dev/stdin"
 
-# Keywords of sssp that are not options of a method.
+# Keywords of the functions that solve, which are no options of a method.
 _OWN_FLAGS = (
     *("method", "device", "predecessors", "limit", "targets", "threads", "stats", "source"),
-    "devices",
 )
 
 
@@ -125,7 +124,8 @@ def add_solver(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--device",
         default="auto",
-        choices=["auto", "cpu", "cuda", "gpu"],
+        type=device_name,
+        choices=["auto", "cpu", "cuda"],
         help="where to run (default: auto, by estimate)",
     )
     group.add_argument("--threads", type=int, metavar="N", help="CPU workers (default: all cores)")
@@ -228,10 +228,10 @@ def solver_options(args: argparse.Namespace) -> dict[str, Any]:
     """Keywords of :func:`nearfar.sssp` from the arguments of :func:`add_solver`."""
     options = key_values(args.option, "--option")
     for name in options:
-        if name in _OWN_FLAGS:
-            raise OptionError(
-                f"--option {name}=...: {name} is not an option of a method; it has a flag"
-            )
+        flag = hasattr(args, name.removesuffix("s")) or hasattr(args, name)
+        if name in _OWN_FLAGS or (name == "devices" and hasattr(args, name)):
+            hint = "; it has a flag" if flag else ""
+            raise OptionError(f"--option {name}=...: {name} is not an option of a method{hint}")
     return {
         **options,
         "method": args.method,

@@ -1,8 +1,8 @@
 """Measure this library and its peers on this machine, side by side, with every answer checked.
 
-``peers`` times one-source solves of every contender on the benchmark graphs and prints a table
-with ratios; with ``-o`` it also writes peers.json (all samples), peers.md and peers.png.
-``graphs`` lists the benchmark graphs. Peers that are not installed are named and left out: pip
+`peers` times one-source solves of every contender on the benchmark graphs and prints a table
+with ratios; with -o it also writes peers.json (all samples), peers.md and peers.png.
+`graphs` lists the benchmark graphs. Peers that are not installed are named and left out: pip
 install 'nearfar[peers]'.
 """
 
@@ -55,11 +55,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="workers (default: 1 2)",
     )
-    parser.add_argument("--rounds", type=at_least_one, default=7, help="timed rounds (default: 7)")
+    parser.add_argument(
+        "--rounds", type=at_least_one, default=7, metavar="N", help="timed rounds (default: 7)"
+    )
     parser.add_argument(
         "--sources",
         type=at_least_one,
         default=3,
+        metavar="N",
         help="sources per graph, taken in turn (default: 3)",
     )
     parser.add_argument(

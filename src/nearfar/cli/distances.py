@@ -67,7 +67,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     rows.add_argument(
         "--pair", nargs=2, action="append", metavar="VERTEX", help="source and target; repeatable"
     )
-    rows.add_argument("--limit", type=number, help="leave out what is farther")
+    rows.add_argument("--limit", type=number, metavar="D", help="leave out what is farther than D")
     rows.add_argument(
         "--reduce",
         metavar="KIND",

@@ -64,7 +64,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--overlap",
         action="store_true",
-        help="these go on while a task is timed, on a core each; for methods of a GPU",
+        help="these go on while a task is timed, on a core each, and it on the others; for methods "
+        "of a GPU",
     )
     parser.add_argument(
         "--only",

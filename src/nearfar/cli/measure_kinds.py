@@ -78,7 +78,7 @@ def _add_device(parser: argparse.ArgumentParser) -> None:
         type=device_name,
         default="auto",
         choices=["auto", "cpu", "cuda"],
-        help="where to run",
+        help="where to run (default: auto, a GPU where it pays)",
     )
 
 
@@ -138,7 +138,7 @@ def _betweenness_arguments(parser: argparse.ArgumentParser) -> None:
         "--raw", action="store_true", help="numbers of paths, not divided by the pairs"
     )
     parser.add_argument("--endpoints", action="store_true", help="a path counts for its ends too")
-    parser.add_argument("--limit", type=number, metavar="D", help="only pairs so far apart")
+    parser.add_argument("--limit", type=number, metavar="D", help="only pairs no farther apart")
     parser.add_argument("--samples", type=int, metavar="K", help="estimate from K random sources")
     parser.add_argument("--seed", type=int, metavar="N", help="of the draw")
     parser.add_argument(
@@ -231,8 +231,10 @@ _SUMMARIES = {
 
 
 def _counts_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("source", metavar="SOURCE", help="vertex name, or its number")
-    parser.add_argument("--limit", type=number, metavar="D", help="leave out what is farther")
+    parser.add_argument("source", metavar="SOURCE", help="vertex name or number, or LAT,LON")
+    parser.add_argument(
+        "--limit", type=number, metavar="D", help="leave out what is farther than D"
+    )
     parser.add_argument("--log2", action="store_true", help="logarithms to base 2, of any size")
     _add_device(parser)
     _add_top(parser)
@@ -247,8 +249,8 @@ def _counts(args: argparse.Namespace, graph: Graph) -> None:
 
 
 def _paths_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("source", metavar="SOURCE", help="vertex name, or its number")
-    parser.add_argument("target", metavar="TARGET", help="vertex name, or its number")
+    parser.add_argument("source", metavar="SOURCE", help="vertex name or number, or LAT,LON")
+    parser.add_argument("target", metavar="TARGET", help="vertex name or number, or LAT,LON")
     parser.add_argument(
         "--most", type=at_least_one, default=100, metavar="N", help="paths to print (default: 100)"
     )
@@ -271,8 +273,10 @@ def _paths(args: argparse.Namespace, graph: Graph) -> None:
 
 
 def _dag_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("source", metavar="SOURCE", help="vertex name, or its number")
-    parser.add_argument("--limit", type=number, metavar="D", help="leave out what is farther")
+    parser.add_argument("source", metavar="SOURCE", help="vertex name or number, or LAT,LON")
+    parser.add_argument(
+        "--limit", type=number, metavar="D", help="leave out what is farther than D"
+    )
 
 
 def _dag(args: argparse.Namespace, graph: Graph) -> None:

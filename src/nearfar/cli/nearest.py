@@ -43,10 +43,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--source", nargs="+", metavar="VERTEX", required=True, help="the places; ways lead away"
     )
     parser.add_argument(
-        "-k", type=at_least_one, default=1, metavar="N", help="how many (default 1)"
+        "-k", type=at_least_one, default=1, metavar="K", help="how many (default: 1)"
     )
     parser.add_argument("--vertex", nargs="+", metavar="VERTEX", help="print only these vertices")
-    parser.add_argument("--limit", type=number, help="leave out what is farther")
+    parser.add_argument(
+        "--limit", type=number, metavar="D", help="leave out what is farther than D"
+    )
     add_solver(parser)
 
 

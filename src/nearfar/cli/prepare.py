@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING
 from nearfar.cli.answers import check_folder
 from nearfar.cli.arguments import add_graph, byte_count, device_name, read_graph
 from nearfar.cli.console import Exit, duration, emit, rows
-from nearfar.errors import OptionError
+from nearfar.cli.parser import in_flags
+from nearfar.errors import GraphError, OptionError, OutOfMemoryError
 
 if TYPE_CHECKING:
     import argparse
@@ -30,6 +31,7 @@ nearfar prepare roads.gr.gz -o roads.nfp --order levels"""
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add arguments."""
     add_graph(parser)
+    parser.set_defaults(parser=parser)
     parser.add_argument("-o", "--output", metavar="FILE", help="file to write; ends in .nfp")
     parser.add_argument(
         "--order",
@@ -60,13 +62,18 @@ def configure(parser: argparse.ArgumentParser) -> None:
         choices=["cpu", "cuda"],
         help="where to find the weights of shortcuts (default: cpu)",
     )
-    parser.add_argument("--dry-run", action="store_true", help="only say what preparing would take")
+    parser.add_argument(
+        "--dry-run",
+        action="store_true",
+        help="only say what preparing would take, and whether it would be refused",
+    )
 
 
 def run(args: argparse.Namespace) -> int:
     """Prepare, write, report."""
     import nearfar
     from nearfar.prepared.prepare import foreseen
+    from nearfar.prepared.tree import check_worth
 
     if not args.dry_run and args.output is None:
         raise OptionError("prepare needs -o FILE.nfp, or --dry-run")
@@ -77,10 +84,15 @@ def run(args: argparse.Namespace) -> int:
             raise OptionError(f"-o {args.output}: the name of a prepared graph's file ends in .nfp")
         check_folder(args.output)
     graph, read_seconds = read_graph(args)
+    refused = None
     if args.dry_run:
         began = time.perf_counter()
         figures = foreseen(graph, args.order, seed=args.seed, perfect=not args.keep_all)
         seconds = {"order and analysis": time.perf_counter() - began}
+        try:
+            check_worth(figures, args.max_bytes, args.force)
+        except (GraphError, OutOfMemoryError) as error:
+            refused = in_flags(str(error), args.parser)
     else:
         prepared = nearfar.prepare(
             graph,
@@ -100,6 +112,7 @@ def run(args: argparse.Namespace) -> int:
         **dataclasses.asdict(figures),
         "shortcuts": figures.n_shortcuts,
         "worth_preparing": figures.worth,
+        "refused": refused,
         "read_seconds": read_seconds,
         "seconds": seconds,
         "output": args.output,
@@ -114,6 +127,8 @@ def run(args: argparse.Namespace) -> int:
         ("worth it", "yes" if figures.worth else "no: there are no small separators"),
     ]
     lines += [(name, duration(value)) for name, value in seconds.items()]
+    if refused is not None:
+        lines.append(("refused", refused))
     if not args.dry_run:
         size = os.path.getsize(args.output) / 2**20
         lines.append(("written", f"{args.output} ({size:,.1f} MiB)"))

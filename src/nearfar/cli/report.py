@@ -1,4 +1,4 @@
-"""Make one HTML file of an experiment's folder.
+"""Make one HTML file of a folder that 'nearfar experiment' or 'nearfar bench' wrote.
 
 Tables can be sorted, figures are inside the file, and it opens from disk without a network: it
 can be sent by mail or kept beside the results. Reads every Markdown file, figure (SVG, PNG, JPEG)
@@ -26,7 +26,9 @@ nearfar report results/davidson-2014 -o report.html --title "Near-Far on our mac
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add arguments."""
-    parser.add_argument("folder", metavar="DIR", type=Path, help="what an experiment wrote")
+    parser.add_argument(
+        "folder", metavar="DIR", type=Path, help="what an experiment or a benchmark wrote"
+    )
     parser.add_argument(
         "-o", "--output", metavar="FILE", type=Path, help="default: report.html in DIR"
     )

@@ -43,6 +43,7 @@ nearfar sssp roads.gr.gz 1 --target 17 42
 nearfar sssp roads.gr.gz 1 --method near_far --option delta=500 --threads 2
 nearfar sssp roads.gr.gz 1 --method near_far --profile run.json
 nearfar sssp roads.gr.gz 1 --method near_far_host_loop@cuda --kernels
+nearfar sssp roads.gr.gz 1 --method near_far_partitioned@cuda --devices 0,1
 nearfar sssp roads.gr.gz 1 --explain"""
 
 
@@ -81,6 +82,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--explain", action="store_true", help="rank the methods for this graph instead"
     )
     add_solver(parser)
+    parser.add_argument(
+        "--devices",
+        metavar="LIST",
+        help="CUDA devices that share the graph, by a method that takes several: all, or their "
+        "numbers, such as 0,1",
+    )
 
 
 def run(args: argparse.Namespace) -> int:
@@ -112,6 +119,8 @@ def run(args: argparse.Namespace) -> int:
     if args.json and args.output == "-":
         raise OptionError("--json and -o - both want stdout: give -o a file name")
     given: dict[str, Any] = {"limit": args.limit, "targets": targets, **solver_options(args)}
+    if args.devices is not None:
+        given["devices"] = args.devices
     load_methods()
     began = time.perf_counter()
     paths = nearfar.sssp(
@@ -165,6 +174,7 @@ def _refuse_with_explain(args: argparse.Namespace) -> None:
         "--kernels": args.kernels,
         "--method": args.method != "auto",
         "--option": bool(args.option),
+        "--devices": args.devices is not None,
     }
     wrong = [flag for flag, used in given.items() if used]
     if wrong:

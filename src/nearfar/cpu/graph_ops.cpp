@@ -5,6 +5,7 @@
 #include <cstring>
 #include <vector>
 
+#include "cpu/array_checks.hpp"
 #include "cpu/dtypes.hpp"
 #include "cpu/interrupt.hpp"
 #include "cpu/ranges.hpp"
@@ -37,19 +38,6 @@ int64_t first_bad_indptr(ConstArray indptr, int64_t m) {
   });
 }
 
-// Blocks of [from, to) as look(begin, end, values) sees them: in place, or copied to `out` first,
-// so that what is looked at is what will be used, and still lies in the cache. Fresh memory is the
-// dearer half of a copy: it is cleared at the first touch, and by all threads here.
-template <class T, class Look>
-void in_blocks(const T* in, T* out, std::size_t from, std::size_t to, Look&& look) {
-  constexpr std::size_t kBlock = 4096;
-  for (std::size_t begin = from; begin < to; begin += kBlock) {
-    const std::size_t end = std::min(to, begin + kBlock);
-    if (out != nullptr) std::copy(in + begin, in + end, out + begin);
-    look(begin, end, out != nullptr ? out : in);
-  }
-}
-
 // Where to copy an array to while it is checked; null for nowhere.
 template <class T>
 T* room_for(const ConstArray& array, const std::optional<Array>& out) {
@@ -70,11 +58,10 @@ int64_t first_bad_index(ConstArray indices, int64_t n, int threads, std::optiona
     const std::size_t size = indices.size();
     std::vector<U> largest(std::max(1, threads), 0);
     in_ranges(size, threads, [&](std::size_t range, std::size_t from, std::size_t to) {
-      U top = 0;  // a negative index is huge as unsigned, so one maximum checks both ends
-      in_blocks(p, copy, from, to, [&](std::size_t begin, std::size_t end, const I* values) {
-        for (std::size_t i = begin; i < end; ++i) top = std::max(top, static_cast<U>(values[i]));
-      });
-      largest[range] = top;
+      // A negative index is huge as unsigned, so one maximum checks both ends.
+      U* const room = copy == nullptr ? nullptr : reinterpret_cast<U*>(copy + from);
+      largest[range] =
+          NEARFAR_PICK_ISA(greatest_of<U>)(reinterpret_cast<const U*>(p + from), room, to - from);
     });
     if (copy != nullptr) p = copy;
     if (size == 0 || *std::max_element(largest.begin(), largest.end()) < static_cast<U>(n))
@@ -106,42 +93,20 @@ void count_unusual(const W* w, std::size_t from, std::size_t to, WeightScan<W>& 
   }
 }
 
-// One pass at the speed of memory: least, greatest and sum in eight independent lanes. Positive
-// finite weights, the rule, need no more: a NaN shows in the sum, an infinity in the greatest or
-// the least.
+// Positive finite weights, the rule, need no more than a look at each block's extent.
 template <class W>
 WeightScan<W> scan_weights(const W* weights, W* out, std::size_t from, std::size_t to) {
-  constexpr std::size_t kLanes = 8;
+  constexpr std::size_t kBlock = 4096;
   WeightScan<W> s;
-  in_blocks(weights, out, from, to, [&](std::size_t begin, std::size_t end, const W* w) {
-    W least[kLanes], most[kLanes];
-    double sum[kLanes] = {};
-    std::fill_n(least, kLanes, std::numeric_limits<W>::max());
-    std::fill_n(most, kLanes, std::numeric_limits<W>::lowest());
-    std::size_t i = begin;
-    for (; i + kLanes <= end; i += kLanes)
-      for (std::size_t lane = 0; lane < kLanes; ++lane) {
-        const W value = w[i + lane];
-        least[lane] = value < least[lane] ? value : least[lane];
-        most[lane] = value > most[lane] ? value : most[lane];
-        sum[lane] += static_cast<double>(value);
-      }
-    for (; i < end; ++i) {
-      least[0] = w[i] < least[0] ? w[i] : least[0];
-      most[0] = w[i] > most[0] ? w[i] : most[0];
-      sum[0] += static_cast<double>(w[i]);
-    }
-    W low = least[0], high = most[0];
-    double total = 0;
-    for (std::size_t lane = 0; lane < kLanes; ++lane) {
-      low = std::min(low, least[lane]), high = std::max(high, most[lane]);
-      total += sum[lane];
-    }
-    if (!(low > 0) || !(high <= std::numeric_limits<W>::max()) || std::isnan(total))
-      count_unusual(w, begin, end, s);
-    s.least = std::min(s.least, low), s.most = std::max(s.most, high);
-    s.sum += total;
-  });
+  for (std::size_t begin = from; begin < to; begin += kBlock) {
+    const std::size_t end = std::min(to, begin + kBlock);
+    W* const room = out == nullptr ? nullptr : out + begin;
+    const Extent<W> here = NEARFAR_PICK_ISA(extent_of<W>)(weights + begin, room, end - begin);
+    if (!(here.least > 0) || !(here.most <= std::numeric_limits<W>::max()) || std::isnan(here.sum))
+      count_unusual(out == nullptr ? weights : out, begin, end, s);
+    s.least = std::min(s.least, here.least), s.most = std::max(s.most, here.most);
+    s.sum += here.sum;
+  }
   return s;
 }
 

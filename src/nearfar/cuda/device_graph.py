@@ -182,14 +182,14 @@ def _upload(graph: Graph, wide: bool, rows: slice = slice(None)) -> DeviceGraph:
     macros = {**found.macros, "SOURCE_T": C_NAMES[index.name]}
     program = runtime.program("cuda/pack.cuh", macros)
     grid, block = runtime.device().multiprocessors * 8, 256
-    program.kernel("convert_offsets")(
-        grid, block, (runtime.upload(indptr), offsets, np.int64(n + 1))
-    )
-    pack = program.kernel("pack_edges")
-    for first in range(0, m, _CHUNK):
-        part = slice(first, min(first + _CHUNK, m))
-        targets = runtime.upload(indices[part])
-        values = runtime.upload(weights[part]) if weights is not None else None
-        out = edges[first * record : part.stop * record]
-        pack(grid, block, (targets, values, out, np.int64(part.stop - first)))
+    convert, pack = program.kernel("convert_offsets"), program.kernel("pack_edges")
+    nothing = (None, None, np.int64(0))
+    with runtime.first_cooperative(convert, nothing, runtime.device().ordinal):
+        convert(grid, block, (runtime.upload(indptr), offsets, np.int64(n + 1)))
+        for first in range(0, m, _CHUNK):
+            part = slice(first, min(first + _CHUNK, m))
+            targets = runtime.upload(indices[part])
+            values = runtime.upload(weights[part]) if weights is not None else None
+            out = edges[first * record : part.stop * record]
+            pack(grid, block, (targets, values, out, np.int64(part.stop - first)))
     return found

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["WholeSolve", "row_lanes"]
 
 _MOST_RECORDS = 1 << 15
+_NO_ARRAY, _NONE, _ROOM = np.uint64(0), np.int64(0), np.int64(_MOST_RECORDS)
 
 
 class WholeSolve:
@@ -64,6 +65,7 @@ class WholeSolve:
         self._kind, self._record = control, record
         self.control = runtime.cupy().empty(control.itemsize, dtype=np.uint8)
         self._timer = runtime.Timer()
+        self._held: dict[int, Any] = {}  # by place: parameters as they were set last
         self._launch = runtime.Launch(
             kernel,
             blocks,
@@ -108,15 +110,18 @@ class WholeSolve:
             records = cp.zeros(_MOST_RECORDS * self._record.itemsize, dtype=np.uint8)
         values = (
             *first,
-            np.uint64(0 if targets is None else targets.data.ptr),
-            np.int64(0 if targets is None else len(targets)),
+            _NO_ARRAY if targets is None else np.uint64(targets.data.ptr),
+            _NONE if targets is None else np.int64(len(targets)),
             *own,
             np.int64(most_steps),
-            np.uint64(0 if records is None else records.data.ptr),
-            np.int64(_MOST_RECORDS),
+            _NO_ARRAY if records is None else np.uint64(records.data.ptr),
+            _ROOM,
         )
         for place, value in enumerate(values):
-            self._launch.set(place, value)
+            # Most are as in the solve before; a struct may have been changed in place.
+            if isinstance(value, np.ndarray) or value != self._held.get(place):
+                self._launch.set(place, value)
+                self._held[place] = value
         self._timer.start()
         stream = cp.cuda.get_current_stream().ptr
         cp.cuda.runtime.memsetAsync(self.control.data.ptr, 0, self.control.nbytes, stream)

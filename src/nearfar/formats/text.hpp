@@ -113,7 +113,6 @@ class Cursor {
     while (p_ != end_ && *p_ != '\n' && !is_blank(*p_)) ++p_;
     return {start, size_t(p_ - start)};
   }
-  void advance_to(const char* position) { p_ = position; }
 
   [[noreturn]] void fail(const std::string& message) const { throw FormatError(line_, message); }
 

@@ -8,17 +8,18 @@
 // together, not as it has vertices. What no slots suffice for is left to pieces.cpp.
 //
 // A stream is what the kernel reads, in entries of 16 bytes. Each vertex has a record, or several
-// if it has many arcs:
+// if it has more than kArcs arcs besides the one to the vertex before. All records are of one size,
+// so that the kernel reads the next ones before it knows what is in this one:
 //   32-bit values   {vertex, label, meta, weight of the arc to the vertex before}, then arcs in
 //   pairs
-//                   {slot, weight, slot, weight}; slot 0 is always "no path" and pads the last pair
-//   64-bit values   {vertex, label, meta, 0}, {weight of the arc to the vertex before, 0}, then
-//   arcs
-//                   {slot, 0, weight}
-// meta: entries with arcs in bits 0 to 7, then whether the record is its vertex's first, its last,
-// and whether the distance goes to a slot, and the slot from bit 16. Weights are left at 0 ("no
-// path" for the arc to the vertex before) and `weight_at` says where each arc's belongs, so that
-// the device can fill them in. Chunks are at most kChunk entries long and end with a record.
+//                   {slot, weight, slot, weight}
+//   64-bit values   {vertex, label, weight of the arc to the vertex before}, then arcs
+//                   {slot, meta with the first, weight}
+// Slots are given in bytes; slot 0 is always "no path". meta: the flags below, and the slot that the
+// distance goes to. Weights are left at 0, and `weight_at` says where each arc's belongs, so that
+// the device can fill them in. Where there is no arc the weight is "no path" (`far_at`), but for the
+// arc to the vertex before in the second record of a vertex: 0 keeps what the first has found. A
+// cell has a whole number of rounds of kSets records; the last ones may be of no vertex.
 
 #include <algorithm>
 #include <stdexcept>
@@ -31,17 +32,18 @@
 namespace nearfar::prepared {
 namespace {
 
-constexpr int kChunk = 64;  // entries; kChunk of sweep.cuh
-constexpr int kMost = 60;   // entries with arcs in a record
-constexpr int kFirst = 1 << 8, kLast = 1 << 9, kKeep = 1 << 10;
+constexpr int kArcs = 4, kSets = 3;  // arcs of a record, records of a round; of sweep_cells.cuh
+// Whether a record has arcs in its first pair, and in its second; whether it is its vertex's first,
+// its last, and whether the distance goes to a slot. Slots are multiples of more bytes.
+constexpr int kPair = 1, kFirst = 4, kLast = 8, kKeep = 16, kFlags = 127;
 constexpr int kFirstSlot = 1;  // slot 0 means "no path"
 
 // Fields of a cell as the kernel reads them.
 enum Field {
   kBoundary,
   kBoundaryCount,
-  kChunks,
-  kChunkCount,
+  kFirstRound,
+  kRounds,
   kLow,
   kHigh,
   kMembers,
@@ -56,10 +58,12 @@ struct Shape {
 
 class Cutter {
  public:
-  Cutter(const Arcs& arcs, const int64_t* first, const int32_t* head_depth, bool wide)
+  Cutter(const Arcs& arcs, const int64_t* first, const int32_t* head_depth, bool wide,
+         int slot_bytes)
       : arcs_(arcs),
         first_(first),
         wide_(wide),
+        slot_bytes_(slot_bytes),
         size_(at(arcs.n)),
         height_(at(arcs.n)),
         last_(at(arcs.n), -1),
@@ -79,7 +83,7 @@ class Cutter {
       if (is_upper[at(v)]) upper.push_back(v);
   }
 
-  std::vector<int32_t> cells, boundary, stream, chunk, weight_at;
+  std::vector<int32_t> cells, boundary, stream, weight_at;
   std::vector<int32_t> outline;  // lowest label below and depth of each vertex that is swept
   std::vector<int32_t> upper;    // labels that are in no cell
 
@@ -173,12 +177,11 @@ class Cutter {
         boundary.push_back(v);
       }
     cell[kBoundaryCount] = slots - kFirstSlot;
-    cell[kChunks] = static_cast<int32_t>(chunk.size());
+    cell[kFirstRound] = rounds();
     cell[kLow] = arcs_.n;
     cell[kHigh] = -1;
     cell[kMembers] = count;
     cell[kFirstMember] = static_cast<int32_t>(outline.size() / 2);
-    chunk.push_back(entries());
     std::vector<int32_t> spare;
     for (int32_t i = 0; i < count; ++i) {
       const int32_t v = members[at(i)];
@@ -212,56 +215,51 @@ class Cutter {
       slot_[at(v)] = own;
     }
     cell[kSlots] = slots;
-    if (slots >= 1 << 15) throw std::length_error("too many slots in a cell");
-    cell[kChunkCount] = static_cast<int32_t>(chunk.size()) - cell[kChunks];
-    chunk.push_back(entries());
+    if (slots > 0x7fffffff / slot_bytes_) throw std::length_error("too many slots in a cell");
+    while (stream.size() % round_words()) stream.push_back(0);
+    cell[kRounds] = rounds() - cell[kFirstRound];
     cells.insert(cells.end(), cell.begin(), cell.end());
   }
 
   void records(int32_t v, const std::vector<int64_t>& mine, int64_t by_before, int32_t own,
                bool keep) {
-    const std::size_t each = wide_ ? 1 : 2, head = wide_ ? 2 : 1;
     std::size_t done = 0;
     do {
-      const std::size_t some = std::min(mine.size() - done, kMost * each);
-      const std::size_t length = (some + each - 1) / each;
-      if (entries() + static_cast<int32_t>(head + length) > chunk.back() + kChunk)
-        chunk.push_back(entries());
+      const std::size_t some = std::min<std::size_t>(mine.size() - done, kArcs);
       const bool begins = done == 0, ends = done + some == mine.size();
-      int32_t meta = static_cast<int32_t>(length) | (begins ? kFirst : 0);
-      if (ends) meta |= kLast | (keep ? kKeep : 0) | own << 16;
-      const std::size_t base = stream.size();
-      stream.insert(stream.end(), {arcs_.vertex[v], v, meta, 0});
-      if (wide_) stream.insert(stream.end(), 4, 0);
-      if (!begins || by_before < 0)
-        no_way(base + 4 * head - (wide_ ? 4 : 1));
-      else
-        place(by_before, base + 4 * head - (wide_ ? 4 : 1));
-      for (std::size_t k = 0; k < length * each; ++k) {
-        const bool real = k < some;
-        const int32_t from = real ? slot_[at(head_[at(mine[done + k])])] : 0;
-        const std::size_t here = stream.size();
-        stream.insert(stream.end(), {from, 0});
-        if (wide_) stream.insert(stream.end(), {0, 0});
-        const std::size_t value = here + (wide_ ? 2 : 1);
-        if (real) place(mine[done + k], value);
+      int32_t meta = (some > 0 ? kPair : 0) | (some > 2 ? 2 * kPair : 0) | (begins ? kFirst : 0);
+      if (ends) meta |= kLast | (keep ? kKeep | own * slot_bytes_ : 0);
+      stream.insert(stream.end(), {arcs_.vertex[v], v});
+      if (!wide_) stream.push_back(meta);
+      if (begins) place(by_before);
+      stream.insert(stream.end(), wide_ ? 2 : 1, 0);
+      for (std::size_t k = 0; k < kArcs; ++k) {
+        stream.push_back(k < some ? slot_[at(head_[at(mine[done + k])])] * slot_bytes_ : 0);
+        if (wide_) stream.push_back(k == 0 ? meta : 0);
+        place(k < some ? mine[done + k] : -1);
+        stream.insert(stream.end(), wide_ ? 2 : 1, 0);
       }
       done += some;
     } while (done < mine.size());
   }
 
-  // Positions are counted in values of the stream.
-  std::size_t position(std::size_t word) const { return wide_ ? word / 2 : word; }
-  void place(int64_t arc, std::size_t word) {
-    if (position(word) > 0x7fffffff) throw std::length_error("too many arcs for the device");
-    weight_at[at(arc)] = static_cast<int32_t>(position(word));
+  // What comes next in the stream is the weight of an arc, or "no path". Positions are counted in
+  // values.
+  void place(int64_t arc) {
+    const std::size_t position = stream.size() / (wide_ ? 2 : 1);
+    if (position > 0x7fffffff) throw std::length_error("too many arcs for the device");
+    if (arc < 0)
+      far_at.push_back(static_cast<int32_t>(position));
+    else
+      weight_at[at(arc)] = static_cast<int32_t>(position);
   }
-  void no_way(std::size_t word) { far_at.push_back(static_cast<int32_t>(position(word))); }
-  int32_t entries() const { return static_cast<int32_t>(stream.size() / 4); }
+  std::size_t round_words() const { return kSets * (4 + kArcs * (wide_ ? 4 : 2)); }
+  int32_t rounds() const { return static_cast<int32_t>(stream.size() / round_words()); }
 
   const Arcs& arcs_;
   const int64_t* first_;
   const bool wide_;
+  const int slot_bytes_;
   std::vector<int32_t> size_, height_, last_, slot_, mark_;
   std::vector<int32_t> boundary_heads_, head_;  // of all arcs, of those that a sweep follows
   Interrupt interrupt_;
@@ -272,14 +270,15 @@ class Cutter {
 
 nb::dict cells(
     const ArcsView& view, const ArcsView::Longs& first, const ArcsView::Ints& head_depth, bool wide,
-    int members, int slots,
+    int members, int slots, int slot_bytes,
     const std::optional<nb::ndarray<const uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>>&
         known) {
   const Arcs& arcs = view.arcs();
   if (first.size() != at(arcs.n) + 1) throw nb::type_error("first: wrong size");
   if (head_depth.size() != at(first.data()[arcs.n])) throw nb::type_error("head_depth: wrong size");
   if (known && known->size() != at(arcs.n)) throw nb::type_error("known: wrong size");
-  Cutter cutter(arcs, first.data(), head_depth.data(), wide);
+  if (slot_bytes <= kFlags || slot_bytes & kFlags) throw nb::type_error("slot_bytes: not a multiple");
+  Cutter cutter(arcs, first.data(), head_depth.data(), wide, slot_bytes);
   {
     nb::gil_scoped_release release;
     cutter.cut({members, slots}, known ? known->data() : nullptr);
@@ -288,7 +287,6 @@ nb::dict cells(
   out["cells"] = as_numpy(std::move(cutter.cells));
   out["boundary"] = as_numpy(std::move(cutter.boundary));
   out["stream"] = as_numpy(std::move(cutter.stream));
-  out["chunk"] = as_numpy(std::move(cutter.chunk));
   out["weight_at"] = as_numpy(std::move(cutter.weight_at));
   out["far_at"] = as_numpy(std::move(cutter.far_at));
   out["outline"] = as_numpy(std::move(cutter.outline));
@@ -303,6 +301,6 @@ namespace nearfar {
 NEARFAR_BIND(m) {
   using nb::arg;
   m.def("prepared_cells", &prepared::cells, arg("arcs"), arg("first"), arg("head_depth"),
-        arg("wide"), arg("members"), arg("slots"), arg("known").none());
+        arg("wide"), arg("members"), arg("slots"), arg("slot_bytes"), arg("known").none());
 }
 }  // namespace nearfar

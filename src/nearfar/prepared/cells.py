@@ -60,14 +60,12 @@ class Cells:
     Attributes
     ----------
     cells : int32 array, shape (n_cells, 9)
-        Boundary, its size, chunks, their number, lowest and highest label, vertices, slots, where
-        its part of ``outline`` begins.
+        Boundary, its size, first round of the stream, rounds, lowest and highest label, vertices,
+        slots, where its part of ``outline`` begins.
     boundary : int32 array
         Labels outside of a cell that its vertices have arcs to.
     stream : int32 array
         Vertices and arcs in the order of the sweep; weights are 0 and filled in on the device.
-    chunk : int32 array
-        Where parts of the stream end.
     weight_at : int32 array, shape (n_arcs,)
         Where in the stream, counted in values, the weight of each arc belongs; -1 for arcs of
         labels that are in no cell.
@@ -82,7 +80,6 @@ class Cells:
     cells: NDArray[np.int32]
     boundary: NDArray[np.int32]
     stream: NDArray[np.int32]
-    chunk: NDArray[np.int32]
     weight_at: NDArray[np.int32]
     far_at: NDArray[np.int32]
     outline: NDArray[np.int32]
@@ -91,7 +88,7 @@ class Cells:
     @property
     def nbytes(self) -> int:
         """Bytes of the arrays that a sweep reads."""
-        read = (self.cells, self.boundary, self.stream, self.chunk, self.outline)
+        read = (self.cells, self.boundary, self.stream, self.outline)
         return sum(array.nbytes for array in read)
 
 
@@ -121,7 +118,7 @@ def cut(
     O(arcs); tens of milliseconds for a city.
     """
     wide = arcs.weight.dtype.itemsize == 8
-    limits = (shape.members, shape.slots)
+    limits = (shape.members, shape.slots, shape.lanes * arcs.weight.dtype.itemsize)
     found = _cpu.prepared_cells(view, arcs.first, arcs.head_depth, wide, *limits, known)
     found["cells"] = found["cells"].reshape(-1, 9)
     return Cells(**found)

@@ -11,7 +11,8 @@
 // Arrays: node[n] by label {first arc, arcs, parent or -1, depth}; jump[n], the ancestor kAhead levels up or -1;
 // arcs of the way up: head_depth and weight; label[n] of vertices; sources[count], vertices; stop[n], the depth
 // of the first ancestor in the top, the label itself included, or -1 (null: there is no top); labels[pitch],
-// written: those of the sources, then -1; with `unit` > 0 in the order of column_order.cuh for so many columns side by side; space[height][pitch], written for depths 0 to that of the source.
+// written: those of the sources, then -1; with `unit` > 0 in the order of column_order.cuh for so many columns side
+// by side; space[height][pitch], written for depths 0 to that of the source.
 // Dynamic shared memory: `height` values per warp. Launch: WARPS warps per block, pitch warps in all.
 // Races: none; the lanes of a warp lower distances of different depths.
 // requires: prepared/values.cuh

@@ -5,8 +5,8 @@
 // climbs, and while it is on some levels of the path the others copy the arcs of the next ones to shared memory, so that no
 // level waits for memory beyond it. A lane has one label of such a chunk, and finds it by jumps of powers of two.
 //
-// Macros: WARPS of a block, at least 2; ROOM, arcs of a chunk that are copied: those of levels that have no room are read where
-// they are.
+// Macros: WARPS of a block, at least 2; ROOM, arcs of a chunk that are copied: those of levels that have no room are
+// read where they are.
 // requires: prepared/values.cuh
 // requires: cuda/copy_async.cuh
 #pragma once
@@ -17,7 +17,8 @@ constexpr int kRoom = ROOM;
 constexpr int kClimbBytes = 2 * kRoom * (sizeof(value_t) + sizeof(int));
 constexpr int kSome = 2;  // arcs per lane that are read from shared memory a level ahead
 
-// By label: node {first arc, arcs, parent or -1, depth}; lift, the ancestors 2, 4, 8 and kLevels levels up, or -1; arcs of the way up.
+// By label: node {first arc, arcs, parent or -1, depth}; lift, the ancestors 2, 4, 8 and kLevels levels up, or -1; arcs
+// of the way up.
 struct WaysUp {
   const int4* node;
   const int4* lift;
@@ -41,8 +42,10 @@ class Climb {
         depths_(reinterpret_cast<int*>(memory + 2 * kRoom * sizeof(value_t))) {}
 
   // From a label to the ancestors below depth `until`, and over their arcs beyond. Returns the depth of the label. By all
-  // threads of the block; the distances are there for all of them afterwards.
-  __device__ __forceinline__ int run(int from, int until) {
+  // threads of the block; the distances are there for all of them afterwards, and so is what the second warp does
+  // meanwhile().
+  template <class F>
+  __device__ __forceinline__ int run(int from, int until, F meanwhile) {
     const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
     const int top = ways_.node[from].w, levels = top - until;
     for (int i = threadIdx.x; i <= top; i += kClimbThreads) mine_[i] = i == top ? value_t(0) : far_value();
@@ -67,11 +70,16 @@ class Climb {
       label = up(label, kLevels);
       if (warp > 0) {
         copy(next, 1 - half, levels - base - kLevels, warp - 1, kClimbWarps - 1);
+        if (base == 0 && warp == 1) meanwhile();
         copy_async_wait();
       } else {
         follow(now, half, top - base, min(kLevels, levels - base));
       }
       now = next;
+      __syncthreads();
+    }
+    if (levels <= 0) {
+      if (warp == 1) meanwhile();
       __syncthreads();
     }
     return top;
@@ -120,6 +128,15 @@ class Climb {
 
   // Lowers what the levels of a chunk lead to, from depth `deep` up; by one warp.
   __device__ __forceinline__ void follow(const Level& mine, int half, int deep, int levels) const {
+    const bool few = mine.arcs <= 32 * kSome && fits(mine.place, mine.arcs);
+    if (__all_sync(0xffffffffu, few))
+      follow<false>(mine, half, deep, levels);
+    else
+      follow<true>(mine, half, deep, levels);
+  }
+  // Many: whether levels may have more arcs than are read ahead, or no room for them.
+  template <bool Many>
+  __device__ __forceinline__ void follow(const Level& mine, int half, int deep, int levels) const {
     const int lane = threadIdx.x & 31;
     const int* const depths = depths_ + half * kRoom;
     const value_t* const weights = weights_ + half * kRoom;
@@ -129,7 +146,7 @@ class Climb {
 #pragma unroll
       for (int u = 0; u < kSome; ++u) {
         const int j = 32 * u + lane;
-        const bool has = j < arcs && fits(place, arcs);
+        const bool has = j < arcs && (!Many || fits(place, arcs));
         found.to[u] = has ? depths[place + j] : -1;
         found.weight[u] = has ? weights[place + j] : far_value();
       }
@@ -139,8 +156,6 @@ class Climb {
     for (int i = 0; i < levels; ++i) {
       const Arcs now = next;
       next = fetch((i + 1) % kLevels);
-      const int arcs = __shfl_sync(0xffffffffu, mine.arcs, i), place = __shfl_sync(0xffffffffu, mine.place, i);
-      const int first = __shfl_sync(0xffffffffu, mine.first, i);
       const value_t d = mine_[deep - i];
       value_t known[kSome];  // all of them before the first is lowered: no two arcs have one head
 #pragma unroll
@@ -148,11 +163,15 @@ class Climb {
 #pragma unroll
       for (int u = 0; u < kSome; ++u)
         if (now.to[u] >= 0) mine_[now.to[u]] = add_min(d, now.weight[u], known[u]);
-      const bool here = fits(place, arcs);
-      for (int j = (here ? 32 * kSome : 0) + lane; j < arcs; j += 32) {
-        const int to = here ? depths[place + j] : ways_.head_depth[first + j];
-        const value_t weight = here ? weights[place + j] : ways_.weight[first + j];
-        mine_[to] = add_min(d, weight, mine_[to]);
+      if (Many) {
+        const int arcs = __shfl_sync(0xffffffffu, mine.arcs, i), place = __shfl_sync(0xffffffffu, mine.place, i);
+        const int first = __shfl_sync(0xffffffffu, mine.first, i);
+        const bool here = fits(place, arcs);
+        for (int j = (here ? 32 * kSome : 0) + lane; j < arcs; j += 32) {
+          const int to = here ? depths[place + j] : ways_.head_depth[first + j];
+          const value_t weight = here ? weights[place + j] : ways_.weight[first + j];
+          mine_[to] = add_min(d, weight, mine_[to]);
+        }
       }
       __syncwarp();
     }

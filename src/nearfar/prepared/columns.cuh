@@ -90,9 +90,3 @@ __device__ __forceinline__ value_t first_weight(const int4& entry) {
 __device__ __forceinline__ value_t second_weight(const int4& entry) {
   return from_bits<value_t>(entry.w, 0);
 }
-// Of the arc to the vertex before, which the head of a record has, or the entry behind it.
-__device__ __forceinline__ value_t before_weight(const int4& head, const int4* arc) {
-  if (kPerEntry == 2) return from_bits<value_t>(head.w, 0);
-  const int4 more = arc[-1];
-  return from_bits<value_t>(more.x, more.y);
-}

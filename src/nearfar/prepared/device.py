@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,9 +15,11 @@ from nearfar.prepared.pieces import cut_pieces
 from nearfar.system.devices import runtime
 
 if TYPE_CHECKING:
+    from collections.abc import Hashable
+
     from numpy.typing import NDArray
 
-    from nearfar.prepared.pieces import Pieces
+    from nearfar.prepared.device_shapes import AboveShape
     from nearfar.prepared.prepared import Prepared
     from nearfar.prepared.tree import Tree
 
@@ -35,6 +38,7 @@ __all__ = [
 
 _TREE: Slot[DeviceTree] = Slot("elimination tree on the device")
 _CELLS: Slot[DeviceCells] = Slot("cells on the device")
+_ABOVE: Slot[DeviceAbove] = Slot("labels above cells on the device")
 _ADVICE = "use device='cpu', or a GPU with more memory"
 
 _JUMP = 16  # kAhead of climb.cuh
@@ -103,43 +107,36 @@ class DeviceAbove:
     stop : int32 array, shape (n,), or None
         Of each label the depth of the first ancestor in the top, itself included; -1 if there is
         none.
-    lowest : int32 array, shape (n, 2)
-        Of each label the first piece on its way to the root that is not the top, or -1, and the
-        depth of its lowest ancestor there.
-    path : int32 array, shape (n_pieces, 4)
-        Of each piece the next one on that way, its first part, and the depth of its highest member.
     members : list
         What products for the rows of ``place`` read of the members and boundaries, once they were
         asked for.
+    ways_up : list
+        :func:`nearfar.prepared.pieces.ways_up`, once it was asked for.
     """
 
     labels: NDArray[np.int32]
     place: Any
     pieces: DevicePieces
     stop: Any
-    lowest: Any
-    path: Any
     members: list[tuple[Any, Any]] = field(default_factory=list)
+    ways_up: list[tuple[Any, Any, Any]] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
 class DeviceCells:
-    """Cells on the device, their weights in place, and what is above them.
+    """Cells on the device, their weights in place.
 
     Attributes
     ----------
     host : Cells
-    cells, boundary, stream, chunk, outline : int32 arrays
-    above : DeviceAbove
+    cells, boundary, stream, outline : int32 arrays
     """
 
     host: Cells
     cells: Any
     boundary: Any
     stream: Any
-    chunk: Any
     outline: Any
-    above: DeviceAbove
 
 
 def device_tree(prepared: Prepared) -> DeviceTree:
@@ -162,14 +159,14 @@ def device_tree(prepared: Prepared) -> DeviceTree:
 
 
 def device_cells(prepared: Prepared, shape: PassShape, top: int) -> DeviceCells:
-    """The cells of some shape on the current device, and what is above them.
+    """The cells of some shape on the current device.
 
     Parameters
     ----------
     prepared : Prepared
     shape : PassShape
     top : int
-        Labels at the top of the tree whose distances to each other are kept.
+        Labels at the top of the tree, which are in no cell.
 
     Returns
     -------
@@ -256,9 +253,7 @@ def _cells(prepared: Prepared, shape: PassShape, size: int) -> DeviceCells:
         runtime.upload(found.cells),
         runtime.upload(found.boundary),
         stream,
-        runtime.upload(found.chunk),
         runtime.upload(found.outline),
-        device_above(prepared, found.upper, size),
     )
 
 
@@ -281,7 +276,9 @@ def top_flags(prepared: Prepared, size: int) -> NDArray[np.uint8] | None:
     return flags
 
 
-def device_above(prepared: Prepared, upper: NDArray[np.int32], size: int) -> DeviceAbove:
+def device_above(
+    prepared: Prepared, upper: NDArray[np.int32], shape: AboveShape, key: Hashable
+) -> DeviceAbove:
     """Labels that are in no cell, in pieces on the current device.
 
     Parameters
@@ -289,8 +286,9 @@ def device_above(prepared: Prepared, upper: NDArray[np.int32], size: int) -> Dev
     prepared : Prepared
     upper : int32 array
         These labels, those of the top included.
-    size : int
-        Labels of the top.
+    shape : AboveShape
+    key : hashable
+        What `upper` depends on.
 
     Returns
     -------
@@ -301,16 +299,21 @@ def device_above(prepared: Prepared, upper: NDArray[np.int32], size: int) -> Dev
     OutOfMemoryError
         Before anything is allocated.
     """
-    tree = prepared.preparation.tree
+    whole_key = ("above", runtime.device().ordinal, prepared.metric.dtype.itemsize, shape, key)
+    make = partial(_above, prepared, upper, shape)
+    return _ABOVE.of(prepared, lambda: prepared.metric.layout(whole_key, make), whole_key)
+
+
+def _above(prepared: Prepared, upper: NDArray[np.int32], shape: AboveShape) -> DeviceAbove:
+    tree, size = prepared.preparation.tree, shape.top
     top = _top(tree, size)
-    most = most_members(prepared.metric.dtype.itemsize)
-    pieces = cut_pieces(prepared.preparation.view, *prepared.metric.swept, upper, top, most)
+    limits = (shape.least, most_members(prepared.metric.dtype.itemsize))
+    pieces = cut_pieces(prepared.preparation.view, *prepared.metric.swept, upper, top, *limits)
     runtime.require_memory(2 * pieces.down.nbytes + 8 * prepared.n_vertices, _ADVICE)
     place = np.full(prepared.n_vertices, -1, dtype=np.int32)
     place[upper] = np.arange(len(upper), dtype=np.int32)
     stop = runtime.upload(_stops(tree, top)) if size else None
-    ways = (runtime.upload(part) for part in _paths(tree, pieces, size > 0))
-    return DeviceAbove(upper, runtime.upload(place), DevicePieces.upload(pieces), stop, *ways)
+    return DeviceAbove(upper, runtime.upload(place), DevicePieces.upload(pieces), stop)
 
 
 def _top(tree: Tree, size: int) -> NDArray[np.int32]:
@@ -320,34 +323,6 @@ def _top(tree: Tree, size: int) -> NDArray[np.int32]:
     subtree = np.arange(tree.n_vertices) - tree.low + 1
     largest = np.argpartition(-subtree, size - 1)[:size]  # a parent has more below than its child
     return np.sort(largest)[::-1].astype(np.int32)
-
-
-def _paths(
-    tree: Tree, pieces: Pieces, has_top: bool
-) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    """``lowest`` and ``path`` of :class:`DeviceAbove`."""
-    n, some = tree.n_vertices, len(pieces.pieces)
-    piece = np.full(n, -1, dtype=np.int32)
-    real = pieces.members >= 0
-    piece[pieces.members[real]] = np.repeat(np.arange(some), pieces.pieces[:, 1])[real]
-    inside = piece >= 0
-    if has_top:
-        piece[piece == 0] = -1
-    roots = pieces.members[pieces.pieces[:, 0]]
-    parents = tree.parent[roots]
-    path = np.zeros((some, 4), dtype=np.int32)
-    path[:, 0] = np.where(parents >= 0, piece[parents], -1)
-    path[:, 1] = np.searchsorted(pieces.tiles[:, 0], np.arange(some))
-    path[:, 2] = tree.depth[roots]
-    ancestor = np.arange(n)
-    highest = np.flatnonzero(~inside)
-    above = tree.parent[highest]
-    right_below = (above < 0) | inside[above]
-    highest, above = highest[right_below], above[right_below]
-    ancestor[~inside] = np.repeat(above, highest - tree.low[highest] + 1)
-    lowest = np.stack([piece[ancestor], tree.depth[ancestor]], axis=1)
-    lowest[ancestor < 0] = -1
-    return lowest.astype(np.int32), path
 
 
 def _stops(tree: Tree, top: NDArray[np.int32]) -> NDArray[np.int32]:

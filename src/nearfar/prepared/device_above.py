@@ -7,14 +7,22 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from nearfar.graph.slots import Slot
-from nearfar.prepared.device import DeviceAbove, DeviceTree, device_tree
+from nearfar.prepared.device import DeviceTree, device_above, device_tree
 from nearfar.prepared.device_pieces import closures
-from nearfar.prepared.device_shapes import TALL, TOGETHER, block_climb_form, climb_form, padded
-from nearfar.prepared.pieces import DEEP
+from nearfar.prepared.device_shapes import (
+    AboveShape,
+    block_climb_form,
+    climb_form,
+    one_launch,
+    padded,
+)
+from nearfar.prepared.pieces import DEEP, ways_up
 from nearfar.system.devices import runtime
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
+
+    from numpy.typing import NDArray
 
     from nearfar.prepared.prepared import Prepared
 
@@ -22,7 +30,7 @@ __all__ = ["Above", "SweepPlan"]
 
 _MATRICES: Slot[Any] = Slot("matrices of pieces of the elimination tree on the device")
 # GROUPS, ACROSS, EACH, DOWN, SHARES and STAGES of upper.cuh, for few jobs and for many.
-_FEW, _MANY = (1, 8, 4, 4, 8, 3), (2, 16, 4, 4, 1, 4)
+_FEW_JOBS, _MANY_JOBS = (1, 8, 4, 4, 8, 3), (2, 16, 4, 4, 1, 4)
 _SOURCES = 5  # their place among the arguments of a climb; then how many there are
 _SHARED_OUT = 2048  # jobs of a level for each of which several warps are left
 
@@ -33,20 +41,28 @@ class Above:
     Parameters
     ----------
     prepared : Prepared
-    above : DeviceAbove
+    upper : int32 array
         These labels.
+    shape : AboveShape
     key : hashable
         What they depend on besides the arcs.
+
+    Attributes
+    ----------
+    held : DeviceAbove
     """
 
-    def __init__(self, prepared: Prepared, above: DeviceAbove, key: Hashable) -> None:
-        self.above, self.dtype = above, prepared.metric.dtype
+    def __init__(
+        self, prepared: Prepared, upper: NDArray[np.int32], shape: AboveShape, key: Hashable
+    ) -> None:
+        self.held, self.dtype = device_above(prepared, upper, shape, key), prepared.metric.dtype
         self.tree: DeviceTree = device_tree(prepared)
+        self._host_tree = prepared.preparation.tree
         tree = self.tree
         self.matrices = _MATRICES.of(
             prepared,
-            lambda: closures(above.pieces, tree.macros, tree.weight, tree.down_weight),
-            (runtime.device().ordinal, key),
+            lambda: closures(self.held.pieces, tree.macros, tree.weight, tree.down_weight),
+            (runtime.device().ordinal, shape, key),
         )
 
     def scratch_bytes(self, count: int) -> int:
@@ -70,12 +86,12 @@ class Above:
         SweepPlan
         """
         plan = SweepPlan(self.tree, self.dtype, values.shape[1])
-        pieces = self.above.pieces
+        pieces = self.held.pieces
         if not len(pieces.host.pieces):
             self._climb(plan, unit)
             return plan
         products = (*self._members(rows), self.matrices)
-        if plan.pitch <= TOGETHER and self.tree.height <= TALL:
+        if one_launch(self.tree.height, plan.pitch):
             self._together(plan, unit, (*products, values))
             return plan
         self._climb(plan, unit)
@@ -86,9 +102,9 @@ class Above:
         tiles = np.diff(pieces.host.level_first) * (plan.pitch // (8 * columns))
         first = int((np.cumsum(tiles > _SHARED_OUT) == 0).sum())
         if first:
-            self._launch(plan, _FEW, (0, first), arrays)
+            self._launch(plan, _FEW_JOBS, (0, first), arrays)
         if first < levels:
-            self._launch(plan, _MANY, (first, levels), arrays)
+            self._launch(plan, _MANY_JOBS, (first, levels), arrays)
         return plan
 
     def _climbs(self, plan: SweepPlan, unit: int, jumps: Any) -> tuple[Any, ...]:
@@ -96,7 +112,7 @@ class Above:
         tree = self.tree
         return (
             *(tree.node, jumps, tree.head_depth, tree.weight, tree.label, None),
-            *(np.int32(0), np.int32(unit), self.above.stop, plan.labels, plan.space),
+            *(np.int32(0), np.int32(unit), self.held.stop, plan.labels, plan.space),
             np.int64(plan.pitch),
         )
 
@@ -110,26 +126,33 @@ class Above:
 
     def _together(self, plan: SweepPlan, unit: int, arrays: tuple[Any, ...]) -> None:
         """Climbs and all products in one launch."""
-        pieces, size = self.above.pieces, self.dtype.itemsize
-        form, threads, climbing = block_climb_form(self.tree.height, size)
+        pieces, size = self.held.pieces, self.dtype.itemsize
+        form, threads, own = block_climb_form(self.tree.height, size)
         columns = 16 // size
         stages = {"STAGE": 16, "STAGES": 4}
         macros = {**self._types(), **form, **stages}
-        shared = max(climbing, stages["STAGE"] * stages["STAGES"] * (32 * 16 + 16 * size))
+        shared = max(own, stages["STAGE"] * stages["STAGES"] * (32 * 16 + 16 * size))
         kernel = runtime.program("prepared/few_sources.cuh", macros).kernel("few_sources")
         kernel.allow_shared(shared)
         host = pieces.host
         arguments = (
             *(*self._climbs(plan, unit, self.tree.lift), pieces.parts, pieces.level_first),
             *(np.int32(host.n_levels), np.int32(host.pieces[0, 7]), *arrays),
-            *(self.above.lowest, self.above.path, np.int32(self.tree.height)),
-            plan.arrivals,
+            *(*self._ways_up(), np.int32(self.tree.height), plan.arrivals),
         )
         jobs = int(np.diff(host.level_first).max()) * (plan.pitch // (32 * columns))
         grid = min(max(jobs, plan.pitch), kernel.resident_blocks(threads, shared))
         plan.launches.append(
             runtime.Launch(kernel, grid, threads, arguments, shared, cooperative=True)
         )
+
+    def _ways_up(self) -> tuple[Any, Any, Any]:
+        """Arrays of :func:`ways_up`, kept."""
+        kept = self.held.ways_up
+        if not kept:
+            lowest, way, rows = map(runtime.upload, ways_up(self.held.pieces.host, self._host_tree))
+            kept.append((lowest, way, rows))
+        return kept[0]
 
     def _types(self) -> dict[str, str | int]:
         """Macros of kernels with a barrier over the grid."""
@@ -139,10 +162,10 @@ class Above:
 
     def _members(self, rows: Any) -> tuple[Any, Any]:
         """Members and boundaries of the pieces for such rows; kept for those that come again."""
-        again = rows is self.above.place
-        if again and self.above.members:
-            return self.above.members[0]
-        cp, pieces = runtime.cupy(), self.above.pieces
+        again = rows is self.held.place
+        if again and self.held.members:
+            return self.held.members[0]
+        cp, pieces = runtime.cupy(), self.held.pieces
         label = pieces.members
         real = label >= 0
         row = label if rows is None else rows[cp.maximum(label, 0)]
@@ -153,7 +176,7 @@ class Above:
         member[:, 3] = cp.where(real, row, -1)
         arrays = member, pieces.boundary if rows is None else rows[pieces.boundary]
         if again:
-            self.above.members.append(arrays)
+            self.held.members.append(arrays)
         return arrays
 
     def _launch(
@@ -165,7 +188,7 @@ class Above:
     ) -> None:
         """Products of some levels."""
         groups, across, each, down, shares, ahead = form
-        columns, pieces = 16 // self.dtype.itemsize, self.above.pieces
+        columns, pieces = 16 // self.dtype.itemsize, self.held.pieces
         macros: dict[str, str | int] = {
             **self._types(),
             "GROUPS": groups,

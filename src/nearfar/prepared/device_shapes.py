@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -18,26 +18,50 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CHUNK",
-    "FEW",
-    "STAGES",
+    "CHUNKS",
+    "ONE_LAUNCH",
+    "SMALL_CELLS",
     "TALL",
-    "TOGETHER",
     "UNIT",
+    "AboveShape",
+    "above_shape",
     "block_climb_form",
     "climb_form",
     "default_leaf",
     "default_shape",
+    "one_launch",
     "padded",
-    "top_size",
 ]
 
 _LARGE: Slot[int] = Slot("labels at the top of the tree")
-CHUNK = (64 + 2) * 16  # bytes of a chunk of arcs in shared memory
+CHUNK = 63 * 16  # bytes of a chunk of records in shared memory, at most; kChunk of sweep_cells.cuh
 UNIT = 128  # sources are padded to a multiple of this
-STAGES = 2  # chunks of arcs under way
-FEW = 512  # sources that wait for chains of vertices rather than fill the device
-TOGETHER = 256  # sources for which climbs and products are one launch, unless a tree is tall
+CHUNKS = 2  # of a cell, in shared memory
 TALL = 512  # levels of a tree, beyond which labels have hundreds of arcs
+# Two limits, because each is of a step of its own. Up to so many sources the passes over cells wait
+# for chains of vertices rather than fill the device, and chains are short in small cells.
+SMALL_CELLS = 512
+# Up to so many the steps above the cells are one launch, unless the tree is tall: its blocks are as
+# many as the device holds, and with 512 sources each does so much that launches apart take as long.
+ONE_LAUNCH = 256
+_FILLED = 256  # members that a piece is filled up to for them: fewer levels
+# Labels of the top for more than SMALL_CELLS sources: in a low tree climbs are quick.
+_MANY_TOP = 256
+
+
+class AboveShape(NamedTuple):
+    """How what lies above the cells is cut.
+
+    Attributes
+    ----------
+    top : int
+        Labels at the top of the tree of which all distances to each other are kept.
+    least : int
+        Members that a piece below it is filled up to (``pieces.cpp``).
+    """
+
+    top: int
+    least: int
 
 
 def padded(count: int) -> int:
@@ -71,10 +95,10 @@ def default_shape(size: int, sources: int, height: int) -> PassShape:
     PassShape
     """
     tall, columns = height > TALL, 16 // size
-    if sources <= FEW:
+    if sources <= SMALL_CELLS:
         return PassShape(64, 48, 32 * (columns // 2), columns // 2)
     # More slots leave room for fewer blocks, fewer of them more labels to products.
-    return PassShape(256, 48 if tall else 32, 32 * columns, columns)
+    return PassShape(256 if tall else 512, 48, 32 * columns, columns)
 
 
 def climb_form(height: int, size: int) -> tuple[dict[str, str | int], int, int]:
@@ -122,7 +146,8 @@ def block_climb_form(height: int, size: int) -> tuple[dict[str, str | int], int,
     most = runtime.device().shared_per_block
     while room > 32 and 2 * room * (size + 4) + height * (size + 2) > most:
         room //= 2  # a tall tree
-    shared = 2 * room * (size + 4) + height * (size + 2)
+    batches = 2 * 4 * 32 * warps * 16  # of few_sources.cuh, where the climb had its arcs
+    shared = max(2 * room * (size + 4), batches) + height * (size + 2)
     return {"WARPS": warps, "ROOM": room}, 32 * warps, shared
 
 
@@ -137,29 +162,51 @@ def default_leaf(height: int, sources: int) -> LeafShape:
     -------
     LeafShape
     """
-    return LeafShape(64 if sources <= FEW and height > TALL else 256, 16)
+    return LeafShape(64 if sources <= SMALL_CELLS and height > TALL else 256, 16)
 
 
-def top_size(prepared: Prepared, wanted: int | None) -> int:
-    """How many labels of the top of the tree are worth a table of the distances among them.
+def one_launch(height: int, sources: int) -> bool:
+    """Whether climbs and products are one launch for so many sources in a tree of that height.
 
-    A product costs the square of that per source, and saves the chain through the top.
+    Parameters
+    ----------
+    height, sources : int
+
+    Returns
+    -------
+    bool
+    """
+    return padded(sources) <= ONE_LAUNCH and height <= TALL
+
+
+def above_shape(prepared: Prepared, sources: int, top: int | None = None) -> AboveShape:
+    """How to cut what lies above the cells for so many sources.
+
+    How many labels of the top of the tree are worth a table of the distances among them: a
+    product costs the square of that per source, and saves the chain through the top. Large pieces
+    make few levels, which few sources wait for; many sources rather pay for what climbs reach.
 
     Parameters
     ----------
     prepared : Prepared
-    wanted : int or None
+    sources : int
+    top : int or None
         None chooses.
 
     Returns
     -------
-    int
-        No more than a piece may have.
+    AboveShape
+        Of the top no more than a piece may have.
     """
     most = most_members(prepared.metric.dtype.itemsize)
-    if wanted is not None:
-        return min(wanted, most, prepared.n_vertices)
-    return min(most, _LARGE.of(prepared, lambda: _large(prepared))) // PIECE_UNIT * PIECE_UNIT
+    height = prepared.preparation.figures.height
+    together, quick = one_launch(height, sources), sources > SMALL_CELLS and height <= TALL
+    if top is not None:
+        size = min(top, most, prepared.n_vertices)
+    else:
+        large = _LARGE.of(prepared, lambda: _large(prepared))
+        size = min(_MANY_TOP if quick else most, large) // PIECE_UNIT * PIECE_UNIT
+    return AboveShape(size, _FILLED if together else PIECE_UNIT)
 
 
 def _large(prepared: Prepared) -> int:

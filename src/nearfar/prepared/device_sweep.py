@@ -11,11 +11,11 @@ from nearfar.prepared.device import DeviceCells, DeviceTree, device_cells, devic
 from nearfar.prepared.device_above import Above, SweepPlan
 from nearfar.prepared.device_shapes import (
     CHUNK,
-    STAGES,
+    CHUNKS,
     UNIT,
+    above_shape,
     default_shape,
     padded,
-    top_size,
 )
 from nearfar.system.devices import runtime
 
@@ -59,9 +59,9 @@ class Sweep:
         if self.shape.columns * self.dtype.itemsize not in (4, 8, 16) or UNIT % self.shape.lanes:
             raise OptionError(f"{self.shape} does not suit values of {self.dtype.itemsize} bytes")
         self.tree: DeviceTree = device_tree(prepared)
-        size = top_size(prepared, top)
-        self.cells: DeviceCells = device_cells(prepared, self.shape, size)
-        self.above = Above(prepared, self.cells.above, (self.shape, size))
+        above = above_shape(prepared, sources, top)
+        self.cells: DeviceCells = device_cells(prepared, self.shape, above.top)
+        self.above = Above(prepared, self.cells.host.upper, above, self.shape)
 
     def scratch_bytes(self, count: int) -> int:
         """Device memory of a block of so many sources besides its rows of values."""
@@ -95,7 +95,7 @@ class Sweep:
         """
         return self.transposed(values, self.tree.label, out)
 
-    def columns(self, values: Any, by_vertex: bool = False, place: Any = None) -> SweepPlan:
+    def columns(self, values: Any, by_vertex: bool = False) -> SweepPlan:
         """A sweep that writes distances as [label][source] or [vertex][source].
 
         Parameters
@@ -104,17 +104,14 @@ class Sweep:
             Of the dtype of the arcs' weights. Rows of labels that are not active stay as they are.
         by_vertex : bool
             One row per vertex instead of one per label.
-        place : int32 array, shape (n,), or None
-            The row of each label instead.
 
         Returns
         -------
         SweepPlan
         """
-        kind = 2 if place is not None else int(by_vertex)
-        place = self.tree.vertex if by_vertex else place
+        place = self.tree.vertex if by_vertex else None
         plan = self.above.plan(values, place)
-        self._bottom(plan, values, kind, place, (_STORE, "sweep", {"LAST_USE": int(by_vertex)}, ()))
+        self._bottom(plan, values, place, (_STORE, "sweep", {"BY_VERTEX": int(by_vertex)}, ()))
         return plan
 
     def ending(
@@ -140,15 +137,15 @@ class Sweep:
         -------
         SweepPlan
         """
-        place = self.cells.above.place
+        place = self.above.held.place
         plan = self.above.plan(values, place)
-        self._bottom(plan, values, 2, place, (file, kernel, macros, tuple(arguments)))
+        self._bottom(plan, values, place, (file, kernel, macros, tuple(arguments)))
         return plan
 
     @property
     def n_upper(self) -> int:
         """Labels whose distances :meth:`ending` keeps."""
-        return len(self.cells.above.labels)
+        return len(self.above.held.labels)
 
     def transposed(self, values: Any, place: Any, out: Any) -> SweepPlan:
         """A sweep over labels and a pass that transposes what it wrote.
@@ -169,7 +166,7 @@ class Sweep:
         plan.launches.append(self.to_rows(values, place, out))
         return plan
 
-    def _bottom(self, plan: SweepPlan, values: Any, kind: int, place: Any, sink: Sink) -> None:
+    def _bottom(self, plan: SweepPlan, values: Any, place: Any, sink: Sink) -> None:
         """The pass over cells."""
         host, shape = self.cells.host, self.shape
         if not len(host.cells):
@@ -180,17 +177,15 @@ class Sweep:
             **self.tree.macros,
             "LANES": shape.lanes,
             "COLUMNS": shape.columns,
-            "STAGES": STAGES,
-            "ROW_KIND": kind,
             **own,
         }
-        shared = STAGES * CHUNK + slots * shape.lanes * self.dtype.itemsize
+        shared = CHUNKS * CHUNK + slots * shape.lanes * self.dtype.itemsize
         kernel = runtime.program(file, macros).kernel(name)
         kernel.allow_shared(shared)
         boundary = self.cells.boundary if place is None else place[self.cells.boundary]
         arguments = (
-            *(self.cells.cells, boundary, self.cells.stream, self.cells.chunk),
-            *(self.cells.outline, place, plan.space, plan.labels, values, np.int64(plan.pitch)),
+            *(self.cells.cells, boundary, self.cells.stream),
+            *(self.cells.outline, plan.space, plan.labels, values, np.int64(plan.pitch)),
             *more,
         )
         grid = len(host.cells) * (plan.pitch // shape.lanes)

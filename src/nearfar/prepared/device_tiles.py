@@ -9,15 +9,9 @@ import numpy as np
 
 from nearfar.errors import OptionError
 from nearfar.graph.slots import Slot
-from nearfar.prepared.device import (
-    DeviceAbove,
-    device_above,
-    device_tree,
-    far_value,
-    top_flags,
-)
+from nearfar.prepared.device import device_tree, far_value, top_flags
 from nearfar.prepared.device_above import Above, SweepPlan
-from nearfar.prepared.device_shapes import UNIT, default_leaf, padded, top_size
+from nearfar.prepared.device_shapes import UNIT, above_shape, default_leaf, padded
 from nearfar.prepared.device_sweep import Sweep
 from nearfar.prepared.tiles import LeafShape, Tiles, cut_tiles
 from nearfar.system.devices import runtime
@@ -62,7 +56,6 @@ class DeviceTiles:
     n_ways : int
     width : int
         Vertices of a tile.
-    above : DeviceAbove
     """
 
     host: Tiles
@@ -79,7 +72,6 @@ class DeviceTiles:
     way_first: Any
     n_ways: int
     width: int
-    above: DeviceAbove
 
 
 def _cut(prepared: Prepared, shape: LeafShape, top: int, margin: int) -> tuple[Tiles, int]:
@@ -98,7 +90,6 @@ def _made(prepared: Prepared, shape: LeafShape, top: int, margin: int) -> Device
     tree, arcs = prepared.preparation.tree, prepared.preparation.arcs
     host, width = _cut(prepared, shape, top, margin)
     runtime.require_memory(2 * host.nbytes, _ADVICE)
-    above = device_above(prepared, host.upper, top)
     sizes = (arcs.first[host.roots + 1] - arcs.first[host.roots]).astype(np.int32)
     begins = np.zeros(len(sizes), dtype=np.int32)
     np.cumsum(-(-sizes[:-1] // 4) * 4, out=begins[1:])
@@ -115,7 +106,7 @@ def _made(prepared: Prepared, shape: LeafShape, top: int, margin: int) -> Device
         runtime.upload(host.bundles),
         runtime.upload(host.places),
         runtime.upload(host.tile_first),
-        above.place[runtime.upload(host.rows)],
+        runtime.upload(np.searchsorted(host.upper, host.rows).astype(np.int32)),
         runtime.upload(host.leaf),
         runtime.upload(host.where),
         runtime.upload(jobs.astype(np.int32)),
@@ -125,7 +116,6 @@ def _made(prepared: Prepared, shape: LeafShape, top: int, margin: int) -> Device
         runtime.upload(way_ends - levels),
         int(levels.sum()),
         width,
-        above,
     )
 
 
@@ -191,8 +181,8 @@ class TileSweep:
         self.n, self.dtype = prepared.n_vertices, prepared.metric.dtype
         self.margin = _margin(prepared)
         shape = shape or default_leaf(prepared.preparation.figures.height, sources)
-        size = top_size(prepared, top)
-        form = (shape, size, self.margin)
+        above = above_shape(prepared, sources, top)
+        form = (shape, above.top, self.margin)
         key = (runtime.device().ordinal, self.dtype.itemsize, *form)
         self.tree = device_tree(prepared)
         self.tiles = _TILES.of(
@@ -200,7 +190,7 @@ class TileSweep:
             lambda: prepared.metric.layout(key, lambda: _made(prepared, *form)),
             key,
         )
-        self.above = Above(prepared, self.tiles.above, key)
+        self.above = Above(prepared, self.tiles.host.upper, above, shape)
         self.weights, self.ways = _WEIGHTS.of(
             prepared, lambda: _closed(self.tiles, self.tree, self.dtype), key
         )
@@ -247,7 +237,7 @@ class TileSweep:
         SweepPlan
         """
         tiles, tree, size = self.tiles, self.tree, self.dtype.itemsize
-        plan = self.above.plan(values, tiles.above.place, 16 // size)
+        plan = self.above.plan(values, self.above.held.place, 16 // size)
         count, n, pitch = np.int32(len(out)), np.int32(self.n), np.int64(plan.pitch)
         n_tiles = len(tiles.host.tile_first) // 4 - 1
         jobs = n_tiles * -(-len(out) // (32 * (16 // size)))
@@ -258,7 +248,9 @@ class TileSweep:
             *(tiles.bundles, tiles.tile_first, np.int32(n_tiles)),
             *(self._begins(plan.pitch), self.weights, tiles.places, values, n, count, out),
         )
-        plan.launches.append(runtime.Launch(kernel, jobs, 32 * _WARPS, arguments, shared))
+        plan.launches.append(
+            runtime.Launch(kernel, jobs, 32 * _WARPS, arguments, shared, early=True)
+        )
         if not len(tiles.host.roots):
             return plan
         kernel = _kernel(tree, self.dtype, "own_leaf")
@@ -268,7 +260,7 @@ class TileSweep:
             *(tiles.leaf, plan.labels, plan.space, pitch, tree.depth, tree.low, tree.vertex),
             *(tiles.way_first, self.ways, n, out),
         )
-        plan.launches.append(runtime.Launch(kernel, plan.pitch, 2 * _SIDE, own, shared))
+        plan.launches.append(runtime.Launch(kernel, plan.pitch, 2 * _SIDE, own, shared, early=True))
         return plan
 
 

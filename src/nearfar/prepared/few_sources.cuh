@@ -11,10 +11,11 @@
 // product of one row, for all of these pieces at once and without a barrier in between. The top of the tree is a piece without
 // a boundary, for which that is all.
 //
-// Arrays: of climbs those of climb.cuh; of products those of upper.cuh. lowest[n], of each label the first piece on its way up that is not
-// the top, or -1, and the depth of its lowest ancestor there; path[pieces] {next piece up that is not the top, or -1; first part; depth of
-// the highest member; 0}. top: whether the first piece is the top. arrivals[2]: 0 before and behind.
-// Dynamic shared memory: the larger of kClimbBytes and `height` values and 16-bit numbers, and of kStages stages.
+// Arrays: of climbs those of climb.cuh; of products those of upper.cuh. lowest[n], of each label its lowest ancestor that is
+// in a piece, itself included, as a number of a member, or -1; way[members] {lowest ancestor in the next piece up, alike; first
+// part of the piece; ancestors in the piece, itself included, and where these begin in rows_up}; rows_up, their rows among the
+// members of the piece, falling from the highest. top: whether the first piece is the top. arrivals[2]: 0 before and behind.
+// Dynamic shared memory: the larger of kOwnBytes and `height` values and 16-bit numbers, and of kStages stages.
 // Launch: 32 * WARPS threads, cooperative. Races: none; a level is written before the barrier and read behind it, and never
 // read before.
 // requires: prepared/climbing.cuh
@@ -22,6 +23,7 @@
 // requires: prepared/pieces.cuh
 // requires: prepared/columns.cuh
 // requires: cuda/split_barrier.cuh
+// requires: cuda/early_launch.cuh
 
 constexpr int kHigh = kUnit, kEach = kHigh / kClimbWarps;  // members of a job, and of a warp
 constexpr int kPerUnit = 16 / sizeof(value_t);
@@ -30,6 +32,10 @@ constexpr int kFrom = kStage * 32, kWays = kStage * kHigh / kPerUnit;
 static_assert(sizeof(Columns) == 16 && kEach % kPerUnit == 0, "columns and weights come in units of 16 bytes");
 static_assert(kStage % kDeep == 0 && kStage % kClimbWarps == 0, "a stage is some steps of a boundary");
 constexpr int kPath = 32;  // pieces that a block takes together
+// Rows of a matrix that a thread copies together, and how many of such batches are on their way where the climb had its arcs.
+constexpr int kBatch = 4, kBatchBytes = kBatch * kClimbThreads * 16, kMostBatches = 8;
+constexpr int kOwnBytes = kClimbBytes > 2 * kBatchBytes ? kClimbBytes : 2 * kBatchBytes;
+constexpr int kBatches = kOwnBytes / kBatchBytes < kMostBatches ? kOwnBytes / kBatchBytes : kMostBatches;
 
 struct Products {
   const Part* parts;
@@ -40,8 +46,8 @@ struct Products {
   const int* sources;
   value_t* rows;
   long long pitch;
-  const int2* lowest;
-  const int4* path;
+  const int4* way;
+  const unsigned short* rows_up;
 };
 
 // Members of a piece and sources: what a block does of a level.
@@ -168,123 +174,158 @@ class Job {
   Columns best_[kEach];
 };
 
-// From the source of a column, over its ancestors, to the members of the top and of all pieces on its way. until: the depth of its
-// lowest ancestor in the top, or -1; mine: its climb; row_of: room for a number per level of the tree.
-__device__ __forceinline__ void over_path(const Products& given, bool top, long long column, int from, int until,
-                                          const value_t* mine, unsigned short* row_of) {
-  __shared__ Part parts[kPath];
-  __shared__ int first_depth[kPath], last_depth[kPath], end[kPath];  // units of members, one piece after the other
-  __shared__ int next_piece, next_depth;
+// A piece on the way of a source: where the rows that the source's ancestors have in its matrix are listed, how many, and the
+// depth of the highest.
+struct Step {
+  Part part;
+  int listed, rows, depth;
+  int end;  // units of members up to here
+};
+struct Path {
+  Step step[kPath];
+  int count, next;  // pieces; the member that follows above them
+  bool over;        // whether there are no more
+};
+
+// Finds the pieces from a member up, and the top in any case; by one warp. row_of: room for a number per level of the tree.
+__device__ __forceinline__ void find_path(const Products& given, bool top, int member, Path& path, unsigned short* row_of) {
   const int lane = threadIdx.x & 31;
-  if (threadIdx.x == 0) {
-    const int2 lowest = from >= 0 ? given.lowest[from] : make_int2(-1, -1);
-    next_piece = lowest.x;
-    next_depth = lowest.y;
+  int4 way = make_int4(-1, 0, 0, 0);
+  int mine = -1, count = 0;
+  bool in_top = false;
+  for (; count < kPath && member >= 0; ++count) {
+    const int4 found = given.way[member];
+    if (lane == count) {
+      way = found;
+      mine = member;
+    }
+    member = found.x;
+    in_top = top && found.y == 0;
   }
-  __syncthreads();
-  for (bool more = true; more; top = false) {
-    if (threadIdx.x < 32) {
-      int piece = next_piece, last = next_depth;
-      int4 step = make_int4(-1, 0, 0, 0);  // of the top: its first part, and its depth
-      int my_last = until;
-      int some = top;
-      for (; some < kPath && piece >= 0; ++some) {
-        const int4 found = given.path[piece];
-        if (lane == some) {
-          step = found;
-          my_last = last;
-        }
-        piece = found.x;
-        last = found.z - 1;
-      }
-      int units = 0;
-      if (lane < some) {
-        const Part part = given.parts[step.y];
-        parts[lane] = part;
-        first_depth[lane] = step.z;
-        last_depth[lane] = my_last;
-        units = part.count / kPerUnit;
-      }
+  const bool without = top && !in_top && member < 0;  // no ancestor is in the top
+  const bool over = member < 0 && (!without || count < kPath);
+  if (without && over) ++count;
+  int units = 0, listed = way.z;
+  if (lane < count) {
+    path.step[lane].part = given.parts[way.y];
+    path.step[lane].rows = way.z;
+    path.step[lane].depth = mine >= 0 ? given.member[mine].z - way.z + 1 : 0;
+    units = path.step[lane].part.count / kPerUnit;
+  }
 #pragma unroll
-      for (int by = 1; by < 32; by *= 2) {
-        const int before = __shfl_up_sync(0xffffffffu, units, by);
-        if (lane >= by) units += before;
-      }
-      end[lane] = units;
-      if (lane == 0) {
-        next_piece = piece;
-        next_depth = last;
-      }
+  for (int by = 1; by < 32; by *= 2) {
+    const int units_before = __shfl_up_sync(0xffffffffu, units, by), listed_before = __shfl_up_sync(0xffffffffu, listed, by);
+    if (lane >= by) {
+      units += units_before;
+      listed += listed_before;
     }
-    __syncthreads();
-    const int all = end[kPath - 1];
-    more = next_piece >= 0;
-    auto find = [&](int unit, int& in) {  // the piece of a unit, and the unit's first member there
-      int which = 0;
-      while (unit >= end[which]) ++which;
-      in = (unit - (which > 0 ? end[which - 1] : 0)) * kPerUnit;
-      return which;
+  }
+  listed -= way.z;
+  if (lane < count) {
+    path.step[lane].listed = listed;
+    path.step[lane].end = units;
+  }
+  for (int k = 0; k < count; ++k) {
+    const int first = __shfl_sync(0xffffffffu, way.w, k), rows = __shfl_sync(0xffffffffu, way.z, k);
+    const int to = __shfl_sync(0xffffffffu, listed, k);
+#pragma unroll 4
+    for (int i = lane; i < rows; i += 32) row_of[to + i] = given.rows_up[first + i];
+  }
+  if (lane == 0) {
+    path.count = count;
+    path.next = member;
+    path.over = over;
+  }
+}
+
+// The least over the source's ancestors, for all members of the pieces of a path; by all threads. mine: the climb.
+__device__ __forceinline__ void over_path(const Products& given, const Path& path, long long column, const value_t* mine,
+                                          const unsigned short* row_of, int4* memory) {
+  int4* const ring = memory + threadIdx.x;
+  const int units = path.step[path.count - 1].end;
+  // The top comes first: it has most rows.
+  for (int unit = units - 1 - static_cast<int>(threadIdx.x); unit >= 0; unit -= kClimbThreads) {
+    int which = 0;
+    while (unit >= path.step[which].end) ++which;
+    const Step& step = path.step[which];
+    const int in = (unit - (which > 0 ? path.step[which - 1].end : 0)) * kPerUnit, rows = step.rows, width = step.part.count;
+    const unsigned short* const row = row_of + step.listed;
+    const value_t* const climbed = mine + step.depth;
+    const value_t* const matrix =
+        given.matrices + matrix_of(step.part) + static_cast<long long>(step.part.boundary_count) * width + in;
+    auto copy = [&](int batch) {
+      int4* const to = ring + batch % kBatches * (kBatch * kClimbThreads);
+#pragma unroll
+      for (int j = 0; j < kBatch; ++j)
+        if (batch * kBatch + j < rows) copy_async_16(to + j * kClimbThreads, matrix + row[batch * kBatch + j] * width);
+      copy_async_commit();
     };
-    for (int i = threadIdx.x; i < all * kPerUnit; i += kClimbThreads) {
-      int in;
-      const int which = find(i / kPerUnit, in);
-      in += i % kPerUnit;
-      const int4 member = given.member[parts[which].members + in];
-      if (member.y <= from && from <= member.x) row_of[member.z] = static_cast<unsigned short>(in);
-    }
-    __syncthreads();
-    for (int i = threadIdx.x; i < all; i += kClimbThreads) {
-      int in;
-      const int which = find(i, in);
-      const Part part = parts[which];
-      const value_t* const matrix = given.matrices + matrix_of(part) + static_cast<long long>(part.boundary_count) * part.count + in;
-      const int last = last_depth[which];
-      value_t best[kPerUnit];
+    value_t best[kPerUnit];
 #pragma unroll
-      for (int j = 0; j < kPerUnit; ++j) best[j] = far_value();
-#pragma unroll 8
-      for (int d = first_depth[which]; d <= last; ++d) {
+    for (int j = 0; j < kPerUnit; ++j) best[j] = far_value();
+#pragma unroll
+    for (int q = 0; q < kBatches - 1; ++q) copy(q);
+    for (int batch = 0; batch * kBatch < rows; ++batch) {
+      copy(batch + kBatches - 1);
+      copy_async_wait_but<kBatches - 1>();
+      const int4* const from = ring + batch % kBatches * (kBatch * kClimbThreads);
+#pragma unroll
+      for (int j = 0; j < kBatch; ++j) {
+        if (batch * kBatch + j >= rows) continue;
         union {
           int4 word;
           value_t way[kPerUnit];
         } some;
-        some.word = *reinterpret_cast<const int4*>(matrix + row_of[d] * part.count);
+        some.word = from[j * kClimbThreads];
+        const value_t there = climbed[batch * kBatch + j];
 #pragma unroll
-        for (int j = 0; j < kPerUnit; ++j) best[j] = add_min(mine[d], some.way[j], best[j]);
-      }
-#pragma unroll
-      for (int j = 0; j < kPerUnit; ++j) {
-        const int row = given.member[part.members + in + j].w;
-        if (row >= 0) given.rows[row * given.pitch + column] = best[j];
+        for (int e = 0; e < kPerUnit; ++e) best[e] = add_min(there, some.way[e], best[e]);
       }
     }
-    __syncthreads();  // the pieces are done with
+#pragma unroll
+    for (int j = 0; j < kPerUnit; ++j) {
+      const int to = given.member[step.part.members + in + j].w;
+      if (to >= 0) given.rows[to * given.pitch + column] = best[j];
+    }
   }
 }
 
-extern "C" __global__ void __launch_bounds__(kClimbThreads)
+extern "C" __global__ void __launch_bounds__(kClimbThreads, 3)
     few_sources(const int4* node, const int4* lift, const int* head_depth, const value_t* weight, const int* label,
                 const long long* sources, int count, int unit, const int* stop, int* labels, value_t* space,
                 long long pitch, const Part* parts, const int* level_first, int levels, int top,
                 const int4* member, const int* boundary_row, const value_t* matrices, value_t* rows,
-                const int2* lowest, const int4* path, int height, uint32* arrivals) {
+                const int* lowest, const int4* way, const unsigned short* rows_up, int height, uint32* arrivals) {
   extern __shared__ __align__(16) int4 memory[];
-  const Products given{parts, level_first, member, boundary_row, matrices, labels, rows, pitch, lowest, path};
+  const Products given{parts, level_first, member, boundary_row, matrices, labels, rows, pitch, way, rows_up};
+  let_next_begin();
+  __shared__ Path path;
   char* const climbs = reinterpret_cast<char*>(memory);
-  value_t* const mine = reinterpret_cast<value_t*>(climbs + kClimbBytes);
+  value_t* const mine = reinterpret_cast<value_t*>(climbs + kOwnBytes);
   unsigned short* const row_of = reinterpret_cast<unsigned short*>(mine + height);
   Climb climb({node, lift, head_depth, weight}, climbs, mine);
   for (int k = blockIdx.x; k < pitch; k += gridDim.x) {
     const long long number = unit > 0 ? source_of_column(k, unit) : k;
     const int from = number < count ? label[sources[number]] : -1;
     if (threadIdx.x == 0) labels[k] = from;
-    int until = -1;
+    const int member = from >= 0 ? lowest[from] : -1;
     if (from >= 0) {
-      until = stop == nullptr ? -1 : stop[from];
-      const int deep = climb.run(from, until);
+      const int until = stop == nullptr ? -1 : stop[from];
+      const int deep = climb.run(from, until, [&] { find_path(given, top, member, path, row_of); });
       for (int i = threadIdx.x; i <= deep; i += kClimbThreads) space[static_cast<long long>(i) * pitch + k] = mine[i];
+    } else {
+      if (threadIdx.x < 32) find_path(given, top, member, path, row_of);
+      __syncthreads();
     }
-    over_path(given, top, k, from, until, mine, row_of);
+    while (true) {
+      if (path.count > 0) over_path(given, path, k, mine, row_of, memory);
+      const bool over = path.over;
+      const int next = path.next;
+      __syncthreads();  // the path is done with
+      if (over) break;
+      if (threadIdx.x < 32) find_path(given, top, next, path, row_of);
+      __syncthreads();
+    }
   }
   SplitBarrier barrier(arrivals);
   Job job(given, memory);

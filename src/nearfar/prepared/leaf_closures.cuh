@@ -4,8 +4,8 @@
 // depth-first walk, so that the distances to all ancestors lie in an array by depth.
 //
 // Arrays: jobs[..] {root, first row, first of the boundary, its size}; boundary, labels; first[n + 1], head_depth and
-// weight of the arcs down; depth, low and where by label, the latter two places or -1; weights, written. Dynamic shared memory: 32 values per level of a leaf.
-// Launch: 32 threads, a block per job. Races: none.
+// weight of the arcs down; depth, low and where by label, the latter two places or -1; weights, written.
+// Dynamic shared memory: 32 values per level of a leaf. Launch: 32 threads, a block per job. Races: none.
 // requires: prepared/leaves.cuh
 
 extern "C" __global__ void __launch_bounds__(32)

@@ -7,8 +7,8 @@
 // A warp takes a leaf and goes through its labels from the root down. A lane has an ancestor, and reads of labels before only
 // what it has written itself.
 //
-// Arrays: roots[..] of the leaves; first[n + 1], head_depth and weight of the arcs down; depth and low by label; way_first[n], where
-// the ways of each label begin; ways, written. Dynamic shared memory: a long long per level of a leaf.
+// Arrays: roots[..] of the leaves; first[n + 1], head_depth and weight of the arcs down; depth and low by label;
+// way_first[n], where the ways of each label begin; ways, written. Dynamic shared memory: a long long per level of a leaf.
 // Launch: 32 threads, a block per leaf. Races: none.
 // requires: prepared/values.cuh
 

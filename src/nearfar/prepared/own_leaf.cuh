@@ -8,9 +8,11 @@
 //
 // Arrays: leaf[n], the root of each label's leaf or -1; labels[pitch] of the sources in the order of column_order.cuh, or -1;
 // space[height][pitch], the climbs; depth, low and vertex by label; way_first and ways of leaf_ways.cuh; out[count][n].
-// Dynamic shared memory: a value per level of a leaf. Launch: 2 * kSide threads, a block per column. Races: none.
+// Dynamic shared memory: a value per level of a leaf. Launch: 2 * kSide threads, a block per column, early: `out` alone is
+// the launch before's. Races: none.
 // requires: prepared/values.cuh
 // requires: prepared/column_order.cuh
+// requires: cuda/early_launch.cuh
 
 constexpr int kSide = 128, kSideWarps = kSide / 32;
 constexpr int kNothing = 0x7fffffff;
@@ -21,7 +23,10 @@ extern "C" __global__ void __launch_bounds__(2 * kSide)
   extern __shared__ __align__(16) value_t climbed[];
   __shared__ int least[2 * kSideWarps];
   const int source = labels[blockIdx.x], root = source < 0 ? -1 : leaf[source];
-  if (root < 0) return;
+  if (root < 0) {
+    await_launch_before();
+    return;
+  }
   const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
   const int top = depth[root], last = low[root], own = depth[source] - top, own_low = low[source];
   out_t* const row = out + source_of_column(blockIdx.x, COLUMNS) * n;
@@ -59,6 +64,7 @@ extern "C" __global__ void __launch_bounds__(2 * kSide)
 #pragma unroll 4
     for (int t = 0; t < common; ++t) a = add_min(climbed[t], ways[first + t], a);
     const out_t distance = as_distance<out_t>(a);
+    await_launch_before();
     if (distance < *to) *to = distance;
   }
 }

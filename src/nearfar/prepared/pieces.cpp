@@ -9,6 +9,8 @@
 // A separator is a chain in the tree, whose vertices share one boundary, so that taking it whole
 // costs no more than its arcs. A piece therefore begins with a chain, and is filled up with what
 // has most below until it is a multiple of kUnit, as long as that has no much smaller boundary.
+// Few sources wait for one level after the other rather than for sums: for them a piece is filled up
+// further, so that there are fewer levels.
 //
 // Piece 0, level 0, is the top of the tree: labels closed under parents, with no boundary. There
 // the distances are those within the top, so that climbs may end at its border.
@@ -55,9 +57,11 @@ int padded(int count, int unit) {
 
 class Cutter {
  public:
-  // most: members of a piece, a multiple of kUnit; more are several pieces, one below the other.
-  Cutter(const Arcs& arcs, int most, Ways up, Ways down)
+  // least: members that a piece is filled up to; most: at most, a multiple of kUnit. More are several
+  // pieces, one below the other.
+  Cutter(const Arcs& arcs, int least, int most, Ways up, Ways down)
       : arcs_(arcs),
+        least_(least),
         most_(most),
         local_(at(arcs.n), -1),
         path_(at(arcs.height + 1), -1),
@@ -129,7 +133,7 @@ class Cutter {
       found.push_back(v);
       const int32_t kid = first_kid_[at(v)];
       if (wanted == most_ && (kid < 0 || next_kid_[at(kid)] >= 0))
-        wanted = std::min(padded(count + 1, kUnit), most_ - 1);
+        wanted = std::min(std::max(padded(count + 1, kUnit), least_), most_ - 1);
       for (int32_t c = kid; c >= 0; c = next_kid_[at(c)]) open.emplace(subtree(c), c);
     }
     std::sort(found.begin(), found.end(), std::greater<>());
@@ -187,7 +191,7 @@ class Cutter {
   }
 
   const Arcs& arcs_;
-  const int most_;
+  const int least_, most_;
   std::vector<int32_t> local_;  // of a label at hand: its row of the matrix
   std::vector<int32_t> path_;   // labels by depth
   std::vector<int32_t> first_kid_, next_kid_;
@@ -199,14 +203,14 @@ class Cutter {
 nb::dict pieces(const ArcsView& view, const ArcsView::Longs& up_first,
                 const ArcsView::Ints& up_depth, const ArcsView::Longs& down_first,
                 const ArcsView::Ints& down_depth, const ArcsView::Ints& upper,
-                const ArcsView::Ints& top, int most) {
+                const ArcsView::Ints& top, int least, int most) {
   const Arcs& arcs = view.arcs();
   for (const auto& [first, depth] :
        {std::pair(&up_first, &up_depth), std::pair(&down_first, &down_depth)})
     if (first->size() != at(arcs.n) + 1 || depth->size() != at(first->data()[arcs.n]))
       throw nb::type_error("arcs: wrong size");
   if (most < kUnit || most % kUnit) throw nb::type_error("most: a multiple of 16");
-  Cutter cutter(arcs, most, {up_first.data(), up_depth.data(), {}, {}},
+  Cutter cutter(arcs, least, most, {up_first.data(), up_depth.data(), {}, {}},
                 {down_first.data(), down_depth.data(), {}, {}});
   {
     nb::gil_scoped_release release;
@@ -233,6 +237,7 @@ namespace nearfar {
 NEARFAR_BIND(m) {
   using nb::arg;
   m.def("prepared_pieces", &prepared::pieces, arg("arcs"), arg("up_first"), arg("up_depth"),
-        arg("down_first"), arg("down_depth"), arg("upper"), arg("top"), arg("most"));
+        arg("down_first"), arg("down_depth"), arg("upper"), arg("top"), arg("least"),
+        arg("most"));
 }
 }  // namespace nearfar

@@ -13,8 +13,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from nearfar.prepared.metric import QueryArcs
+    from nearfar.prepared.tree import Tree
 
-__all__ = ["Pieces", "cut_pieces"]
+__all__ = ["Pieces", "cut_pieces", "ways_up"]
 
 UNIT, DEEP = 16, 8  # kUnit and kDeep of pieces.cpp
 
@@ -63,11 +64,6 @@ class Pieces:
         """Values of all matrices."""
         return self.units * UNIT * DEEP
 
-    @property
-    def n_products(self) -> int:
-        """Additions per source, if no source is below a piece."""
-        return int((self.pieces[:, 1].astype(np.int64) * self.pieces[:, 3]).sum())
-
 
 def cut_pieces(
     view: Any,
@@ -75,6 +71,7 @@ def cut_pieces(
     down: QueryArcs,
     upper: NDArray[np.int32],
     top: NDArray[np.int32],
+    least: int = UNIT,
     most: int = 512,
 ) -> Pieces:
     """Cut labels that are closed under parents into pieces.
@@ -88,8 +85,10 @@ def cut_pieces(
         All these labels.
     top : int32 array
         Those of them that are the first piece: closed under parents, falling.
+    least : int
+        Members that any other piece is filled up to: more of them make fewer levels.
     most : int
-        Members of any other piece, a multiple of ``UNIT``.
+        Members of any other piece, at most; a multiple of ``UNIT``.
 
     Returns
     -------
@@ -100,8 +99,63 @@ def cut_pieces(
     O(n + arcs of these labels).
     """
     found = _cpu.prepared_pieces(
-        view, up.first, up.head_depth, down.first, down.head_depth, upper, top, most
+        view, up.first, up.head_depth, down.first, down.head_depth, upper, top, least, most
     )
     found["pieces"] = found["pieces"].reshape(-1, 8)
     found["tiles"] = found["tiles"].reshape(-1, 2)
     return Pieces(**found)
+
+
+def ways_up(
+    pieces: Pieces, tree: Tree
+) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.uint16]]:
+    """The pieces on the way from any label up, and its ancestors in them.
+
+    Parameters
+    ----------
+    pieces : Pieces
+    tree : Tree
+
+    Returns
+    -------
+    lowest : int32 array, shape (n,)
+        The lowest ancestor that is in a piece, itself included, as a number of a member, or -1.
+    way : int32 array, shape (n_members, 4)
+        Of each member the lowest ancestor in the next piece up, alike; the first part of its piece;
+        how many ancestors it has in its piece, itself included, and where they begin in ``rows``.
+    rows : uint16 array
+        Numbers of these ancestors in their piece, from the highest down.
+
+    Notes
+    -----
+    O(n + the ancestors that are listed).
+    """
+    number = np.full(tree.n_vertices, -1, dtype=np.int32)
+    real = np.flatnonzero(pieces.members >= 0)
+    labels = pieces.members[real]
+    number[labels] = real
+    piece = np.repeat(np.arange(len(pieces.pieces)), pieces.pieces[:, 1])
+    first = pieces.pieces[piece, 0]
+    root = pieces.members[first]
+    parent = np.full(len(pieces.members), -1, dtype=np.int32)
+    parent[real] = np.where(tree.parent[labels] >= 0, number[tree.parent[labels]], -1)
+    way = np.zeros((len(pieces.members), 4), dtype=np.int32)
+    way[:, 0] = parent[first]
+    way[:, 1] = np.searchsorted(pieces.tiles[:, 0], piece)
+    way[real, 2] = tree.depth[labels] - tree.depth[root[real]] + 1
+    ends = np.cumsum(way[:, 2], dtype=np.int64)
+    way[:, 3] = ends - way[:, 2]
+    rows = np.zeros(ends[-1] if len(ends) else 0, dtype=np.uint16)
+    at, to, left = real, ends[real] - 1, way[real, 2]
+    while len(at):
+        rows[to] = at - first[at]
+        more = left > 1
+        at, to, left = parent[at[more]], to[more] - 1, left[more] - 1
+    lowest = number.copy()
+    outside = np.flatnonzero(number < 0)
+    above = tree.parent[outside]
+    highest = (above < 0) | (number[above] >= 0)
+    outside, above = outside[highest], above[highest]
+    below = np.where(above < 0, -1, number[above])
+    lowest[number < 0] = np.repeat(below, outside - tree.low[outside] + 1)
+    return lowest, way, rows

@@ -16,12 +16,11 @@ struct Counted {
   __device__ __forceinline__ void take(int, const Columns& distances) { found.look(distances, bound); }
 };
 
-extern "C" __global__ void __launch_bounds__(kThreads)
-    sweep_figures(const Cell* cells, const int* boundary, const int4* stream, const int* chunk,
-                  const int2* outline, const int* place, const value_t* space, const int* sources,
-                  value_t* rows, long long pitch, value_t bound, uint64* sums,
-                  uint32* missed, value_t* greatest) {
-  const Sweep s{cells, boundary, stream, chunk, outline, place, space, sources, rows, pitch};
+extern "C" __global__ void __launch_bounds__(kThreads, kBlocks)
+    sweep_figures(const Cell* cells, const int* boundary, const int4* stream, const int2* outline,
+                  const value_t* space, const int* sources, value_t* rows, long long pitch, value_t bound,
+                  uint64* sums, uint32* missed, value_t* greatest) {
+  const Sweep s{cells, boundary, stream, outline, space, sources, rows, pitch};
   Counted sink;
   sink.found.clear();
   sink.bound = bound;

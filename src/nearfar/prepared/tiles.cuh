@@ -10,14 +10,15 @@
 // (column_order.cuh).
 //
 // Macros: TILE, vertices of a tile; MARGIN, kSector or 0. Where that is 0 rows are written as they come.
-// Arrays: bundles[..]; rows, where those begin that bundles look at, in bytes; weights; places, bytes; tile_first[tiles + 1], where
-// each tile's begin among these, in units of a bundle, of kRows, of kRows and of 16 bytes; values[..][pitch];
+// Arrays: bundles[..]; rows, where those begin that bundles look at, in bytes; weights; places, bytes;
+// tile_first[tiles + 1], where each tile's begin among these, in units of a bundle, of kRows, of kRows and of 16 bytes; values[..][pitch];
 // out[count][n]. pitch is a multiple of 32 * COLUMNS. Dynamic shared memory: kTile * 32 units of 16 bytes, then bundles, rows,
 // places and weights of the largest tile.
 // Launch: 32 * kWarps threads, tiles * groups blocks, those of a group next to each other. Races: none.
 // requires: prepared/leaves.cuh
 // requires: prepared/column_order.cuh
 // requires: cuda/copy_async.cuh
+// requires: cuda/early_launch.cuh
 
 constexpr int kTile = TILE;
 constexpr int kStep = kTile - MARGIN;
@@ -87,6 +88,8 @@ extern "C" __global__ void __launch_bounds__(32 * kWarps, 2)
   const int4* const my_rows = copy(rows, begin.y, end.y - begin.y);
   const int4* const my_places = copy(places, begin.w, end.w - begin.w);
   const int4* const my_weights = copy(weights, static_cast<long long>(begin.z) * kUnits, (end.z - begin.z) * kUnits);
+  await_launch_before();  // of `values`; the rest is known before
+  let_next_begin();
   copy_async_wait();
   __syncthreads();
   for (int next = warp; next < count_of_bundles;) {

@@ -269,8 +269,9 @@ def check_worth(figures: Figures, max_bytes: int | None = None, force: bool = Fa
         raise GraphError(f"{figures}: a prepared graph has fewer than 2^31 arcs")
     free = free_memory() if max_bytes is None else int(max_bytes)
     if figures.nbytes > free:
+        more = "" if max_bytes is None else "give a greater max_bytes=; "
         raise OutOfMemoryError(
-            figures.nbytes, free, f"{figures.n_arcs} arcs: a search needs none of them"
+            figures.nbytes, free, f"{more}a search needs none of its {figures.n_arcs:,} arcs"
         )
     if not force and not figures.worth:
         raise GraphError(

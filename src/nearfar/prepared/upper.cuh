@@ -20,8 +20,8 @@
 // rows[..][pitch]. pitch is a multiple of the sources of a block. progress: jobs taken, blocks that have ended, and parts done of
 // each group; 0 before and after.
 // Dynamic shared memory: SHARES * STAGES * kStage units of 16 bytes, then the sources of a block and one more number.
-// Launch: ACROSS * DOWN * SHARES threads, as many blocks as are resident at most. Races: none; what a job reads was written before
-// the count of its group was raised, and a block reads it behind that count.
+// Launch: ACROSS * DOWN * SHARES threads, as many blocks as are resident at most. Races: none; what a job reads was
+// written before the count of its group was raised, and a block reads it behind that count.
 // requires: prepared/pieces.cuh
 // requires: prepared/columns.cuh
 // requires: cuda/copy_async.cuh

@@ -42,7 +42,8 @@ struct Request {
   std::size_t n_columns = 0;
   std::optional<double> limit;
   double delta = 0;
-  int width = 0;  // 0: as wide as pays
+  int64_t heaviest = 0;  // of whole weights
+  int width = 0;         // 0: as wide as pays
   int threads = 1;
 };
 
@@ -212,9 +213,7 @@ Report solve(const C& csr, const Request& request, std::size_t k, Out* out) {
     else
       choose_width<Weight, 8, 16>(csr, request, pending, out, report);
   } else {
-    Weight heaviest = 0;
-    for (int32_t i = 0; i < csr.m; ++i) heaviest = std::max(heaviest, csr.weights[i]);
-    auto fits = [&](auto cap) { return heaviest < static_cast<int64_t>(cap) / 2; };
+    auto fits = [&](auto cap) { return request.heaviest < static_cast<int64_t>(cap) / 2; };
     const std::size_t all = pending.size();
     std::size_t tried = 0;
     auto attempt = [&](auto&& run) {
@@ -234,8 +233,8 @@ Report solve(const C& csr, const Request& request, std::size_t k, Out* out) {
 
 Fields lanes(GraphView& view,
              const nb::ndarray<const int32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>& sources,
-             const Array& out, const std::optional<Ids>& columns, std::optional<double> limit,
-             double delta, int width, int threads) {
+             const Array& out, int64_t heaviest, const std::optional<Ids>& columns,
+             std::optional<double> limit, double delta, int width, int threads) {
   Request request;
   request.sources = sources.data();
   if (columns) {
@@ -244,6 +243,7 @@ Fields lanes(GraphView& view,
   }
   request.limit = limit;
   request.delta = delta;
+  request.heaviest = heaviest;
   request.width = width;
   request.threads = threads;
   const Report report = view.visit([&](const auto& csr) -> Report {
@@ -282,7 +282,7 @@ Fields lanes(GraphView& view,
 namespace nearfar {
 NEARFAR_BIND(m) {
   using nb::arg;
-  m.def("lanes", &batched::lanes, arg("view"), arg("sources"), arg("out"),
+  m.def("lanes", &batched::lanes, arg("view"), arg("sources"), arg("out"), arg("heaviest"),
         arg("columns") = nb::none(), arg("limit") = nb::none(), arg("delta") = 0.0,
         arg("width") = 0, arg("threads") = 1);
 }

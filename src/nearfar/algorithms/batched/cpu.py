@@ -132,10 +132,12 @@ def lanes(
     """One source per lane; integers in 16-bit lanes first, repeated wider where they do not fit."""
     out = answer_rows(graph, sources, workspace)
     delta = options.delta if options.delta is not None else graph.mean_weight / 4
+    heaviest = int(graph.max_weight) if graph.weight_dtype.kind == "i" else 0
     stats = _cpu.lanes(
         graph.view,
         sources.astype(np.int32),
         out,
+        heaviest,
         workspace.columns,
         workspace.limit,
         float(delta),

@@ -31,10 +31,6 @@
 // requires: algorithms/near_far/one_launch_rows.cuh
 // requires: algorithms/near_far/one_launch_local.cuh
 
-#ifndef SCAN_TOGETHER
-#define SCAN_TOGETHER 4
-#endif
-
 __device__ __forceinline__ count_t first_of_warp(int each) {
   const count_t thread = static_cast<count_t>(blockIdx.x) * blockDim.x + threadIdx.x;
   return (thread & ~count_t(31)) * each;
@@ -58,9 +54,8 @@ __device__ __forceinline__ void split_pile(const Solve& solve, const Targets& ou
 // Divides all vertices that are pending: those whose distance is not below `from`.
 __device__ __forceinline__ void split_vertices(const Solve& solve, const Targets& out, weight_t from,
                                             Entry* shared) {
-  constexpr int kTogether = SCAN_TOGETHER;  // loads that a lane has in flight
+  constexpr int kTogether = 4;  // loads that a lane has in flight
   WarpStages stages(shared);
-  const count_t n = static_cast<count_t>(solve.n);
   const count_t slots = static_cast<count_t>(Distances::count(solve.n));
   const count_t lanes = static_cast<count_t>(gridDim.x) * blockDim.x * kTogether;
   for (count_t base = first_of_warp(kTogether); base < slots; base += lanes) {
@@ -68,17 +63,18 @@ __device__ __forceinline__ void split_vertices(const Solve& solve, const Targets
 #pragma unroll
     for (int u = 0; u < kTogether; ++u) {
       const count_t i = base + u * 32 + lane_id();
-      if (i < slots) slot[u] = load_relaxed(solve.distance.slots + i);
+      slot[u] = i < slots ? load_relaxed(solve.distance.slots + i) : Distances::none();
     }
 #pragma unroll
     for (int u = 0; u < kTogether; ++u) {
-      const count_t i = base + u * 32 + lane_id();
+      // Most are settled or not yet reached.
+      if (!__any_sync(kAllLanes, Distances::waits(slot[u], from))) continue;
+      const count_t first = (base + u * 32 + lane_id()) * kInSlot;
 #pragma unroll
       for (int part = 0; part < kInSlot; ++part) {
-        const count_t v = i * kInSlot + part;
-        const weight_t d =
-            v < n ? Distances::value(slot[u], static_cast<vertex_t>(v)) : unreached();
-        stages.offer(out, d < unreached() && !(d < from), static_cast<vertex_t>(v), d);
+        const vertex_t v = static_cast<vertex_t>(first + part);
+        const weight_t d = Distances::value(slot[u], v);
+        stages.offer(out, d < unreached() && !(d < from), v, d);
       }
     }
   }
@@ -183,6 +179,7 @@ __device__ __forceinline__ void reset_counters(Control* control, const Plan& pla
   }
 }
 
+// The distance of a vertex that is settled.
 __device__ __forceinline__ weight_t distance_found(const Solve& solve, vertex_t v) {
 #if SHORTCUTS
   return beyond_row<SHORTCUTS, ROW_HEAD>(solve.heads, solve.distance, v);
@@ -201,13 +198,33 @@ __device__ __noinline__ bool all_settled(const Solve& solve, const vertex_t* tar
 }
 
 // What the solve leaves behind, where that is not what it worked with.
+#if DISTANCE_BITS
+struct alignas(kInSlot * sizeof(weight_t) < 16 ? kInSlot * sizeof(weight_t) : 16) Unpacked {
+  weight_t distance[kInSlot];
+};
+
 __device__ __noinline__ void write_answer(const Solve& solve) {
-#if DISTANCE_BITS || SHORTCUTS
+  for (long long i = thread_of_grid(); i < Distances::count(solve.n); i += grid_threads()) {
+    const slot_t slot = load_relaxed(solve.distance.slots + i);
+    const long long first = i * kInSlot;
+    Unpacked found;
+#pragma unroll
+    for (int part = 0; part < kInSlot; ++part)
+      found.distance[part] = Distances::value(slot, static_cast<vertex_t>(part));
+    if (first + kInSlot <= solve.n)
+      *reinterpret_cast<Unpacked*>(solve.answer + first) = found;
+    else
+      for (int part = 0; first + part < solve.n; ++part)
+        solve.answer[first + part] = found.distance[part];
+  }
+}
+#elif SHORTCUTS
+__device__ __noinline__ void write_answer(const Solve& solve) {
   // Whoever reads a distance that changes meanwhile finds the new one by itself.
   for (long long v = thread_of_grid(); v < solve.n; v += grid_threads())
     solve.answer[v] = distance_found(solve, static_cast<vertex_t>(v));
-#endif
 }
+#endif
 
 extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, BLOCKS_EACH)
     near_far_one_launch(Solve given, long long source, double base_delta, double largest_delta,
@@ -274,7 +291,9 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, BLOCKS_EACH)
     else
       split_pile(solve, out, solve.far_pile[(plan.pile + 1) & 1], plan.far_size, shared);
   }
-  if (DISTANCE_BITS || SHORTCUTS) write_answer(solve);
+#if DISTANCE_BITS || SHORTCUTS
+  write_answer(solve);
+#endif
   edges_seen = warp_sum(edges_seen);
   if (lane_id() == 0) atomicAdd(&control->edges, edges_seen);
   if (first_block && threadIdx.x == 0) {

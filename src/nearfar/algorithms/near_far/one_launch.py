@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -25,6 +26,7 @@ from nearfar.algorithms.near_far.one_launch_host import (
     Shape,
     TooNarrow,
     entry_bytes,
+    local_bytes,
 )
 from nearfar.algorithms.near_far.one_launch_ranges import solve_by_ranges
 from nearfar.cuda.row_heads import row_heads
@@ -41,7 +43,7 @@ if TYPE_CHECKING:
     from nearfar.graph.graph import Graph
     from nearfar.registry import Workspace
 
-__all__ = ["KNOBS", "OneLaunchOptions", "first_delta", "range_delta", "solve_in_one_launch"]
+__all__ = ["OneLaunchOptions", "first_delta", "range_delta", "solve_in_one_launch"]
 
 _CHUNK, _HEAVY = 512, 1024  # kChunk and kHeavy of one_launch_rows.cuh
 _LOCAL = 8192  # entries' worth of shared memory for the local lists, at least
@@ -51,8 +53,6 @@ _HEAD, _SHORTCUT_HEAD = 4, 8  # edges of a row that travel with its vertex
 _DEPTH = 2  # times that vertices of few edges are taken out
 _ENOUGH_OUT = 0.25  # share of the vertices from which wider rows pay
 _SHORTCUT_DEGREE = 3.0  # mean degree up to which few edges come in the place of those taken out
-# Compile-time constants of one_launch_rows.cuh to override, for measuring; see its head.
-KNOBS: dict[str, int] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,8 +134,13 @@ class OneLaunchOptions(DeltaOptions):
     @property
     def tuned(self) -> bool:
         """Whether options of the plain form were set by hand, which then is the one to run."""
-        kept = ("sort_rows", "distance_bits", "pull_share", "eager_growth")
-        return self != OneLaunchOptions(**{name: getattr(self, name) for name in kept})
+        return _tuned(self)
+
+
+@functools.lru_cache(maxsize=64)
+def _tuned(options: OneLaunchOptions) -> bool:
+    kept = ("sort_rows", "distance_bits", "pull_share", "eager_growth")
+    return options != OneLaunchOptions(**{name: getattr(options, name) for name in kept})
 
 
 _DENSE = 16.0  # mean degree
@@ -164,16 +169,6 @@ def first_delta(graph: Graph, options: OneLaunchOptions) -> float:
     else:
         value = 1.0
     return max(value, 1.0) if graph.weight_dtype.kind == "i" else value or 1.0
-
-
-def _local_bytes(device: DeviceGraph, head: int) -> int:
-    """Shared memory per entry of a block's lists: two of ``LocalEntry`` and one of ``Entry``."""
-    record = entry_bytes(device)
-    if head:  # the vertex before it, and the row at a multiple of 16 bytes
-        entry = -(-(record + device.vertex_dtype.itemsize) // 16) * 16 + head * device.record
-    else:
-        entry = -(-(record + 2 * device.offset_dtype.itemsize) // 16) * 16
-    return 2 * entry + record
 
 
 def _heads(graph: Graph, device: DeviceGraph, shortcuts: bool | None) -> RowHeads | None:
@@ -222,7 +217,7 @@ def _engine(graph: Graph, options: OneLaunchOptions, form: Form) -> Engine:
         wide_rows = heads is not None and entry_bytes(device) > 8
         if heads is not None:
             most = runtime.device().shared_per_block - STATIC
-            local = min(_HEADED * _local_bytes(device, heads.width), most) // entry_bytes(device)
+            local = min(_HEADED * local_bytes(device, heads.width), most) // entry_bytes(device)
         return Engine(
             device,
             "algorithms/near_far/one_launch.cuh",
@@ -232,7 +227,6 @@ def _engine(graph: Graph, options: OneLaunchOptions, form: Form) -> Engine:
                 "FAR_BY_SCAN": int(form.scan),
                 "BLOCK_THREADS": 384 if form.bits or wide_rows else 512,
                 "BLOCKS_EACH": 2 if form.bits else 1,
-                **KNOBS,
             },
             (2 * STAGE, local),
             [np.int64(0)] * 2,
@@ -282,8 +276,7 @@ def _plain(
     local_limit = options.local_limit
     if local_limit is None:
         local_limit = 256 * processors if graph.mean_degree <= 8 else 0
-    head = 0 if engine.heads is None else engine.heads.width
-    room = engine.shared // _local_bytes(device, head)
+    room = engine.local_room
     target_near = 32 * processors if options.target_near is None else options.target_near
     return Answer(
         *engine.solve(

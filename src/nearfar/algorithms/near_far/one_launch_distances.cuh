@@ -57,10 +57,21 @@ struct Distances {
   __device__ __forceinline__ static bool fits(weight_t d) {
     return d < static_cast<weight_t>(kAllOnes);
   }
+  __device__ __forceinline__ static slot_t none() { return ~0u; }
   // The slot at place i of a new solve.
   __device__ __forceinline__ static slot_t first(long long i, long long source) {
-    const slot_t none = ~0u;
-    return i == source / kInSlot ? with(none, static_cast<vertex_t>(source), weight_t(0)) : none;
+    const bool here = i == source / kInSlot;
+    return here ? with(none(), static_cast<vertex_t>(source), weight_t(0)) : none();
+  }
+  // Whether a vertex of the slot is reached, but not nearer than `from`. All of them are compared
+  // at once: what is true of one stands in its highest bit.
+  __device__ __forceinline__ static bool waits(slot_t slot, weight_t from) {
+    constexpr uint32 kLowest = ~0u / kAllOnes, kHighest = kLowest << (DISTANCE_BITS - 1);
+    const uint32 bound = (fits(from) ? static_cast<uint32>(from) : kAllOnes) * kLowest;
+    const uint32 rest = (slot | kHighest) - (bound & ~kHighest);
+    const uint32 not_nearer = (slot & ~bound) | ((slot | ~bound) & rest);
+    const uint32 reached = ((~slot & ~kHighest) + ~kHighest) | ~slot;
+    return (not_nearer & reached & kHighest) != 0;
   }
   __device__ __forceinline__ Seen now(vertex_t v) const {
     const slot_t slot = load_relaxed(slots + v / kInSlot);
@@ -97,8 +108,12 @@ struct Distances {
 #else
   __device__ __forceinline__ static weight_t value(slot_t slot, vertex_t) { return slot; }
   __device__ __forceinline__ static bool fits(weight_t) { return true; }
+  __device__ __forceinline__ static slot_t none() { return unreached(); }
   __device__ __forceinline__ static slot_t first(long long i, long long source) {
-    return i == source ? weight_t(0) : unreached();
+    return i == source ? weight_t(0) : none();
+  }
+  __device__ __forceinline__ static bool waits(slot_t slot, weight_t from) {
+    return slot < unreached() && !(slot < from);
   }
   __device__ __forceinline__ Seen now(vertex_t v) const { return Seen{load_relaxed(slots + v)}; }
   __device__ __forceinline__ Seen seen(vertex_t v) const {

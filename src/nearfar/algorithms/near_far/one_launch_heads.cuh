@@ -18,10 +18,7 @@
 // Different distances have different sums with an edge, unless these are rounded: then what a stale entry lowers
 // may be just what the entry that replaced it would, and is pushed.
 constexpr bool kSumsDiffer = weight_t(1) / 2 == weight_t(0);
-#ifndef ROWS_AT_ONCE
-#define ROWS_AT_ONCE (ROW_HEAD > 4 ? 1 : 2)
-#endif
-constexpr int kAtOnce = ROWS_AT_ONCE;
+constexpr int kAtOnce = ROW_HEAD > 4 ? 1 : 2;
 
 // What every edge needs, in registers; everything else stays in shared memory, where the kernel has it.
 struct Chain {

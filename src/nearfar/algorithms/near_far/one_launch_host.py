@@ -27,7 +27,18 @@ if TYPE_CHECKING:
     from nearfar.cuda.device_graph import DeviceGraph
     from nearfar.registry import Workspace
 
-__all__ = ["PLAIN_ENGINE", "STAGE", "STATIC", "Engine", "Shape", "TooNarrow", "most_steps"]
+__all__ = [
+    "KNOBS",
+    "PLAIN_ENGINE",
+    "STAGE",
+    "STATIC",
+    "Engine",
+    "Shape",
+    "TooNarrow",
+    "entry_bytes",
+    "local_bytes",
+    "most_steps",
+]
 
 STAGE = 128  # kStage of one_launch_rows.cuh
 STATIC = 6144  # bytes of shared memory that a kernel itself has at most
@@ -35,7 +46,10 @@ _RESERVED = 1024  # bytes of it that the device keeps per block
 _ROWS = "algorithms/near_far/one_launch_rows.cuh"
 _FITS_L1 = 1 << 19  # bytes
 _TOO_NARROW = 2  # kTooNarrow
+_LOCAL = ("local_capacity", "local_rounds", "local_leave", "row_lanes")
 PLAIN_ENGINE: Slot[Engine] = Slot("near-far in one launch")
+# Macros of the kernels to compile with other values, for measuring.
+KNOBS: dict[str, int] = {}
 
 
 class TooNarrow(Exception):
@@ -85,6 +99,13 @@ class Engine:
         The kernel's own parameters, for their types.
     heads : RowHeads or None
         What blocks that advance on their own take rows from.
+
+    Attributes
+    ----------
+    blocks : int
+        Of the launch.
+    local_room : int
+        Entries that each of a block's local lists can have.
     """
 
     def __init__(
@@ -103,7 +124,7 @@ class Engine:
         record = entry_bytes(device)
         chunk = struct_dtype(_ROWS, "Chunk", device.macros).itemsize
         # Distances are one pointer there, whatever they point to.
-        self._kind = struct_dtype(_ROWS, "Solve", device.macros, Distances="u8")
+        kind = struct_dtype(_ROWS, "Solve", device.macros, Distances="u8")
         control = struct_dtype(_ROWS, "Control", device.macros)
         packed = -(-n * shape.bits // 32) * 4
         runtime.require_memory(
@@ -113,12 +134,14 @@ class Engine:
             + shape.heavy_capacity * chunk,
             "use queue_factor=1, or a CPU method (device='cpu')",
         )
-        self.device, self.shape, self.heads = device, shape, heads
+        self.device, self.heads = device, heads
+        self._packed = shape.bits > 0
         # Zeroed once: records are read whole, with the padding that nobody writes.
         size = shape.capacity * record
-        self._queues = [cp.zeros(size, dtype=np.uint8) for _ in range(shape.queues)]
-        self._heavy = cp.zeros(shape.heavy_capacity * chunk, dtype=np.uint8)
-        self._slots = cp.empty(packed, dtype=np.uint8)
+        queues = [cp.zeros(size, dtype=np.uint8) for _ in range(shape.queues)]
+        heavy = cp.zeros(shape.heavy_capacity * chunk, dtype=np.uint8)
+        slots = cp.empty(packed, dtype=np.uint8)
+        self._buffers = (queues, heavy, slots)  # kept alive
         # A distance array that fits L1 is worth reading there; a large one only evicts other data.
         small = (packed or n * weight.itemsize) <= _FITS_L1
         defines: dict[str, str | int] = {
@@ -130,20 +153,38 @@ class Engine:
             "SHORTCUTS": 0 if heads is None else heads.depth,
             **device.macros,
             **macros,
+            **KNOBS,
         }
         block = int(defines["BLOCK_THREADS"])
-        self.shared = max(block // 32 * shared_entries[0], shared_entries[1]) * record
+        shared = max(block // 32 * shared_entries[0], shared_entries[1]) * record
+        self.local_room = shared // local_bytes(device, 0 if heads is None else heads.width)
         room = runtime.device().shared_per_block + _RESERVED
-        fitting = room // (self.shared + STATIC + _RESERVED)
+        fitting = room // (shared + STATIC + _RESERVED)
         each = max(min(int(defines["BLOCKS_EACH"]), fitting), 1)
         defines["BLOCKS_EACH"] = each
         self.blocks = runtime.device().multiprocessors * each
         kernel = runtime.program(file, defines).kernel(entry)
         whole, real = np.int64(0), np.float64(0)
         never = weight.type(unreached_value(weight))
-        first = (np.zeros((), dtype=self._kind), whole, real, real, never)
+        first = (np.zeros((), dtype=kind), whole, real, real, never)
         kinds = control, struct_dtype(_ROWS, "Record")
-        self._solve = WholeSolve(kernel, self.blocks, block, first, own, self.shared, *kinds)
+        self._solve = WholeSolve(kernel, self.blocks, block, first, own, shared, *kinds)
+        self._frame = filled(
+            kind,
+            n=device.n,
+            offsets=device.offsets,
+            edges=device.edges,
+            heads=device.edges if heads is None else heads.edges,
+            distance=slots,
+            near_queue=queues[:2],
+            far_pile=queues[2:] or queues,  # not used where no pile is kept
+            heavy=heavy,
+            control=self._solve.control,
+            capacity=shape.capacity,
+            heavy_capacity=shape.heavy_capacity,
+            answer=None,
+            **dict.fromkeys(_LOCAL, 0),
+        )
 
     def solve(
         self,
@@ -165,7 +206,7 @@ class Engine:
         own : sequence of NumPy scalars
             The kernel's own parameters.
         local : tuple of four int
-            The last fields of ``struct Solve``.
+            The fields of ``struct Solve`` for local steps.
 
         Returns
         -------
@@ -183,7 +224,7 @@ class Engine:
         device = self.device
         distance = cp.empty(device.n, dtype=device.weight_dtype)
         first = (
-            self._frame(distance, local),
+            self._solve_into(distance, local),
             np.int64(source),
             np.float64(delta),
             np.float64(second),
@@ -216,34 +257,30 @@ class Engine:
             found |= _steps(self._solve.records(records, steps))
         return distance, found
 
-    def _frame(self, distance: Any, local: tuple[int, int, int, int]) -> Any:
-        """``struct Solve``."""
-        device, shape = self.device, self.shape
-        capacity, rounds, leave, lanes = local
-        return filled(
-            self._kind,
-            n=device.n,
-            offsets=device.offsets,
-            edges=device.edges,
-            heads=device.edges if self.heads is None else self.heads.edges,
-            distance=self._slots if shape.bits else distance,
-            near_queue=self._queues[:2],
-            far_pile=self._queues[2:] or self._queues,  # not used where no pile is kept
-            heavy=self._heavy,
-            control=self._solve.control,
-            capacity=shape.capacity,
-            heavy_capacity=shape.heavy_capacity,
-            local_capacity=capacity,
-            local_rounds=rounds,
-            local_leave=leave,
-            row_lanes=lanes,
-            answer=distance,
-        )
+    def _solve_into(self, distance: Any, local: tuple[int, int, int, int]) -> NDArray[Any]:
+        """``struct Solve``, of which only what differs is set: to fill all of it takes longer."""
+        frame, where = self._frame, distance.data.ptr
+        frame["answer"] = where
+        if not self._packed:
+            frame["distance"] = where
+        for name, value in zip(_LOCAL, local, strict=True):
+            frame[name] = value
+        return frame
 
 
 def entry_bytes(device: DeviceGraph) -> int:
     """Bytes of ``struct Entry``: a vertex and a distance."""
     return struct_dtype(_ROWS, "Entry", device.macros).itemsize
+
+
+def local_bytes(device: DeviceGraph, head: int) -> int:
+    """Shared memory per entry of a block's lists: two of ``LocalEntry`` and one of ``Entry``."""
+    record = entry_bytes(device)
+    if head:  # the vertex before it, and the row at a multiple of 16 bytes
+        entry = -(-(record + device.vertex_dtype.itemsize) // 16) * 16 + head * device.record
+    else:
+        entry = -(-(record + 2 * device.offset_dtype.itemsize) // 16) * 16
+    return 2 * entry + record
 
 
 def _steps(records: dict[str, NDArray[np.int64]]) -> dict[str, Any]:

@@ -20,13 +20,11 @@ if TYPE_CHECKING:
     from nearfar.graph.graph import Graph
     from nearfar.registry import Workspace
 
-__all__ = ["KNOBS", "solve_by_ranges"]
+__all__ = ["solve_by_ranges"]
 
 _TALLIES_BYTES = 4 * 128
 _SIFT = 256  # kSiftRoom of one_launch_due.cuh
 _RANGES: Slot[_Ranges] = Slot("near-far by ranges")
-# Compile-time constants of the kernels to override, for measuring.
-KNOBS: dict[str, int] = {}
 
 
 def _launch_shape(device: DeviceGraph, *, sort: bool) -> dict[str, int]:
@@ -53,8 +51,6 @@ class _Ranges:
                 "SORTED_ROWS": int(rows is not None),
                 **_launch_shape(device, sort=rows is not None),
                 "HEAVY_DEGREE": SEGMENT,
-                "LONG_IN_FLIGHT": 4,
-                **KNOBS,
             },
             (STAGE if rows else STAGE + _SIFT, 0),
             (whole, whole, None, whole, self.tallies),

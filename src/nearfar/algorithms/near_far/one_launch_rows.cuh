@@ -12,21 +12,16 @@
 // requires: algorithms/near_far/one_launch_distances.cuh
 #pragma once
 
-// Measured on an H100; a program may be compiled with others to measure again.
+// Edges that a lane has in flight: of rows that share a warp, and of one that has it for itself.
 #ifndef ROWS_IN_FLIGHT
 #define ROWS_IN_FLIGHT 4
 #endif
 #ifndef LONG_IN_FLIGHT
 #define LONG_IN_FLIGHT 4
 #endif
-#ifndef MIDDLE_DEGREE
-#define MIDDLE_DEGREE 64
-#endif
+// Edges of a row from which it is cut into chunks.
 #ifndef HEAVY_DEGREE
 #define HEAVY_DEGREE 1024
-#endif
-#ifndef EDGES_ONCE
-#define EDGES_ONCE 1
 #endif
 // The far pile is not kept: a split looks at all vertices instead.
 #ifndef FAR_BY_SCAN
@@ -40,9 +35,9 @@
 #endif
 
 constexpr int kStage = 128;                   // entries a warp collects for one queue
-constexpr int kRowsInFlight = ROWS_IN_FLIGHT; // edges a lane has in flight, rows that share a warp
-constexpr int kLongInFlight = LONG_IN_FLIGHT; // the same for a row that has the warp for itself
-constexpr int kMiddle = MIDDLE_DEGREE;
+constexpr int kRowsInFlight = ROWS_IN_FLIGHT;
+constexpr int kLongInFlight = LONG_IN_FLIGHT;
+constexpr int kMiddle = 64;
 constexpr int kHeavy = HEAVY_DEGREE;
 constexpr int kChunk = 512;
 constexpr uint32 kStuck = 1, kTooNarrow = 2;
@@ -121,14 +116,12 @@ __device__ __forceinline__ long long thread_of_grid() {
 
 // An edge that will not be read again soon.
 __device__ __forceinline__ Edge load_streamed(const Edge* edges, offset_t at) {
-#if EDGES_ONCE
   if constexpr (sizeof(Edge) == 8) {
     const long long raw = load_once(reinterpret_cast<const long long*>(edges + at));
     Edge edge;
     memcpy(&edge, &raw, sizeof(edge));
     return edge;
   }
-#endif
   return load_edge(edges, at);
 }
 

@@ -48,7 +48,7 @@ import pkgutil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from nearfar.errors import OptionError, VariantUnavailable, did_you_mean, quoted
+from nearfar.errors import OptionError, did_you_mean, quoted
 from nearfar.options import canonical_device
 from nearfar.system.progress import Progress
 
@@ -104,20 +104,15 @@ def device_of(device: str) -> str:
 
     Raises
     ------
-    VariantUnavailable
-        For ``cuda`` without a device.
     OptionError
         For another word.
     """
     from nearfar.system.devices import runtime
 
     device = canonical_device(device)
-    if device == "cpu":
-        return "cpu"
-    here = runtime.available()
-    if device == "cuda" and here is not True:
-        raise VariantUnavailable(here)
-    return "cuda" if here is True else "cpu"
+    if device == "auto":
+        return "cuda" if runtime.available() is True else "cpu"
+    return device
 
 
 def run(
@@ -149,7 +144,8 @@ def run(
     scale : {"small", "paper", "beyond"}
         ``small`` takes minutes on two cores; ``paper`` has the paper's sizes.
     device : {"auto", "cpu", "cuda"}
-        ``cuda`` measures the GPU's methods beside the CPU's.
+        ``cuda`` measures the GPU's methods beside the CPU's; tasks of the host, ``*-host``, need
+        no GPU.
     rounds, sources, graphs, seed : int or None
         In place of the scale's: timed solves per source, sources per graph, graphs per size,
         first seed.
@@ -164,7 +160,8 @@ def run(
     workers : int
         Processes that make the graphs of the next tasks, and idle while a task is timed.
     overlap : bool
-        Whether these go on while a task is timed, on a core each; for methods of a GPU.
+        Whether these go on while a task is timed, on a core each, and it on the others; for methods
+        of a GPU.
     progress : bool or None
         None shows a bar on a terminal; True reports elsewhere too; False is silent.
 
@@ -178,7 +175,7 @@ def run(
     OptionError
         For unknown names or values, or a folder that holds another run or is written to by one.
     VariantUnavailable
-        For ``device="cuda"`` without one.
+        For ``device="cuda"`` without one, unless all tasks are those of the host.
     """
     from nearfar.lab.experiments.runner import execute
 

@@ -3,11 +3,13 @@
 Drawing a graph of a hundred million edges and proving its distances takes a core far longer than a
 GPU needs to solve it a hundred times. Workers make the inputs of several tasks at once and put them
 into a folder. They are idle while a task is measured, so that they disturb no timing, unless
-``overlap`` says that they may go on: a GPU's times hardly depend on what other cores do.
+``overlap`` says that they may go on: a GPU's times hardly depend on what other cores do. Then each
+worker has a core of its own, and this process the others, so that no worker runs where it measures.
 """
 
 from __future__ import annotations
 
+import contextlib
 import json
 import multiprocessing
 import os
@@ -24,7 +26,7 @@ from nearfar.errors import OptionError
 from nearfar.lab.experiments.experiment import Input
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
     from multiprocessing.sharedctypes import Synchronized
 
     from nearfar.graph.graph import Graph
@@ -69,6 +71,7 @@ class Ahead:
         self._overlap = overlap
         self._folder: Path | None = None
         self._pool: ProcessPoolExecutor | None = None
+        self._cores: set[int] = set()  # of this process before it left some to workers
         self._waiting: dict[str, Future[bool]] = {}
 
     def __enter__(self) -> Self:
@@ -76,14 +79,19 @@ class Ahead:
             self._folder = Path(tempfile.mkdtemp(prefix="nearfar-inputs-", dir=self._parent))
             # A forked child would hold this process's CUDA context and threads.
             context = multiprocessing.get_context("spawn")
-            self._pool = ProcessPoolExecutor(
-                min(self._workers, len(self._tasks)),
-                context,
-                *((_keep_to_one_core, (context.Value("i", 0),)) if self._overlap else ()),
-            )
+            count = min(self._workers, len(self._tasks))
+            pinned: tuple[Any, ...] = ()
+            if self._overlap:
+                self._cores = os.sched_getaffinity(0)
+                own, theirs = shared_out(self._cores, count)
+                pinned = (_keep_to_one_core, (context.Value("i", 0), theirs))
+                _keep_to(own)
+            self._pool = ProcessPoolExecutor(count, context, *pinned)
         return self
 
     def __exit__(self, *_: object) -> None:
+        if self._cores:
+            _keep_to(self._cores)
         if self._pool is not None:
             self._pool.shutdown(cancel_futures=True)
         if self._folder is not None:
@@ -121,9 +129,26 @@ class Ahead:
         return load(self._folder / task.key) if there else None
 
 
-def _keep_to_one_core(begun: Synchronized[int]) -> None:
-    """Leave the first cores to the process that measures; a worker's threads share one."""
-    cores = sorted(os.sched_getaffinity(0), reverse=True)
+def shared_out(cores: Collection[int], workers: int) -> tuple[set[int], list[int]]:
+    """The cores of the process that measures, and those that workers share, each keeping to one.
+
+    A worker has a core of its own where there are enough. The measuring process has at least one,
+    alone unless there is only that.
+    """
+    ordered = sorted(cores)
+    kept = max(1, len(ordered) - workers)
+    return set(ordered[:kept]), ordered[kept:] or ordered
+
+
+def _keep_to(cores: Collection[int]) -> None:
+    """Let all threads of this process run on these cores alone."""
+    for thread in os.listdir("/proc/self/task"):
+        with contextlib.suppress(OSError):  # it has ended
+            os.sched_setaffinity(int(thread), cores)
+
+
+def _keep_to_one_core(begun: Synchronized[int], cores: Sequence[int]) -> None:
+    """Let this worker and its threads run on one core, the next of these."""
     with begun.get_lock():
         number, begun.value = begun.value, begun.value + 1
     os.sched_setaffinity(0, {cores[number % len(cores)]})

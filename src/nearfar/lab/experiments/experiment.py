@@ -46,8 +46,8 @@ class Settings:
     scale : str
         One of :data:`SCALES`.
     device : {"cpu", "cuda"}
-        ``cuda`` measures the GPU methods and the CPU ones that the paper sets beside them; ``cpu``
-        only those of the CPU.
+        ``cuda`` measures the GPU methods and the CPU ones that the paper sets beside them, which
+        need no GPU where they are tasks of their own; ``cpu`` only those of the CPU.
     rounds : int
         Timed solves from each source.
     sources : int
@@ -93,6 +93,11 @@ class Task:
     def __post_init__(self) -> None:
         if not _KEY.fullmatch(self.key):
             raise ValueError(f"task key {self.key!r} cannot be a file name everywhere")
+
+    @property
+    def on_host(self) -> bool:
+        """Whether it measures methods of the host alone, which need no GPU beside those of one."""
+        return self.what.get("part") == "host"
 
 
 @dataclass(slots=True)

@@ -66,8 +66,9 @@ class Kept:
         self.at_once = at_once(document["tasks"])
         self.by_gpu: dict[str, list[str]] = {}  # keys of the tasks that each measured
         for task in document["tasks"]:
-            gpu = document["environments"][task["environment"]].get("gpu") or {}
-            self.by_gpu.setdefault(gpu.get("name", ""), []).append(task["key"])
+            gpu = document["environments"][task["environment"]].get("gpu")
+            if gpu:  # methods of the host need none
+                self.by_gpu.setdefault(gpu["name"], []).append(task["key"])
         self.done = whole([Done(t["key"], t["what"], t["result"]) for t in document["tasks"]])
         tables = find(name).tables(self.done, self.settings)
         self.tables = {table.key: table.as_dict() for table in tables}
@@ -110,8 +111,10 @@ class Kept:
         if not self.there:
             return f"Not measured yet: `{self.command} -o DIR`."
         runs = dict.fromkeys(_commit(place) for place in self.environments)
+        with_gpu = [place for place in self.environments if place.get("gpu")]
+        last = (with_gpu or self.environments)[-1]  # some of the host's were measured without
         return (
-            f"*{describe(self.environments[-1], ', and '.join(runs))}; `{self.command}`, "
+            f"*{describe(last, ', and '.join(runs))}; `{self.command}`, "
             f"{self.settings.rounds} rounds, seed {self.settings.seed}. From `{self.file}`.*"
             + self._where()
             + (

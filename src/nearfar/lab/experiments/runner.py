@@ -30,7 +30,7 @@ from nearfar.lab.experiments.render import draw, markdown_table
 from nearfar.system.output import only_writer
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
 __all__ = ["MANIFEST_SCHEMA", "RESULTS_SCHEMA", "SAMPLE_SCHEMA", "Outcome", "execute", "rebuild"]
 
@@ -77,9 +77,14 @@ def _read(path: Path, schema: str) -> dict[str, Any] | None:
     return data if isinstance(data, dict) and data.get("schema") == schema else None
 
 
-def _machine(surroundings: dict[str, Any]) -> dict[str, Any]:
-    gpu = surroundings.get("gpu") or {}
-    return {"cpu": surroundings.get("cpu"), "gpu": gpu.get("name")}
+def _machine(runs: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """Processor and GPU of runs in one folder, those of the host without a GPU among them."""
+    return {"cpu": runs[-1].get("cpu"), "gpu": next(iter(_gpus(reversed(runs))), None)}
+
+
+def _gpus(runs: Iterable[dict[str, Any]]) -> list[str]:
+    """The GPUs of runs, each once."""
+    return list(dict.fromkeys(run["gpu"]["name"] for run in runs if run.get("gpu")))
 
 
 def _open(
@@ -98,8 +103,10 @@ def _open(
         raise OptionError(f"{path} is not an experiment's manifest: give another folder")
     now = environment() | ({"overlap": True} if overlap else {})
     if held is not None and not restart:
-        theirs = {"experiment": held["experiment"], **_machine(held["environments"][-1])}
-        ours = {"experiment": experiment.name, **_machine(now)}
+        both = [*held["environments"], now]
+        theirs = {"experiment": held["experiment"], **_machine(held["environments"])}
+        theirs["gpu"] = theirs["gpu"] or _machine(both)["gpu"]
+        ours = {"experiment": experiment.name, **_machine(both)}
         theirs |= dataclasses.asdict(Settings(**held["settings"]))
         ours |= dataclasses.asdict(settings)
         other = [
@@ -187,9 +194,13 @@ def execute(
     OptionError
         When a pattern matches nothing, the folder holds another run, or another process writes to
         it.
+    VariantUnavailable
+        When there is no GPU for a task that needs one.
     """
     tasks = experiment.tasks(settings)
     chosen = _chosen(tasks, only)
+    if settings.device == "cuda" and not all(task.on_host for task in chosen):
+        _need_gpu(tasks)
     folder.mkdir(parents=True, exist_ok=True)
     with only_writer(folder, folder / ".lock"):
         manifest, index = _open(experiment, settings, folder, restart, overlap and workers > 1)
@@ -207,6 +218,16 @@ def execute(
         results = rebuild(experiment, settings, folder, manifest, tasks, skipped)
     wrong = [line for entry in results["tasks"] for line in _wrong(entry["result"], entry["key"])]
     return Outcome(folder, results, measured, len(kept), skipped, list(results["missing"]), wrong)
+
+
+def _need_gpu(tasks: Sequence[Task]) -> None:
+    """Raise :class:`VariantUnavailable` without a GPU, with the tasks that need none."""
+    from nearfar.system.devices import runtime
+
+    here = runtime.available()
+    if here is not True:
+        some = "; tasks that match '*-host' (only=) need none"
+        raise VariantUnavailable(here + (some if any(t.on_host for t in tasks) else ""))
 
 
 def _sample(folder: Path, key: str) -> Path:
@@ -267,6 +288,15 @@ def _measure(
     return measured
 
 
+def _beside(runs: Sequence[dict[str, Any]], found: Sequence[dict[str, Any]]) -> list[str]:
+    """Which GPU's numbers those of the host stand beside, where they were measured without one."""
+    if all(runs[sample["environment"]].get("gpu") for sample in found):
+        return []
+    gpus = _gpus(runs[sample["environment"]] for sample in found)
+    where = f"the numbers of {' and '.join(gpus)}" if gpus else "no numbers of a GPU yet"
+    return [f"Methods of the host were measured without a GPU; they stand beside {where}."]
+
+
 def rebuild(
     experiment: Experiment,
     settings: Settings,
@@ -289,6 +319,8 @@ def rebuild(
     missing = [t.key for t in tasks if t.key not in present and t.key not in skipped]
     if missing:
         remarks.append(f"Not measured yet: {len(missing)} of {len(tasks)} tasks.")
+    if settings.device == "cuda":
+        remarks += _beside(manifest["environments"], found)
     remarks += [f"{key} was left out: {why}" for key, why in skipped.items()]
     for figure in figures:
         try:

@@ -84,6 +84,19 @@ def words(stem: str) -> str:
     return re.sub(r"[-_]+", " ", stem)
 
 
+def _document(path: Path) -> Any:
+    """What a JSON file holds; None where it is damaged."""
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except ValueError:
+        return None
+
+
+def _is_ours(document: Any) -> bool:
+    """Whether an experiment or a benchmark of this library wrote it."""
+    return isinstance(document, dict) and str(document.get("schema")).startswith("nearfar-")
+
+
 def _environment(documents: dict[Path, Any]) -> list[tuple[str, str]]:
     """What the measurements say of machine, versions and commit; the first that says it."""
     wanted = ("experiment", "settings", "scale", "device", "environment", "seed", "seeds")
@@ -130,7 +143,8 @@ def report_html(folder: Path, *, title: str | None = None, leave_out: Path | Non
     Parameters
     ----------
     folder : Path
-        Markdown, figures (SVG, PNG, JPEG) and JSON, also in sub-folders.
+        What an experiment or ``nearfar bench`` wrote: Markdown, figures (SVG, PNG, JPEG) and JSON,
+        also in sub-folders.
     title : str or None
         None takes the first heading of the first page, else the folder's name.
     leave_out : Path or None
@@ -144,13 +158,17 @@ def report_html(folder: Path, *, title: str | None = None, leave_out: Path | Non
     Raises
     ------
     OptionError
-        If there is no folder, or nothing to report in it.
+        If there is no folder, or no results of an experiment or a benchmark in it.
     """
     if not folder.is_dir():
         raise OptionError(f"{folder} is not a folder: give the one that an experiment wrote")
     found = _Folder(folder, leave_out or folder / "report.html")
-    if not (found.pages or found.figures or found.json):
-        raise OptionError(f"{folder} holds no tables (.md), figures or results (.json)")
+    documents = {path: _document(path) for path in found.json}
+    if not any(_is_ours(document) for document in documents.values()):
+        raise OptionError(
+            f"{folder} holds no results: expected a folder that `nearfar experiment` or "
+            "`nearfar bench` wrote"
+        )
     page = Path()
 
     def picture(target: str, alt: str) -> str:
@@ -161,9 +179,8 @@ def report_html(folder: Path, *, title: str | None = None, leave_out: Path | Non
     sections: list[str] = []
     for page in found.pages:  # `page` is what the renderer's images are relative to
         source = page.read_text(encoding="utf-8", errors="replace")
-        first = re.match(r"\s*(?:<!--.*?-->\s*)*# (.+)\n?", source, re.DOTALL)
         heading = re.match(r"\s*(?:<!--.*?-->\s*)*# ([^\n]+)\n?", source, re.DOTALL)
-        if first and heading and title is None:
+        if heading and title is None:
             title, source = heading[1], source[heading.end() :]
         elif not heading:
             sections.append(renderer.heading(2, words(page.stem).capitalize()))
@@ -172,18 +189,11 @@ def report_html(folder: Path, *, title: str | None = None, leave_out: Path | Non
     if others:
         sections.append(renderer.heading(2, "Figures" if not found.pages else "More figures"))
         sections += [found.figure(path, words(path.stem)) for path in others]
-    documents: dict[Path, Any] = {}
-    for path in found.json:
-        try:
-            documents[path] = json.loads(path.read_text(encoding="utf-8"))
-        except (UnicodeDecodeError, json.JSONDecodeError):
-            documents[path] = None
     facts = _environment(documents)
     if facts:
         sections += [renderer.heading(2, "Measured on"), _facts(facts)]
-    if found.json:
-        sections.append(renderer.heading(2, "Results as JSON"))
-        sections += [_raw(path, folder) for path in found.json]
+    sections.append(renderer.heading(2, "Results as JSON"))
+    sections += [_raw(path, folder) for path in found.json]
     return _page(title or words(folder.resolve().name), sections, renderer.headings)
 
 

@@ -6,13 +6,17 @@ itself comes from :mod:`nearfar.system.devices.runtime`, which alone imports it.
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
+import threading
 from typing import TYPE_CHECKING, Any
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from nearfar.system.devices.early import early_launch
 
-__all__ = ["Kernel", "Launch", "Program", "set_observer"]
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+__all__ = ["Kernel", "Launch", "Program", "first_cooperative", "set_observer"]
 
 _observer: Callable[[str, Callable[[], None]], None] | None = None
 _VECTOR = 16  # bytes of the widest load from shared memory
@@ -30,11 +34,52 @@ def set_observer(
     return before
 
 
+_cooperative: set[int] = set()  # devices that have had a cooperative launch
+
+
+@contextlib.contextmanager
+def first_cooperative(kernel: Kernel, args: tuple[Any, ...], ordinal: int) -> Iterator[None]:
+    """Meanwhile, have another thread make the process's first cooperative launch on a device.
+
+    It takes the driver 0.1 to 0.5 ms, whatever is launched. From the second time on nothing is
+    launched.
+
+    Parameters
+    ----------
+    kernel : Kernel
+    args : tuple
+        With which it has nothing to do.
+    ordinal : int
+        The current device.
+    """
+    if ordinal in _cooperative:
+        yield
+        return
+    _cooperative.add(ordinal)
+    launch = Launch(kernel, 1, 32, args, cooperative=True)
+
+    def go() -> None:
+        # What is wrong the launch of a solve will say.
+        with contextlib.suppress(Exception):
+            kernel.cupy.cuda.runtime.setDevice(ordinal)
+            launch.launch()
+
+    beside = threading.Thread(target=go, name="nearfar's first cooperative launch")
+    beside.start()
+    try:
+        yield
+    finally:
+        beside.join()
+
+
 class Launch:
     """A kernel with its launch shape and arguments fixed, for loops that launch it many times.
 
     A parameter that changes from one launch to the next is written with :meth:`set`; the driver
     copies the parameters when the launch is called, so the next value may be set at once.
+
+    ``early``: where the device can, it begins before the launch before it is over, for which its
+    kernel waits itself (``cuda/early_launch.cuh``).
     """
 
     def __init__(
@@ -45,6 +90,7 @@ class Launch:
         args: tuple[Any, ...],
         shared: int = 0,
         cooperative: bool = False,
+        early: bool = False,
     ) -> None:
         self.kernel = kernel
         self._keep = args  # arrays stay alive as long as the pointers to them
@@ -57,7 +103,13 @@ class Launch:
         function = kernel.function.ptr
         current = kernel.cupy.cuda.get_current_stream
         self._go: Callable[[], None]
-        if cooperative:
+        begin = None
+        if early and kernel.overlaps:
+            begin = early_launch(driver, function, shape, pointers)
+        if begin is not None:
+            launch = begin
+            self._go = lambda: launch(current().ptr)
+        elif cooperative:
             self._go = lambda: driver.launchCooperativeKernel(
                 function, *shape, current().ptr, pointers
             )
@@ -143,9 +195,11 @@ class Kernel:
         name: str,
         multiprocessors: int,
         files: tuple[str, ...],
+        overlaps: bool,
     ) -> None:
         self.cupy = cupy
         self.files = files
+        self.overlaps = overlaps  # whether launches may begin before the one before is over
         self._multiprocessors = multiprocessors
         self.function = function
         self.name = name
@@ -195,10 +249,16 @@ class Program:
     """A loaded cubin, made of some kernel files; kernels are looked up once."""
 
     def __init__(
-        self, cupy: Any, code: bytes, multiprocessors: int, files: tuple[str, ...]
+        self,
+        cupy: Any,
+        code: bytes,
+        multiprocessors: int,
+        files: tuple[str, ...],
+        overlaps: bool = False,
     ) -> None:
         self._cupy = cupy
         self._files = files
+        self._overlaps = overlaps
         self._multiprocessors = multiprocessors
         self._module = cupy.cuda.function.Module()
         self._module.load(code)
@@ -209,6 +269,7 @@ class Program:
         found = self._kernels.get(name)
         if found is None:
             function = self._module.get_function(name)
-            found = Kernel(self._cupy, function, name, self._multiprocessors, self._files)
+            about = (self._multiprocessors, self._files, self._overlaps)
+            found = Kernel(self._cupy, function, name, *about)
             self._kernels[name] = found
         return found

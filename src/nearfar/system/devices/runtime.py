@@ -23,7 +23,7 @@ from nearfar.system.devices.cupy_module import (
     import_cupy,
     load,
 )
-from nearfar.system.devices.launching import Kernel, Launch, Program
+from nearfar.system.devices.launching import Kernel, Launch, Program, first_cooperative
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -46,6 +46,7 @@ __all__ = [
     "device",
     "device_count",
     "download",
+    "first_cooperative",
     "import_and_open",
     "is_device_array",
     "memory",
@@ -114,6 +115,11 @@ class Device(NamedTuple):
     def arch(self) -> str:
         """Architecture as the compiler names it, such as ``sm_90``."""
         return f"sm_{self.compute_capability[0]}{self.compute_capability[1]}"
+
+    @property
+    def overlaps(self) -> bool:
+        """Whether a launch may begin before the one before is over."""
+        return self.compute_capability >= (9, 0)
 
     @property
     def resident_threads(self) -> int:
@@ -283,7 +289,8 @@ def program(files: str | Sequence[str], macros: Mapping[str, str | int]) -> Prog
                 code = compiler.compile_kernel(names[-1], source, options)
                 if compiler.is_relocatable(source):
                     code = linking.link(cupy(), names[-1], code)
-                found = Program(cupy(), code, here.multiprocessors, names)
+                about = (here.multiprocessors, names, here.overlaps)
+                found = Program(cupy(), code, *about)
                 _programs[key] = found
     return found
 
@@ -316,7 +323,7 @@ class Pinned:
         module = cupy()
         self._memory = module.cuda.alloc_pinned_memory(size)
         self._event = module.cuda.Event(disable_timing=True)
-        self._size = size
+        self.size = size
 
     def copy_from(self, array: Any) -> None:
         """Queue a copy of the whole buffer's size from a device array, and mark its end."""
@@ -329,7 +336,7 @@ class Pinned:
         to_host = 2  # cudaMemcpyDeviceToHost
         stream = module.cuda.get_current_stream().ptr
         module.cuda.runtime.memcpyAsync(
-            self._memory.ptr, array.data.ptr, self._size, to_host, stream
+            self._memory.ptr, array.data.ptr, self.size, to_host, stream
         )
 
     def wait(self) -> bytes:
@@ -337,9 +344,14 @@ class Pinned:
         wait(self._event)
         return self.read()
 
+    def wait_for(self) -> NDArray[np.uint8]:
+        """The bytes where they are, once they have arrived: an array that keeps the buffer."""
+        wait(self._event)
+        return np.frombuffer(self._memory, dtype=np.uint8, count=self.size)
+
     def read(self) -> bytes:
         """The bytes that are there."""
-        return ctypes.string_at(self._memory.ptr, self._size)
+        return ctypes.string_at(self._memory.ptr, self.size)
 
 
 class Timer:

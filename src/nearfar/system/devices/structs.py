@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 import math
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -38,6 +38,17 @@ _FIELD = re.compile(
 )
 _ALIGNED = re.compile(r"alignas\((\d+)\)\s*")
 _LARGER = re.compile(r"\((\d+) > (\d+) \? (\d+) : (\d+)\)")
+_TYPEDEF = re.compile(r"\btypedef ([\w ]+) (\w+);")
+_COUNTER = re.compile(r"\btypedef CountOf<\(sizeof\((\w+)\) > 4\)>::type (\w+);")
+_STRUCT = re.compile(r"\bstruct\s+(?:alignas\((?P<align>[^\n]+)\)\s+)?(?P<name>\w+)\s*\{")
+
+
+class _Declared(NamedTuple):
+    """What a kernel file declares, by name; the first of several."""
+
+    typedefs: dict[str, str]
+    counters: dict[str, str]  # and the type whose size decides
+    structs: dict[str, tuple[str | None, str]]  # alignment, and fields
 
 
 def struct_dtype(
@@ -77,10 +88,24 @@ def _text(file: str) -> str:
 
 
 @functools.cache
+def _declared(file: str) -> _Declared:
+    """Found in one pass: to search the text for each name takes milliseconds of a first solve."""
+    text = _text(file)
+    return _Declared(
+        {name: kind for kind, name in reversed(_TYPEDEF.findall(text))},
+        {name: kind for kind, name in reversed(_COUNTER.findall(text))},
+        {
+            found["name"]: (found["align"], text[found.end() : text.find("};", found.end())])
+            for found in reversed(list(_STRUCT.finditer(text)))
+        },
+    )
+
+
+@functools.cache
 def _struct(
     file: str, name: str, macros: tuple[tuple[str, str], ...], types: tuple[tuple[str, str], ...]
 ) -> np.dtype[Any]:
-    text, named, chosen = _text(file), dict(macros), dict(types)
+    declared, named, chosen = _declared(file), dict(macros), dict(types)
 
     def resolve(type_name: str) -> np.dtype[Any]:
         if type_name in chosen:
@@ -89,23 +114,21 @@ def _struct(
             return np.dtype(_NUMBERS[type_name])
         if type_name in named:
             return resolve(named[type_name])
-        if found := re.search(rf"\btypedef ([\w ]+) {type_name};", text):
-            return resolve(found[1])
-        counter = rf"\btypedef CountOf<\(sizeof\((\w+)\) > 4\)>::type {type_name};"
-        if found := re.search(counter, text):
-            return np.dtype("u8" if resolve(found[1]).itemsize > 4 else "u4")
+        if type_name in declared.typedefs:
+            return resolve(declared.typedefs[type_name])
+        if type_name in declared.counters:
+            size = resolve(declared.counters[type_name]).itemsize
+            return np.dtype("u8" if size > 4 else "u4")
         return _struct(file, type_name, macros, types)
 
-    found = re.search(
-        rf"\bstruct\s+(?:alignas\((?P<align>[^\n]+)\)\s+)?{name}\s*\{{(?P<body>.*?)\}};", text, re.S
-    )
-    if found is None:
+    if name not in declared.structs:
         raise ValueError(f"{file} has no struct {name}")
+    alignment, fields = declared.structs[name]
     align, end = 1, 0
     names: list[str] = []
     formats: list[Any] = []
     offsets: list[int] = []
-    for statement in filter(None, map(str.strip, found["body"].split(";"))):
+    for statement in filter(None, map(str.strip, fields.split(";"))):
         at_least, type_name = 1, ""
         if aligned := _ALIGNED.match(statement):
             at_least = int(aligned[1])
@@ -123,8 +146,8 @@ def _struct(
             offsets.append(end)
             end += kind.itemsize * int(field["count"] or 1)
             align = max(align, own)
-    if found["align"]:
-        sized = re.sub(r"sizeof\((\w+)\)", lambda m: str(resolve(m[1]).itemsize), found["align"])
+    if alignment:
+        sized = re.sub(r"sizeof\((\w+)\)", lambda m: str(resolve(m[1]).itemsize), alignment)
         sized = _LARGER.sub(lambda m: m[3] if int(m[1]) > int(m[2]) else m[4], sized)
         align = max(align, math.prod(map(int, sized.split("*"))))
     layout: Any = {

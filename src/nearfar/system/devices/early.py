@@ -1,0 +1,81 @@
+"""Launches that begin before the one before them on a stream is over.
+
+CUDA calls them programmatic dependent launches. Such a kernel does first what depends on nothing
+that the one before writes, and then waits for that itself (``cuda/early_launch.cuh``). CuPy has no
+call for them, so the driver is asked directly.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["early_launch"]
+
+_SERIALIZATION = 6  # CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION
+
+
+class _Attribute(ctypes.Structure):
+    _fields_ = (("id", ctypes.c_int), ("padding", ctypes.c_int), ("value", ctypes.c_int * 16))
+
+
+class _Config(ctypes.Structure):
+    _fields_ = (
+        ("grid", ctypes.c_uint * 3),
+        ("block", ctypes.c_uint * 3),
+        ("shared", ctypes.c_uint),
+        ("stream", ctypes.c_void_p),
+        ("attributes", ctypes.c_void_p),
+        ("n_attributes", ctypes.c_uint),
+    )
+
+
+@functools.cache
+def _driver_call() -> Any:
+    """``cuLaunchKernelEx``, or None where the driver has none."""
+    try:
+        call = ctypes.CDLL("libcuda.so.1").cuLaunchKernelEx
+    except (OSError, AttributeError):
+        return None
+    call.argtypes = (ctypes.c_void_p,) * 4
+    return call
+
+
+def early_launch(
+    driver: Any, function: int, shape: tuple[int, ...], parameters: int
+) -> Callable[[int], None] | None:
+    """A launch of this kind for a stream, or None where there are none.
+
+    Parameters
+    ----------
+    driver : module
+        CuPy's driver interface; what stands in for it in tests has no such launches.
+    function : int
+    shape : tuple of int
+        Three numbers of the grid, three of the block, bytes of shared memory.
+    parameters : int
+        Address of the addresses of the parameters.
+
+    Returns
+    -------
+    callable or None
+    """
+    call = _driver_call() if isinstance(driver, ModuleType) else None
+    if call is None:
+        return None
+    attribute = _Attribute(_SERIALIZATION)
+    attribute.value[0] = 1
+    config = _Config(shape[:3], shape[3:6], shape[6], None, ctypes.addressof(attribute), 1)
+
+    def launch(stream: int, kept: Any = attribute) -> None:
+        config.stream = stream
+        status = call(ctypes.addressof(config), function, parameters, None)
+        if status != 0:
+            raise driver.CUDADriverError(status)
+
+    return launch
