@@ -60,18 +60,19 @@ def row_heads(graph: Graph, device: DeviceGraph, width: int, *, depth: int = 0) 
     width : int
         Edges of a row that are kept there.
     depth : int
-        How often vertices of few edges are taken out; for integer weights.
+        How often vertices of few edges are taken out; for integer weights, or none, where every
+        edge of the heads has a weight of 1.
 
     Raises
     ------
     OutOfMemoryError
         Before anything is allocated.
     """
-
     ones = depth > 0 and not device.weighted
 
     def make() -> RowHeads:
-        size = max(device.n, 1) * width * (2 * device.vertex_dtype.itemsize if ones else device.record)
+        record = 2 * device.vertex_dtype.itemsize if ones else device.record
+        size = max(device.n, 1) * width * record
         runtime.require_memory(size, "use local_limit=0, or a CPU method (device='cpu')")
         # A record of mixed sizes has padding, which kernels load with the rest.
         edges = runtime.cupy().zeros(size, dtype=np.uint8)

@@ -206,10 +206,12 @@ class _Searcher:
         frame["distance"] = distance.data.ptr
         frame["in_offsets"] = 0 if reverse is None else reverse.offsets.data.ptr
         frame["in_edges"] = 0 if reverse is None else reverse.edges.data.ptr
-        frame["balls"] = 0 if around is None else around.words.data.ptr
-        frame["ball_hops"] = 0 if around is None else around.hops if around.regular else _WITHOUT_CUTS
-        frame["ahead_of_least"] = _IN_A_CROWD * (0 if around is None else around.hops)
-        frame["heads"] = 0 if around is None or around.heads is None else around.heads.edges.data.ptr
+        frame["balls"] = frame["heads"] = 0
+        if around is not None:
+            frame["balls"] = around.words.data.ptr
+            frame["heads"] = 0 if around.heads is None else around.heads.edges.data.ptr
+            frame["ball_hops"] = around.hops if around.regular else _WITHOUT_CUTS
+            frame["ahead_of_least"] = _IN_A_CROWD * around.hops
         frame["ahead_rounds"] = _rounds(options, around)
         frame["before"] = self.bits[2].data.ptr if sweeps and len(self.bits) > 2 else 0
         return frame
