@@ -1,14 +1,17 @@
-"""Many sources over one, two and more GPUs of one process.
+"""The scaling curve: many sources, and one, over one, two and more GPUs of one process.
 
-``python benchmarks/scale_gpus.py -o benchmarks/results/scale_gpus.json`` measures every number of
-devices from 1 to all there are: all pairs of soc-Slashdot0902 (weights 1..100) into device memory
+``python benchmarks/scale_gpus.py -o benchmarks/results/scale_gpus.json`` measures 1, 2, 4, ... and
+all devices that there are: all pairs of soc-Slashdot0902 (weights 1..100) into device memory
 and as a reduction of each row, 8,192 sources of New York's roads into device memory, into host
-memory and reduced, 65,536 sources of the prepared roads reduced, and betweenness of the social
-graph from 4,096 sources. A sample is one whole call,
+memory and reduced, 65,536 sources of the prepared roads reduced, betweenness of the social
+graph from 4,096 sources, and one source of Kronecker graphs that are partitioned over the devices,
+as large as they hold. A sample is one whole call,
 with the graph on the devices, from the call to the last row in its place; numbers of devices take
 turns within a round, and all samples are kept. Every number of devices has to give the same bits:
 a checksum of every row is compared, and sampled rows with single searches on the CPU. Betweenness,
-whose sums devices share, is compared to 12 digits, and with the CPU's.
+whose sums devices share, is compared to 12 digits, and with the CPU's. Every distance of a
+partitioned search is proven (``partitioned.py``, which says what a sample is there, and GTEPS).
+``--repeats`` calls again on all devices and compares each answer.
 ``--blocks`` also tries other numbers of blocks per device. The file is written after every case;
 the other cases of it stay, each with its environment.
 """
@@ -25,15 +28,19 @@ from typing import Any
 import numpy as np
 
 import nearfar
+import partitioned
 from all_pairs import snap
+from nearfar.errors import OutOfMemoryError
 from nearfar.graph.graph import Graph
 from nearfar.lab.bench.suite import load
+from nearfar.lab.pages.partitioned import link_share
 from nearfar.measures import betweenness
 from nearfar.system.devices import runtime
 from result_file import add_output
 from row_by_row import Rows
 
 SOURCES, MANY, SHARED = 8192, 65_536, 4096
+SOLVED = 2  # sources of a partitioned graph
 CHECKED = 4  # rows that are compared with searches on the CPU
 
 
@@ -148,6 +155,13 @@ CASES = {
     "prepared": prepared,
     "measures": measures,
 }
+ONE_SOURCE = "partitioned"
+ORDER = (
+    *("Slashdot, summary of each row", "Slashdot, rows on a device"),
+    *("New York, summary of each row", "New York, rows on a device", "New York, rows on the host"),
+    *("New York prepared, mean of each row", "Slashdot, betweenness"),
+    *(f"Kronecker {scale}, one source" for scale in range(20, 31)),
+)
 
 
 def parts_of(found: Any) -> tuple[Any, ...]:
@@ -180,7 +194,9 @@ def finish() -> None:
             runtime.cupy().cuda.runtime.deviceSynchronize()
 
 
-def measure(case: Case, counts: list[int], each: list[int], rounds: int) -> dict[str, Any]:
+def measure(
+    case: Case, counts: list[int], each: list[int], rounds: int, repeats: int
+) -> dict[str, Any]:
     """Samples of each number of devices and of blocks, in turns, after one of each to warm up."""
     print(case.name, flush=True)
     samples: dict[str, list[float]] = {}
@@ -204,35 +220,86 @@ def measure(case: Case, counts: list[int], each: list[int], rounds: int) -> dict
                 wrong += not same
                 if not same:
                     print(f"   {key}: WRONG", flush=True)
-    one = statistics.median(samples["1"])
+    assert truth is not None
+    for _ in range(repeats):
+        found = case.run(list(range(max(counts))), 0)
+        finish()
+        wrong += not case.same(digest(found), truth)
+    speedups = faster(samples)
     for key, seconds in samples.items():
-        middle = statistics.median(seconds)
-        print(f"   {key:>28} devices {middle * 1e3:9.2f} ms  x{one / middle:.2f}", flush=True)
-    speedups = {key: one / statistics.median(seconds) for key, seconds in samples.items()}
-    found = {"sources": case.count, "rounds": rounds, "samples": samples}
-    return found | {"speedups": speedups, "wrong": wrong}
+        middle, by = statistics.median(seconds), speedups.get(key, 1.0)
+        print(f"   {key:>28} devices {middle * 1e3:9.2f} ms  x{by:.2f}", flush=True)
+    row = {"sources": case.count, "rounds": rounds, "samples": samples, "speedups": speedups}
+    return row | {"repeats": repeats, "wrong": wrong}
 
 
-def main() -> None:
+def faster(samples: dict[str, list[float]]) -> dict[str, float]:
+    """By how much each number of devices is faster than one; empty where one cannot do it."""
+    if "1" not in samples:
+        return {}
+    one = statistics.median(samples["1"])
+    return {key: one / statistics.median(seconds) for key, seconds in samples.items()}
+
+
+def one_source(scale: int, counts: list[int], rounds: int, repeats: int) -> dict[str, Any]:
+    """Medians of some sources of a Kronecker graph on each number of devices that holds it."""
+    asked = argparse.Namespace(sources=SOLVED, rounds=rounds, delta=[1.0], profile=True, compared=0)
+    found: dict[str, Any] = {"sources": 1, "rounds": rounds, "repeats": repeats, "wrong": 0}
+    for name in ("samples", "gteps", "link", "does_not_fit"):
+        found[name] = {}
+    for count in counts:
+        key, asked.repeats = f"{count}", repeats * (count == max(counts))
+        try:
+            row = partitioned.measure(scale, count, asked)
+        except OutOfMemoryError as error:
+            print(f"scale {scale}, {count} devices: {error}", flush=True)
+            found["does_not_fit"][key] = str(error)
+            continue
+        finally:
+            partitioned.free()
+        found |= {name: row[name] for name in ("vertices", "edges")}
+        found["wrong"] += row["wrong"]
+        found["samples"][key] = [statistics.median(one["samples_s"]) for one in row["solves"]]
+        found["gteps"][key] = [one["gteps"] for one in row["solves"]]
+        if count > 1:
+            found["link"][key] = link_share(row)
+    return found | {"speedups": faster(found["samples"])}
+
+
+def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     add_output(parser)
-    parser.add_argument("--cases", nargs="+", choices=CASES, default=list(CASES))
+    every = [*CASES, ONE_SOURCE]
+    parser.add_argument("--cases", nargs="+", choices=every, default=every)
     parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--repeats", type=int, default=0)
     parser.add_argument("--blocks", nargs="+", type=int, default=[0], metavar="N")
+    parser.add_argument("--scales", nargs="+", type=int, default=[26, 28, 29, 30], metavar="N")
     arguments = parser.parse_args()
-    counts = list(range(1, runtime.device_count() + 1))
-    rows, wrong = Rows(arguments.output, [], by="what"), 0
+    most = runtime.device_count()
+    counts = sorted({1 << k for k in range(most.bit_length()) if 1 << k <= most} | {most})
+    rows, wrong = Rows(arguments.output, ORDER, by="what"), 0
+
+    def keep(name: str, found: dict[str, Any]) -> None:
+        nonlocal wrong
+        rows.add({"what": name, **found})
+        wrong += found["wrong"]
+
+    again = arguments.rounds, arguments.repeats
     for part in arguments.cases:
+        if part == ONE_SOURCE:
+            for scale in arguments.scales:
+                keep(f"Kronecker {scale}, one source", one_source(scale, counts, *again))
+            continue
         cases = CASES[part]()
         for case in cases:
-            found = measure(case, counts, arguments.blocks, arguments.rounds)
-            rows.add({"what": case.name, **found})
-            wrong += found["wrong"]
+            keep(case.name, measure(case, counts, arguments.blocks, *again))
         del cases, case
-        runtime.cupy().get_default_memory_pool().free_all_blocks()
+        partitioned.free()
     if wrong:
-        sys.exit("a number of devices gave other rows")
+        print("a number of devices gave other rows", file=sys.stderr)
+    return int(wrong > 0)
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

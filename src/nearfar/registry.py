@@ -76,25 +76,32 @@ class Answer:
     predecessors : array or None
         Only from variants whose registration says ``predecessors=True``; the others leave it to the
         one pass over tight edges in :mod:`nearfar.answer.paths`.
+    figures : int64 array, shape (k, 3), or None
+        On the host, where the workspace asks for it and the variant has it at hand: of each row how
+        many distances are reached, their sum, and the greatest of them; none is negative.
     """
 
     distances: Any
     stats: dict[str, Any] = field(default_factory=dict)
     predecessors: Any = None
+    figures: Any = None
 
 
 @dataclass(frozen=True, slots=True)
 class Figures:
     """What rows come to that were never made, one entry per row.
 
-    Counts, sums and greatest distances are on the host, all else is where it was made.
+    Each is there where the reduction asks for it. Those of one number per row are on the host, all
+    else is where it was made.
 
     Attributes
     ----------
     counts : int64 array, shape (k,), or None
-        Distances that count; None where the reduction does not ask for figures.
-    sums : int64 array, shape (k,), or None
-        Of whole numbers, exactly; float64 of others.
+        Distances that count.
+    totals : float64 array, shape (k,), or None
+        Their sums; of whole numbers added exactly.
+    means : float64 array, shape (k,), or None
+        NaN where none counts.
     most : array, shape (k,), or None
         The greatest distance, -1 where none counts.
     bins : int64 array, shape (k, bins), or None
@@ -108,7 +115,8 @@ class Figures:
     """
 
     counts: Any = None
-    sums: Any = None
+    totals: Any = None
+    means: Any = None
     most: Any = None
     bins: Any = None
     vertices: Any = None
@@ -182,6 +190,9 @@ class Workspace:
     devices : sequence of int or None
         Only for ``batch`` and ``all_pairs``, of variants registered with ``devices=``: the CUDA
         devices that share the rows. None: the current one.
+    figures : bool
+        Only for ``batch`` and ``all_pairs``: of the rows no more is kept than the answer's figures
+        say, if it has them.
     """
 
     threads: int = 1
@@ -193,6 +204,7 @@ class Workspace:
     on_device: bool = False
     predecessors: bool = False
     devices: Sequence[int] | None = None
+    figures: bool = False
 
 
 class Estimate(NamedTuple):
@@ -221,7 +233,10 @@ class Solver(Protocol):
 
 
 class Reduce(Protocol):
-    """Signature of what a variant says rows come to, without making them; None: make them."""
+    """Signature of what a variant says rows come to, without making them; None: make them.
+
+    Of consecutive rows, on one device or several that share them (``workspace.devices``).
+    """
 
     def __call__(  # noqa: D102
         self,
@@ -231,7 +246,7 @@ class Reduce(Protocol):
         workspace: Workspace,
         reduction: RowReduction,
         /,
-    ) -> Figures | None: ...
+    ) -> list[Figures] | None: ...
 
 
 class Cost(Protocol):

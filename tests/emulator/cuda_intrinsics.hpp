@@ -29,6 +29,7 @@ inline int __syncthreads_count(int p) { return emulation::block_meet(p != 0).cou
 inline void __syncwarp(unsigned mask = ~0u) { emulation::meet(mask, 0, [](auto, auto) { return 0; }); }
 inline void __threadfence() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
 inline void __threadfence_block() { __threadfence(); }
+inline void __threadfence_system() { __threadfence(); }
 inline void __nanosleep(unsigned) { emulation::spin(); }
 inline unsigned __activemask() { return 1u << emulation::lane(); }
 inline unsigned __ballot_sync(unsigned mask, int p) {

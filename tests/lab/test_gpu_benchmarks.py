@@ -11,8 +11,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from nearfar.errors import OutOfMemoryError
 from nearfar.generators import generate
-from nearfar.lab.pages import gpu_engine
+from nearfar.lab.pages import gpu_engine, scale
+from nearfar.system.devices import runtime
 from tests.loading import load_program
 
 pytestmark = pytest.mark.usefixtures("emulated_gpu")
@@ -214,3 +216,57 @@ def test_parts_measured_apart_are_joined() -> None:
     twice = {"results": [{"graph": "a", "form": 1}, {"graph": "a", "form": 2}]}
     with pytest.raises(SystemExit, match="several rows have the same graph"):
         joined([twice, twice])
+
+
+@pytest.mark.parametrize("devices", [4, 8])
+def test_the_scaling_curve_over_any_number_of_gpus(
+    devices: int, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Every case on 1, 2, 4 (and 8) devices, answers compared and repeated; a page shows it."""
+    script = load_program("benchmarks", "scale_gpus")
+    monkeypatch.setattr(runtime.cupy().cuda.runtime, "getDeviceCount", lambda: devices)
+    monkeypatch.setattr(script, "snap", lambda _: generate("kronecker", scale=5))
+    monkeypatch.setattr(script, "load", lambda _: generate("grid", rows=6, columns=7))
+    prepare = script.nearfar.prepare
+    monkeypatch.setattr(script.nearfar, "prepare", lambda graph: prepare(graph, force=True))
+    for name, size in (("SOURCES", 12), ("MANY", 40), ("SHARED", 8), ("SOLVED", 1)):
+        monkeypatch.setattr(script, name, size)
+    file = tmp_path / "scale_gpus.json"
+    given = ["--rounds", "1", "--repeats", "1", "--scales", "8"]
+    document = document_of(script, monkeypatch, file, *given)
+    counts = {str(1 << k) for k in range(devices.bit_length())}
+    assert len(document["results"]) == 8
+    for row in document["results"]:
+        assert (set(row["samples"]), set(row["speedups"])) == (counts, counts), row["what"]
+        assert (row["wrong"], row["repeats"]) == (0, 1)
+    one = document["results"][-1]
+    assert one["what"] == "Kronecker 8, one source"
+    assert (set(one["gteps"]), set(one["link"])) == (counts, counts - {"1"})
+    monkeypatch.setattr(scale, "results", lambda name: {"scale_gpus.json": document}.get(name))
+    assert f"{devices} GPUs" in scale.gpus()
+    assert f"| {devices} |" in scale.one_source()
+    assert "Kronecker 8, one source" in scale.chart()
+
+
+def test_a_graph_that_one_gpu_does_not_hold(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    script = load_program("benchmarks", "scale_gpus")
+    monkeypatch.setattr(runtime.cupy().cuda.runtime, "getDeviceCount", lambda: 2)
+    plain = script.partitioned.measure
+
+    def measure(scale: int, count: int, args: Any) -> dict[str, Any]:
+        if count == 1:
+            raise OutOfMemoryError(2, 1, "give more devices")
+        found: dict[str, Any] = plain(scale, count, args)
+        return found
+
+    monkeypatch.setattr(script.partitioned, "measure", measure)
+    given = ["--cases", "partitioned", "--rounds", "1", "--scales", "6"]
+    document = document_of(script, monkeypatch, tmp_path / "scale_gpus.json", *given)
+    (row,) = document["results"]
+    assert (row["speedups"], list(row["does_not_fit"])) == ({}, ["1"])
+    monkeypatch.setattr(scale, "results", lambda name: {"scale_gpus.json": document}.get(name))
+    assert "| Kronecker 6, one source | 1 | - |" in scale.gpus()
+    assert "| Kronecker 6, one source | 1 | does not fit |" in scale.one_source()
+    assert "Kronecker" not in scale.chart()

@@ -150,8 +150,12 @@ def batch_cases(kind: str) -> Iterator[Case]:
                 shape |= {"THICK_WORDS": 8, "LISTS": int(threads == 1024)}
                 slots = {**narrow, **shape, "SLOT_BITS": bits, "FLOATING": floating}
                 yield "algorithms/batched/block_per_source.cuh", slots
+                if not slots["FLOATING"]:
+                    yield "algorithms/batched/block_per_source.cuh", {**slots, "FIGURES": 1}
         shape = {"SLOT_BITS": full, "FLOATING": floating, "BLOCK_THREADS": 512, "BLOCKS_EACH": 2}
-        yield "algorithms/batched/block_per_source_global.cuh", {**narrow, **shape}
+        for said in (0,) if floating else (0, 1):
+            form = {**narrow, **shape, "FIGURES": said}
+            yield "algorithms/batched/block_per_source_global.cuh", form
     value = {"VALUE_T": base["WEIGHT_T"], "USE_DPX": int(base["WEIGHT_T"] == "int")}
     yield "algorithms/floyd_warshall/tiles.cuh", value
     yield "algorithms/floyd_warshall/tight.cuh", {**value, "ID_T": base["INDEX_T"]}
@@ -206,6 +210,9 @@ def prepared_cases(kind: str) -> Iterator[Case]:
                 yield "prepared/reduce.cuh", {**whole, **form}
             for summed in range(3):
                 yield "prepared/halves.cuh", {**base, "KIND": summed}
+            for doubles in (0, 1):
+                yield "prepared/place_figures.cuh", {**whole, "DOUBLES": doubles}
+            yield "prepared/source_order.cuh", weigh
             form = {"LANES": 32 * columns, "COLUMNS": columns}
             yield "prepared/sweep_figures.cuh", {**whole, **form}
         form = {"WARPS": 4, "ROOM": 2048 if wide_values else 4096, "STAGE": 16, "STAGES": 4}

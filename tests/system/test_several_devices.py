@@ -16,7 +16,7 @@ from nearfar.solve import files
 from nearfar.solve.arrays import narrowed
 from nearfar.solve.many import all_pairs, distances
 from nearfar.system.devices import runtime, several
-from nearfar.system.devices.several import chosen, each_block
+from nearfar.system.devices.several import chosen, each_block, in_turns
 
 METHOD = "elimination_tree_rows@cuda"
 
@@ -440,3 +440,56 @@ def test_devices_go_with_cuda_methods():
     assert stats["devices"] == [0, 1, 2]
     singly = distances(graph, range(20), devices="all", method="near_far@cuda")
     np.testing.assert_array_equal(singly, distances(graph, range(20), device="cpu"))
+
+
+@pytest.mark.usefixtures("three")
+def test_devices_in_turns():
+    """All are given work before one is waited for; a block of one that fails goes to another."""
+    told = []
+    broken = {1}
+
+    def work(block):
+        here = runtime.device().ordinal
+        told.append(("launch", block, here))
+        yield
+        if here in broken:
+            raise OutOfMemoryError(2, 1, "")
+        told.append(("wait", block, here))
+        yield
+        return block * 10
+
+    found, failed = in_turns([5, 6, 7], [0, 1, 2], work)
+    assert found == [50, 60, 70]
+    assert list(failed) == [1]
+    assert told[:5] == [
+        *(("launch", block, here) for block, here in ((5, 0), (6, 1), (7, 2))),
+        *(("wait", block, here) for block, here in ((5, 0), (7, 2))),
+    ]
+    assert told[5:] == [("launch", 6, 0), ("wait", 6, 0)]
+    assert in_turns([], [0], work) == ([], {})
+    broken |= {0, 2}
+    with pytest.raises(OutOfMemoryError):
+        in_turns([1, 2], [0, 1, 2], work)
+
+    def refuses(block):
+        yield
+        raise OptionError("wrong on every device")
+
+    with pytest.raises(OptionError):
+        in_turns([1], [0, 1], refuses)
+
+
+@pytest.mark.usefixtures("three")
+def test_a_reduction_whose_device_has_no_memory(monkeypatch):
+    prepared = nearfar.prepare(generate("grid", rows=12, columns=15), force=True)
+    truth = all_pairs(prepared, reduce="summary", device="cpu")
+    plenty = runtime.memory()
+    monkeypatch.setattr(
+        runtime, "memory", lambda: (5000, 5000) if runtime.device().ordinal == 1 else plenty
+    )
+    stats = {}
+    found = all_pairs(prepared, method=METHOD, reduce="summary", devices="all", stats=stats)
+    for one, other in zip(found, truth, strict=True):
+        np.testing.assert_array_equal(one, other)
+    assert list(stats["failed_devices"]) == [1]
+    assert stats["rows_never_made"] == 180

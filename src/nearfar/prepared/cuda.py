@@ -125,7 +125,7 @@ def _reduced(
     options: DeviceTreeOptions,
     workspace: Workspace,
     reduction: RowReduction,
-) -> Figures | None:
+) -> list[Figures] | None:
     """What rows come to, as their distances are on their way down the tree."""
     assert isinstance(graph, Prepared)
     columns = workspace.columns
@@ -134,12 +134,14 @@ def _reduced(
         return None
     table = is_table(graph, columns, options.exact)
 
-    def each() -> int:
-        at_once = _sources_at_once(graph, columns, table, len(sources), rows=False)
-        return min(options.sweep or at_once, len(sources))
+    def each(wanted: int) -> int:
+        at_once = _sources_at_once(graph, columns, table, wanted, rows=False)
+        return options.sweep or min(at_once, wanted)
 
-    wanted = min(options.sweep or _MOST_AT_ONCE, len(sources))
-    return reduced(graph, reduction, columns, workspace.limit, wanted, each, table, sources)
+    most = options.sweep or _MOST_AT_ONCE
+    devices = list(workspace.devices or [runtime.device().ordinal])
+    limit = workspace.limit
+    return reduced(graph, reduction, columns, limit, most, each, table, sources, devices)
 
 
 @variant(
@@ -227,7 +229,7 @@ def _first_reduced(
     options: FirstOptions,
     workspace: Workspace,
     reduction: RowReduction,
-) -> Figures | None:
+) -> list[Figures] | None:
     there = DeviceTreeOptions(options.exact)
     return of_prepared(
         graph,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,10 +16,10 @@ from nearfar.prepared.device_shapes import padded
 from nearfar.prepared.device_sweep import Sweep
 from nearfar.prepared.device_table import DeviceTable
 from nearfar.registry import Figures
-from nearfar.system.devices import runtime
+from nearfar.system.devices import runtime, several
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Generator, Sequence
 
     from numpy.typing import NDArray
 
@@ -40,6 +41,17 @@ _BLOCKS = 2048  # that fill a device
 _LEAST_SLICE = 512  # labels
 _STATIC = 1024  # bytes of shared memory that a block takes besides
 _ADVICE = "use fewer sources per block (block=), or device='cpu'"
+_BINS = 8192  # kBins of source_order.cuh
+_STATUS = 16  # bytes: status of place_figures.cuh
+# Of what is kept of a row, what place_figures.cuh writes.
+_PLACED = {
+    "count": ("counts",),
+    "sum": ("totals",),
+    "mean": ("means",),
+    "max": ("most",),
+    "summary": ("counts", "totals", "most"),
+    "harmonic": ("totals",),
+}
 
 
 def reduces(prepared: Prepared, reduction: RowReduction, exact: bool, width: int) -> bool:
@@ -153,6 +165,7 @@ class DeviceReduction:
             self._plan_nearest()
         if self.halves:
             self._plan_halves()
+        self._plan_places()
 
     @property
     def halves(self) -> bool:
@@ -224,12 +237,15 @@ class DeviceReduction:
         return True
 
     def _make_figures(self) -> None:
-        cp = runtime.cupy()
         if self.counts:
-            self.sums = cp.zeros(self.pitch, dtype=np.int64)
-            self.missed = cp.zeros(self.pitch, dtype=np.uint32)
-            self.most = cp.zeros(self.pitch, dtype=self.dtype)
-            self.zeroed += [self.sums, self.missed, self.most]
+            dtypes: list[Any] = [np.dtype(np.int64), np.dtype(np.uint32), self.dtype]
+            ends = np.cumsum([0, *(self.pitch * dtype.itemsize for dtype in dtypes)])
+            both = runtime.cupy().zeros(int(ends[-1]), dtype=np.uint8)
+            self.sums, self.missed, self.most = (
+                both[low:high].view(dtype)
+                for (low, high), dtype in zip(pairwise(ends.tolist()), dtypes, strict=True)
+            )
+            self.zeroed.append(both)
 
     def _slices(self, some: int, across: int = _ACROSS) -> int:
         """How many slices of the labels share out the work where sources alone are too few."""
@@ -314,8 +330,37 @@ class DeviceReduction:
             kind, values, width, listed, bound, but = 0, sums, after, None, np.float64(0), None
         self.halved = values
 
-    def __call__(self, sources: NDArray[np.int64]) -> Figures | None:
+    def _plan_places(self) -> None:
+        """The launches that bring sources into an order, and figures to the places of theirs."""
+        types: dict[str, str | int] = {"INDEX_T": "int", "OFFSET_T": "int", "WEIGHTED": 1}
+        kernel = runtime.program("prepared/source_order.cuh", {**types, "WEIGHT_T": "int"}).kernel(
+            "source_order"
+        )
+        shift = max((len(self.tree.label) - 1).bit_length() - (_BINS - 1).bit_length(), 0)
+        arguments = (None, self.tree.label, np.int32(0), np.int32(shift), None, None)
+        self._order = runtime.Launch(kernel, 1, 1024, arguments)
+        macros = {**self.macros, "DOUBLES": int(self.halves)}
+        kernel = runtime.program("prepared/place_figures.cuh", macros).kernel("place_figures")
+        whole, own = self.dtype.kind != "f", int(self.columns is None)
+        top = -1.0  # of columns that are missing nothing is known
+        if not self.checks:
+            top = np.iinfo(np.int64).max if whole else np.inf
+        elif own:
+            top = FARTHEST[self.out_dtype] - self.max_weight
+        sums = self.halved if self.halves else self.sums if self.counts else None
+        both = (self.missed, self.most) if self.counts else (None, None)
+        arguments = (
+            *(sums, *both, None, None, np.int32(0), np.int64(self.width - own)),
+            *(np.int64(top) if whole else np.float64(top), None, None, None, None, None),
+        )
+        grid = -(-self.pitch // 256)
+        self._place = runtime.Launch(kernel, grid, 256, arguments)
+
+    def steps(self, sources: NDArray[np.int64]) -> Generator[None, None, Figures | None]:
         """What the rows of some sources come to.
+
+        Yields after the launches of the first sweep and after the last one, where another device
+        may be given work.
 
         Parameters
         ----------
@@ -324,47 +369,82 @@ class DeviceReduction:
         Returns
         -------
         Figures or None
-            On the device; None where a sum may not fit, so that rows are needed.
+            None where a sum may not fit, so that rows are needed.
         """
-        cp = runtime.cupy()
-        there = runtime.upload(np.asarray(sources))
-        # In the order of the tree: what is near a source is then near those beside it, too.
-        order = cp.argsort(self.tree.label[there])
-        there = there[order]
-        floats = self.dtype.kind == "f"
-        figures = cp.zeros((3, len(there)), np.float64 if floats else np.int64)
-        parts = []
+        cp, count = runtime.cupy(), len(sources)
         timer = runtime.Timer().start()
-        for low in range(0, len(there), self.pitch):
+        given = runtime.upload(sources.astype(np.int32))
+        # In the order of the tree: what is near a source is then near those beside it, too.
+        there, order = cp.empty(count, dtype=np.int64), cp.empty(count, dtype=np.int32)
+        for place, array in ((0, given), (4, there), (5, order)):
+            self._order.point(place, array)
+        self._order.set(2, np.int32(count))
+        self._order()
+        parts: list[tuple[Any, Any, Any]] = []
+        found: Any = None
+        fields: dict[str, tuple[int, int, Any]] = {}
+        for low in range(0, count, self.pitch):
             for array in self.zeroed:
                 array.fill(0)
             part = there[low : low + self.pitch]
             self.plan(part)
-            parts.append(self._kept(figures[:, low : low + len(part)]))
-        found = cp.empty_like(figures)
-        found[:, order] = figures
+            if found is None:
+                yield
+                found, fields = self._made_room(count)
+            if fields or self.checks:
+                self._put(order[low : low + self.pitch], len(part))
+            parts.append(self._kept(len(part)))
         bins, vertices, distances = (
             None if column[0] is None else _in_places(column, order)
             for column in zip(*parts, strict=True)
         )
-        seconds = timer.stop().seconds  # waits in Python: a signal is seen
-        counts, sums, most = self._read(found)
-        if self._may_be_lost(counts, most):
+        timer.stop()
+        landing = runtime.Pinned(found.nbytes)
+        landing.copy_from(found)
+        yield
+        landed = landing.wait_for()
+        farthest, lost = landed[:_STATUS].view(np.uint64).tolist()
+        if lost or (self.out_dtype.kind == "i" and farthest * self.width >= 2**63):
             return None
-        stats = {"sweeps": len(parts), "device_seconds": seconds}
-        return Figures(counts, sums, most, bins, vertices, distances, stats)
+        figures = {
+            name: landed[low:high].view(dtype) for name, (low, high, dtype) in fields.items()
+        }
+        stats = {"sweeps": len(parts), "device_seconds": timer.seconds}
+        return Figures(bins=bins, vertices=vertices, distances=distances, stats=stats, **figures)
 
-    def _kept(self, figures: Any) -> tuple[Any, Any, Any]:
-        """Of one sweep: bins, vertices and distances, copies; the rest goes to ``figures``."""
-        cp, dtype, count = runtime.cupy(), self.out_dtype, figures.shape[1]
+    def __call__(self, sources: NDArray[np.int64]) -> Figures | None:
+        """What the rows of some sources come to, as :meth:`steps` returns it."""
+        here = runtime.device().ordinal
+        return several.in_turns([sources], [here], self.steps)[0][0]
+
+    def _made_room(self, count: int) -> tuple[Any, dict[str, tuple[int, int, Any]]]:
+        """Memory for what is placed, and of each field of it first and last byte and dtype."""
+        names = _PLACED.get(self.reduction.kind, ())
+        dtypes = {"counts": np.int64, "totals": np.float64, "means": np.float64}
+        kinds = [np.dtype(dtypes.get(name, self.out_dtype)) for name in names]
+        ends = np.cumsum([_STATUS, *(count * kind.itemsize for kind in kinds)]).tolist()
+        found = runtime.cupy().empty(ends[-1], dtype=np.uint8)
+        found[:_STATUS].fill(0)
+        fields = dict(zip(names, zip(ends[:-1], ends[1:], kinds, strict=True), strict=True))
+        self._place.point(12, found)
+        for place, name in enumerate(("counts", "totals", "means", "most"), start=8):
+            low, high, kind = fields.get(name, (0, 0, None))
+            self._place.point(place, None if kind is None else found[low:high])
+        return found, fields
+
+    def _put(self, order: Any, count: int) -> None:
+        """Bring the figures of one sweep to their places."""
+        place = self._place
+        place.point(3, self.plan.back if isinstance(self.plan, DeviceTable) else None)
+        place.point(4, order)
+        place.set(5, np.int32(count))
+        place()
+
+    def _kept(self, count: int) -> tuple[Any, Any, Any]:
+        """Of one sweep: bins, vertices and distances, copies."""
+        cp, dtype = runtime.cupy(), self.out_dtype
         back = self.plan.back if isinstance(self.plan, DeviceTable) else slice(count)
         bins = vertices = distances = None
-        if self.counts:
-            figures[0], figures[2] = self.missed[back], self.most[back]
-            if self.dtype.kind != "f":
-                figures[1] = self.sums[back]
-        if self.halves:  # of whole numbers the bits
-            figures[1].view(np.float64)[...] = self.halved[0][back]
         if self.reduction.kind == "histogram":
             bins = self.bins[:, back].T.astype(np.int64)
             at = int(np.searchsorted(self.host_edges, 0, side="right")) - 1
@@ -382,60 +462,35 @@ class DeviceReduction:
             )
         return bins, vertices, distances
 
-    def _read(self, figures: Any) -> tuple[Any, Any, Any]:
-        """Counts, sums and greatest distances, on the host."""
-        if not (self.counts or self.halves):
-            return None, None, None
-        missed, sums, farthest = runtime.download(figures)
-        sums = sums.view(np.float64) if self.halves else sums.astype(np.int64, copy=False)
-        if not self.counts:
-            return None, sums, None
-        every = self.width - int(self.columns is None)
-        counts = every - missed.astype(np.int64, copy=False)
-        most = np.where(counts > 0, farthest, -1).astype(self.out_dtype, copy=False)
-        return counts, sums, most
-
-    def _may_be_lost(self, counts: Any, most: Any) -> bool:
-        """Whether a distance or a sum of distances may be missing because it does not fit."""
-        if counts is None or not len(counts):
-            return False
-        if self.out_dtype.kind == "i" and int(most.max()) * self.width >= 2**63:
-            return True
-        if not self.checks:
-            return False
-        short = counts < self.width - int(self.columns is None)
-        if self.columns is None:
-            top = FARTHEST[self.out_dtype] - self.max_weight
-            short &= np.maximum(most, 0) > top
-        return bool(short.any())
-
 
 def reduced(
     prepared: Prepared,
     reduction: RowReduction,
     columns: NDArray[np.int64] | None,
     limit: Any,
-    wanted: int,
-    each: Callable[[], int],
+    most: int,
+    each: Callable[[int], int],
     table: bool,
     sources: NDArray[np.int64],
-) -> Figures | None:
-    """What the rows of some sources come to, on the current device.
+    devices: Sequence[int],
+) -> list[Figures] | None:
+    """What the rows of some sources come to, on devices that share them.
 
     Parameters
     ----------
     prepared, reduction, columns, limit, table
         As for :class:`DeviceReduction`.
-    wanted : int
+    most : int
         Sources per sweep where memory is no matter.
     each : callable
-        How many there is memory for; called for a new plan.
+        Of so many how many the current device has memory for; called for a new plan.
     sources : int64 array, shape (k,)
+    devices : sequence of int
 
     Returns
     -------
-    Figures or None
-        As calling a :class:`DeviceReduction`.
+    list of Figures, or None
+        Of consecutive rows; None where a sum may not fit, so that rows are needed.
 
     Notes
     -----
@@ -443,16 +498,33 @@ def reduced(
     plan that was used last is kept where it holds little memory; a caller takes it away, since its
     arrays are for one call at a time.
     """
-    here = runtime.device().ordinal
-    form = (reduction, limit, padded(wanted))
-    made = _READY.take(prepared, here) if columns is None else None
-    if made is None or made.form != form or not made.wake():
-        made = DeviceReduction(prepared, reduction, columns, limit, each(), table)
-        made.form = form
-    found = made(sources)
-    if made.may_rest:
-        made.rest()
-        _READY.put(prepared, made, here)
+
+    def steps(part: NDArray[np.int64]) -> Generator[None, None, Figures | None]:
+        here = runtime.device().ordinal
+        wanted = -(-len(part) // -(-len(part) // most))  # sweeps of one size
+        form = (reduction, limit, padded(wanted))
+        made = _READY.take(prepared, here) if columns is None else None
+        if made is None or made.form != form or not made.wake():
+            made = DeviceReduction(prepared, reduction, columns, limit, each(wanted), table)
+            made.form = form
+        found = yield from made.steps(part)
+        if made.may_rest:
+            made.rest()
+            _READY.put(prepared, made, here)
+        return found
+
+    share = -(-len(sources) // len(devices))
+    parts = [sources[low : low + share] for low in range(0, len(sources), share)]
+    shares, failed = several.in_turns(parts, devices, steps)
+    found = [one for one in shares if one is not None]
+    if len(found) < len(parts):
+        return None
+    if len(devices) > 1:
+        for one in found:
+            del one.stats["device_seconds"]
+        found[0].stats["devices"] = list(devices)
+    if failed:
+        found[0].stats["failed_devices"] = {at: str(error) for at, error in failed.items()}
     return found
 
 

@@ -10,7 +10,7 @@ from nearfar.prepared.device_shapes import padded
 from nearfar.prepared.device_sweep import Sweep
 from nearfar.prepared.device_tiles import TileSweep, row_sweep
 from nearfar.prepared.exact import polish
-from nearfar.system.devices import runtime
+from nearfar.system.devices import landing, runtime
 from nearfar.system.devices.several import copy_to
 
 if TYPE_CHECKING:
@@ -115,6 +115,6 @@ class DeviceRows:
                 return
             rows = runtime.upload(found)
         if home is None:
-            out[...] = runtime.download(rows)
+            landing.download(rows, out, self.form.threads)
         elif not in_place:
             copy_to(out, home, rows)

@@ -134,7 +134,7 @@ def cost_of_preparing(
     )
 
 
-_Found = TypeVar("_Found", bound="Answer | Figures | None")
+_Found = TypeVar("_Found", bound="Answer | list[Figures] | None")
 
 
 def of_prepared(
@@ -151,7 +151,7 @@ def of_prepared(
 
     Returns
     -------
-    Answer, Figures or None
+    Answer, list of Figures, or None
         What ``ask`` returned, with ``prepare_seconds`` in its stats if this call prepared.
 
     Raises
@@ -170,7 +170,8 @@ def of_prepared(
 
     found = ask(graph if isinstance(graph, Prepared) else _READY.of(graph, make))
     if seconds and found is not None:
-        found.stats["prepare_seconds"] = seconds
+        first = found[0] if isinstance(found, list) else found
+        first.stats["prepare_seconds"] = seconds
     return found
 
 

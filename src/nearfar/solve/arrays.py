@@ -10,7 +10,7 @@ from nearfar import _cpu
 from nearfar.cuda.predecessors import mask_above
 from nearfar.cuda.row_figures import row_figures
 from nearfar.graph.dtypes import unreached_value
-from nearfar.system.devices import runtime
+from nearfar.system.devices import landing, runtime
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -43,14 +43,13 @@ def module_of(array: Any) -> Any:
     return runtime.cupy() if on_device(array) else np
 
 
-def to_host(array: Any, out: NDArray[Any] | None = None) -> NDArray[Any]:
+def to_host(array: Any, out: NDArray[Any] | None = None, threads: int = 1) -> NDArray[Any]:
     """The array on the host; one of a device is written to ``out`` where that has its form."""
     if not on_device(array):
         return cast("NDArray[Any]", array)
     same = out is not None and out.shape == array.shape and out.dtype == array.dtype
-    if same and out is not None and out.flags.c_contiguous:
-        return runtime.download(array, out)
-    return runtime.download(array)
+    fits = same and out is not None and out.flags.c_contiguous
+    return landing.download(array, out if fits else None, threads)
 
 
 def named(graph: Graph, places: Any) -> Any:

@@ -197,7 +197,7 @@ def _cut_reduced(
     run.block = run.rows_at_once = block or max(1, min(fitting, share))
     if run.variant.reduce is not None:
         # A few numbers per row; rows only if they must be made.
-        run.block = block or max(1, min(_REDUCED, share))
+        run.block = block or max(1, -(-share // max(1, -(-share // _REDUCED))))
 
 
 def _even(k: int, most: int, devices: Sequence[int] | None) -> int:

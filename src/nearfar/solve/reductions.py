@@ -26,6 +26,8 @@ __all__ = ["ReducingSink", "Reduction", "result_bytes"]
 
 _AT_ONCE = 1 << 18  # entries reduced at once, which stay in the cache
 _ON_THE_WAY = 40  # bytes per entry that reducing rows on a device takes
+_UNADDED = ("count", "max")
+_FEW = (*_UNADDED, "sum", "mean", "summary")
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,11 +145,29 @@ class ReducingSink(InMemory):
         """Take what is kept of a block."""
         self.blocks[number] = parts
 
-    def of_rows(self, first: int, rows: Any) -> list[Any]:
-        """What is kept of rows, a few at a time: on the host a signal is seen between them."""
+    @property
+    def few(self) -> bool:
+        """Whether what is kept follows from how many are reached, their sum and the greatest."""
+        whole = self.columns is None and not self.graph.n_negative
+        return whole and self.reduction.kind in _FEW
+
+    def of_rows(self, first: int, rows: Any, figures: Any = None) -> list[Any]:
+        """What is kept of rows, a few at a time: on the host a signal is seen between them.
+
+        ``figures`` are those of :class:`nearfar.registry.Answer`, if there are any.
+        """
         width = max(rows.shape[1], 1)
+        if figures is not None and self.few:
+            count, total, most = figures.T
+            farthest = int(most.max()) if len(most) else 0
+            if farthest * width < 2**63 or self.reduction.kind in _UNADDED:
+                greatest = most.astype(rows.dtype)
+                found = self._counted(count - 1, total.astype(np.float64), greatest)
+                return [self._kept(self._of_columns(*found))]
         if module_of(rows) is np:
             step = _AT_ONCE // width
+        elif self.few and rows.dtype == np.int32:
+            step = len(rows)  # nothing is made on the way
         else:  # as many as what is made of them on the way has room for
             step = int(runtime.memory()[0] // (2 * _ON_THE_WAY * width))
         return [
@@ -173,27 +193,25 @@ class ReducingSink(InMemory):
             with np.errstate(divide="ignore", over="ignore"):
                 inverse = xp.where(reached & (rows != 0), 1 / rows.astype(np.float64), 0.0)
             return _sums_by_halves(xp, inverse, reached)
-        return self._of_columns(np, *self._figures(rows, int(one_less)))
+        return self._of_columns(*self._figures(rows, int(one_less)))
 
     def of_figures(self, figures: Figures) -> Any:
         """What is kept of a block from a method that made no rows."""
         kind = self.reduction.kind
         if kind == "nearest":
             return self._kept((figures.vertices, figures.distances))
-        if kind == "histogram":
-            return self._kept(figures.bins)
-        if kind == "harmonic":
-            return self._kept(figures.sums)
-        total = None if figures.sums is None else figures.sums.astype(np.float64)
-        found = self._of_columns(module_of(figures.counts), figures.counts, total, figures.most)
-        return self._kept(found)
+        if kind == "summary":
+            return figures.counts, figures.totals, figures.most
+        one = {"histogram": figures.bins, "count": figures.counts, "max": figures.most}
+        one |= {"mean": figures.means}
+        return self._kept(one.get(kind, figures.totals))
 
-    def _of_columns(self, xp: Any, count: Any, total: Any, farthest: Any) -> Any:
+    def _of_columns(self, count: Any, total: Any, farthest: Any) -> Any:
         kind = self.reduction.kind
         if kind == "summary":
             return count, total, farthest
         if kind == "mean":
-            total = xp.where(count > 0, total / xp.maximum(count, 1), np.nan)
+            total = np.where(count > 0, total / np.maximum(count, 1), np.nan)
         return {"count": count, "max": farthest}.get(kind, total)
 
     def _kept(self, part: Any) -> Any:
@@ -227,10 +245,14 @@ class ReducingSink(InMemory):
                 farthest = max(int(most[some].max()), -int(least[some].min()))
             fits = farthest * rows.shape[1] < 2**63
             total = total.astype(np.float64) if fits else None
-        if total is None and self.reduction.kind not in ("count", "max"):
+        if total is None and self.reduction.kind not in _UNADDED:
             reached = rows != unreached_value(np.dtype(rows.dtype))
             total = to_host(_sums_by_halves(xp, rows, reached))
-        return count, total, np.where(some, most, rows.dtype.type(-1))
+        return self._counted(count, total, most)
+
+    def _counted(self, count: Any, total: Any, most: Any) -> tuple[Any, Any, Any]:
+        """With -1 for the greatest of none."""
+        return count, total, np.where(count > 0, most, most.dtype.type(-1))
 
     def _histogram(self, xp: Any, rows: Any, none: Any) -> Any:
         """Differences of how many entries are below each edge."""

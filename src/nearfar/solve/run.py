@@ -88,7 +88,9 @@ class Run:
     """
 
     keep = False  # rows stay on the device
+    figures = False  # and no more is kept of them than figures say, if the variant has these
     _first = 0  # of the block under way
+    _row_figures: Any = None  # of the rows solved last
 
     def __init__(
         self,
@@ -222,6 +224,7 @@ class Run:
         DistanceOverflowError
             If a distance of the answer does not fit 64 bits.
         """
+        self._row_figures = None
         found, tree = self._exact(self._solved, rows, out)
         found = narrowed(found, self._narrow)
         if found.dtype != self._narrow:
@@ -255,6 +258,7 @@ class Run:
             tree = cleared(tree, found)
         if lost:
             wide = self._exact(widest(graph), [rows[i] for i in lost], None)
+            self._row_figures = None
             return self._joined(found, tree, lost, bool(flagged), *wide)
         return found, tree
 
@@ -320,12 +324,14 @@ class Run:
             on_device=self.keep,
             predecessors=self.request.predecessors,
             devices=self.devices,  # None while this class cuts the rows
+            figures=self.figures,
         )
         answer = self.variant.run(graph, np.asarray(rows, np.int64), self._checked, work)
+        self._row_figures = answer.figures
         if self.keep:
             found = runtime.upload(answer.distances)
         else:
-            found = to_host(answer.distances, work.out)
+            found = to_host(answer.distances, work.out, self.request.threads)
         self._count(answer.stats)
         return found, answer.predecessors, bool(answer.stats.get("saturated"))
 
@@ -422,6 +428,7 @@ class Run:
     def into(self, sink: Sink, progress: Callable[[float, float], None] | None = None) -> Any:
         """Run block by block into the sink and return what it makes."""
         self.keep = sink.on_device and self.on_device
+        self.figures = isinstance(sink, ReducingSink) and sink.few
         try:
             sink.start(self.shape, self._narrow)
             count = len(self.rows)
@@ -436,11 +443,13 @@ class Run:
 
             if waiting and progress is not None:
                 told(0)  # the pace counts from here
+            if self.devices is not None and isinstance(sink, ReducingSink):
+                waiting = self._reduced_together(self.devices, sink, waiting, told)
             if self.devices is None or (len(blocks) == 1 and self.shares_itself(self.keep)):
                 for done, (number, first) in enumerate(waiting, start=1):
                     self._one_block(sink, number, first)
                     told(done)
-            else:
+            elif waiting:
                 self._on_devices(self.devices, sink, waiting, told)
             if not waiting:
                 told(0)
@@ -470,6 +479,27 @@ class Run:
         self._trees[number] = tree if tree is None or self.keep else to_host(tree)
         sink.put(number, first, found)
 
+    def _reduced_together(
+        self,
+        devices: Sequence[int],
+        sink: ReducingSink,
+        blocks: list[tuple[int, int]],
+        progress: Callable[[int], None],
+    ) -> list[tuple[int, int]]:
+        """Blocks left after those of which a variant whose devices share them made no rows.
+
+        It has a block of each device at a time.
+        """
+        count = len(devices)
+        for done in range(0, len(blocks), count):
+            number, first = blocks[done]
+            figures = self._figures(self.rows[first : first + count * self.block], sink.reduction)
+            if figures is None:
+                return blocks[done:]
+            sink.keep(number, [sink.of_figures(one) for one in figures])
+            progress(min(done + count, len(blocks)))
+        return []
+
     def _on_devices(
         self,
         devices: Sequence[int],
@@ -498,26 +528,34 @@ class Run:
     def _reduce_into(self, sink: ReducingSink, number: int, first: int, rows: Any) -> None:
         figures = self._figures(rows, sink.reduction)
         if figures is not None:
-            sink.keep(number, [sink.of_figures(figures)])
+            sink.keep(number, [sink.of_figures(one) for one in figures])
             return
         parts = []
         for low in range(0, max(len(rows), 1), self.rows_at_once):
             found, _ = self.solve(rows[low : low + self.rows_at_once])
-            parts += sink.of_rows(first + low, found)
+            parts += sink.of_rows(first + low, found, self._row_figures)
         sink.keep(number, parts)
 
-    def _figures(self, rows: Any, reduction: Reduction) -> Figures | None:
+    def _figures(self, rows: Any, reduction: Reduction) -> list[Figures] | None:
         """What a block comes to, of a variant that needs no rows for that."""
         if self.variant.reduce is None or self._solved is not self.graph:
             return None
-        work = Workspace(self.request.threads, self.limit, columns=self.columns, on_device=True)
+        work = Workspace(
+            self.request.threads,
+            self.limit,
+            columns=self.columns,
+            on_device=True,
+            devices=self.devices,
+        )
         sources = np.asarray(rows, np.int64)
         try:
             found = self.variant.reduce(self.graph, sources, self._checked, work, reduction)
         except Declined:
             return None  # as it will for rows
         if found is not None:
-            self._count({**found.stats, "rows_never_made": len(sources)})
+            for one in found:
+                self._count(one.stats)
+            self._count({"rows_never_made": len(sources)})
         return found
 
     # ---- predecessors -------------------------------------------------------------------------

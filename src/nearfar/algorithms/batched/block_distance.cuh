@@ -1,7 +1,8 @@
 // What both kernels of a block per source share: distances of 16, 32 or 64 bits that order like the
 // number, the rows that a block takes, and what it counts.
 //
-// Macros: SLOT_BITS (16, 32 or 64), FLOATING (1: WEIGHT_T is a float of SLOT_BITS and a slot holds its bits).
+// Macros: SLOT_BITS (16, 32 or 64), FLOATING (1: WEIGHT_T is a float of SLOT_BITS and a slot holds its bits), FIGURES
+// (1: what whole rows of integers come to is written beside them).
 // A distance of `cap` or more counts as unreached; the array starts at cap, so no sum that reaches it ever
 // improves anything and no sum overflows: cap and weights are below 2^31 (2^63 in 64 bits, 2^16 in 16 bits,
 // whose sums are made in 32), and a heavier weight counts as that bound, which is no less than cap.
@@ -24,6 +25,9 @@ typedef uint64 value_t;
 constexpr uint64 kHeaviest = 0x7fffffffffffffffull;
 #endif
 constexpr value_t kNone = ~static_cast<value_t>(0);
+#ifndef FIGURES
+#define FIGURES 0
+#endif
 
 #if FLOATING
 #if SLOT_BITS == 64
@@ -117,3 +121,47 @@ __device__ __forceinline__ void add_work(uint64* stats, uint64 edges, uint64 ste
   }
   if (threadIdx.x == 0) atomicAdd(&stats[1], steps);
 }
+
+// Tells the host that a row is finished; told[rows] is memory of the host, or null. Every thread calls it.
+__device__ __forceinline__ void tell(unsigned char* told, long long row) {
+  if (told == nullptr) return;
+  __syncthreads();
+  if (threadIdx.x > 0) return;
+  __threadfence_system();
+  *const_cast<volatile unsigned char*>(told + row) = 1;
+}
+
+// What the block's row comes to: how many distances are reached, their sum, and the greatest of them.
+struct RowFigures {
+  uint64 count, sum, greatest;
+};
+
+// What one thread has seen of it.
+struct Seen {
+  uint64 sum = 0;
+  uint32 count = 0;
+  value_t greatest = 0;
+
+  __device__ __forceinline__ void look(value_t d, value_t cap) {
+    if (!FIGURES || d >= cap) return;
+    ++count;
+    sum += d;
+    greatest = d > greatest ? d : greatest;
+  }
+  // Every thread calls it, with figures that are 0 before; `whole` holds those of the row after the next barrier.
+  __device__ __forceinline__ void join(RowFigures* whole) const {
+    if (!FIGURES) return;
+    const uint64 all = warp_sum(sum);
+    const uint32 many = warp_sum(count);
+    uint64 most = greatest;
+#pragma unroll
+    for (int by = 16; by > 0; by >>= 1) {
+      const uint64 other = __shfl_down_sync(kAllLanes, most, by);
+      most = other > most ? other : most;
+    }
+    if (lane_id() > 0 || many == 0) return;
+    atomicAdd(&whole->count, static_cast<uint64>(many));
+    atomicAdd(&whole->sum, all);
+    atomicMax(&whole->greatest, most);
+  }
+};

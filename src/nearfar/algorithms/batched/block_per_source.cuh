@@ -20,7 +20,8 @@
 // sources[row], or first + row if null. Slots narrower than the weights (`check`): overflow[row] = 1 when a
 // path may have been cut off (far + heaviest >= cap); the host repeats those rows wider. Work
 // counters: stats[0] edges, [1] steps, [2] vertices; [3] the steps that a row may take, 0 afterwards when one
-// took more.
+// took more. told[row], memory of the host or null: set to 1 when the row is finished. figures[places[row]], with
+// FIGURES: what the row comes to.
 // Races: a distance read from a slot may be lowered by another warp in the same step; that warp then sets
 // the vertex's bit in the next bitmap, and the vertex is worked off again.
 // Launch: blocks of BLOCK_THREADS, as many as are resident (BLOCKS_EACH per multiprocessor);
@@ -70,7 +71,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, BLOCKS_EACH)
                      const long long* places, long long first, long long rows,
                      const long long* columns, long long n_columns, weight_t* out, int n,
                      value_t delta, value_t cap, value_t heaviest, int check, int* counter,
-                     int* overflow, uint64* stats) {
+                     int* overflow, uint64* stats, unsigned char* told, RowFigures* figures) {
   extern __shared__ __align__(16) uint32 memory[];
   __shared__ int row_now;
 #if LISTS
@@ -78,6 +79,9 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, BLOCKS_EACH)
 #endif
   __shared__ uint64 most_steps;
   __shared__ value_t least, farthest;
+#if FIGURES
+  __shared__ RowFigures whole;
+#endif
   const int words = (n + 31) / 32;
   const int slot_words = static_cast<int>((static_cast<long long>(n) * sizeof(slot_t) + 3) / 4);
   slot_t* distance = reinterpret_cast<slot_t*>(memory);
@@ -104,6 +108,9 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, BLOCKS_EACH)
       near[source >> 5] = 1u << (source & 31);
       least = kNone;
       farthest = 0;
+#if FIGURES
+      whole = {0, 0, 0};
+#endif
 #if LISTS
       turns[0] = warps;  // the first turn of each warp is its own number
 #endif
@@ -208,11 +215,18 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, BLOCKS_EACH)
     const long long place = places ? places[row] : row;
     if (columns == nullptr) {
       weight_t* to = out + place * n;
+      Seen seen;
       for (int v = threadIdx.x; v < n; v += blockDim.x) {
         const value_t d = distance[v];
         to[v] = as_weight(d, cap);
+        seen.look(d, cap);
         if (d < cap && d > most) most = d;
       }
+#if FIGURES
+      seen.join(&whole);
+      __syncthreads();
+      if (threadIdx.x == 0) figures[place] = whole;
+#endif
     } else {
       weight_t* to = out + place * n_columns;
       for (long long c = threadIdx.x; c < n_columns; c += blockDim.x)
@@ -227,6 +241,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, BLOCKS_EACH)
       __syncthreads();
       if (threadIdx.x == 0 && cap - farthest <= heaviest) overflow[row] = 1;
     }
+    tell(told, row);
   }
   add_work(stats, relaxed, steps, processed);
 }

@@ -12,7 +12,7 @@
 // the queue is marked in the far pile instead, and the next split takes entries from distance 0 on:
 // some work twice, nothing lost.
 //
-// SLOT_BITS is 32 or 64. Arrays, rows, dead ends and stats as in block_per_source.cuh; scratch: gridDim.x slices of
+// SLOT_BITS is 32 or 64. Arrays, rows, dead ends, stats, told and figures as in block_per_source.cuh; scratch: gridDim.x slices of
 // n distances; far_global: gridDim.x slices of (n + 31) / 32 words, or null to keep it in shared memory. Dynamic shared
 // memory: 2 queues of `capacity` entries of 8 (64 bits: 16) bytes, then the far bitmap unless it is global.
 // Launch: blocks of BLOCK_THREADS, as many as are resident (BLOCKS_EACH per multiprocessor).
@@ -56,11 +56,15 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, BLOCKS_EACH)
                             const long long* places, long long first, long long rows,
                             const long long* columns, long long n_columns, weight_t* out, int n,
                             value_t delta, value_t cap, value_t* scratch, uint32* far_global,
-                            int capacity, int* counter, uint64* stats) {
+                            int capacity, int* counter, uint64* stats, unsigned char* told,
+                            RowFigures* figures) {
   extern __shared__ __align__(16) Entry queues[];
   __shared__ int row_now, size[2], spilled;
   __shared__ uint64 most_steps;
   __shared__ value_t least;
+#if FIGURES
+  __shared__ RowFigures whole;
+#endif
   const int words = (n + 31) / 32;
   value_t* distance = scratch + static_cast<size_t>(blockIdx.x) * n;
   uint32* far = far_global ? far_global + static_cast<size_t>(blockIdx.x) * words
@@ -80,6 +84,9 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, BLOCKS_EACH)
       size[1] = 0;
       spilled = 0;
       least = kNone;
+#if FIGURES
+      whole = {0, 0, 0};
+#endif
     }
     __syncthreads();
     value_t threshold = widen(0, delta, cap);
@@ -165,10 +172,20 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, BLOCKS_EACH)
       __syncthreads();
     }
     __syncthreads();
-    const long long width = columns ? n_columns : n;
-    weight_t* to = out + (places ? places[row] : row) * width;
-    for (long long c = threadIdx.x; c < width; c += blockDim.x)
-      to[c] = as_weight(load_relaxed(distance + (columns ? columns[c] : c)), cap);
+    const long long width = columns ? n_columns : n, place = places ? places[row] : row;
+    weight_t* to = out + place * width;
+    Seen seen;
+    for (long long c = threadIdx.x; c < width; c += blockDim.x) {
+      const value_t d = load_relaxed(distance + (columns ? columns[c] : c));
+      to[c] = as_weight(d, cap);
+      seen.look(d, cap);
+    }
+#if FIGURES
+    seen.join(&whole);
+    __syncthreads();
+    if (threadIdx.x == 0) figures[place] = whole;
+#endif
+    tell(told, row);
   }
   add_work(stats, relaxed, steps, processed);
 }

@@ -10,7 +10,7 @@ import numpy as np
 from nearfar.algorithms.batched.device_rows import Rows, Values
 from nearfar.algorithms.batched.essential import sparse
 from nearfar.algorithms.batched.options import BlockOptions
-from nearfar.algorithms.batched.team import Search, in_stages
+from nearfar.algorithms.batched.team import NONE, Batch, Search, in_stages
 from nearfar.graph.dtypes import limit_in_dtype
 from nearfar.options import NoOptions
 from nearfar.registry import Answer, Estimate, Request, Workspace, variant
@@ -117,7 +117,7 @@ def block_per_source(
     graph: Graph, sources: NDArray[np.int64], options: BlockOptions, workspace: Workspace
 ) -> Answer:
     """Near-far in shared memory, block by block; 16-bit distances first for integers."""
-    rows = Rows(graph, sources, workspace)
+    rows = Rows(graph, sources, workspace, sums=True)
     if rows.nothing is not None:
         return rows.nothing
     search = _SharedSearch(graph, options, workspace, rows)
@@ -164,27 +164,30 @@ class _SharedSearch(Search):
         fitting = (b for b in (asked, 32, 16) if b <= self.full and _shared(n, b) <= self.room)
         return next(fitting, 16)
 
-    def solve(self, sources: NDArray[np.int64], places: NDArray[np.int64] | None, out: Any) -> int:
-        """Write the rows of the sources to those places; how many were too wide and repeated."""
-        overflow = self._launch(sources, places, self.bits, out)
-        lost: Any = [] if overflow is None else np.flatnonzero(overflow.get())
+    def solve(self, batch: Batch) -> NDArray[np.int64]:
+        """Write the rows of the sources to their places; which were too wide and repeated."""
+        sources, places, out = batch.sources, batch.places, batch.out
+        overflow = self._launch(batch, self.bits)
+        batch.launched()
+        lost: NDArray[np.int64] = NONE if overflow is None else np.flatnonzero(overflow.get())
         if not len(lost):
-            return 0
+            return NONE
         where = lost if places is None else places[lost]
         if _shared(self.rows.n, self.full) <= self.room:
-            self._launch(sources[lost], where, self.full, out)
+            wide = Batch(sources[lost], where, out, figures=batch.figures)
+            self._launch(wide, self.full)
         else:
             cp = runtime.cupy()
             plain = Workspace(limit=self.workspace.limit, columns=self.workspace.columns)
             fixed = block_per_source_global(self.graph, sources[lost], self.options, plain)
             out[cp.asarray(where)] = cp.asarray(fixed.distances)
-        return len(lost)
+            self.rows.figures = None
+        return lost
 
-    def _launch(
-        self, sources: NDArray[np.int64], places: NDArray[np.int64] | None, bits: int, out: Any
-    ) -> Any:
+    def _launch(self, batch: Batch, bits: int) -> Any:
         """One launch; a flag per source on the device says which rows did not fit, or None."""
         cp = runtime.cupy()
+        sources, out = batch.sources, batch.out
         rows, edges = self.rows, self.edges
         values = Values(self.graph, self.workspace.limit, self.delta, bits)
         blocks_each = _blocks(self.here, rows.n, bits, self.lists)
@@ -200,6 +203,7 @@ class _SharedSearch(Search):
             "BLOCKS_EACH": max(1, min(blocks_each, RESIDENT // threads)),
             "THICK_WORDS": 16 if sparse(self.graph) else 8,
             "LISTS": int(self.lists),
+            "FIGURES": int(batch.figures is not None),
         }
         program = runtime.program("algorithms/batched/block_per_source.cuh", macros)
         kernel = program.kernel("block_per_source")
@@ -208,14 +212,12 @@ class _SharedSearch(Search):
         check = bits < self.full and not values.limited
         overflow = cp.zeros(k if check else 1, dtype=np.int32)
         counter = cp.zeros(1, dtype=np.int32)
-        begin = int(sources[0])
-        in_order = bool((sources == np.arange(begin, begin + k)).all())
-        listed = None if in_order else runtime.upload(sources)
-        where = None if places is None else runtime.upload(places)
+        begin = np.int64(sources[0])
         arguments = (
-            *(edges.offsets, edges.edges, listed, where, np.int64(begin), np.int64(k)),
+            *(edges.offsets, edges.edges, *batch.there(), begin, np.int64(k)),
             *(rows.columns, np.int64(rows.width), out, np.int32(rows.n), values.delta, values.cap),
-            *(values.heaviest, np.int32(check), counter, overflow, rows.counters),
+            *(values.heaviest, np.int32(check), counter, overflow, rows.counters, batch.told),
+            batch.figures,
         )
         blocks = min(max(kernel.resident_blocks(threads, shared), 1), k)
         kernel(blocks, threads, arguments, shared=shared)
@@ -249,6 +251,7 @@ class _GlobalSearch(Search):
             "FLOATING": int(self._values.floating),
             "BLOCK_THREADS": self._threads,
             "BLOCKS_EACH": blocks_each,
+            "FIGURES": int(rows.figures is not None),
         }
         program = runtime.program("algorithms/batched/block_per_source_global.cuh", macros)
         self._kernel = program.kernel("block_per_source_global")
@@ -258,9 +261,10 @@ class _GlobalSearch(Search):
         self.scratch = self.blocks * (size * n + self._bitmap * (not self._far_shared))
         self._memory: tuple[Any, Any] | None = None
 
-    def solve(self, sources: NDArray[np.int64], places: NDArray[np.int64] | None, out: Any) -> int:
-        """Write the rows of the sources to those places; none is ever repeated."""
+    def solve(self, batch: Batch) -> NDArray[np.int64]:
+        """Write the rows of the sources to their places; none is ever repeated."""
         cp = runtime.cupy()
+        sources, out = batch.sources, batch.out
         rows, values = self.rows, self._values
         if self._memory is None:
             words = 0 if self._far_shared else self.blocks * self._bitmap // 4
@@ -268,17 +272,16 @@ class _GlobalSearch(Search):
                 cp.empty(self.blocks * rows.n, dtype=values.scalar),
                 cp.empty(words, dtype=np.uint32) if words else None,
             )
-        listed = runtime.upload(sources)
-        where = None if places is None else runtime.upload(places)
         arguments = (
-            *(self.edges.offsets, self.edges.edges, listed, where, np.int64(0)),
+            *(self.edges.offsets, self.edges.edges, *batch.there(), np.int64(sources[0])),
             *(np.int64(len(sources)), rows.columns, np.int64(rows.width), out, np.int32(rows.n)),
             *(values.delta, values.cap, *self._memory, np.int32(self._capacity)),
-            *(cp.zeros(1, dtype=np.int32), rows.counters),
+            *(cp.zeros(1, dtype=np.int32), rows.counters, batch.told, batch.figures),
         )
         blocks = min(self.blocks, len(sources))
         self._kernel(blocks, self._threads, arguments, shared=self._shared)
-        return 0
+        batch.launched()
+        return NONE
 
 
 @variant(
@@ -298,7 +301,7 @@ def block_per_source_global(
     graph: Graph, sources: NDArray[np.int64], options: BlockOptions, workspace: Workspace
 ) -> Answer:
     """Near-far with a compact queue in shared memory; for graphs beyond shared memory."""
-    rows = Rows(graph, sources, workspace)
+    rows = Rows(graph, sources, workspace, sums=True)
     if rows.nothing is not None:
         return rows.nothing
     search = _GlobalSearch(graph, options, workspace, rows)
@@ -354,4 +357,5 @@ def lanes(
             arrays = (distance, rows.columns, np.int64(rows.width), np.int32(len(some)))
             write(blocks, 256, (*arrays, out[row - first : row - first + len(some)]))
         solved.append(rows.kept(out))
+    rows.timer.stop()
     return rows.answer(solved, lanes=32)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,9 +11,12 @@ from nearfar.cuda.device_graph import device_graph
 from nearfar.errors import SolverError
 from nearfar.registry import Answer, Workspace
 from nearfar.system.devices import runtime
+from nearfar.system.devices.landing import LARGE, Landing
+from nearfar.system.memory import empty
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from contextlib import AbstractContextManager
 
     from numpy.typing import NDArray
 
@@ -58,9 +62,17 @@ class Rows:
     graph : Graph
     sources : int64 array, shape (k,)
     workspace : Workspace
+    sums : bool
+        Whether the kernels say what rows come to, where the workspace asks for it.
     """
 
-    def __init__(self, graph: Graph, sources: NDArray[np.int64], workspace: Workspace) -> None:
+    def __init__(
+        self,
+        graph: Graph,
+        sources: NDArray[np.int64],
+        workspace: Workspace,
+        sums: bool = False,
+    ) -> None:
         self.device = device_graph(graph)
         self.n = graph.n_vertices
         self.sources, self.on_device = sources, workspace.on_device
@@ -71,6 +83,13 @@ class Rows:
         out, shape = workspace.out, (len(sources), self.width)
         fits = out is not None and out.shape == shape and out.dtype == self.dtype
         self.given = out if fits else None
+        self.threads = workspace.threads
+        self._host: NDArray[Any] | None = None
+        # Of each row RowFigures of block_distance.cuh; None where they do not say what it comes to.
+        self.figures: Any = None
+        asked = sums and workspace.figures and self.on_device
+        if asked and self.dtype.kind == "i" and listed is None:
+            self.figures = runtime.cupy().empty((len(sources), 3), np.int64)
         self.counters = runtime.upload(np.array([0, 0, 0, steps_allowed(self.n)], np.uint64))
         self.timer = runtime.Timer().start()
 
@@ -103,6 +122,24 @@ class Rows:
             return self.given
         return runtime.cupy().empty((last - first, self.width), dtype=self.dtype)
 
+    def landing(self) -> AbstractContextManager[Landing | None]:
+        """What brings rows to the host while others are solved; None where that is not worth it."""
+        there = self.given is not None and runtime.is_device_array(self.given)
+        size = len(self.sources) * self.width * self.dtype.itemsize
+        if self.on_device or there or self.threads == 1 or size < LARGE:
+            return nullcontext()
+        return Landing(self.threads)
+
+    @property
+    def host(self) -> NDArray[Any]:
+        """Memory of the host for all rows."""
+        if self._host is None:
+            shape = (len(self.sources), self.width)
+            made = self.given is None
+            self._host = empty(shape, self.dtype, self.threads) if made else self.given
+        assert self._host is not None
+        return self._host
+
     def kept(self, part: Any) -> Any:
         """A solved part: as it is when it is the only one, else on the host."""
         return part if len(part) == len(self.sources) else part.get()
@@ -121,7 +158,6 @@ class Rows:
 
     def answer(self, solved: list[Any], others: Sequence[Rows] = (), **more: Any) -> Answer:
         """Rows and counters; ``others`` counted on other devices."""
-        self.timer.stop()
         counted = [rows.counters.get() for rows in (self, *others)]
         edges, steps, vertices = (sum(int(each[i]) for each in counted) for i in range(3))
         if not all(int(each[3]) for each in counted):
@@ -136,4 +172,6 @@ class Rows:
             "device_seconds": self.timer.seconds,
             **more,
         }
-        return Answer(self.gather(solved), stats)
+        said = all(rows.figures is not None for rows in (self, *others))
+        figures = runtime.download(self.figures) if said else None
+        return Answer(self.gather(solved), stats, figures=figures)

@@ -5,7 +5,8 @@
 // An edge of a solved source stays when its weight is at most the distance of its target in the source's row
 // (Karger, Koller and Phillips 1993). place[v]: the row of vertex v, or -1 while v is not solved; rows: n
 // distances each. counts[v]: edges of v that stay; fresh: their prefix sums, n + 1 entries.
-// Launch: grid-stride, a warp per vertex. No races: every element is written by one thread.
+// Launch: grid-stride, a warp per vertex; add_counts: one block of 1024 threads. No races: every element is written by
+// one thread.
 // requires: cuda/edges.cuh
 // requires: cuda/warp.cuh
 
@@ -47,12 +48,12 @@ extern "C" __global__ void mark_dead_ends(const offset_t* offsets, const Edge* e
 }
 
 extern "C" __global__ void count_essential(const offset_t* offsets, const Edge* edges,
-                                           const long long* place, const weight_t* rows,
+                                           const int* place, const weight_t* rows,
                                            long long n, offset_t* counts) {
   const long long warps = static_cast<long long>(gridDim.x) * (blockDim.x >> 5);
   for (long long v = static_cast<long long>(blockIdx.x) * (blockDim.x >> 5) + (threadIdx.x >> 5);
        v < n; v += warps) {
-    const weight_t* row = place[v] < 0 ? nullptr : rows + place[v] * n;
+    const weight_t* row = place[v] < 0 ? nullptr : rows + static_cast<long long>(place[v]) * n;
     offset_t kept = 0;
     for (offset_t e = offsets[v] + lane_id(); e < offsets[v + 1]; e += 32)
       kept += stays(edges[e], row);
@@ -61,13 +62,37 @@ extern "C" __global__ void count_essential(const offset_t* offsets, const Edge* 
   }
 }
 
+extern "C" __global__ void __launch_bounds__(1024)
+    add_counts(const offset_t* counts, long long n, offset_t* fresh) {
+  constexpr int kEach = 16;
+  __shared__ offset_t sums[33];
+  offset_t carried = 0, total;
+  for (long long base = 0; base < n; base += 1024 * kEach) {
+    const long long mine = base + static_cast<long long>(threadIdx.x) * kEach;
+    offset_t of[kEach], all = 0;
+#pragma unroll
+    for (int i = 0; i < kEach; ++i) {
+      of[i] = mine + i < n ? counts[mine + i] : 0;
+      all += of[i];
+    }
+    offset_t at = carried + block_exclusive_sum(all, sums, &total);
+    carried += total;
+#pragma unroll
+    for (int i = 0; i < kEach; ++i) {
+      if (mine + i < n) fresh[mine + i] = at;
+      at += of[i];
+    }
+  }
+  if (threadIdx.x == 0) fresh[n] = carried;
+}
+
 extern "C" __global__ void pack_essential(const offset_t* offsets, const Edge* edges,
-                                          const long long* place, const weight_t* rows, long long n,
+                                          const int* place, const weight_t* rows, long long n,
                                           const offset_t* fresh, Edge* to) {
   const long long warps = static_cast<long long>(gridDim.x) * (blockDim.x >> 5);
   for (long long v = static_cast<long long>(blockIdx.x) * (blockDim.x >> 5) + (threadIdx.x >> 5);
        v < n; v += warps) {
-    const weight_t* row = place[v] < 0 ? nullptr : rows + place[v] * n;
+    const weight_t* row = place[v] < 0 ? nullptr : rows + static_cast<long long>(place[v]) * n;
     offset_t at = fresh[v];
     const offset_t end = offsets[v + 1];
     for (offset_t base = offsets[v]; base < end; base += 32) {

@@ -103,14 +103,7 @@ class Essential:
     count: int
     decided: NDArray[np.bool_]
 
-    def without(
-        self,
-        graph: Graph,
-        device: DeviceGraph,
-        sources: NDArray[np.int64],
-        places: NDArray[np.int64],
-        rows: Any,
-    ) -> Essential:
+    def without(self, graph: Graph, device: DeviceGraph, solved: Solved, rows: Any) -> Essential:
         """Without the edges of solved sources that are longer than their ends are apart.
 
         Parameters
@@ -119,8 +112,7 @@ class Essential:
             Keeps the result.
         device : DeviceGraph
             The graph on this device.
-        sources, places : int64 arrays, shape (k,)
-            Solved sources, and where their rows are.
+        solved : Solved
         rows : int32 or int64 device array, shape (all rows, n)
 
         Returns
@@ -130,20 +122,48 @@ class Essential:
         cp = runtime.cupy()
         program, grid = _program(device)
         n = device.n
-        place = np.full(n, -1, dtype=np.int64)
-        place[sources] = places
         counts = cp.empty(n, dtype=self.offsets.dtype)
-        given = (self.offsets, self.edges, runtime.upload(place), rows, np.int64(n))
+        given = (self.offsets, self.edges, solved.there(), rows, np.int64(n))
         program.kernel("count_essential")(grid, _THREADS, (*given, counts))
-        offsets = np.zeros(n + 1, dtype=self.offsets.dtype)
-        np.cumsum(counts.get(), out=offsets[1:])
-        count = int(offsets[-1])
-        fresh = runtime.upload(offsets)
+        fresh = cp.empty(n + 1, dtype=self.offsets.dtype)
+        program.kernel("add_counts")(1, 1024, (counts, np.int64(n), fresh))
+        count = int(runtime.download(fresh[n:])[0])
         edges = cp.empty(max(count, 1) * device.record, dtype=np.uint8)
         program.kernel("pack_essential")(grid, _THREADS, (*given, fresh, edges))
-        made = Essential(fresh, edges, count, self.decided | (place >= 0))
+        made = Essential(fresh, edges, count, self.decided | solved.flags)
         _KEPT.put(graph, made, runtime.device().ordinal)
         return made
+
+
+class Solved:
+    """Sources that are solved, and where their rows are.
+
+    Parameters
+    ----------
+    n : int
+        Vertices.
+    sources : int64 array, shape (k,)
+    places : int64 array, shape (k,)
+    """
+
+    def __init__(self, n: int, sources: NDArray[np.int64], places: NDArray[np.int64]) -> None:
+        self.sources = sources
+        self._place = np.full(n, -1, dtype=np.int32)
+        self._place[sources] = places
+        self._there: dict[int, Any] = {}
+
+    @property
+    def flags(self) -> NDArray[np.bool_]:
+        """Of every vertex whether it is one of them."""
+        found: NDArray[np.bool_] = self._place >= 0
+        return found
+
+    def there(self) -> Any:
+        """The row of each vertex, or -1, on the current device."""
+        at = runtime.device().ordinal
+        if at not in self._there:
+            self._there[at] = runtime.upload(self._place)
+        return self._there[at]
 
 
 def essential(graph: Graph, device: DeviceGraph) -> Essential:

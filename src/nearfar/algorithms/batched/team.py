@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from nearfar.algorithms.batched.device_rows import Rows
-from nearfar.algorithms.batched.essential import essential, stages
+from nearfar.algorithms.batched.essential import Solved, essential, stages
 from nearfar.system.devices import runtime, several
 
 if TYPE_CHECKING:
@@ -18,8 +20,59 @@ if TYPE_CHECKING:
     from nearfar.algorithms.batched.options import BlockOptions
     from nearfar.graph.graph import Graph
     from nearfar.registry import Answer, Workspace
+    from nearfar.system.devices.landing import Following, Landing
 
-__all__ = ["Search", "in_stages"]
+__all__ = ["NONE", "Batch", "Search", "in_stages"]
+
+#: No rows.
+NONE = np.empty(0, dtype=np.int64)
+
+
+@dataclass(slots=True)
+class Batch:
+    """Sources whose rows are solved by one launch.
+
+    Attributes
+    ----------
+    sources : int64 array, shape (k,)
+    places : int64 array, shape (k,), or None
+        Rows of ``out``; None means the first k.
+    out : device array
+    told : uint64 or None
+        The address of a byte per row, for a kernel to tell which are finished.
+    following : Following or None
+        What brings the rows to the host.
+    figures : int64 array or None
+        For what the rows come to, beside those of ``out``.
+    beside : callable or None
+        What this thread does while the device solves.
+    """
+
+    sources: NDArray[np.int64]
+    places: NDArray[np.int64] | None
+    out: Any
+    told: Any = None
+    following: Following | None = None
+    figures: Any = None
+    beside: Callable[[], None] | None = None
+    _there: tuple[Any, Any] | None = None
+
+    def there(self) -> tuple[Any, Any]:
+        """Sources and places on the current device; None for sources one after the other."""
+        if self._there is None:
+            begin, k = int(self.sources[0]), len(self.sources)
+            in_order = bool((self.sources == np.arange(begin, begin + k)).all())
+            listed = None if in_order else runtime.upload(self.sources)
+            where = None if self.places is None else runtime.upload(self.places)
+            self._there = listed, where
+        return self._there
+
+    def launched(self) -> None:
+        """All launches are on the current stream that tell of rows."""
+        if self.following is not None:
+            self.following.launched()
+        if self.beside is not None:
+            self.beside()
 
 
 class Search:
@@ -46,13 +99,13 @@ class Search:
         self.integer = graph.weight_dtype.kind == "i"
         self.edges = essential(graph, rows.device)
 
-    def solve(self, sources: NDArray[np.int64], places: NDArray[np.int64] | None, out: Any) -> int:
-        """Write the rows of the sources to those places; how many were too wide and repeated."""
+    def solve(self, batch: Batch) -> NDArray[np.int64]:
+        """Write the rows of the sources to their places; which were too wide and repeated."""
         raise NotImplementedError
 
-    def drop(self, sources: NDArray[np.int64], places: NDArray[np.int64], out: Any) -> None:
+    def drop(self, solved: Solved, out: Any) -> None:
         """Leave out the edges that the rows of these sources do not need."""
-        self.edges = self.edges.without(self.graph, self.rows.device, sources, places, out)
+        self.edges = self.edges.without(self.graph, self.rows.device, solved, out)
 
 
 def in_stages(search: Search, **stats: Any) -> Answer:
@@ -72,22 +125,71 @@ def in_stages(search: Search, **stats: Any) -> Answer:
     solved = []
     whole = search.integer and rows.columns is None
     packing = search.edges.edges.nbytes + 24 * rows.n  # while edges are left out
-    for first, last in rows.parts(search.scratch + packing):
-        out = rows.memory(first, last)
-        chosen = rows.sources[first:last]
-        # None: every row in the order given, so that nothing is uploaded for them.
-        launches: list[tuple[Any, bool]] = [(None, False)]
-        if whole:
-            launches = stages(graph, chosen, search.edges.decided)
-        for places, drop in launches:
-            some = chosen if places is None else chosen[places]
-            team.solve(some, places, out)
-            if drop:
-                team.drop(some, places, out)
-        solved.append(rows.kept(out))
+    with rows.landing() as landing:
+        for first, last in rows.parts(search.scratch + packing):
+            out = rows.memory(first, last)
+            chosen = rows.sources[first:last]
+            # None: every row in the order given, so that nothing is uploaded for them.
+            launches: list[tuple[Any, bool]] = [(None, False)]
+            if whole:
+                launches = stages(graph, chosen, search.edges.decided)
+            at = 0
+            batches = []
+            for places, _ in launches:
+                some = chosen if places is None else chosen[places]
+                batches.append(Batch(some, places, out, figures=rows.figures))
+                if landing is not None:  # in the order in which they are solved
+                    batches[-1].out, batches[-1].places = out[at : at + len(some)], None
+                at += len(some)
+            at = 0
+            for (places, drop), batch, later in zip(
+                launches, batches, [*batches[1:], None], strict=True
+            ):
+                count = len(batch.sources)
+                side = places if landing is None else np.arange(at, at + count)
+                at += count
+                dropped = Solved(rows.n, batch.sources, side) if drop else None
+                batch.beside = partial(_make_ready, team, later, dropped)
+                if landing is None:
+                    team.solve(batch)
+                else:
+                    _solve_and_send(team, landing, batch, rows.host[first:last], places)
+                if dropped is not None:
+                    team.drop(dropped, out)
+            if landing is None:
+                solved.append(rows.kept(out))
+            elif last < len(rows.sources):  # the memory is wanted
+                landing.wait()
+        rows.timer.stop()
+    solved = solved or [rows.host]
     stats |= {"repeated_rows": team.repeated, "edges_kept": team.edges_kept}
     others = [one.rows for one in team.searches.values() if one is not search]
     return rows.answer(solved, others, delta=search.delta, **stats, **team.stats)
+
+
+def _make_ready(team: _Team, later: Batch | None, dropped: Solved | None) -> None:
+    """Bring to a device that works alone what it needs next, so that it need not wait for it."""
+    if team.shared:
+        return
+    if dropped is not None:
+        dropped.there()
+    if later is not None:
+        later.there()
+
+
+def _solve_and_send(
+    team: _Team,
+    landing: Landing,
+    batch: Batch,
+    host: NDArray[Any],
+    places: NDArray[np.int64] | None,
+) -> None:
+    """Solve into rows side by side, which follow to places of the host's as they are finished."""
+    batch.told, finished = landing.flags(len(batch.sources))
+    batch.following = landing.follow(batch.out, host, places, finished)
+    if team.solve(batch):
+        landing.wait()
+        landing.send(batch.out, host, places)
 
 
 class _Team:
@@ -111,34 +213,43 @@ class _Team:
         self.repeated = 0
         self.failed: dict[int, str] = {}
         self._first = search
-        self._drops: list[tuple[Any, Any, Any]] = []
+        self._drops: list[tuple[Solved, Any]] = []
         self._dropped = dict.fromkeys([home, *self.devices], 0)
 
-    def solve(self, sources: NDArray[np.int64], places: NDArray[np.int64] | None, out: Any) -> None:
-        """Write the rows of the sources to those places of ``out``."""
-        pieces: list[tuple[Any, Any]] = [(sources, places)]
-        count = len(self.devices)
+    def solve(self, batch: Batch) -> int:
+        """Write the rows of the sources to their places; how many were too wide and repeated."""
+        pieces, count = [batch], len(self.devices)
         if count > 1:  # sources of every degree to each
-            at = np.arange(len(sources)) if places is None else places
-            pieces = [(sources[i::count].copy(), at[i::count].copy()) for i in range(count)]
-        pieces = [piece for piece in pieces if len(piece[0])]
+            at = np.arange(len(batch.sources)) if batch.places is None else batch.places
+            pieces = [
+                replace(
+                    batch,
+                    sources=batch.sources[i::count].copy(),
+                    places=at[i::count].copy(),
+                    beside=None,
+                    _there=None,
+                )
+                for i in range(count)
+            ]
+        pieces = [piece for piece in pieces if len(piece.sources)]
         repeated: list[int] = []
 
-        def begin() -> Callable[[tuple[Any, Any]], None]:
+        def begin() -> Callable[[Batch], None]:
             search = self._here()
-            return lambda piece: repeated.append(search.solve(*piece, out))
+            return lambda piece: repeated.append(len(search.solve(piece)))
 
         failed = several.each_block(self.devices, pieces, begin)
         self.repeated += sum(repeated)
         self.failed |= {device: str(error) for device, error in failed.items()}
         self.devices = [device for device in self.devices if device not in failed]
+        return sum(repeated)
 
     def _here(self) -> Search:
         """The current device's search, after what has been said of edges so far."""
         at = runtime.device().ordinal
         if at not in self.searches:
             first = self._first
-            rows = Rows(first.graph, first.rows.sources, first.workspace)
+            rows = Rows(first.graph, first.rows.sources, first.workspace, sums=True)
             self.searches[at] = type(first)(first.graph, first.options, first.workspace, rows)
         search = self.searches[at]
         for drop in self._drops[self._dropped[at] :]:
@@ -146,12 +257,17 @@ class _Team:
         self._dropped[at] = len(self._drops)
         return search
 
-    def drop(self, sources: NDArray[np.int64], places: NDArray[np.int64], out: Any) -> None:
+    @property
+    def shared(self) -> bool:
+        """Whether several devices may work on it."""
+        return self._first.workspace.devices is not None
+
+    def drop(self, solved: Solved, out: Any) -> None:
         """Have every device leave out the edges that the rows of these sources do not need."""
-        if self._first.workspace.devices is None:
-            self._first.drop(sources, places, out)
+        if self.shared:
+            self._drops.append((solved, out))
         else:
-            self._drops.append((sources, places, out))
+            self._first.drop(solved, out)
 
     @property
     def edges_kept(self) -> int:

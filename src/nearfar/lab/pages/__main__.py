@@ -111,6 +111,7 @@ BLOCKS: dict[str, dict[str, Callable[[], str]]] = {
     "docs/explanation/one-source-several-gpus.md": {"partitioned": partitioned.partitioned},
     "docs/explanation/scale.md": {
         "scale-gpus": scale.gpus,
+        "scale-one-source": scale.one_source,
         "scale-four-gpus": scale.four_gpus,
         "scale-cluster": scale.cluster,
         "scale-memory": scale.memory,

@@ -9,9 +9,12 @@ from typing import Any
 from nearfar.lab.checkout import results
 from nearfar.lab.pages.table import not_measured, number, table
 
-__all__ = ["chart", "cluster", "four_gpus", "gpus", "memory"]
+__all__ = ["chart", "cluster", "four_gpus", "gpus", "memory", "one_source"]
 
-_COLOURS = ("#f98e09", "#7b4fa3", "#4f9d69", "#c0392b", "#2e86c1", "#9aa5b1", "#333333")
+_COLOURS = (
+    *("#f98e09", "#7b4fa3", "#4f9d69", "#c0392b", "#2e86c1", "#9aa5b1", "#333333"),
+    *("#b7950b", "#117a65", "#d98880", "#5d6d7e"),
+)
 _WIDE, _TALL, _PAD, _KEY = 340, 300, 40, 250
 
 
@@ -30,30 +33,72 @@ def _speedups(name: str) -> str:
     document = results(f"{name}.json")
     if document is None:
         return not_measured("scale_gpus.json")
-    counts = [str(count) for count in range(1, _most(document) + 1)]
+    counts = _counts(document)
     lines, wrong = [], 0
     for found in document["results"]:
-        middle = {count: statistics.median(found["samples"][count]) for count in counts}
-        ratios = [f"{middle['1'] / middle[count]:.2f}" for count in counts[1:]]
-        lines.append([found["what"], f"{found['sources']:,}", number(middle["1"] * 1e3), *ratios])
+        middle = {count: statistics.median(took) for count, took in found["samples"].items()}
+        one = middle.get("1")
+        cells = [_cell(one, middle.get(str(count))) for count in counts[1:]]
+        alone = "-" if one is None else number(one * 1e3)
+        lines.append([found["what"], f"{found['sources']:,}", alone, *cells])
         wrong += found["wrong"]
     head = ["rows", "sources", "one GPU, ms", *(f"{count} GPUs" for count in counts[1:])]
     said = "SOME ROWS WERE WRONG" if wrong else "Every number of GPUs gave the same bits"
+    if repeats := max(found.get("repeats", 0) for found in document["results"]):
+        most = max(counts)
+        again = [row["what"] for row in document["results"] if row.get("repeats", 0) == repeats]
+        said += f"; {repeats} further calls on {most} too: {', '.join(again)}"
     where = _where(document, "scale_gpus", f"{name}.json")
     return f"{table(head, lines)}\n\nMedians of whole calls. {said}. {where}"
 
 
-def _most(document: dict[str, Any]) -> int:
-    """The most GPUs that a row of the document was measured on."""
-    return max(
-        int(count) for row in document["results"] for count in row["samples"] if count.isdecimal()
-    )
+def _cell(one: float | None, seconds: float | None) -> str:
+    """How much faster than one device; the time itself where one cannot do it."""
+    if seconds is None:
+        return "-"
+    return f"{number(seconds * 1e3)} ms" if one is None else f"{one / seconds:.2f}"
+
+
+def _counts(document: dict[str, Any]) -> list[int]:
+    """The numbers of GPUs that were measured, 1 among them."""
+    keys = {count for row in document["results"] for count in row["samples"] if count.isdecimal()}
+    return sorted({1, *map(int, keys)})
+
+
+def one_source() -> str:
+    """GTEPS of one source of graphs that are partitioned, and the share of the link."""
+    document = results("scale_gpus.json")
+    rows = [] if document is None else [row for row in document["results"] if "gteps" in row]
+    if document is None or not rows:
+        return not_measured("scale_gpus.json")
+    lines = []
+    for row in rows:
+        for count in map(str, _counts(document)):
+            if count in row.get("does_not_fit", {}):
+                lines.append([row["what"], count, "does not fit", "-", "-", "-"])
+            if count not in row["samples"]:
+                continue
+            share, faster = row["link"].get(count), row["speedups"].get(count)
+            lines.append(
+                [
+                    f"{row['what']}, {row['edges']:,} edges",
+                    count,
+                    number(statistics.median(row["samples"][count]) * 1e3),
+                    number(statistics.median(row["gteps"][count])),
+                    "-" if share is None else f"{100 * share:.0f} %",
+                    "-" if faster is None else f"{faster:.2f}",
+                ]
+            )
+    head = ["graph", "GPUs", "ms", "GTEPS", "on the link", "times one GPU"]
+    wrong = sum(row["wrong"] for row in rows)
+    said = f"{wrong} distances were wrong" if wrong else "Every distance proven"
+    return f"{table(head, lines)}\n\n{said}. {_where(document, 'scale_gpus')}"
 
 
 def chart() -> str:
     """Speedup over GPUs of both machines as a picture; that of four is dashed. SVG."""
     runs = [(results("scale_gpus.json"), ""), (results("scale_gpus_four.json"), "4 3")]
-    most = max((_most(document) for document, _ in runs if document), default=2)
+    most = max((max(_counts(document)) for document, _ in runs if document), default=2)
     wide = _PAD + _WIDE + _KEY
 
     def x(count: float) -> float:
@@ -81,7 +126,9 @@ def chart() -> str:
         for document, dashes in runs
         if document
     ]
-    named = dict.fromkeys(case for rows, _ in drawn for case in rows)
+    named = dict.fromkeys(
+        case for rows, _ in drawn for case, row in rows.items() if row["speedups"]
+    )
     for place, (case, colour) in enumerate(zip(named, _COLOURS, strict=False)):
         at = 24 + 18 * place
         parts.append(
@@ -93,6 +140,8 @@ def chart() -> str:
                 continue
             speedups = rows[case]["speedups"].items()
             points = sorted((int(k), s) for k, s in speedups if k.isdecimal())
+            if not points:
+                continue  # one device cannot do it
             path = " ".join(f"{x(count):.1f},{y(speedup):.1f}" for count, speedup in points)
             parts.append(
                 f'<polyline points="{path}" fill="none" stroke="{colour}" stroke-width="2" '

@@ -323,7 +323,7 @@ class Pinned:
         module = cupy()
         self._memory = module.cuda.alloc_pinned_memory(size)
         self._event = module.cuda.Event(disable_timing=True)
-        self._size = size
+        self.size = size
 
     def copy_from(self, array: Any) -> None:
         """Queue a copy of the whole buffer's size from a device array, and mark its end."""
@@ -336,7 +336,7 @@ class Pinned:
         to_host = 2  # cudaMemcpyDeviceToHost
         stream = module.cuda.get_current_stream().ptr
         module.cuda.runtime.memcpyAsync(
-            self._memory.ptr, array.data.ptr, self._size, to_host, stream
+            self._memory.ptr, array.data.ptr, self.size, to_host, stream
         )
 
     def wait(self) -> bytes:
@@ -344,9 +344,14 @@ class Pinned:
         wait(self._event)
         return self.read()
 
+    def wait_for(self) -> NDArray[np.uint8]:
+        """The bytes where they are, once they have arrived: an array that keeps the buffer."""
+        wait(self._event)
+        return np.frombuffer(self._memory, dtype=np.uint8, count=self.size)
+
     def read(self) -> bytes:
         """The bytes that are there."""
-        return ctypes.string_at(self._memory.ptr, self._size)
+        return ctypes.string_at(self._memory.ptr, self.size)
 
 
 class Timer:

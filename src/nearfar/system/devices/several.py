@@ -18,11 +18,21 @@ from nearfar.errors import NearfarError, OptionError, OutOfMemoryError, SolverEr
 from nearfar.system.devices import runtime
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Generator, Iterable, Sequence
 
-__all__ = ["chosen", "copy_to", "each_block", "here", "joined", "open_way", "warn_of"]
+__all__ = [
+    "chosen",
+    "copy_to",
+    "each_block",
+    "here",
+    "in_turns",
+    "joined",
+    "open_way",
+    "warn_of",
+]
 
 B = TypeVar("B")
+R = TypeVar("R")
 
 _OPEN_ALREADY = 704  # cudaErrorPeerAccessAlreadyEnabled
 _POLL = 0.05  # seconds between looks for Ctrl-C
@@ -215,6 +225,62 @@ def each_block(
     if queue.waiting:
         raise (fatal or list(failed.values()))[0]
     return failed
+
+
+def in_turns(
+    blocks: Sequence[B],
+    devices: Sequence[int],
+    work: Callable[[B], Generator[None, None, R]],
+) -> tuple[list[R], dict[int, Exception]]:
+    """Work on a block per device from this thread, which launches on all before it waits for one.
+
+    For work whose launches take the host little: threads would have to share the interpreter.
+
+    Parameters
+    ----------
+    blocks : sequence
+        No more than devices.
+    devices : sequence of int
+    work : callable
+        Called with a block, its device the current one. Yields wherever another device may be given
+        work before this one goes on; what it returns is complete.
+
+    Returns
+    -------
+    results : list
+        Of the blocks.
+    failed : dict of int to Exception
+        Devices that failed, whose block another one did.
+
+    Raises
+    ------
+    Exception
+        As :func:`each_block`.
+    """
+    results: dict[int, R] = {}
+    failed: dict[int, Exception] = {}
+    waiting = list(range(len(blocks)))
+    while waiting:
+        able = [device for device in devices if device not in failed]
+        if not able:
+            raise next(iter(failed.values()))
+        turns = deque(
+            (device, at, work(blocks[at])) for device, at in zip(able, waiting, strict=False)
+        )
+        while turns:
+            device, at, steps = turns.popleft()
+            try:
+                with runtime.on_device(device):
+                    next(steps)
+                turns.append((device, at, steps))
+            except StopIteration as done:
+                results[at] = done.value
+            except Exception as error:
+                if _ends_all(error):
+                    raise
+                failed[device] = error
+        waiting = [at for at in waiting if at not in results]
+    return [results[at] for at in range(len(blocks))], failed
 
 
 def warn_of(failed: dict[int, Exception]) -> None:
