@@ -76,7 +76,7 @@ class Answer:
     predecessors : array or None
         Only from variants whose registration says ``predecessors=True``; the others leave it to the
         one pass over tight edges in :mod:`nearfar.answer.paths`.
-    figures : int64 array, shape (k, 3), or None
+    figures : int64 array, shape (3, k), or None
         On the host, where the workspace asks for it and the variant has it at hand: of each row how
         many distances are reached, their sum, and the greatest of them; none is negative.
     """
