@@ -361,6 +361,8 @@ class Variant:
         """Host memory that a batch takes besides its rows, roughly and not too little."""
         if self.scratch is not None:
             return self.scratch(graph, request)
+        if self.device == "cuda":
+            return 0  # the device's memory is asked for where it is taken
         return 24 * graph.n_vertices * request.threads  # a queue and marks for each worker
 
 
