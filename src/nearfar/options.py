@@ -133,8 +133,8 @@ def canonical_device(
     OptionError
         For any other than ``among``.
     """
-    found = "cuda" if device == "gpu" else device
-    if found not in among:
+    found = "cuda" if isinstance(device, str) and device == "gpu" else device
+    if not isinstance(found, str) or found not in among:
         near = did_you_mean(str(device), (*among, "gpu"))
         wanted = f"{', '.join(map(repr, among[:-1]))} or {among[-1]!r}"
         raise OptionError(f"device is {quoted(device)}: use {wanted}{near}")

@@ -76,7 +76,7 @@ class Answer:
     predecessors : array or None
         Only from variants whose registration says ``predecessors=True``; the others leave it to the
         one pass over tight edges in :mod:`nearfar.answer.paths`.
-    figures : int64 array, shape (k, 3), or None
+    figures : int64 array, shape (3, k), or None
         On the host, where the workspace asks for it and the variant has it at hand: of each row how
         many distances are reached, their sum, and the greatest of them; none is negative.
     """
@@ -361,6 +361,8 @@ class Variant:
         """Host memory that a batch takes besides its rows, roughly and not too little."""
         if self.scratch is not None:
             return self.scratch(graph, request)
+        if self.device == "cuda":
+            return 0  # the device's memory is asked for where it is taken
         return 24 * graph.n_vertices * request.threads  # a queue and marks for each worker
 
 

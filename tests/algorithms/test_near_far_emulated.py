@@ -66,6 +66,19 @@ def test_long_lists_of_a_block_spill() -> None:
         np.testing.assert_array_equal(paths.distances, oracle.dijkstra(graph, 0))
 
 
+def test_a_block_alone_hands_its_list_back_early() -> None:
+    """Beyond a quarter of local_leave while there are fewer entries than blocks."""
+    middle = np.arange(1, 201)
+    sources, targets = np.append(np.zeros(200, int), middle), np.append(middle, middle + 200)
+    graph = Graph.from_edges(sources, targets, np.ones(400, np.int32), n_vertices=401)
+    for leave, steps in ((512, 2), (1024, 1)):
+        paths = nearfar.sssp(
+            graph, 0, method="near_far@cuda", delta=1e6, local_limit=1 << 20, local_leave=leave
+        )
+        np.testing.assert_array_equal(paths.distances, oracle.dijkstra(graph, 0))
+        assert paths.stats["local_steps"] == steps
+
+
 def test_without_room_for_heads_rows_are_found_by_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
     from nearfar.errors import OutOfMemoryError
 

@@ -268,7 +268,6 @@ def test_duration(seconds: float, text: str) -> None:
         (["path", "GRAPH", "0", "99", "-o", "r.txt"], "end it in .geojson or .gpkg"),
         (["path", "GRAPH", "0", "99", "-o", "no/r.geojson"], "does not exist"),
         (["distances", "GRAPH", "--pair", "0", "1", "--explain"], "--pair goes without --explain"),
-        (["distances", "GRAPH", "--pair", "0", "1", "--memory", "1G"], "without --memory"),
         (["prepare", "GRAPH", "--dry-run", "-o", "x.nfp"], "--dry-run writes nothing"),
         (["convert", "GRAPH", "-", "--to", "edges"], "not written to standard output"),
         (["generate", "star", "-o", "-"], "not written to standard output"),
@@ -350,6 +349,15 @@ def test_little_memory_is_given_in_bytes(graph_file: Path, tmp_path: Path) -> No
     assert " bytes needed, 1 bytes free" in fail(
         Exit.OUT_OF_MEMORY, "distances", graph_file, *words
     )
+
+
+def test_what_takes_the_memory_is_named(graph_file: Path) -> None:
+    """It spoke of the matrix of a single pair."""
+    words = ("distances", graph_file, "--pair", 0, 1, "--memory", 1)
+    said = fail(Exit.OUT_OF_MEMORY, *words)
+    assert "besides its rows: use fewer threads, or a greater --memory" in said
+    held = fail(Exit.OUT_OF_MEMORY, *words[:2], "--threads", 1, "--memory", 1)
+    assert "the matrix alone takes 144 bytes" in held
 
 
 def test_a_table_that_is_not_utf8(tmp_path: Path) -> None:

@@ -65,6 +65,7 @@ def test_quiet_leaves_only_errors(graph_file: Path, tmp_path: Path) -> None:
         ["convert", graph_file, native],
         ["generate", "grid", "--rows", 3, "--columns", 3, "-o", tmp_path / "grid.nfg"],
         ["distances", graph_file, "-o", tmp_path / "rows.npy"],
+        ["sweep", graph_file, 0, "--factors", 1, "-o", tmp_path / "sweep.json"],
     ):
         done = run(*words, "--quiet")
         assert (done.returncode, done.stdout, done.stderr) == (0, "", "")

@@ -359,6 +359,7 @@ def test_the_gpu_chart_follows_the_measurement(monkeypatch: pytest.MonkeyPatch) 
     assert one > many > other
     assert alone == gpu
     assert "nearfar, 16 cores" in text
+    assert ">1,000 ms</text>" in text
 
 
 def test_sentences_on_the_cpu_follow_the_measurement(monkeypatch: pytest.MonkeyPatch) -> None:

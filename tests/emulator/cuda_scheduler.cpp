@@ -1,6 +1,5 @@
-// The scheduler of cuda_emulation.hpp: blocks as threads, CUDA threads as fibers, and where they meet.
-#include "cuda_emulation.hpp"
-
+// The scheduler of cuda_emulation.hpp: blocks as threads, CUDA threads as fibers, and where they
+// meet.
 #include <sched.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -13,6 +12,8 @@
 #include <mutex>
 #include <thread>
 #include <vector>
+
+#include "cuda_emulation.hpp"
 
 __thread uint3 threadIdx, blockIdx;
 __thread dim3 blockDim, gridDim;
@@ -65,7 +66,8 @@ struct Fiber {
   unsigned waits_while = 0;
 };
 
-constexpr unsigned char kFresh = 0xA5;  // of fake_cupy.py: what memory holds that nobody has written
+constexpr unsigned char kFresh =
+    0xA5;  // of fake_cupy.py: what memory holds that nobody has written
 
 // Dynamic shared memory that ends where a page begins that nobody may touch: who reads or writes
 // beyond the end stops the program.
@@ -82,7 +84,8 @@ class Dynamic {
       const size_t page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
       room_ = (bytes + page - 1) / page * page;
       mapped_ = room_ + page;
-      void* const found = mmap(nullptr, mapped_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+      void* const found =
+          mmap(nullptr, mapped_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
       if (found == MAP_FAILED) fail("no memory for a block");
       pages_ = static_cast<char*>(found);
       if (mprotect(pages_ + room_, page, PROT_NONE)) fail("no page can be closed");
@@ -119,7 +122,9 @@ struct Block {
 __thread Block* running = nullptr;  // by this thread
 constexpr size_t kStack = 64 * 1024;
 
-void yield(Block& block) { emulation_switch(&block.current->stack_pointer, block.scheduler); }
+void yield(Block& block) {
+  emulation_switch(&block.current->stack_pointer, block.scheduler);
+}
 void wait_on(Block& block, const unsigned* generation, unsigned value) {
   block.current->waits_on = generation;
   block.current->waits_while = value;
@@ -207,7 +212,8 @@ void run_block(Block& block, unsigned index, dim3 grid, dim3 threads, size_t sha
       progress |= !f.spinning;
       spins |= f.spinning;
     }
-    if (!progress && !spins && left) fail("deadlock: not all threads reach a barrier or a collective");
+    if (!progress && !spins && left)
+      fail("deadlock: not all threads reach a barrier or a collective");
     // It waits for another block, whose thread may want this core.
     idle_rounds = progress ? 0 : idle_rounds + 1;
     if (idle_rounds > 50)
@@ -235,8 +241,9 @@ void give_back(std::unique_ptr<Block> block) {
 
 std::atomic<long> unwritten{0};  // loads of global memory that nobody has written
 
-// Words tell: a number that happens to be four bytes of kFresh is taken for a fault, and what is smaller is not
-// looked at. Shared memory and what a thread has for itself may be loaded before it is written, and not used.
+// Words tell: a number that happens to be four bytes of kFresh is taken for a fault, and what is
+// smaller is not looked at. Shared memory and what a thread has for itself may be loaded before it
+// is written, and not used.
 void look(const void* from, size_t bytes) {
   const char* const at = static_cast<const char*>(from);
   if (running) {
@@ -249,8 +256,9 @@ void look(const void* from, size_t bytes) {
     std::memcpy(&word, at + i, sizeof word);
     if (word != fresh) continue;
     if (unwritten++ == 0)
-      std::fprintf(stderr, "CUDA emulation: thread %u of block %u reads %zu bytes that nobody has written\n",
-                   threadIdx.x, blockIdx.x, bytes);
+      std::fprintf(
+          stderr, "CUDA emulation: thread %u of block %u reads %zu bytes that nobody has written\n",
+          threadIdx.x, blockIdx.x, bytes);
     return;
   }
 }
@@ -259,13 +267,23 @@ void look(const void* from, size_t bytes) {
 
 // What the compiler calls before each load and store with the flags of `checked_loads`.
 extern "C" {
-long emulation_unwritten() { return unwritten.exchange(0); }
+long emulation_unwritten() {
+  return unwritten.exchange(0);
+}
 void __asan_load1_noabort(const void*) {}
 void __asan_load2_noabort(const void*) {}
-void __asan_load4_noabort(const void* from) { look(from, 4); }
-void __asan_load8_noabort(const void* from) { look(from, 8); }
-void __asan_load16_noabort(const void* from) { look(from, 16); }
-void __asan_loadN_noabort(const void* from, size_t bytes) { look(from, bytes); }
+void __asan_load4_noabort(const void* from) {
+  look(from, 4);
+}
+void __asan_load8_noabort(const void* from) {
+  look(from, 8);
+}
+void __asan_load16_noabort(const void* from) {
+  look(from, 16);
+}
+void __asan_loadN_noabort(const void* from, size_t bytes) {
+  look(from, bytes);
+}
 void __asan_store1_noabort(void*) {}
 void __asan_store2_noabort(void*) {}
 void __asan_store4_noabort(void*) {}
@@ -275,7 +293,9 @@ void __asan_storeN_noabort(void*, size_t) {}
 void __asan_handle_no_return() {}
 }
 
-unsigned lane() { return running->current->thread & 31; }
+unsigned lane() {
+  return running->current->thread & 31;
+}
 
 void spin() {
   if (!running) return;
@@ -283,7 +303,9 @@ void spin() {
   yield(*running);
 }
 
-void* dynamic_shared() { return running->dynamic.begin(); }
+void* dynamic_shared() {
+  return running->dynamic.begin();
+}
 
 Met meet(unsigned mask, uint64_t value) {
   Block& block = *running;
@@ -317,7 +339,8 @@ Voted block_meet(bool value) {
   return {m.sum[now], m.all[now]};
 }
 
-void run(const unsigned* shape, unsigned shared, bool cooperative, void (*body)(void*), void* given) {
+void run(const unsigned* shape, unsigned shared, bool cooperative, void (*body)(void*),
+         void* given) {
   const dim3 grid{shape[0], shape[1], shape[2]}, threads{shape[3], shape[4], shape[5]};
   const unsigned blocks = grid.x * grid.y * grid.z;
   const unsigned workers = cooperative ? blocks : blocks < 3 ? blocks : 3;

@@ -249,6 +249,7 @@ BAD: list[tuple[str, dict[str, Any], str]] = [
     ("grid", {"high": 2**31}, "does not fit int32"),
     ("grid", {"weight_dtype": "int8"}, "int32, int64, float32, float64 or None"),
     ("grid", {"weight_dtype": "nonsense"}, "int32, int64, float32, float64 or None"),
+    ("grid", {"weight_dtype": "12 3"}, "int32, int64, float32, float64 or None"),
     ("grid", {"row": 3}, "did you mean 'rows'"),
     ("gird", {}, "did you mean 'grid'"),
     ("martin", {"vertices": 7}, "at most 6"),
@@ -277,6 +278,15 @@ BAD: list[tuple[str, dict[str, Any], str]] = [
 def test_bad_values_are_refused(name: str, given: dict[str, Any], message: str) -> None:
     with pytest.raises(OptionError, match=message):
         generate(name, **given)
+
+
+@pytest.mark.parametrize(
+    "name", [n for n, g in GENERATORS.items() if any(p.name == "seed" for p in g.parameters)]
+)
+@pytest.mark.parametrize("seed", ["x", 1.5, None, True])
+def test_every_seed_is_an_integer(name: str, seed: Any) -> None:
+    with pytest.raises(OptionError, match=f"seed is {seed!r}: give an integer"):
+        generate(name, seed=seed, **({"order": "shuffled"} if name == "section43" else {}))
 
 
 @pytest.mark.parametrize(

@@ -188,7 +188,7 @@ def test_rows_and_reductions_stay_on_the_device(method, dtype, monkeypatch):
     fetched = []
     monkeypatch.setattr(runtime, "download", lambda a: fetched.append(a.size) or download(a))
     counts = all_pairs(there, reduce="count", method=f"{method}@cuda")
-    assert max(fetched) <= 3 * 700, "a few numbers per row"
+    assert max(fetched, default=0) <= 700, "a few numbers per row"
     assert isinstance(found, cp.ndarray)
     assert isinstance(counts, cp.ndarray)
     np.testing.assert_array_equal(download(found), truth)

@@ -260,6 +260,9 @@ def test_the_vertex_nearest_to_a_place() -> None:
         g.nearest_vertex(60.1, 240)
     with pytest.raises(VertexError, match="is not finite"):
         g.nearest_vertex(float("nan"), 0)
+    for x, y in (("60.1", "N"), ([1.0, 2.0], [1.0]), (None, "a")):
+        with pytest.raises(VertexError, match="numbers, or vectors of one length"):
+            g.nearest_vertex(x, y)
     pacific = Graph.from_edges([0], [1], coordinates=[[-179.9, 0], [170, 0]])
     assert pacific.nearest_vertex(179.9, 0) == 0  # across the date line
     north = Graph.from_edges([0], [1], coordinates=[[0.0, 80.0], [3.0, 80.3]])

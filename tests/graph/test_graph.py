@@ -332,8 +332,9 @@ def test_astype_refuses_loss() -> None:
     g = Graph.from_edges([0], [1], [2.5])
     with pytest.raises(GraphError, match="do not fit int32 exactly"):
         g.astype("int32")
-    with pytest.raises(GraphError, match="weights cannot be uint8"):
-        g.astype("uint8")
+    for wrong, said in (("uint8", "uint8"), (np.uint8, "uint8"), ("12 3", "12 3"), (None, "None")):
+        with pytest.raises(GraphError, match=f"weights cannot be {said}: use int32"):
+            g.astype(wrong)
     assert g.astype("float32").weights.dtype == np.float32
     assert g.astype("float32") is g.astype("float32")
 

@@ -62,6 +62,9 @@ def test_a_peer_that_is_wrong_does_not_stop_the_run(
     picture = ElementTree.fromstring(many_cores.chart())
     drawn = picture.findall("{http://www.w3.org/2000/svg}polyline")
     assert [len(line.attrib["points"].split()) for line in drawn] == [2, 1]
+    texts = [part.text for part in picture.findall("{http://www.w3.org/2000/svg}text")]
+    assert "grid, ms per solve" in texts
+    assert texts.count("2 threads") == 1
 
 
 def test_two_runs_make_one_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -37,6 +37,8 @@ def test_a_run_and_that_of_another_machine(monkeypatch: pytest.MonkeyPatch) -> N
     assert "| roads & more | 8,192 | 1,000 | 1.90 | 2.80 | 3.70 |" in scale.four_gpus()
     assert "results/scale_gpus_four.json" in scale.four_gpus()
     assert lines_drawn() == 2
+    assert "times as fast as one GPU" in scale.chart()
+    assert "dashed: an earlier machine" in scale.chart()
     files["scale_gpus.json"] = measured(2, wrong=1)
     assert "SOME ROWS WERE WRONG" in scale.gpus()
     del files["scale_gpus.json"]
@@ -44,4 +46,5 @@ def test_a_run_and_that_of_another_machine(monkeypatch: pytest.MonkeyPatch) -> N
     assert lines_drawn() == 1
     files.clear()
     assert "Not measured yet" in scale.four_gpus()
+    assert "dashed" not in scale.chart()
     assert lines_drawn() == 0

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import nearfar
@@ -84,6 +85,62 @@ def test_a_dry_run_says_whether_it_would_be_refused(tmp_path: Path) -> None:
     line = next(one for one in text.splitlines() if one.startswith("refused"))
     assert "1.0 MiB free: give a greater --max-bytes" in line
     assert line.removeprefix("refused").strip() in fail(Exit.OUT_OF_MEMORY, *small, "-o", "x.nfp")
+
+
+def test_other_weights_for_a_prepared_file(files: tuple[str, str], tmp_path: Path) -> None:
+    graph = nearfar.read(files[0])
+    assert graph.weights is not None
+    other, evening = tmp_path / "w.npy", str(tmp_path / "evening.nfp")
+    np.save(other, graph.weights * 3 + 1)
+    words = ("prepare", files[1], "--reweight", other, "-o", evening)
+    assert "customization" in json.loads(succeed(*words, "--json"))["seconds"]
+    found = nearfar.load(evening)
+    truth = nearfar.sssp(graph.with_weights(graph.weights * 3 + 1), 1)
+    assert nearfar.sssp(found, 1).distances.tolist() == truth.distances.tolist()
+    assert "keeps the order" in fail(Exit.USAGE, *words, "--order", "levels")
+    assert "leave out --max-bytes" in fail(Exit.USAGE, *words, "--max-bytes", "1G")
+    assert "is none, prepare it" in fail(Exit.USAGE, "prepare", files[0], *words[2:])
+    np.save(other, graph.weights[1:])
+    assert "weights has shape" in fail(Exit.BAD_INPUT, *words)
+
+
+@pytest.mark.usefixtures("emulated_gpu")
+def test_other_weights_on_a_device(files: tuple[str, str], tmp_path: Path) -> None:
+    graph = nearfar.read(files[0])
+    assert graph.weights is not None
+    (tmp_path / "w.txt").write_text("\n".join(map(str, (graph.weights + 5).tolist())))
+    words = ("prepare", files[1], "--reweight", tmp_path / "w.txt", "--quiet")
+    for device in ("cpu", "cuda"):
+        succeed(*words, "--device", device, "-o", tmp_path / f"{device}.nfp")
+    here, there = (nearfar.load(tmp_path / f"{device}.nfp") for device in ("cpu", "cuda"))
+    assert there.metric.weights.tolist() == here.metric.weights.tolist()
+
+
+def test_pairs_of_a_table(files: tuple[str, str], tmp_path: Path) -> None:
+    table = tmp_path / "trips.csv"
+    table.write_text("source,note,target\n1,a,140\n7,b,7\n")
+    lines = succeed("distances", files[1], "--pairs", table).splitlines()
+    assert lines == succeed("distances", files[0], "--pair", 1, 140, "--pair", 7, 7).splitlines()
+    assert lines[1] == "7\t7\t0"
+    told = json.loads(succeed("distances", files[0], "--pairs", table, "--json"))
+    assert told["pairs"] == [[1, 140], [7, 7]]
+    assert "--pairs goes without --pair" in fail(
+        Exit.USAGE, "distances", files[0], "--pairs", table, "--pair", 1, 2
+    )
+    table.write_text("source,target\n1,x\n")
+    assert "target 'x' is not a vertex" in fail(
+        Exit.BAD_INPUT, "distances", files[0], "--pairs", table
+    )
+    table.write_text("from,to\n1,2\n")
+    assert "line 1: no column 'source'" in fail(
+        Exit.BAD_INPUT, "distances", files[0], "--pairs", table
+    )
+
+
+@pytest.mark.usefixtures("emulated_gpu")
+def test_pairs_on_devices(files: tuple[str, str]) -> None:
+    words = ("distances", files[1], "--pair", 1, 140, "--pair", 9, 3)
+    assert succeed(*words, "--device", "cuda", "--devices", "0") == succeed(*words)
 
 
 def test_its_graph_can_be_described_and_converted(files: tuple[str, str], tmp_path: Path) -> None:

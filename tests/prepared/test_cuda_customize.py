@@ -123,7 +123,7 @@ def test_later_weights_share_the_cells():
         np.testing.assert_array_equal(found.distances_of_pairs(pairs, device="cuda"), wanted)
         labels = found.label(device="cuda")
         np.testing.assert_array_equal(labels.distances_of_pairs(pairs), wanted)
-    assert len(found.metric.structure.layouts) == 1
+    assert len(found.metric.structure.layouts) == 2  # tiles, and what is above the cells
 
 
 def test_what_the_host_does_with_it(tmp_path):

@@ -288,6 +288,8 @@ def test_bad_pairs() -> None:
         prepared.distances_of_pairs([(0, 1)], threads=0)
     with pytest.raises(OutOfMemoryError):
         prepared.label(max_bytes=10)
+    with pytest.raises(OptionError, match="max_bytes is '4G': give a number of bytes"):
+        prepared.label(max_bytes="4G")  # type: ignore[call-overload]
 
 
 @settings(max_examples=40)

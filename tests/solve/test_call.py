@@ -54,6 +54,12 @@ def test_a_family_is_its_cheapest_form() -> None:
         nearfar.sssp(Graph.from_edges([0], [1], [-1]), 0, method="dijkstra")
 
 
+def test_a_device_is_a_name(g: Graph) -> None:
+    for wrong in (np.array([]), np.array(["cpu", "cuda"]), 0, None):
+        with pytest.raises(OptionError, match=r"device is .*: use 'auto', 'cpu' or 'cuda'"):
+            nearfar.sssp(g, 0, device=wrong)  # type: ignore[arg-type]
+
+
 def test_gpu_is_cuda(g: Graph, emulated_gpu: Any) -> None:
     assert canonical_device("gpu") == "cuda"
     assert nearfar.sssp(g, 0, device="gpu").engine.endswith("@cuda")

@@ -297,7 +297,7 @@ def test_device_arrays_in_and_out(method, monkeypatch):
     fetched = []
     monkeypatch.setattr(runtime, "download", lambda a: fetched.append(a.size) or download(a))
     assert runtime.is_device_array(distances(graph, reduce="count", **call))
-    assert max(fetched) <= 3 * 60, "a few numbers per row"
+    assert max(fetched, default=0) <= 60, "a few numbers per row"
 
 
 @pytest.mark.parametrize("heavy", [False, True])

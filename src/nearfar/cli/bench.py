@@ -199,7 +199,8 @@ def _peers(args: argparse.Namespace) -> int:
         with replacing(args.output / "peers.md") as place:
             place.write_text("\n".join(report) + "\n")
         _plot(args, runs)
-    emit(args, document(runs, surroundings, settings), report)
+    found = document(runs, surroundings, settings)
+    emit(args, found, report, summary=args.output is not None)
     wrong = [
         f"{result.contender} on {run.graph}"
         for run in runs

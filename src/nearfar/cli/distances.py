@@ -2,8 +2,8 @@
 
 Every vertex is a source unless some are named. With -o the rows are written block by block, and
 the same command after an interruption goes on where it stopped; --reduce prints a number (or a
-few) per row without keeping the matrix; --pair prints the distance of single pairs. inf (null with
---json) says that a vertex is not reached, and nearest:K fills up with "-" (null). In the
+few) per row without keeping the matrix; --pair and --pairs print the distance of single pairs. inf
+(null with --json) says that a vertex is not reached, and nearest:K fills up with "-" (null). In the
 file of -o, where whole numbers have no inf, an unreached vertex has the greatest number of the
 dtype: 2147483647 in int32, 9223372036854775807 in int64; in floats inf.
 """
@@ -24,12 +24,12 @@ from nearfar.cli.arguments import (
     byte_count,
     number,
     read_graph,
-    read_vertex,
     solver_options,
     vertex_list,
 )
 from nearfar.cli.console import Exit, Progress, emit
 from nearfar.cli.explanation import explain
+from nearfar.cli.tables import read_columns, vertices_of
 from nearfar.errors import OptionError
 from nearfar.graph.dtypes import unreached_value
 from nearfar.system.output import replacing
@@ -43,17 +43,20 @@ EXAMPLES = """\
 nearfar distances graph.gr -o rows.npy
 nearfar distances graph.gr --source 17 99 --target 4 8
 nearfar distances graph.gr --pair 17 4 --pair 99 3
+nearfar distances graph.gr --pairs trips.csv
 nearfar distances graph.gr --method floyd_warshall -o rows.npy --predecessors-output before.npy
 nearfar distances graph.gr --limit 900 --reduce count
 nearfar distances graph.gr --reduce mean --explain
 nearfar distances graph.nfg --cluster tcp://10.0.0.1:8786 -o rows.zarr"""
 
+_ENDS = ("source", "target")
 #: Flags, and others that mean nothing beside them.
+_WITHOUT_PAIRS = (
+    *("source", "target", "reduce", "output", "predecessors_output", "explain", "cluster"),
+)
 _ALONE = {
-    "pair": (
-        *("source", "target", "reduce", "output", "predecessors_output", "explain", "memory"),
-        *("devices", "cluster"),
-    ),
+    "pair": _WITHOUT_PAIRS,
+    "pairs": ("pair", *_WITHOUT_PAIRS),
     "cluster": ("predecessors_output", "explain", "memory"),
 }
 
@@ -66,6 +69,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     rows.add_argument("--target", nargs="+", metavar="VERTEX", help="columns (default: every one)")
     rows.add_argument(
         "--pair", nargs=2, action="append", metavar="VERTEX", help="source and target; repeatable"
+    )
+    rows.add_argument(
+        "--pairs", metavar="FILE", help="table with columns source and target, .csv or .parquet"
     )
     rows.add_argument("--limit", type=number, metavar="D", help="leave out what is farther than D")
     rows.add_argument(
@@ -202,6 +208,19 @@ def _explain(
     return explain(args, graph, request)
 
 
+def _pairs(args: argparse.Namespace, graph: Graph) -> list[tuple[Any, Any]]:
+    """Sources and targets of --pair, or of the table that --pairs names."""
+    columns: list[list[Any]]
+    if args.pairs is None:
+        columns = [list(ends) for ends in zip(*args.pair, strict=True)]
+    else:
+        columns, _, _ = read_columns(args.pairs, _ENDS)
+    sources, targets = (
+        vertices_of(args, graph, column, what) for column, what in zip(columns, _ENDS, strict=True)
+    )
+    return list(zip(sources, targets, strict=True))
+
+
 def plain_values(found: Any, graph: Graph) -> list[Any]:
     """The answer as lists: inf for what is not reached, names for vertices, None for no vertex."""
     if isinstance(found, tuple) and len(found) == 3:  # the summary
@@ -240,8 +259,10 @@ def run(args: argparse.Namespace) -> int:
     options = solver_options(args)
     if options.pop("allow_unsafe", False):
         raise OptionError("--allow-unsafe runs one source only: nearfar sssp")
-    if args.pair:
-        pairs = [(read_vertex(args, graph, s), read_vertex(args, graph, t)) for s, t in args.pair]
+    given = {name: getattr(args, name) for name in ("devices", "memory")}
+    options |= {name: value for name, value in given.items() if value is not None}
+    if args.pair or args.pairs is not None:
+        pairs = _pairs(args, graph)
         found = distances(graph, pairs=pairs, limit=args.limit, **options)
         (values,) = plain_values(found, graph)
         lines = [f"{s}\t{t}\t{d}" for (s, t), d in zip(pairs, values, strict=True)]
@@ -253,10 +274,6 @@ def run(args: argparse.Namespace) -> int:
         return _explain(args, graph, sources, targets)
     stats: dict[str, Any] = {}
     call: dict[str, Any] = {"limit": args.limit, "stats": stats, **options}
-    if args.devices is not None:
-        call["devices"] = args.devices
-    if args.memory is not None:
-        call["memory"] = args.memory
     if args.predecessors_output:
         found = _with_predecessors(args, graph, sources, call)
     else:

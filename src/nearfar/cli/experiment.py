@@ -131,7 +131,7 @@ def run(args: argparse.Namespace) -> int:
     lines: list[str] = []
     for table in outcome.results["tables"]:
         lines += [f"## {table['title']}", "", *markdown_table(table), "", table["caption"], ""]
-    emit(args, outcome.results, lines[:-1])
+    emit(args, outcome.results, lines[:-1], summary=True)
     note(
         args,
         f"{outcome.measured} tasks measured, {outcome.kept} kept from before; "

@@ -1,7 +1,8 @@
 """Prepare a graph for many queries and write it to a file that the other commands read as a graph.
 
 Takes seconds once; queries on the file then take microseconds. Pays for roads, grids, meshes and
-most planar or geometric graphs; others are refused with the figures.
+most planar or geometric graphs; others are refused with the figures. A prepared file gets other
+weights by --reweight, in milliseconds.
 """
 
 from __future__ import annotations
@@ -15,17 +16,22 @@ from nearfar.cli.answers import check_folder
 from nearfar.cli.arguments import add_graph, byte_count, device_name, read_graph
 from nearfar.cli.console import Exit, duration, emit, rows
 from nearfar.cli.parser import in_flags
+from nearfar.cli.tables import read_numbers
 from nearfar.errors import GraphError, OptionError, OutOfMemoryError
 
 if TYPE_CHECKING:
     import argparse
+
+    from nearfar.graph.graph import Graph
+    from nearfar.prepared.prepared import Prepared
 
 NAME = "prepare"
 HELP = "prepare a graph for many queries"
 EXAMPLES = """\
 nearfar prepare roads.gr.gz -o roads.nfp
 nearfar prepare roads.gr.gz --dry-run
-nearfar prepare roads.gr.gz -o roads.nfp --order levels"""
+nearfar prepare roads.gr.gz -o roads.nfp --order levels
+nearfar prepare roads.nfp --reweight evening.npy -o evening.nfp"""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -40,6 +46,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="how to find the elimination order (default: the best that is here)",
     )
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="seed of the order")
+    parser.add_argument(
+        "--reweight",
+        metavar="FILE",
+        help="other weights for a prepared GRAPH: a number per edge in the graph's order, .npy or "
+        "text with one per line",
+    )
     parser.add_argument(
         "--keep-all",
         action="store_true",
@@ -71,7 +83,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Prepare, write, report."""
-    import nearfar
     from nearfar.prepared.prepare import foreseen
     from nearfar.prepared.tree import check_worth
 
@@ -79,6 +90,8 @@ def run(args: argparse.Namespace) -> int:
         raise OptionError("prepare needs -o FILE.nfp, or --dry-run")
     if args.dry_run and args.output is not None:
         raise OptionError("--dry-run writes nothing: leave out -o")
+    if args.reweight is not None:
+        _refuse_with_reweight(args)
     if args.output is not None:
         if not args.output.endswith(".nfp"):
             raise OptionError(f"-o {args.output}: the name of a prepared graph's file ends in .nfp")
@@ -94,16 +107,7 @@ def run(args: argparse.Namespace) -> int:
         except (GraphError, OutOfMemoryError) as error:
             refused = in_flags(str(error), args.parser)
     else:
-        prepared = nearfar.prepare(
-            graph,
-            args.order,
-            seed=args.seed,
-            perfect=not args.keep_all,
-            force=args.force,
-            max_bytes=args.max_bytes,
-            threads=args.threads,
-            device=args.device,
-        )
+        prepared = _prepared(args, graph) if args.reweight is None else _reweighted(args, graph)
         figures, seconds = prepared.preparation.figures, dict(prepared.seconds)
         began = time.perf_counter()
         prepared.save(args.output)
@@ -134,3 +138,45 @@ def run(args: argparse.Namespace) -> int:
         lines.append(("written", f"{args.output} ({size:,.1f} MiB)"))
     emit(args, facts, rows(lines), summary=args.output is not None)
     return Exit.OK
+
+
+def _prepared(args: argparse.Namespace, graph: Graph) -> Prepared:
+    import nearfar
+
+    return nearfar.prepare(
+        graph,
+        args.order,
+        seed=args.seed,
+        perfect=not args.keep_all,
+        force=args.force,
+        max_bytes=args.max_bytes,
+        threads=args.threads,
+        device=args.device,
+    )
+
+
+def _refuse_with_reweight(args: argparse.Namespace) -> None:
+    """Refuse what only preparing goes by."""
+    given = {
+        "--dry-run": args.dry_run,
+        "--order": args.order != "auto",
+        "--seed": args.seed != 0,
+        "--force": args.force,
+        "--max-bytes": args.max_bytes is not None,
+    }
+    for flag, used in given.items():
+        if used:
+            raise OptionError(f"--reweight keeps the order and its shortcuts: leave out {flag}")
+
+
+def _reweighted(args: argparse.Namespace, graph: Graph) -> Prepared:
+    """The prepared graph with the weights of the file that --reweight names."""
+    from nearfar.prepared.prepared import Prepared
+    from nearfar.system.devices import runtime
+
+    if not isinstance(graph, Prepared):
+        raise OptionError(f"--reweight is for a prepared graph: {args.graph} is none, prepare it")
+    weights = read_numbers(args.reweight)
+    if args.device == "cuda":
+        weights = runtime.upload(weights)
+    return graph.reweight(weights, args.threads, perfect=not args.keep_all)

@@ -65,5 +65,5 @@ def run(args: argparse.Namespace) -> int:
             f"{row['delta']:12,.6g} {row['work']:8.3f} {row['average_parallelism']:12,.1f} "
             f"{row['iterations']:10,} {duration(row['seconds']):>10}{mark}"
         )
-    emit(args, found, lines)
+    emit(args, found, lines, summary=args.output is not None)
     return Exit.OK

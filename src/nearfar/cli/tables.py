@@ -26,6 +26,7 @@ __all__ = [
     "as_number",
     "csv_columns",
     "parquet_columns",
+    "read_columns",
     "read_numbers",
     "read_table",
     "unreached_as_inf",
@@ -100,8 +101,10 @@ def as_number(value: Any) -> int | float:
         return float(value)
 
 
-def read_table(path: str, names: tuple[str, ...]) -> list[list[Any]]:
-    """Columns of a table in a file, the last one as finite numbers and the others as they are.
+def read_columns(
+    path: str, names: tuple[str, ...]
+) -> tuple[list[list[Any]], Source, list[int] | None]:
+    """Columns of a table in a file as they are, the file, and in text the line of each row.
 
     Parameters
     ----------
@@ -113,7 +116,7 @@ def read_table(path: str, names: tuple[str, ...]) -> list[list[Any]]:
     Raises
     ------
     GraphFormatError
-        If a column is missing, or its last one holds something else than numbers.
+        If a column is missing.
     OptionError
         For another suffix.
     """
@@ -129,7 +132,25 @@ def read_table(path: str, names: tuple[str, ...]) -> list[list[Any]]:
     for name in names:
         if name not in columns:
             raise source.fail(f"no column {name!r}", None if lines is None else 1)
-    found = [columns[name] for name in names]
+    return [columns[name] for name in names], source, lines
+
+
+def read_table(path: str, names: tuple[str, ...]) -> list[list[Any]]:
+    """Columns of a table in a file, the last one as finite numbers and the others as they are.
+
+    Parameters
+    ----------
+    path, names
+        As for :func:`read_columns`.
+
+    Raises
+    ------
+    GraphFormatError
+        If a column is missing, or the last one holds something else than numbers.
+    OptionError
+        For another suffix.
+    """
+    found, source, lines = read_columns(path, names)
     for row, value in enumerate(found[-1]):
         try:
             found[-1][row] = as_number(value)

@@ -64,6 +64,7 @@ class WholeSolve:
         kernel.allow_shared(shared)
         self._kind, self._record = control, record
         self.control = runtime.cupy().empty(control.itemsize, dtype=np.uint8)
+        self._told = runtime.Pinned(control.itemsize)
         self._timer = runtime.Timer()
         self._held: dict[int, Any] = {}  # by place: parameters as they were set last
         self._launch = runtime.Launch(
@@ -127,7 +128,8 @@ class WholeSolve:
         cp.cuda.runtime.memsetAsync(self.control.data.ptr, 0, self.control.nbytes, stream)
         self._launch()
         self._timer.stop()
-        counted: np.void = self.control.get().view(self._kind)[0]
+        self._told.copy_from(self.control)
+        counted: np.void = np.frombuffer(self._told.wait(), self._kind)[0]
         return counted, records
 
     def records(self, records: Any, steps: int) -> dict[str, NDArray[np.int64]]:

@@ -9,6 +9,7 @@ import numpy as np
 
 from nearfar.errors import OptionError, quoted
 from nearfar.generators.random import Stream
+from nearfar.graph.dtypes import weight_dtype_of
 from nearfar.graph.graph import Graph
 
 if TYPE_CHECKING:
@@ -61,15 +62,12 @@ def weight_type(weight_dtype: object) -> np.dtype[Any] | None:
     """Return the dtype asked for, None for an unweighted graph, or OptionError."""
     if weight_dtype is None or weight_dtype == "none":
         return None
-    try:
-        dtype = np.dtype(weight_dtype)  # type: ignore[call-overload]
-    except TypeError:
-        dtype = None
-    if dtype is None or dtype.name not in ("int32", "int64", "float32", "float64"):
+    dtype = weight_dtype_of(weight_dtype)
+    if dtype is None:
         raise OptionError(
             f"weight_dtype is {quoted(weight_dtype)}: give int32, int64, float32, float64 or None"
         )
-    return dtype  # type: ignore[no-any-return]
+    return dtype
 
 
 def check_range(dtype: np.dtype[Any] | None, low: float, high: float) -> None:

@@ -12,10 +12,12 @@ so that asking for another weight range never changes which edges there are.
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+from nearfar.errors import OptionError, quoted
+from nearfar.system.threads import default_threads
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -34,11 +36,7 @@ def _mix(z: int) -> int:
 
 def threads() -> int:
     """Threads that fill arrays: the cores this process may use, at most 16."""
-    try:
-        available = len(os.sched_getaffinity(0))
-    except AttributeError:  # not on Linux
-        available = os.cpu_count() or 1
-    return min(available, 16)
+    return min(default_threads(), 16)
 
 
 class Stream:
@@ -51,6 +49,11 @@ class Stream:
     name : str
         What the numbers are for. Streams of different names are independent.
 
+    Raises
+    ------
+    OptionError
+        For a seed that is not an integer.
+
     Attributes
     ----------
     key : int
@@ -58,6 +61,8 @@ class Stream:
     """
 
     def __init__(self, seed: int, name: str) -> None:
+        if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)):
+            raise OptionError(f"seed is {quoted(seed)}: give an integer")
         key = _mix((int(seed) + _GOLDEN) & _MASK)
         for byte in name.encode():
             key = _mix((key + byte + _GOLDEN) & _MASK)

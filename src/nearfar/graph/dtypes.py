@@ -8,12 +8,21 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["WEIGHT_DTYPES", "limit_in_dtype", "unreached_value"]
+__all__ = ["WEIGHT_DTYPES", "limit_in_dtype", "unreached_value", "weight_dtype_of"]
 
 WEIGHT_DTYPES = tuple(np.dtype(t) for t in (np.int32, np.int64, np.float32, np.float64))
 
 
 @functools.cache
+def weight_dtype_of(given: Any) -> np.dtype[Any] | None:
+    """The dtype of weights that somebody named; None where it is none of the four."""
+    try:
+        dtype = None if given is None else np.dtype(given)
+    except (SyntaxError, TypeError, ValueError):
+        return None
+    return dtype if dtype in WEIGHT_DTYPES else None
+
+
 def unreached_value(dtype: np.dtype[Any]) -> Any:
     """The distance of a vertex that is not reached: inf, or the maximum of an integer dtype."""
     return dtype.type(np.inf) if dtype.kind == "f" else dtype.type(np.iinfo(dtype).max)

@@ -494,7 +494,7 @@ class Exchange:
         GraphError
             If the graph has no coordinates.
         VertexError
-            For a point that is not on the Earth.
+            For a point that is not two numbers, or not on the Earth.
 
         Notes
         -----

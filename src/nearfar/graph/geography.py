@@ -72,7 +72,7 @@ def nearest_vertices(graph: Graph, x: Any, y: Any) -> tuple[NDArray[np.int64], N
     GraphError
         If the graph has no coordinates or no vertices.
     VertexError
-        If a point is not finite, or outside the range of degrees.
+        If a point is not two numbers, not finite, or outside the range of degrees.
     """
     from scipy.spatial import cKDTree
 
@@ -81,7 +81,10 @@ def nearest_vertices(graph: Graph, x: Any, y: Any) -> tuple[NDArray[np.int64], N
         raise GraphError("the graph has no coordinates: nearest_vertex needs x and y of vertices")
     if not len(xy):
         raise GraphError("the graph has no vertices")
-    points = np.column_stack((np.ravel(x), np.ravel(y))).astype(np.float64)
+    try:
+        points = np.column_stack((np.ravel(x), np.ravel(y))).astype(np.float64)
+    except (TypeError, ValueError):
+        raise VertexError("x and y of a point are numbers, or vectors of one length") from None
     if not np.isfinite(points).all():
         raise VertexError(f"point {points[~np.isfinite(points).all(axis=1)][0]} is not finite")
     spherical = on_earth(graph)

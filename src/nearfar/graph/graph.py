@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nearfar.errors import GraphError, quoted
+from nearfar.errors import GraphError, listed, quoted
 from nearfar.graph import build, on_device
-from nearfar.graph.dtypes import WEIGHT_DTYPES
+from nearfar.graph.dtypes import weight_dtype_of
 from nearfar.graph.exchange import Exchange
 from nearfar.graph.given import kept, on_cuda
 from nearfar.graph.names import are_names, as_names, numbered
@@ -513,11 +513,12 @@ class Graph(Vertices, Exchange):
         ------
         GraphError
             If a weight does not survive the change: overflow, a fraction cut off, or a whole number
-            that a float cannot hold. Floats are rounded to shorter floats.
+            that a float cannot hold. Floats are rounded to shorter floats. For another dtype.
         """
-        dtype = np.dtype(dtype)
-        if dtype not in WEIGHT_DTYPES:
-            raise GraphError(f"weights cannot be {dtype}: use int32, int64, float32 or float64")
+        given, dtype = dtype, weight_dtype_of(dtype)
+        if dtype is None:
+            wrong = listed([getattr(given, "__name__", given)])
+            raise GraphError(f"weights cannot be {wrong}: use int32, int64, float32 or float64")
         if dtype == self._arrays.weight_dtype:
             return self
 

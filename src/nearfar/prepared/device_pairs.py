@@ -13,6 +13,7 @@ from nearfar.prepared.device import DeviceTree, device_tree, plain
 from nearfar.prepared.exact import exact_pairs
 from nearfar.prepared.labels import label_bytes, label_offsets
 from nearfar.prepared.pairs import pair_indices, widened
+from nearfar.prepared.tree import bytes_left
 from nearfar.system.devices import runtime, several
 from nearfar.system.threads import check_threads
 
@@ -159,7 +160,7 @@ def device_labels(prepared: Prepared, max_bytes: int | None = None) -> DeviceLab
     One climb per vertex, all at once: milliseconds for a city.
     """
     needed = label_bytes(prepared)
-    free = runtime.memory()[0] if max_bytes is None else int(max_bytes)
+    free = bytes_left(max_bytes, lambda: runtime.memory()[0])
     advice = "query without labels: distances_of_pairs(pairs, device='cuda')"
     if needed > free:
         raise OutOfMemoryError(needed, free, advice)

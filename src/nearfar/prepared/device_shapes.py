@@ -41,9 +41,9 @@ TALL = 512  # levels of a tree, beyond which labels have hundreds of arcs
 # Two limits, because each is of a step of its own. Up to so many sources the passes over cells wait
 # for chains of vertices rather than fill the device, and chains are short in small cells.
 SMALL_CELLS = 512
-# Up to so many the steps above the cells are one launch, unless the tree is tall: its blocks are as
-# many as the device holds, and with 512 sources each does so much that launches apart take as long.
-ONE_LAUNCH = 256
+# Up to so many the steps above the cells are one launch, unless the tree is tall: 512 sources take
+# 0.77 us each for New York's rows with it, 0.84 with launches apart; more were not measured.
+ONE_LAUNCH = 512
 _FILLED = 256  # members that a piece is filled up to for them: fewer levels
 # Labels of the top for more than SMALL_CELLS sources: in a low tree climbs are quick.
 _MANY_TOP = 256
@@ -96,9 +96,9 @@ def default_shape(size: int, sources: int, height: int) -> PassShape:
     """
     tall, columns = height > TALL, 16 // size
     if sources <= SMALL_CELLS:
-        return PassShape(64, 48, 32 * (columns // 2), columns // 2)
+        return PassShape(64, 48 if tall else 32, 32 * columns, columns)
     # More slots leave room for fewer blocks, fewer of them more labels to products.
-    return PassShape(256 if tall else 512, 48, 32 * columns, columns)
+    return PassShape(512, 64 if tall else 48, 32 * columns, columns)
 
 
 def climb_form(height: int, size: int) -> tuple[dict[str, str | int], int, int]:

@@ -2,9 +2,9 @@
 //
 // What climb.cuh and upper.cuh do for many sources. Few of them fill few blocks, and what takes time is one step after the
 // other: a level of pieces waits for the one above. So a level is made as short as it can be. A block has one job of a
-// level, kUnit members of a piece for 32 * COLUMNS sources, at most of the levels, and while the grid meets at the
-// barrier between two of them it reads everything of its next job that does not depend on the level above: the piece, the rows to
-// read, the weights, and what climbs have come to. Behind the barrier come the distances to the boundary, all together, and
+// level or two, kUnit members of a piece for 32 * COLUMNS sources each, and while the grid meets at the barrier between two
+// levels it reads everything of its next job that does not depend on the level above: the piece, the rows to read, the
+// weights, and what climbs have come to. Behind the barrier come the distances to the boundary, all together, and
 // nothing else.
 //
 // For each piece on the way of a source the block that has climbed from there takes the least over the ancestors in it: a

@@ -9,6 +9,7 @@ import numpy as np
 from nearfar import _cpu
 from nearfar.errors import OutOfMemoryError
 from nearfar.prepared.pairs import pair_distances, pair_indices, widened
+from nearfar.prepared.tree import bytes_left
 from nearfar.system.memory import free_memory
 from nearfar.system.threads import check_threads
 
@@ -143,7 +144,7 @@ def tree_labels(prepared: Prepared, max_bytes: int | None, threads: int | None) 
         If they take more memory than they may.
     """
     needed = label_bytes(prepared)
-    free = free_memory() if max_bytes is None else int(max_bytes)
+    free = bytes_left(max_bytes, free_memory)
     if needed > free:
         raise OutOfMemoryError(needed, free, "query without labels instead")
     workers = check_threads(threads)

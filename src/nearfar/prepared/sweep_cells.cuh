@@ -19,8 +19,8 @@
 // Labels that are in no cell are not seen by it: their distances are in `rows` (upper.cuh).
 //
 // Macros: LANES sources per block, COLUMNS of them per thread.
-// Arrays: cells; boundary (rows of `rows`), stream and outline of cells.cpp; space[height][pitch], the climbs; sources[pitch], labels or -1; rows[..][pitch], distances of what lies outside of the
-// cells. pitch is a multiple of LANES.
+// Arrays: cells; boundary (rows of `rows`), stream and outline of cells.cpp; space[height][pitch], the climbs;
+// sources[pitch], labels or -1; rows[..][pitch], distances of what lies outside of the cells. pitch is a multiple of LANES.
 // Dynamic shared memory: two chunks of records, then LANES values per slot.
 // Launch: LANES / COLUMNS threads, cells * pitch / LANES blocks.
 // requires: prepared/values.cuh

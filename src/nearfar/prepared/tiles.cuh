@@ -11,8 +11,8 @@
 //
 // Macros: TILE, vertices of a tile; MARGIN, kSector or 0. Where that is 0 rows are written as they come.
 // Arrays: bundles[..]; rows, where those begin that bundles look at, in bytes; weights; places, bytes;
-// tile_first[tiles + 1], where each tile's begin among these, in units of a bundle, of kRows, of kRows and of 16 bytes; values[..][pitch];
-// out[count][n]. pitch is a multiple of 32 * COLUMNS. Dynamic shared memory: kTile * 32 units of 16 bytes, then bundles, rows,
+// tile_first[tiles + 1], where each tile's begin among these, in units of a bundle, of kRows, of kRows and of 16 bytes;
+// values[..][pitch]; out[count][n]. pitch is a multiple of 32 * COLUMNS. Dynamic shared memory: kTile * 32 units of 16 bytes, then bundles, rows,
 // places and weights of the largest tile.
 // Launch: 32 * kWarps threads, tiles * groups blocks, those of a group next to each other. Races: none.
 // requires: prepared/leaves.cuh

@@ -13,6 +13,8 @@ from nearfar.errors import GraphError, OptionError, OutOfMemoryError, quoted
 from nearfar.system.memory import free_memory
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
 
     from nearfar.graph.graph import Graph
@@ -25,6 +27,7 @@ __all__ = [
     "analyse",
     "arc_bytes",
     "build_arcs",
+    "bytes_left",
     "check_worth",
     "weighing_seconds",
 ]
@@ -241,6 +244,25 @@ def arc_bytes(graph: Graph, n_arcs: float) -> int:
     return int(n_arcs * each) + graph.n_vertices * (20 + 5 * 8) + graph.n_edges * 8
 
 
+def bytes_left(max_bytes: int | None, free: Callable[[], int]) -> int:
+    """Memory that something may take: what the caller grants, or what is free.
+
+    Raises
+    ------
+    OptionError
+        If that is no number of bytes.
+    """
+    if max_bytes is None:
+        return free()
+    if (
+        isinstance(max_bytes, bool)
+        or not isinstance(max_bytes, (int, float, np.integer))
+        or not 0 <= max_bytes < math.inf
+    ):
+        raise OptionError(f"max_bytes is {quoted(max_bytes)}: give a number of bytes, or None")
+    return int(max_bytes)
+
+
 def check_worth(figures: Figures, max_bytes: int | None = None, force: bool = False) -> None:
     """Refuse what will not pay or does not fit, before anything large is built.
 
@@ -259,15 +281,9 @@ def check_worth(figures: Figures, max_bytes: int | None = None, force: bool = Fa
     OutOfMemoryError
         If it takes more memory than it may.
     """
-    if max_bytes is not None and (
-        isinstance(max_bytes, bool)
-        or not isinstance(max_bytes, (int, float, np.integer))
-        or not 0 <= max_bytes < math.inf
-    ):
-        raise OptionError(f"max_bytes is {quoted(max_bytes)}: give a number of bytes, or None")
+    free = bytes_left(max_bytes, free_memory)
     if figures.n_arcs >= 2**31:
         raise GraphError(f"{figures}: a prepared graph has fewer than 2^31 arcs")
-    free = free_memory() if max_bytes is None else int(max_bytes)
     if figures.nbytes > free:
         more = "" if max_bytes is None else "give a greater max_bytes=; "
         raise OutOfMemoryError(

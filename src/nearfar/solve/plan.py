@@ -137,7 +137,7 @@ def _room(
         return free
     if kept > scratch:
         raise OutOfMemoryError(needed, free, less)
-    if held:
+    if held >= scratch:
         size = size_text(_matrix_bytes(run, 0))
         raise OutOfMemoryError(needed, free, f"the matrix alone takes {size}: {_LESS}")
     more = "fewer threads" if memory is None else "fewer threads, or a greater memory="

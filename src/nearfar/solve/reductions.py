@@ -158,7 +158,7 @@ class ReducingSink(InMemory):
         """
         width = max(rows.shape[1], 1)
         if figures is not None and self.few:
-            count, total, most = figures.T
+            count, total, most = figures
             farthest = int(most.max()) if len(most) else 0
             if farthest * width < 2**63 or self.reduction.kind in _UNADDED:
                 greatest = most.astype(rows.dtype)

@@ -67,13 +67,11 @@ def as_graph(graph: GraphLike, weight: Any = "weight") -> Graph:
     GraphError
         For anything else, and for a weight that is not there.
     """
-    if (
-        isinstance(weight, str)
-        and weight == "weight"
-        and hasattr(graph, "tocsr")
-        and not isinstance(graph, Graph)
-    ):
-        return _fresh(graph) or Graph.from_scipy(graph)
+    if isinstance(weight, str) and weight == "weight":
+        if isinstance(graph, Graph):
+            return graph  # asking for what others have takes as long as a small search
+        if hasattr(graph, "tocsr"):
+            return _fresh(graph) or Graph.from_scipy(graph)
     return Graph.from_any(graph, weight)
 
 

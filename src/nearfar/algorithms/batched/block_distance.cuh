@@ -134,34 +134,43 @@ __device__ __forceinline__ void tell(unsigned char* told, long long row) {
 // What the block's row comes to: how many distances are reached, their sum, and the greatest of them.
 struct RowFigures {
   uint64 count, sum, greatest;
+
+  // To columns of so many rows each. One thread calls it.
+  __device__ __forceinline__ void leave(uint64* columns, long long rows, long long place) const {
+    columns[place] = count;
+    columns[rows + place] = sum;
+    columns[2 * rows + place] = greatest;
+  }
 };
 
-// What one thread has seen of it.
+// What one thread has seen of it, besides the greatest.
 struct Seen {
+#if SLOT_BITS == 16
+  uint32 sum = 0;  // of no more than 97,000 / 128
+#else
   uint64 sum = 0;
+#endif
   uint32 count = 0;
-  value_t greatest = 0;
 
   __device__ __forceinline__ void look(value_t d, value_t cap) {
     if (!FIGURES || d >= cap) return;
     ++count;
     sum += d;
-    greatest = d > greatest ? d : greatest;
   }
   // Every thread calls it, with figures that are 0 before; `whole` holds those of the row after the next barrier.
-  __device__ __forceinline__ void join(RowFigures* whole) const {
+  __device__ __forceinline__ void join(RowFigures* whole, value_t greatest) const {
     if (!FIGURES) return;
-    const uint64 all = warp_sum(sum);
+    const uint64 all = warp_sum(static_cast<uint64>(sum));
     const uint32 many = warp_sum(count);
-    uint64 most = greatest;
+    value_t most = greatest;
 #pragma unroll
     for (int by = 16; by > 0; by >>= 1) {
-      const uint64 other = __shfl_down_sync(kAllLanes, most, by);
+      const value_t other = __shfl_down_sync(kAllLanes, most, by);
       most = other > most ? other : most;
     }
     if (lane_id() > 0 || many == 0) return;
     atomicAdd(&whole->count, static_cast<uint64>(many));
     atomicAdd(&whole->sum, all);
-    atomicMax(&whole->greatest, most);
+    atomicMax(&whole->greatest, static_cast<uint64>(most));
   }
 };

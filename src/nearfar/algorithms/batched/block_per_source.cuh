@@ -20,8 +20,8 @@
 // sources[row], or first + row if null. Slots narrower than the weights (`check`): overflow[row] = 1 when a
 // path may have been cut off (far + heaviest >= cap); the host repeats those rows wider. Work
 // counters: stats[0] edges, [1] steps, [2] vertices; [3] the steps that a row may take, 0 afterwards when one
-// took more. told[row], memory of the host or null: set to 1 when the row is finished. figures[places[row]], with
-// FIGURES: what the row comes to.
+// took more. told[row], memory of the host or null: set to 1 when the row is finished. With FIGURES, figures[3][all_rows]:
+// what the row comes to, at places[row].
 // Races: a distance read from a slot may be lowered by another warp in the same step; that warp then sets
 // the vertex's bit in the next bitmap, and the vertex is worked off again.
 // Launch: blocks of BLOCK_THREADS, as many as are resident (BLOCKS_EACH per multiprocessor);
@@ -71,7 +71,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, BLOCKS_EACH)
                      const long long* places, long long first, long long rows,
                      const long long* columns, long long n_columns, weight_t* out, int n,
                      value_t delta, value_t cap, value_t heaviest, int check, int* counter,
-                     int* overflow, uint64* stats, unsigned char* told, RowFigures* figures) {
+                     int* overflow, uint64* stats, unsigned char* told, uint64* figures, long long all_rows) {
   extern __shared__ __align__(16) uint32 memory[];
   __shared__ int row_now;
 #if LISTS
@@ -223,9 +223,9 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, BLOCKS_EACH)
         if (d < cap && d > most) most = d;
       }
 #if FIGURES
-      seen.join(&whole);
+      seen.join(&whole, most);
       __syncthreads();
-      if (threadIdx.x == 0) figures[place] = whole;
+      if (threadIdx.x == 0) whole.leave(figures, all_rows, place);
 #endif
     } else {
       weight_t* to = out + place * n_columns;

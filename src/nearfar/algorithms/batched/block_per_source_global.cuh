@@ -57,7 +57,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, BLOCKS_EACH)
                             const long long* columns, long long n_columns, weight_t* out, int n,
                             value_t delta, value_t cap, value_t* scratch, uint32* far_global,
                             int capacity, int* counter, uint64* stats, unsigned char* told,
-                            RowFigures* figures) {
+                            uint64* figures, long long all_rows) {
   extern __shared__ __align__(16) Entry queues[];
   __shared__ int row_now, size[2], spilled;
   __shared__ uint64 most_steps;
@@ -175,15 +175,17 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, BLOCKS_EACH)
     const long long width = columns ? n_columns : n, place = places ? places[row] : row;
     weight_t* to = out + place * width;
     Seen seen;
+    value_t most = 0;
     for (long long c = threadIdx.x; c < width; c += blockDim.x) {
       const value_t d = load_relaxed(distance + (columns ? columns[c] : c));
       to[c] = as_weight(d, cap);
       seen.look(d, cap);
+      if (FIGURES && d < cap && d > most) most = d;
     }
 #if FIGURES
-    seen.join(&whole);
+    seen.join(&whole, most);
     __syncthreads();
-    if (threadIdx.x == 0) figures[place] = whole;
+    if (threadIdx.x == 0) whole.leave(figures, all_rows, place);
 #endif
     tell(told, row);
   }

@@ -217,7 +217,7 @@ class _SharedSearch(Search):
             *(edges.offsets, edges.edges, *batch.there(), begin, np.int64(k)),
             *(rows.columns, np.int64(rows.width), out, np.int32(rows.n), values.delta, values.cap),
             *(values.heaviest, np.int32(check), counter, overflow, rows.counters, batch.told),
-            batch.figures,
+            *(batch.figures, np.int64(len(rows.sources))),
         )
         blocks = min(max(kernel.resident_blocks(threads, shared), 1), k)
         kernel(blocks, threads, arguments, shared=shared)
@@ -276,7 +276,8 @@ class _GlobalSearch(Search):
             *(self.edges.offsets, self.edges.edges, *batch.there(), np.int64(sources[0])),
             *(np.int64(len(sources)), rows.columns, np.int64(rows.width), out, np.int32(rows.n)),
             *(values.delta, values.cap, *self._memory, np.int32(self._capacity)),
-            *(cp.zeros(1, dtype=np.int32), rows.counters, batch.told, batch.figures),
+            *(cp.zeros(1, dtype=np.int32), rows.counters, batch.told),
+            *(batch.figures, np.int64(len(rows.sources))),
         )
         blocks = min(self.blocks, len(sources))
         self._kernel(blocks, self._threads, arguments, shared=self._shared)

@@ -85,11 +85,12 @@ class Rows:
         self.given = out if fits else None
         self.threads = workspace.threads
         self._host: NDArray[Any] | None = None
-        # Of each row RowFigures of block_distance.cuh; None where they do not say what it comes to.
+        # Of rows RowFigures of block_distance.cuh; None where kernels do not say what they come to.
         self.figures: Any = None
         asked = sums and workspace.figures and self.on_device
         if asked and self.dtype.kind == "i" and listed is None:
-            self.figures = runtime.cupy().empty((len(sources), 3), np.int64)
+            self.figures = runtime.cupy().empty((3, len(sources)), np.int64)
+            self._landing = runtime.Pinned(self.figures.nbytes)
         self.counters = runtime.upload(np.array([0, 0, 0, steps_allowed(self.n)], np.uint64))
         self.timer = runtime.Timer().start()
 
@@ -173,5 +174,8 @@ class Rows:
             **more,
         }
         said = all(rows.figures is not None for rows in (self, *others))
-        figures = runtime.download(self.figures) if said else None
+        figures = None
+        if said:
+            self._landing.copy_from(self.figures)
+            figures = self._landing.wait_for().view(np.int64).reshape(3, -1)
         return Answer(self.gather(solved), stats, figures=figures)

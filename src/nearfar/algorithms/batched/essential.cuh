@@ -64,7 +64,7 @@ extern "C" __global__ void count_essential(const offset_t* offsets, const Edge* 
 
 extern "C" __global__ void __launch_bounds__(1024)
     add_counts(const offset_t* counts, long long n, offset_t* fresh) {
-  constexpr int kEach = 16;
+  constexpr int kEach = 8;
   __shared__ offset_t sums[33];
   offset_t carried = 0, total;
   for (long long base = 0; base < n; base += 1024 * kEach) {

@@ -63,7 +63,8 @@ class OneLaunchOptions(DeltaOptions):
     ----------
     delta : float or None
         First step of the threshold in units of the weights. None takes the paper's 32 * mean
-        weight / mean degree, times 1/4 (sparse), 1/2 (dense) or 4 (skewed degrees).
+        weight / mean degree, times 1/4 (sparse; 1/5 with packed distances), 1/2 (dense) or 4
+        (skewed degrees).
     delta_growth : float or None
         While the near set is thin, delta grows up to so many times the first step, at least 1. None
         means 12 on road-like graphs (mean degree at most 5), 8 with shortcuts, and 1 on others.
@@ -75,7 +76,8 @@ class OneLaunchOptions(DeltaOptions):
     local_rounds : int
         Rounds that a block advances on its own.
     local_leave : int
-        A block's list longer than this is handed back to the whole device.
+        A block's list longer than this is handed back to the whole device; a quarter of it while
+        there are fewer entries than blocks.
     queue_factor : float
         Capacity of each queue over the number of vertices, at least 1.
     sort_rows : bool or None
@@ -158,13 +160,13 @@ def range_delta(graph: Graph, options: OneLaunchOptions, *, whole: bool = False)
     return max(value, 1.0) if graph.weight_dtype.kind == "i" else value or 1.0
 
 
-def first_delta(graph: Graph, options: OneLaunchOptions) -> float:
+def first_delta(graph: Graph, options: OneLaunchOptions, *, packed: bool = False) -> float:
     """The step that the threshold starts with, in units of the weights."""
     if options.delta is not None:
         value = float(options.delta)
     elif graph.n_edges:
         mean = graph.mean_degree
-        scale = 4.0 if is_skewed(graph) else 0.5 if mean > _DENSE else 0.25
+        scale = 4.0 if is_skewed(graph) else 0.5 if mean > _DENSE else 0.2 if packed else 0.25
         value = scale * 32.0 * graph.mean_weight / mean
     else:
         value = 1.0
@@ -271,7 +273,7 @@ def _plain(
 ) -> Answer:
     engine = _engine(graph, options, form)
     device, processors = engine.device, runtime.device().multiprocessors
-    delta = first_delta(graph, options)
+    delta = first_delta(graph, options, packed=form.bits > 0)
     growth = options.delta_growth or _growth(graph, engine.heads)
     local_limit = options.local_limit
     if local_limit is None:

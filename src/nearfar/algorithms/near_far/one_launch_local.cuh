@@ -6,7 +6,8 @@
 // shared with the other blocks through global atomics all the time. After local_rounds rounds what is left
 // is spread anew. Blocks that run ahead may relax with distances that others still improve: repeated
 // work, which the idle device has room for, never a wrong answer. A list that outgrows local_leave goes back
-// at once: an exploding frontier wants the whole device.
+// at once: an exploding frontier wants the whole device. So does one of a quarter of that while there are more blocks
+// than entries.
 //
 // How short the chain of a round is depends on what an entry brings along: the bounds of its row
 // (one_launch_bounds.cuh; the edge and then the atomic are waited for) or the row (one_launch_heads.cuh; the
@@ -38,7 +39,7 @@ __device__ __forceinline__ void local_step(const Solve& solve, const Targets& ou
   // its barrier.
   const Chain chain(solve, out);
   const uint32 rounds = static_cast<uint32>(solve.local_rounds);
-  const uint32 leave = static_cast<uint32>(solve.local_leave);
+  const uint32 leave = static_cast<uint32>(solve.local_leave) / (size < gridDim.x ? 4 : 1);
   LocalEntry* now = list;
   LocalLists lists{list + room, far, &filled[0], room, 0};
   Filled *next_filled = &filled[1], *later_filled = &filled[2];

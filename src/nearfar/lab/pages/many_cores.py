@@ -112,14 +112,15 @@ def _panel(graph: dict[str, Any], left: int, top: int) -> list[str]:
         return top + _TALL - 34 - (_TALL - 60) * share
 
     parts = [
-        f'<text x="{left + _PAD}" y="{top + 10}" fill="#333">{html.escape(graph["graph"])}</text>'
+        f'<text x="{left + _PAD}" y="{top + 10}" fill="#333">'
+        f"{html.escape(graph['graph'])}, ms per solve</text>"
     ]
     bottom = top + _TALL - 30
     for count in counts:
         parts.append(
             f'<path d="M{x(count):.1f} {top + 18}V{bottom}" stroke="#e4e8ec"/>'
             f'<text x="{x(count):.1f}" y="{bottom + 14}" text-anchor="middle" fill="#333">{count}'
-            "</text>"
+            f"{' threads' if count == counts[-1] else ''}</text>"
         )
     for power in range(math.ceil(low), math.floor(high) + 1):
         at = y(2.0**power)

@@ -232,7 +232,7 @@ def _bars(
         parts.append(
             f'<path d="M{at:.1f} 44V{tall - 32}" stroke="#d8dde3"/>'
             f'<text x="{at:.1f}" y="{tall - 16}" text-anchor="middle" fill="#333">'
-            f"{10.0**power:g} ms</text>"
+            f"{10.0**power:,g} ms</text>"
         )
     apart = 170 if len(legend) < 4 else 155
     for place, (name, colour) in enumerate(legend):

@@ -121,6 +121,10 @@ def chart() -> str:
             f'<text x="{x(count):.0f}" y="{_TALL - 12}" text-anchor="middle">{count}</text>'
             f'<text x="{_PAD - 8}" y="{y(count) + 4:.0f}" text-anchor="end">{count}</text>'
         )
+    parts.append(
+        f'<text x="{_PAD - 8}" y="16" fill="#333">times as fast as one GPU</text>'
+        f'<text x="{x(most) + 10:.0f}" y="{_TALL - 12}" fill="#333">GPUs</text>'
+    )
     drawn = [
         ({row["what"]: row for row in document["results"]}, dashes)
         for document, dashes in runs
@@ -147,6 +151,10 @@ def chart() -> str:
                 f'<polyline points="{path}" fill="none" stroke="{colour}" stroke-width="2" '
                 f'stroke-dasharray="{dashes}"/>'
             )
+    if any(dashes for _, dashes in drawn):
+        at = 24 + 18 * min(len(named), len(_COLOURS))
+        told = "dashed: an earlier machine of four"
+        parts.append(f'<text x="{_PAD + _WIDE + 20}" y="{at + 6}" fill="#333">{told}</text>')
     return "\n".join([*parts, "</svg>"]) + "\n"
 
 
