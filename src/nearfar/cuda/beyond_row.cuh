@@ -1,12 +1,13 @@
-// The distance of a vertex that rows go past, from those of the ends of its own edges; see row_shortcuts.cuh.
+// The distance of a vertex that rows go past, from those of the ends of its own edges: see
+// row_shortcuts.cuh.
 //
 // requires: cuda/distance.cuh
 // requires: cuda/row_marks.cuh
 #pragma once
 
-// The vertices that its edges lead to were taken out later, or not at all, so that theirs follow in turn: all of them
-// that are nearer are known. Depth times at most have vertices been taken out. Whoever reads a distance that changes
-// meanwhile finds the new one by itself.
+// The vertices that its edges lead to were taken out later, or not at all, so that theirs follow in
+// turn: all of them that are nearer are known. Depth times at most have vertices been taken out.
+// Whoever reads a distance that changes meanwhile finds the new one by itself.
 template <int Depth, int Width, class Row, class Distance>
 __device__ __noinline__ weight_t beyond_row(const Row* heads, const Distance& distance, vertex_t v) {
   weight_t least = distance.at(v);

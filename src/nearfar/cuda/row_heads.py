@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 __all__ = ["RowHeads", "row_heads"]
 
 _THREADS = 256
-_REMOVED, _COUNTED = 2, 1 << 20  # kRemoved of row_shortcuts.cuh, and vertices that are counted
 _CHOICES = 3  # rounds, after which nearly all vertices are chosen that can be
 _ROW_HEADS: Slot[RowHeads] = Slot("heads of rows")
 
@@ -40,7 +39,7 @@ class RowHeads:
     depth : int
         How often vertices of few edges were taken out, which the rows go past.
     out : float
-        Share of the vertices that is out, of the first million.
+        Share of the vertices that is out.
     """
 
     edges: Any
@@ -82,6 +81,7 @@ def row_heads(graph: Graph, device: DeviceGraph, width: int, *, depth: int = 0) 
         rows = runtime.program("cuda/row_heads.cuh", macros).kernel("row_heads")
         past = runtime.program("cuda/row_shortcuts.cuh", macros) if depth else None
         state = runtime.cupy().zeros(max(device.n, 1) if depth else 0, dtype=np.uint8)
+        n_out = runtime.cupy().zeros(1, dtype=np.uint32)
         blocks, n = runtime.device().multiprocessors * 8, np.int64(device.n)
         timer = runtime.Timer().start()
         rows(blocks, _THREADS, (device.offsets, device.edges, edges, n))
@@ -89,10 +89,10 @@ def row_heads(graph: Graph, device: DeviceGraph, width: int, *, depth: int = 0) 
             for time in range(depth):
                 for name in ("removable", *("choose_removed",) * _CHOICES):
                     past.kernel(name)(blocks, _THREADS, (edges, state, n))
-                past.kernel("lead_past")(blocks, _THREADS, (edges, state, n, np.int64(time)))
+                given = (edges, state, n, np.int64(time), n_out)
+                past.kernel("lead_past")(blocks, _THREADS, given)
         seconds = timer.stop().seconds
-        states = state[:_COUNTED].get() if depth else state
-        out = float((states >= _REMOVED).mean()) if depth else 0.0
+        out = int(n_out.get()[0]) / max(device.n, 1) if depth else 0.0
         return RowHeads(edges, width, seconds, depth, out)
 
     here = runtime.device().ordinal

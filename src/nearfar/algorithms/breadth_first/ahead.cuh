@@ -7,13 +7,14 @@
 // After ahead_rounds rounds, or when a list outgrows kAheadLeave, what is left goes to the global queue and
 // is dealt anew.
 //
-// A round takes several hops. A warp takes a vertex, and its lanes the targets that lie around it with their
-// hops (balls.cuh): all get their distances at once, and only the farthest ones are taken on. A target
-// nearer than that needs no more: its own row lies within the ball that gave it its distance. So at the
-// end no edge can be relaxed, whatever the radii were. A round waits for memory twice: for the ball, and for
-// the atomics on its distances.
-// Vertices are taken on at multiples of ball_hops wherever the balls reach that far: waves that stop at
-// different distances would meet, and each vertex be taken by all of them.
+// A round takes several hops. A warp takes a vertex, and its lanes the targets that lie around it
+// with their hops (balls.cuh): all get their distances at once, and only those whose edges may lead
+// out of the ball are taken on. So at the end no edge can be relaxed, whatever the balls hold. A round
+// waits for memory twice: for the ball, and for the atomics on its distances.
+// Where most balls reach equally far, vertices are taken on at multiples of ball_hops: waves that stop
+// at different distances would meet, and each vertex be taken by all of them. Elsewhere blocks take
+// their whole balls, few rounds between two deals, and in a crowd entries far beyond the nearest wait.
+// Rows may go past vertices of few edges (row_shortcuts.cuh); these get their distances in the end.
 //
 // A row that does not fit a ball is read from the edge array, one hop of it; beyond kThinDegree edges the
 // vertex goes to the global queue. A frontier too large for the lists, or with such a vertex, takes a step
@@ -109,9 +110,11 @@ __device__ __noinline__ AheadCounts expand_row(const Search& s, const AheadOut& 
   AheadCounts counts{0, 0};
   if (s.heads) {
     RowEdge edge{kNoVertex, 0};
-    if (lane_id() < kRowEdges) edge = s.heads[static_cast<long long>(entry.vertex) * kRowEdges + lane_id()];
+    const RowEdge* const row = s.heads + static_cast<long long>(entry.vertex) * kRowEdges;
+    if (lane_id() < kRowEdges) edge = row[lane_id()];
     if (__shfl_sync(kAllLanes, edge.target, 0) != kLongRow) {
-      relax_lane(s, out, next, edge.target >= 0, edge.target, entry.distance + edge.weight, limit, counts);
+      const int d = entry.distance + edge.weight;
+      relax_lane(s, out, next, edge.target >= 0, edge.target, d, limit, counts);
       return counts;
     }
   }
@@ -192,10 +195,13 @@ __device__ __forceinline__ void expand(const Search& s, const AheadOut& out, con
   }
 }
 
-// A block's share of the queue. While there are more entries than warps, those that are stale are dropped here, and those beyond
-// `bound` wait in the queue: others may lower them meanwhile, and then taking them on would have been in vain.
-__device__ __forceinline__ uint32 take_share(const Search& s, const AheadOut& out, AheadEntry* entries, uint32* filled,
-                                             const AheadEntry* share, uint32 count, bool crowded, int bound) {
+// A block's share of the queue. In a crowd those that are stale are dropped here, and those beyond
+// `bound` wait in the queue: others may lower them meanwhile, and then taking them on would have
+// been in vain.
+__device__ __forceinline__ uint32 take_share(const Search& s, const AheadOut& out,
+                                             AheadEntry* entries, uint32* filled,
+                                             const AheadEntry* share, uint32 count, bool crowded,
+                                             int bound) {
   for (uint32 first = threadIdx.x & ~31u; first < count; first += blockDim.x) {
     const uint32 i = first + lane_id();
     AheadEntry entry{0, 0};
@@ -206,7 +212,8 @@ __device__ __forceinline__ uint32 take_share(const Search& s, const AheadOut& ou
     }
     const bool fresh = i < count && load_relaxed(s.distance + entry.vertex) == entry.distance;
     enqueue(out, fresh && entry.distance > bound, entry.vertex, entry.distance);
-    put<1>(out, AheadList{entries, filled}, {fresh && entry.distance <= bound}, {entry.vertex}, {entry.distance});
+    const bool taken = fresh && entry.distance <= bound;
+    put<1>(out, AheadList{entries, filled}, {taken}, {entry.vertex}, {entry.distance});
   }
   __syncthreads();
   return crowded ? *const_cast<volatile uint32*>(filled) : count;
@@ -227,7 +234,8 @@ __device__ __noinline__ void ahead_step(const Search& s, const AheadOut& out,
   __syncthreads();
   const int ahead = static_cast<int>(s.ahead_of_least);
   const int bound = least < 0x7fffffff - ahead ? least + ahead : 0x7fffffff;
-  count = take_share(s, out, entries, filled, queue + start, count, size > kCrowd * grid_warps<count_t>(), bound);
+  const bool crowded = size > kCrowd * grid_warps<count_t>();
+  count = take_share(s, out, entries, filled, queue + start, count, crowded, bound);
   const uint32 leave = size < gridDim.x ? kAheadAlone : kAheadLeave;
   int round = 0;
   for (; round < rounds && count && (round == 0 || count <= leave); ++round) {

@@ -86,15 +86,16 @@ __device__ __forceinline__ int distance_found(const Search& s, vertex_t v) {
   return s.heads ? beyond_row<SHORTCUT_DEPTH, kRowEdges>(s.heads, distance, v) : distance.at(v);
 }
 
-// Distances of the vertices that rows go past, taken out at that time: all that their edges lead to were taken out later,
-// or not at all, and have theirs.
+// Distances of the vertices that were taken out at that time: all that their edges lead to were taken
+// out later, or not at all, and have theirs.
 __device__ __noinline__ void fill_beyond(const Search& s, int time, int limit, AheadCounts* counts) {
   const long long stride = static_cast<long long>(gridDim.x) * blockDim.x;
-  for (long long v = static_cast<long long>(blockIdx.x) * blockDim.x + threadIdx.x; v < s.n; v += stride) {
+  for (long long v = static_cast<long long>(blockIdx.x) * blockDim.x + threadIdx.x; v < s.n;
+       v += stride) {
+    const int4* const row = reinterpret_cast<const int4*>(s.heads + v * kRowEdges);
     RowEdge edge[kRowEdges];
 #pragma unroll
-    for (int i = 0; i < kRowEdges; i += 2)
-      *reinterpret_cast<int4*>(edge + i) = __ldg(reinterpret_cast<const int4*>(s.heads + v * kRowEdges + i));
+    for (int i = 0; i < kRowEdges; i += 2) *reinterpret_cast<int4*>(edge + i) = __ldg(row + i / 2);
     if (edge[kRowEdges - 1].target != kRemovedRow || edge[kRowEdges - 1].weight != time) continue;
     int least = load_relaxed(s.distance + v);
     int from[kFewEdges];

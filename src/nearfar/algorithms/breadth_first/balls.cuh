@@ -1,8 +1,9 @@
-// What lies around a vertex, for searches that run ahead: the targets within a few hops of it, with their hops.
+// What lies around a vertex, for searches that run ahead: the targets within a few hops of it, with
+// their hops.
 //
-// balls[n][BALL_WIDTH]: a word per target, vertex in the low kVertexBits bits, hops above, and the sign for those
-// whose own edges may lead out of the ball. kNone fills up; a vertex without a ball has kLonger in its
-// first word: its row does not fit, or other rows lead past it (row_shortcuts.cuh).
+// balls[n][BALL_WIDTH]: a word per target, vertex in the low kVertexBits bits, hops above, and the sign
+// for those whose own edges may lead out of the ball. kNone fills up; a vertex without a ball has
+// kLonger in its first word: its row does not fit, or other rows lead past it (row_shortcuts.cuh).
 //
 // requires: cuda/row_marks.cuh
 // requires: cuda/types.cuh

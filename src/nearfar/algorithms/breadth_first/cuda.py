@@ -241,7 +241,7 @@ def _searcher(
 
 
 def _cost(facts: Facts, request: Request) -> Estimate:
-    seconds = 0.5 * one_launch(facts)
+    seconds = 0.4 * one_launch(facts)
     if request.once and facts.degree <= _ROAD_LIKE and facts.hops > PATIENCE:
         seconds = one_launch(facts) + _PATIENCE_SECONDS  # near-far goes on
     return Estimate(seconds, "no weights: level by level")

@@ -1,11 +1,13 @@
-// balls[n][BALL_WIDTH] of a graph, see balls.cuh, and radii[kMostHops + 1]: how many vertices have a ball of each radius.
+// balls[n][BALL_WIDTH] of a graph, see balls.cuh, and radii[kMostHops + 1]: how many vertices have a ball
+// of each radius.
 //
-// kGroup lanes search for a vertex: they settle the nearest target that is left, a lane per edge of its row, until a
-// row does not fit any more; with `heads` (row_shortcuts.cuh) an edge may be several hops long. What was found lies in a
-// table in shared memory, as the words of the ball themselves, found by the hash of the vertex. The groups of a
-// warp go on together.
+// kGroup lanes search for a vertex: they settle the nearest target that is left, a lane per edge of its
+// row, until a row does not fit any more; with `heads` (row_shortcuts.cuh) an edge may be several hops
+// long. What was found lies in a table in shared memory, as the words of the ball themselves, found by
+// the hash of the vertex. The groups of a warp go on together.
 //
-// Launch: kFillThreads per block, any grid. Races: none; lanes of a group that find the same vertex agree by atomics.
+// Launch: kFillThreads per block, any grid. Races: none; lanes of a group that find the same vertex
+// agree by atomics.
 //
 // requires: algorithms/breadth_first/balls.cuh
 // requires: cuda/deal.cuh
@@ -15,7 +17,8 @@
 constexpr int kFillThreads = 128;
 constexpr int kGroup = 8;
 constexpr int kSlots = BALL_WIDTH > 64 ? 256 : 128;  // of a table
-static_assert(BALL_WIDTH <= 128 && kRowEdges == kGroup, "half of a table is free, and a lane takes an edge of a row");
+static_assert(2 * BALL_WIDTH <= kSlots, "half of a table is free");
+static_assert(kRowEdges == kGroup, "a lane takes an edge of a row");
 
 struct Rows {
   const offset_t* offsets;
@@ -45,7 +48,8 @@ struct Ball {
     }
   }
 
-  // Adds a target per lane, or brings it nearer. False in all lanes of the group where some found no room. The whole warp calls it.
+  // Adds a target per lane, or brings it nearer. False in all lanes of a group of which some found no
+  // room. The whole warp calls it.
   __device__ __forceinline__ bool add(bool valid, vertex_t v, int hops) {
     const bool far = valid && hops > kMostHops;
     valid &= !far;
@@ -55,7 +59,7 @@ struct Ball {
     if (valid) {
       slot = find(v, slot);
       fresh = const_cast<volatile uint32*>(table)[slot] == kNone;
-      if (!fresh) atomicMin(table + slot, word);  // less than any that is still open, more than one that is settled
+      if (!fresh) atomicMin(table + slot, word);  // what is settled is less than any word with the sign
     }
     __syncwarp();
     const uint32 wanting = votes_of_group(fresh);
@@ -141,8 +145,8 @@ __device__ __forceinline__ uint32 group_min(uint32 value) {
   return value;
 }
 
-// Fills the balls of the groups that have a vertex. Returns the hops of the target whose row did not fit: 0 for that of the
-// vertex itself. The whole warp calls it.
+// Fills the balls of the groups that have a vertex. Returns the hops of the target whose row did not
+// fit, 0 for that of the vertex itself. The whole warp calls it.
 __device__ __forceinline__ int search_ball(const Rows& rows, Ball& ball, bool searches) {
   for (int i = lane_of_group(); i < kSlots; i += kGroup) ball.table[i] = kNone;
   __syncwarp();
@@ -168,15 +172,16 @@ __device__ __forceinline__ int search_ball(const Rows& rows, Ball& ball, bool se
 }
 
 extern "C" __global__ void __launch_bounds__(kFillThreads)
-    fill_balls(const offset_t* offsets, const Edge* edges, const RowEdge* heads, long long n, uint32* balls,
-               uint32* radii) {
+    fill_balls(const offset_t* offsets, const Edge* edges, const RowEdge* heads, long long n,
+               uint32* balls, uint32* radii) {
   __shared__ uint4 tables[kFillThreads / kGroup][kSlots / 4];
   __shared__ uint32 seen[kMostHops + 1];
   const Rows rows{offsets, edges, heads};
   if (threadIdx.x <= kMostHops) seen[threadIdx.x] = 0;
   __syncthreads();
   Ball ball{reinterpret_cast<uint32*>(tables[threadIdx.x / kGroup]), 0, 0};
-  for (long long first = 32 * grid_warp<long long>(); first < n; first += 32 * grid_warps<long long>()) {
+  for (long long first = 32 * grid_warp<long long>(); first < n;
+       first += 32 * grid_warps<long long>()) {
     const long long candidate = first + lane_id();
     const bool passed = candidate < n && heads &&
                         __ldg(&heads[candidate * kRowEdges + kRowEdges - 1].target) == kRemovedRow;

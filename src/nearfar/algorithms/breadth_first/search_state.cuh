@@ -85,7 +85,7 @@ struct Search {
   const uint32* balls;  // of balls.cuh; null where there are none yet
   long long ball_hops;  // at whose multiples vertices are taken on
   const RowEdge* heads;  // rows with shortcuts, or null
-  long long ahead_of_least;  // hops beyond the nearest entry up to which entries are taken on, in a crowd
+  long long ahead_of_least;  // hops beyond the nearest entry, up to which a crowd is taken on
   AheadEntry* ahead_queue[2];
   AheadEntry* heavy;  // [m / kHeavy + 1]
   long long ahead_capacity, ahead_limit, ahead_rounds;
