@@ -238,6 +238,42 @@ def test_running_ahead(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     np.testing.assert_array_equal(paths.distances, np.where(full <= farthest, full, top))
 
 
+@pytest.mark.parametrize("seed", range(12, 28))
+def test_running_ahead_past_vertices_of_few_edges(
+    seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Streets both ways and one way, parallel edges and hubs; small queues, limits, targets."""
+    rng = np.random.default_rng(seed)
+    for name, place in (("_FEWEST_HOPS", 1), ("_ENOUGH_OUT", 0.0), ("_SHORTCUT_DEGREE", 9.0)):
+        monkeypatch.setattr(balls, name, place)
+    monkeypatch.setattr(cuda, "give_up", lambda *_: None)
+    monkeypatch.setattr(cuda, "_AHEAD_SHARE", int(rng.choice([2, 256])))
+    monkeypatch.setattr(cuda, "QUEUE_SHARE", int(rng.choice([2, 50])))
+    monkeypatch.setattr(cuda, "_SPARE", int(rng.choice([8, 4096])))
+    n, hub = int(rng.integers(20, 500)), rng.integers(0, 300)
+    m = int(n * rng.uniform(0.5, 1.4))
+    first = rng.integers(0, n, m)
+    last = (first + rng.integers(1, 9, m)) % n
+    back = rng.random(m) >= rng.choice([0, 0.05, 0.3])
+    spokes = rng.integers(0, n, hub)
+    graph = Graph.from_edges(
+        np.concatenate([first, last[back], spokes, np.full(hub, n // 2), [0, 3]]),
+        np.concatenate([last, first[back], np.full(hub, n // 2), spokes, [0, 7]]),
+        n_vertices=n,
+    )
+    options = {"balls": True, "thin_limit": 1000, "ahead_rounds": int(rng.integers(1, 5))}
+    top = np.iinfo(np.int32).max
+    for source in rng.integers(0, n, 3):
+        check(graph, int(source), **options)
+        want = oracle.dijkstra(graph, int(source))
+        target = int(rng.choice(np.flatnonzero(want < top)))
+        for stop, most in (({"limit": 5}, 5), ({"targets": [target]}, want[target])):
+            paths = nearfar.sssp(graph, int(source), method=METHOD, **options, **stop)
+            np.testing.assert_array_equal(paths.distances, np.where(want <= most, want, top))
+    around = balls.balls_at_hand(graph, device_graph(graph))
+    assert around is None or around.heads is not None
+
+
 def test_running_ahead_with_small_queues(monkeypatch: pytest.MonkeyPatch) -> None:
     """What a queue has no room for is found again by relaxing all reached vertices."""
     monkeypatch.setattr(cuda, "PATIENCE", 2)

@@ -55,7 +55,7 @@ class Balls:
     hops : int
         That nearly all of them reach.
     regular : bool
-        Whether most of them reach no farther, as on a grid.
+        Whether most of them reach no farther, as on a grid, in rows without shortcuts.
     heads : RowHeads or None
         Rows that go past vertices of few edges, which the balls are made of.
     seconds : float
@@ -159,7 +159,9 @@ def balls(graph: Graph, device: DeviceGraph) -> Balls | None:
         hops = min(hops, _MOST_HOPS)
         if hops < _FEWEST_HOPS:
             return None
-        return Balls(words, hops, 2 * int(having[hops]) > short[-1], heads, seconds)
+        # An edge of several hops may lead past the multiples at which a regular graph is cut.
+        regular = heads is None and 2 * int(having[hops]) > short[-1]
+        return Balls(words, hops, regular, heads, seconds)
 
     found = _BALLS.of(graph, make, _key(device))
     if found is None:
