@@ -252,6 +252,17 @@ def test_packed_distances_of_any_number_of_vertices(bits: int) -> None:
         np.testing.assert_array_equal(paths.distances, oracle.dijkstra(graph, n - 1))
 
 
+@pytest.mark.parametrize("bits", [0, 8, 16])
+def test_packed_distances_of_vertices_that_rows_go_past(bits: int) -> None:
+    """Shortcuts lead past most of a path: their distances follow from those of the others."""
+    weights = (np.arange(49) % 2).astype(np.int32)
+    graph = Graph.from_edges(np.arange(49), np.arange(1, 50), weights, directed=False)
+    for source in (0, 1, 25):
+        options = {"distance_bits": bits, "shortcuts": True}
+        paths = nearfar.sssp(graph, source, method="near_far@cuda", **options)
+        np.testing.assert_array_equal(paths.distances, oracle.dijkstra(graph, source))
+
+
 @pytest.mark.parametrize("bits", [8, 16])
 def test_packed_distances_by_every_threshold(bits: int) -> None:
     """Splits compare the distances of a word at once: each bound from 1 to 254, each distance."""

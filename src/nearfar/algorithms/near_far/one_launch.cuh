@@ -198,7 +198,7 @@ __device__ __noinline__ bool all_settled(const Solve& solve, const vertex_t* tar
 }
 
 // What the solve leaves behind, where that is not what it worked with.
-#if DISTANCE_BITS
+#if DISTANCE_BITS && !SHORTCUTS
 struct alignas(kInSlot * sizeof(weight_t) < 16 ? kInSlot * sizeof(weight_t) : 16) Unpacked {
   weight_t distance[kInSlot];
 };
