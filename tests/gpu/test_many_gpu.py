@@ -208,7 +208,7 @@ def test_rows_follow_to_the_host(method):
         all_pairs(graph, method=f"{method}@cuda", out=there)
         truth = runtime.download(there)
         np.testing.assert_array_equal(truth[:4], distances(graph, range(4), device="cpu"))
-        for turn in range(10):
+        for turn in range(6):
             fresh = Graph(graph.indptr, graph.indices, graph.weights, directed=False)
             out.fill(-1)
             all_pairs(fresh if turn % 2 else graph, method=f"{method}@cuda", out=out, threads=4)
