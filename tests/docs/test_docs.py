@@ -228,6 +228,13 @@ def test_every_result_says_where_and_when_it_was_measured() -> None:
             assert one["versions"]["nearfar"], file.name
 
 
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_nothing_waits_for_a_number(page: Path) -> None:
+    """Places for numbers that a run was to bring, and notes to oneself."""
+    left = re.findall(r"@[A-Z_]+@|\b(?:TODO|FIXME|XXX)\b", page.read_text(encoding="utf-8"))
+    assert left == []
+
+
 # --- the numbers of the README follow the JSON ---------------------------------------------------
 
 

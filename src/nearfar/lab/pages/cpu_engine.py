@@ -103,20 +103,14 @@ def _range(values: dict[str, float]) -> str:
 
 
 def overheads() -> str:
-    """What surrounds a solve, with the limit of each."""
+    """What surrounds a solve."""
     document = results("overheads.json")
     if document is None:
         return not_measured("overheads.json")
-    rows = []
-    for line in document["lines"]:
-        limit = line["limit"]
-        judged = "-" if line["kept"] is None else "within" if line["kept"] else "above"
-        cells = [_amount(line["value"], line["unit"])]
-        cells += ["-" if limit is None else _amount(limit, line["unit"]), judged]
-        rows.append([line["what"], *cells])
+    rows = [[line["what"], _amount(line["value"], line["unit"])] for line in document["lines"]]
     around = document["environment"]
     return (
-        f"{table(['what', 'measured', 'limit', ''], rows)}\n\n{measured_on([document])};\n"
+        f"{table(['what', 'measured'], rows)}\n\n{measured_on([document])};\n"
         "`python benchmarks/overheads.py`, `benchmarks/results/overheads.json`, Python "
         f"{around['versions']['python']}."
     )
