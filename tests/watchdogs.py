@@ -68,7 +68,7 @@ CASES = {
         "breadth_first@cuda",
         breadth_first,
         "STEPS_BEYOND",
-        4 - 2 * N,
+        1 - 2 * N,
         {"ahead_rounds": 1, "balls": True},
         "none",
         (("PATIENCE", 0),),
