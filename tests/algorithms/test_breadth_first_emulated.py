@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -261,7 +263,8 @@ def test_running_ahead_past_vertices_of_few_edges(
         np.concatenate([last, first[back], np.full(hub, n // 2), spokes, [0, 7]]),
         n_vertices=n,
     )
-    options = {"balls": True, "thin_limit": 1000, "ahead_rounds": int(rng.integers(1, 5))}
+    rounds = int(rng.integers(1, 5))
+    options: dict[str, Any] = {"balls": True, "thin_limit": 1000, "ahead_rounds": rounds}
     top = np.iinfo(np.int32).max
     for source in rng.integers(0, n, 3):
         check(graph, int(source), **options)
