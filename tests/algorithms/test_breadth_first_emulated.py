@@ -17,6 +17,7 @@ from tests.zoo import ZOO, as_dtype
 
 pytestmark = pytest.mark.usefixtures("emulated_gpu")
 METHOD = "breadth_first@cuda"
+LONG = -2  # kLongRow of row_marks.cuh
 NAMES = ("grid", "skewed", "star", "path", "complete", "disconnected", "no_edges", "one_vertex")
 FORMS = {
     "thin": {},
@@ -176,9 +177,10 @@ SPARSE = {
     "grid": lambda: generate("grid", rows=60, columns=60).without_weights(),
     "path": lambda: both_ways(as_dtype(ZOO["path"](), "unweighted")),
     "lattice": lambda: tangled(5, 600, 4),
+    "streets": lambda: streets(400, 2),
     "medium rows": lambda: tangled(40, 900, 3),
-    "long rows": lambda: tangled(700, 3000, 3),
-    "heavy rows": lambda: tangled(3000, 4000, 3),
+    "long rows": lambda: tangled(300, 600, 3),
+    "heavy rows": lambda: tangled(2100, 600, 3),
 }
 
 
@@ -194,15 +196,35 @@ def tangled(hub: int, n: int, seed: int) -> Graph:
     return Graph.from_edges(sources, targets, directed=False)
 
 
+def streets(n: int, seed: int) -> Graph:
+    """Crossings of a grid joined by streets of up to five edges; dead ends."""
+    rng = np.random.default_rng(seed)
+    grid = generate("grid", rows=20, columns=n // 20)
+    sources, targets = grid.tails(np.int64), grid.indices
+    once = sources < targets
+    sources, targets, first, last = sources[once], targets[once], [], []
+    free = n
+    for a, b in zip(sources, targets, strict=True):
+        middle = np.arange(free, free + rng.integers(0, 5))
+        free += len(middle)
+        first += [a, *middle]
+        last += [*middle, b]
+    ends = np.arange(free, free + 60)
+    first += rng.integers(0, free, 60).tolist()
+    last += ends.tolist()
+    return Graph.from_edges(first, last, directed=False)
+
+
 @pytest.mark.parametrize("name", SPARSE)
 def test_running_ahead(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Rows of every length, rounds of any number, all queues, each proven."""
     monkeypatch.setattr(cuda, "PATIENCE", 2)
     monkeypatch.setattr(balls, "_FEWEST_HOPS", 1)
     graph = SPARSE[name]()
+    monkeypatch.setattr(cuda, "give_up", lambda *_: None)
     assert graph.mean_degree <= 5
     for rounds in (1, 7, 128):
-        paths = check(SPARSE[name](), 0, ahead_rounds=rounds, balls=True)
+        paths = check(graph, 0, ahead_rounds=rounds, balls=True)
         assert paths.stats["ahead_steps"] > 0
         assert paths.stats["iterations"] > paths.distances[paths.reachable].max()
     assert check(graph, 0, ahead_rounds=0).stats["ahead_steps"] == 0
@@ -214,6 +236,42 @@ def test_running_ahead(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     paths = nearfar.sssp(graph, 0, method=METHOD, targets=[9, 30], balls=True)
     farthest = full[[9, 30]].max()
     np.testing.assert_array_equal(paths.distances, np.where(full <= farthest, full, top))
+
+
+@pytest.mark.parametrize("seed", range(12, 28))
+def test_running_ahead_past_vertices_of_few_edges(
+    seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Streets both ways and one way, parallel edges and hubs; small queues, limits, targets."""
+    rng = np.random.default_rng(seed)
+    for name, place in (("_FEWEST_HOPS", 1), ("_ENOUGH_OUT", 0.0), ("_SHORTCUT_DEGREE", 9.0)):
+        monkeypatch.setattr(balls, name, place)
+    monkeypatch.setattr(cuda, "give_up", lambda *_: None)
+    monkeypatch.setattr(cuda, "_AHEAD_SHARE", int(rng.choice([2, 256])))
+    monkeypatch.setattr(cuda, "QUEUE_SHARE", int(rng.choice([2, 50])))
+    monkeypatch.setattr(cuda, "_SPARE", int(rng.choice([8, 4096])))
+    n, hub = int(rng.integers(20, 500)), rng.integers(0, 300)
+    m = int(n * rng.uniform(0.5, 1.4))
+    first = rng.integers(0, n, m)
+    last = (first + rng.integers(1, 9, m)) % n
+    back = rng.random(m) >= rng.choice([0, 0.05, 0.3])
+    spokes = rng.integers(0, n, hub)
+    graph = Graph.from_edges(
+        np.concatenate([first, last[back], spokes, np.full(hub, n // 2), [0, 3]]),
+        np.concatenate([last, first[back], np.full(hub, n // 2), spokes, [0, 7]]),
+        n_vertices=n,
+    )
+    options = {"balls": True, "thin_limit": 1000, "ahead_rounds": int(rng.integers(1, 5))}
+    top = np.iinfo(np.int32).max
+    for source in rng.integers(0, n, 3):
+        check(graph, int(source), **options)
+        want = oracle.dijkstra(graph, int(source))
+        target = int(rng.choice(np.flatnonzero(want < top)))
+        for stop, most in (({"limit": 5}, 5), ({"targets": [target]}, want[target])):
+            paths = nearfar.sssp(graph, int(source), method=METHOD, **options, **stop)
+            np.testing.assert_array_equal(paths.distances, np.where(want <= most, want, top))
+    around = balls.balls_at_hand(graph, device_graph(graph))
+    assert around is None or around.heads is not None
 
 
 def test_running_ahead_with_small_queues(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -297,32 +355,56 @@ def test_balls_of_one_hop_are_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
         assert check(graph, 0, balls=True).stats["ahead_steps"] == 0
 
 
-@pytest.mark.parametrize("width", [32, 64, 128])
-def test_what_a_ball_holds(width: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As many whole hops as fit, the farthest marked; rows that do not fit."""
+@pytest.mark.parametrize(("width", "depth"), [(32, 0), (64, 0), (32, 2), (64, 2), (128, 2)])
+def test_what_a_ball_holds(width: int, depth: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Targets that need not be taken on have their edges within it; all that is nearer is there."""
     monkeypatch.setattr(balls, "BALL_WIDTH", width)
-    for graph in (SPARSE["lattice"](), as_dtype(ZOO["skewed"](), "unweighted")):
-        device = device_graph(graph)
-        made = balls.balls(graph, device)
+    monkeypatch.setattr(balls, "SHORTCUT_DEPTH", depth)
+    monkeypatch.setattr(balls, "_SHORTCUT_DEGREE", 9.0 * bool(depth))
+    monkeypatch.setattr(balls, "_ENOUGH_OUT", 0.0)
+    none, missing = 0x7FFFFFFF, 0x7FFFFFFE
+    for graph in (SPARSE["lattice"](), SPARSE["streets"](), both_ways(ZOO["skewed"]())):
+        made = balls.balls(graph, device_graph(graph))
         if made is None:
             continue
+        assert (made.heads is not None) == bool(depth)
         words = made.words.get().reshape(-1, width)
+        rows = rows_of(graph, made)
+        without = words[:, 0] == missing
+        if depth:
+            assert 0.2 < without.mean() < 0.8
         for v in range(0, graph.n_vertices, 7):
-            hops = oracle.dijkstra(graph, v)
-            found = {
-                int(w) & 0x7FFFFFF: int(w) >> 27 for w in words[v] if w < 0x78000000 or w >> 31
-            }
-            radius = max((h & 15 for h in found.values()), default=0)
-            if words[v][0] == 0x7FFFFFFE:
-                assert len(set(graph.neighbors(v)) - {v}) > width or graph.degrees[v] > 4 * width
+            if without[v]:
+                if made.heads is None:
+                    assert len(set(graph.neighbors(v)) - {v}) > width
                 continue
-            inside = {int(t): int(hops[t]) for t in np.flatnonzero((hops <= radius) & (hops > 0))}
-            beyond = np.count_nonzero(hops <= radius + 1) - 1
-            closed = len(inside) == np.count_nonzero(hops < np.iinfo(np.int32).max) - 1
-            assert {t: h & 15 for t, h in found.items()} == inside
-            assert closed or radius == 14 or beyond > width
-            if not closed:
-                assert all((h >> 4) == (h & 15 == radius) for h in found.values())
+            found = {int(w) & 0x3FFFFFF: int(w) >> 26 for w in words[v] if w != none}
+            hops = {t: h & 31 for t, h in found.items()} | {v: 0}
+            taken_on = {t for t, h in found.items() if h >> 5}
+            for t in set(hops) - taken_on:
+                for u, weight in rows[t].items():
+                    assert hops[u] <= hops[t] + weight
+            want = oracle.dijkstra(graph, v)
+            radius = min((hops[t] for t in taken_on), default=10**9)
+            for t, h in hops.items():  # what rows go past may come nearer by other rows in the end
+                assert h == want[t] or (h > want[t] and (h > radius or without[t]))
+            inside = np.flatnonzero(want <= radius)
+            assert {int(u) for u in inside if not (depth and without[u])} <= set(hops)
+            if taken_on and radius <= 26:  # there was no room for the row of one of the nearest
+                assert len(set(found).union(*(rows[t] for t in taken_on))) > width
+
+
+def rows_of(graph: Graph, made: balls.Balls) -> list[dict[int, int]]:
+    """Targets and hops of the rows that balls were made of."""
+    if made.heads is None:
+        return [dict.fromkeys(graph.neighbors(v).tolist(), 1) for v in range(graph.n_vertices)]
+    heads = made.heads.edges.get().view(np.int32).reshape(graph.n_vertices, 8, 2)
+    return [
+        dict.fromkeys(graph.neighbors(v).tolist(), 1)
+        if row[0, 0] == LONG
+        else {int(t): int(w) for t, w in row if t >= 0}
+        for v, row in enumerate(heads)
+    ]
 
 
 def test_wide_vertices_have_no_balls(monkeypatch: pytest.MonkeyPatch) -> None:

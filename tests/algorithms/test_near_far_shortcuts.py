@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 import nearfar
 from nearfar import Graph
 from nearfar.algorithms.near_far import one_launch
-from nearfar.algorithms.near_far.row_heads import RowHeads, row_heads
 from nearfar.cuda.device_graph import device_graph
+from nearfar.cuda.row_heads import RowHeads, row_heads
 from nearfar.errors import OutOfMemoryError
 from nearfar.generators import generate
 from tests import oracle

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shlex
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ import pytest
 import nearfar
 from nearfar.cli.console import EXIT_CODES, Exit, exit_code
 from nearfar.cli.main import build_parser, commands
+from tests.loading import ROOT
 from tests.program import fail, run, succeed
 
 # ---- every command ------------------------------------------------------------------------------
@@ -341,6 +343,19 @@ def test_methods_lists_the_registry() -> None:
 
 def test_methods_of_an_unknown_family() -> None:
     assert "dijkstra" in fail(Exit.USAGE, "methods", "--family", "dikstra")
+
+
+def test_doctor_names_a_package_of_every_extra() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    named: dict[str, list[str]] = {}
+    for one in json.loads(succeed("doctor", "--json"))["optional"]:
+        for extra in one["extra"].split(" or "):
+            named.setdefault(extra, []).append(one["package"])
+    extras = project["optional-dependencies"]
+    assert sorted(named) == sorted(set(extras) - {"dev", "docs", "peers"})
+    for extra, packages in named.items():
+        known = " ".join(extras[extra]).replace("scikit-learn", "sklearn")
+        assert all(package in known for package in packages), extra
 
 
 def test_doctor() -> None:

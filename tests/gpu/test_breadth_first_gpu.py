@@ -63,7 +63,7 @@ def test_200_times(name: str, form: str) -> None:
 
 @pytest.mark.parametrize("width", [32, 64, 128])
 def test_running_ahead_by_balls_of_any_width(width: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A grid, and a tangle of short and long rows, 100 times each."""
+    """A grid, roads with shortcuts, and a tangle of short and long rows, 100 times each."""
     monkeypatch.setattr(cuda, "BALL_WIDTH", width)
     monkeypatch.setattr(balls, "BALL_WIDTH", width)
     monkeypatch.setattr(balls, "_FEWEST_HOPS", 1)
@@ -77,7 +77,8 @@ def test_running_ahead_by_balls_of_any_width(width: int, monkeypatch: pytest.Mon
         ),
         directed=False,
     )
-    for graph in (GRAPHS["grid"](), tangle):
+    roads = generate("road_like", vertices=50_000).without_weights()
+    for graph in (GRAPHS["grid"](), roads, tangle):
         want = nearfar.sssp(graph, 11, method="breadth_first@cpu").distances
         for _ in range(100):
             found = nearfar.sssp(graph, 11, method=METHOD, balls=True)

@@ -99,6 +99,11 @@ def test_what_cannot_be_measured_is_refused(curve: np.ndarray) -> None:
     for wrong in (0, 401, [], [0, 0], [400], 0.5):
         with pytest.raises(OptionError, match="landmarks"):
             Isomap(landmarks=wrong).fit(curve)
+    for wrong in ("many", 2.5):
+        with pytest.raises(OptionError, match=f"n_neighbors is {wrong!r}: give 1 to 399"):
+            Isomap(n_neighbors=wrong).fit(curve)
+    with pytest.raises(OptionError, match="threads is 0: give a whole number"):
+        Isomap(threads=0).fit(curve)
     with pytest.raises(OptionError, match="n_neighbors is 400: give 1 to 399"):
         Isomap(n_neighbors=400).fit(curve)
     with pytest.raises(OptionError, match="n_nearest is 11: give 1 to 5"):

@@ -115,13 +115,13 @@ def one_launch_cases(kind: str) -> Iterator[Case]:
         packed = {**base, **scan, "BLOCK_THREADS": 384, "BLOCKS_EACH": 2}
         for bits in (8, 16):
             yield f"{NEAR_FAR}one_launch.cuh", {**packed, "DISTANCE_BITS": bits}
-    yield f"{NEAR_FAR}row_heads.cuh", {**types(kind), "ROW_HEAD": 4}
+    yield "cuda/row_heads.cuh", {**types(kind), "ROW_HEAD": 4}
     yield f"{NEAR_FAR}one_launch.cuh", {**base, **scan}
     wide = base["WEIGHT_T"] in ("long long", "double")
     shape = {"BLOCK_THREADS": 384 if wide else 512}
     yield f"{NEAR_FAR}one_launch.cuh", {**base, **shape, "ROW_HEAD": 4}
     if base["WEIGHTED"] and whole:
-        yield f"{NEAR_FAR}row_shortcuts.cuh", {**types(kind), "ROW_HEAD": 8}
+        yield "cuda/row_shortcuts.cuh", {**types(kind), "ROW_HEAD": 8}
         yield f"{NEAR_FAR}one_launch.cuh", {**base, **shape, "ROW_HEAD": 8, "SHORTCUTS": 1}
     yield f"{NEAR_FAR}one_launch.cuh", base
     due = {**base, "HEAVY_DEGREE": 512}
@@ -263,6 +263,7 @@ def cases(kind: str) -> Iterator[Case]:
     whole = {"BLOCK_THREADS": 512 if wide else 1024, "BLOCKS_EACH": 1, "RUNS_AHEAD": 0}
     roads = {"RUNS_AHEAD": 1, "BALL_WIDTH": BALL_WIDTH}
     listed += [(search, {**plain, **whole}), (search, {**plain, **whole, **roads})]
+    listed.append(("cuda/row_heads.cuh", {**plain, "WEIGHTED": 1, "ONES": 1, "ROW_HEAD": 8}))
     known = {file for file, _ in listed}
     known |= {file for other in TYPES for file, _ in batch_cases(other)}
     known |= {file for other in TYPES for file, _ in prepared_cases(other)}

@@ -35,7 +35,12 @@ _OPTIONAL = (
     ("zstandard", "zstd", ".zst files"),
     ("osmium", "osm", "OpenStreetMap files"),
     ("matplotlib", "plot", "maps and plots"),
+    ("shapely", "geo", "maps of areas (--polygons)"),
+    ("geopandas", "geo", "GeoPackages and tables of streets"),
+    ("distributed", "dask", "the workers of a Dask cluster"),
     ("zarr", "dask", "rows in chunks (.zarr)"),
+    ("sklearn", "sklearn", "Isomap and neighbours along a graph"),
+    ("argcomplete", "completion", "words that a shell completes"),
 )
 
 

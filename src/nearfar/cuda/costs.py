@@ -26,4 +26,4 @@ def one_launch(facts: Facts) -> float:
 
     A long graph is a chain of steps, each bound by the latency of a few dependent reads.
     """
-    return facts.m * 1.2e-11 + facts.n * 1.5e-10 + chain(facts) * 1.4e-6 + 5e-5
+    return facts.m * 1.2e-11 + facts.n * 1.5e-10 + chain(facts) * 1.1e-6 + 5e-5

@@ -9,6 +9,7 @@ import numpy as np
 from nearfar.errors import GraphError, MissingDependencyError, OptionError, quoted
 from nearfar.graph.graph import Graph
 from nearfar.solve.many import distances
+from nearfar.system.threads import check_threads
 
 try:
     from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
@@ -39,7 +40,10 @@ class _Geodesic(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         """Find the neighbours of every sample and join them in both directions."""
         X = validate_data(self, X, dtype=np.float64)
         n = len(X)
-        if not 1 <= self.n_neighbors < max(n, 1):
+        if self.threads is not None:
+            check_threads(self.threads)
+        whole = isinstance(self.n_neighbors, (int, np.integer))
+        if not whole or not 1 <= self.n_neighbors < max(n, 1):
             raise OptionError(
                 f"n_neighbors is {quoted(self.n_neighbors)}: give 1 to {n - 1}, fewer than the "
                 f"n_samples = {n}"

@@ -17,6 +17,7 @@ from nearfar.errors import GraphError, OptionError, quoted
 from nearfar.graph.dtypes import unreached_value
 from nearfar.graph.given import as_numpy
 from nearfar.graph.graph import Graph
+from nearfar.options import check_limit
 from nearfar.solve.many import distances
 from nearfar.system.devices import runtime
 
@@ -120,6 +121,7 @@ def shortest_path_distances(
     place = xp.arange(n) - (xp.cumsum(sizes) - sizes)[member] if n else member
     graph = _with_beginnings(xp, ends, weights, member, place, most)
     step = 0 if weights is not None else 1  # to the first vertex
+    limit = check_limit(limit, graph.weight_dtype)
     found = distances(
         graph,
         xp.arange(n, n + most),
@@ -204,7 +206,7 @@ def _at_least(wanted: int | None, needed: int, what: str) -> int:
     """
     if wanted is None:
         return needed
-    if wanted < needed:
+    if not isinstance(wanted, (int, np.integer)) or wanted < needed:
         raise OptionError(f"{what} is {quoted(wanted)}: give at least {needed}, or None")
     return int(wanted)
 
@@ -223,6 +225,8 @@ def _blank(unreached: float | None, kind: np.dtype[Any], graph: Graph) -> Any:
         if graph.n_negative:
             raise OptionError("-1 may be a distance here: give unreached=, another number")
         return kind.type(-1)
+    if isinstance(unreached, bool) or not isinstance(unreached, (int, float, np.number)):
+        raise OptionError(f"unreached is {quoted(unreached)}: give a number")
     if kind.kind == "f":
         return kind.type(unreached)
     bounds = np.iinfo(kind)

@@ -7,13 +7,14 @@
 // After ahead_rounds rounds, or when a list outgrows kAheadLeave, what is left goes to the global queue and
 // is dealt anew.
 //
-// A round takes several hops. A warp takes a vertex, and its lanes the targets that lie around it with their
-// hops (balls.cuh): all get their distances at once, and only the farthest ones are taken on. A target
-// nearer than that needs no more: its own row lies within the ball that gave it its distance. So at the
-// end no edge can be relaxed, whatever the radii were. A round waits for memory twice: for the ball, and for
-// the atomics on its distances.
-// Vertices are taken on at multiples of ball_hops wherever the balls reach that far: waves that stop at
-// different distances would meet, and each vertex be taken by all of them.
+// A round takes several hops. A warp takes a vertex, and its lanes the targets that lie around it
+// with their hops (balls.cuh): all get their distances at once, and only those whose edges may lead
+// out of the ball are taken on. So at the end no edge can be relaxed, whatever the balls hold. A round
+// waits for memory twice: for the ball, and for the atomics on its distances.
+// Where most balls reach equally far, vertices are taken on at multiples of ball_hops: waves that stop
+// at different distances would meet, and each vertex be taken by all of them. Elsewhere blocks take
+// their whole balls, few rounds between two deals, and in a crowd entries far beyond the nearest wait.
+// Rows may go past vertices of few edges (row_shortcuts.cuh); these get their distances in the end.
 //
 // A row that does not fit a ball is read from the edge array, one hop of it; beyond kThinDegree edges the
 // vertex goes to the global queue. A frontier too large for the lists, or with such a vertex, takes a step
@@ -27,13 +28,14 @@
 constexpr uint32 kAheadLeave = 1024;  // entries of a block's list
 constexpr uint32 kAheadAlone = 64;  // the same while there are blocks without a share
 constexpr uint32 kAheadRoom = 4096;   // and room for those of the round that outgrows it
+constexpr count_t kCrowd = 2;  // entries per warp beyond which the far ones wait
 constexpr int kBallWords = BALL_WIDTH / 32;  // per lane
 
 // What a step of the search that runs ahead writes to.
 struct AheadOut {
   AheadEntry* queue;
   count_t* counter;
-  int* least;          // distance in the queue, or null where nobody asks
+  int* least;          // distance in the queue
   uint32* long_rows;   // 1 when a vertex of it does not fit the lists
   AheadEntry* heavy;   // vertices beyond kHeavy edges, of the present step
   uint32* heavy_counter;
@@ -46,10 +48,10 @@ __device__ __forceinline__ void enqueue(const AheadOut& out, bool take, vertex_t
   if (takers == 0) return;
   count_t base = 0;
   if (lane_id() == 0) base = atomicAdd(out.counter, static_cast<count_t>(__popc(takers)));
+  const int least = warp_min(take ? d : 0x7fffffff);
+  if (lane_id() == 0) atomicMin(out.least, least);
   base = __shfl_sync(kAllLanes, base, 0) + __popc(takers & ((1u << lane_id()) - 1));
-  if (!take) return;
-  if (base < out.capacity) out.queue[base] = AheadEntry{v, d};
-  if (out.least && d < load_relaxed(out.least)) atomicMin(out.least, d);
+  if (take && base < out.capacity) out.queue[base] = AheadEntry{v, d};
 }
 
 struct AheadList {
@@ -89,10 +91,33 @@ __device__ __forceinline__ void put(const AheadOut& out, const AheadList& list,
   }
 }
 
-// One hop of a vertex whose row does not fit a ball.
+// An edge per lane; its target goes to the list if it came nearer.
+__device__ __forceinline__ void relax_lane(const Search& s, const AheadOut& out, const AheadList& next,
+                                           bool there, vertex_t target, int d, int limit,
+                                           AheadCounts& counts) {
+  bool improved[1] = {false};
+  if (there && d <= limit) {
+    improved[0] = d < atomicMin(s.distance + target, d);
+    ++counts.seen;
+  }
+  if (improved[0] && d > counts.deepest) counts.deepest = d;
+  put(out, next, improved, {target}, {d});
+}
+
+// The edges of a vertex that has no ball.
 __device__ __noinline__ AheadCounts expand_row(const Search& s, const AheadOut& out,
-                                               const AheadList& next, AheadEntry entry) {
+                                               const AheadList& next, AheadEntry entry, int limit) {
   AheadCounts counts{0, 0};
+  if (s.heads) {
+    RowEdge edge{kNoVertex, 0};
+    const RowEdge* const row = s.heads + static_cast<long long>(entry.vertex) * kRowEdges;
+    if (lane_id() < kRowEdges) edge = row[lane_id()];
+    if (__shfl_sync(kAllLanes, edge.target, 0) != kLongRow) {
+      const int d = entry.distance + edge.weight;
+      relax_lane(s, out, next, edge.target >= 0, edge.target, d, limit, counts);
+      return counts;
+    }
+  }
   const offset_t begin = __ldg(s.offsets + entry.vertex);
   const offset_t end = __ldg(s.offsets + entry.vertex + 1);
   if (end - begin > kThinDegree) {
@@ -100,18 +125,10 @@ __device__ __noinline__ AheadCounts expand_row(const Search& s, const AheadOut& 
     enqueue(out, lane_id() == 0, entry.vertex, entry.distance);
     return counts;
   }
-  const int d = entry.distance + 1;
   for (offset_t first = begin; first < end; first += 32) {
     const offset_t j = first + lane_id();
-    vertex_t t[1] = {0};
-    bool improved[1] = {false};
-    if (j < end) {
-      t[0] = load_edge(s.edges, j).target;
-      improved[0] = d < atomicMin(s.distance + t[0], d);
-      ++counts.seen;
-    }
-    if (improved[0]) counts.deepest = d;
-    put(out, next, improved, t, {d});
+    const vertex_t t = j < end ? load_edge(s.edges, j).target : kNoVertex;
+    relax_lane(s, out, next, j < end, t, entry.distance + 1, limit, counts);
   }
   return counts;
 }
@@ -127,7 +144,8 @@ __device__ __forceinline__ void expand(const Search& s, const AheadOut& out, con
   for (uint32 i = threadIdx.x >> 5; i < count; i += blockDim.x >> 5) {
     const AheadEntry entry = now[i];
     const uint32* const ball = balls + static_cast<long long>(entry.vertex) * BALL_WIDTH;
-    const int reach = every - entry.distance % every;
+    const int whole = every - entry.distance % every;
+    const int reach = whole < kMostHops ? whole : kMostHops;  // beyond are words of no target
     const int present = load_relaxed(distance + entry.vertex);
     uint32 word[kBallWords];
     int before[kBallWords];
@@ -137,7 +155,7 @@ __device__ __forceinline__ void expand(const Search& s, const AheadOut& out, con
     // An entry is stale when its vertex came nearer: the entry of that distance is taken instead.
     if (__any_sync(kAllLanes, present < entry.distance) || entry.distance >= limit) continue;
     if (__shfl_sync(kAllLanes, word[0], 0) == kLonger) {
-      const AheadCounts more = expand_row(s, out, next, entry);
+      const AheadCounts more = expand_row(s, out, next, entry, limit);
       counts.seen += more.seen;
       if (more.deepest > counts.deepest) counts.deepest = more.deepest;
       continue;
@@ -151,7 +169,7 @@ __device__ __forceinline__ void expand(const Search& s, const AheadOut& out, con
       target[u] = static_cast<vertex_t>(word[u] & kVertexMask);
       d[u] = entry.distance + hops;
       nearer[u] = hops <= reach && d[u] <= limit;
-      takes_on[u] = hops == reach || word[u] & kFarthest;
+      takes_on[u] = hops == reach || word[u] & kTakenOn;
       counts.seen += nearer[u];
     }
     // Most targets lie behind the wave. Reading is cheaper than an atomic that wins nothing.
@@ -177,10 +195,34 @@ __device__ __forceinline__ void expand(const Search& s, const AheadOut& out, con
   }
 }
 
+// A block's share of the queue. In a crowd those that are stale are dropped here, and those beyond
+// `bound` wait in the queue: others may lower them meanwhile, and then taking them on would have
+// been in vain.
+__device__ __forceinline__ uint32 take_share(const Search& s, const AheadOut& out,
+                                             AheadEntry* entries, uint32* filled,
+                                             const AheadEntry* share, uint32 count, bool crowded,
+                                             int bound) {
+  for (uint32 first = threadIdx.x & ~31u; first < count; first += blockDim.x) {
+    const uint32 i = first + lane_id();
+    AheadEntry entry{0, 0};
+    if (i < count) entry = AheadEntry{__ldcg(&share[i].vertex), __ldcg(&share[i].distance)};
+    if (!crowded) {
+      if (i < count) entries[i] = entry;
+      continue;
+    }
+    const bool fresh = i < count && load_relaxed(s.distance + entry.vertex) == entry.distance;
+    enqueue(out, fresh && entry.distance > bound, entry.vertex, entry.distance);
+    const bool taken = fresh && entry.distance <= bound;
+    put<1>(out, AheadList{entries, filled}, {taken}, {entry.vertex}, {entry.distance});
+  }
+  __syncthreads();
+  return crowded ? *const_cast<volatile uint32*>(filled) : count;
+}
+
 // Every thread of every block calls it; a block without a share returns at once.
 __device__ __noinline__ void ahead_step(const Search& s, const AheadOut& out,
-                                        const AheadEntry* queue, count_t size, int limit, int rounds,
-                                        void* shared, AheadCounts* total) {
+                                        const AheadEntry* queue, count_t size, int least, int limit,
+                                        int rounds, void* shared, AheadCounts* total) {
   __shared__ uint32 filled[3];
   AheadCounts counts = *total;
   const count_t share = (size + gridDim.x - 1) / gridDim.x;
@@ -188,10 +230,12 @@ __device__ __noinline__ void ahead_step(const Search& s, const AheadOut& out,
   if (start >= size) return;
   uint32 count = static_cast<uint32>(size - start < share ? size - start : share);
   AheadEntry* const entries = static_cast<AheadEntry*>(shared);
-  for (uint32 i = threadIdx.x; i < count; i += blockDim.x)
-    entries[i] = AheadEntry{__ldcg(&queue[start + i].vertex), __ldcg(&queue[start + i].distance)};
   if (threadIdx.x < 3) filled[threadIdx.x] = 0;
   __syncthreads();
+  const int ahead = static_cast<int>(s.ahead_of_least);
+  const int bound = least < 0x7fffffff - ahead ? least + ahead : 0x7fffffff;
+  const bool crowded = size > kCrowd * grid_warps<count_t>();
+  count = take_share(s, out, entries, filled, queue + start, count, crowded, bound);
   const uint32 leave = size < gridDim.x ? kAheadAlone : kAheadLeave;
   int round = 0;
   for (; round < rounds && count && (round == 0 || count <= leave); ++round) {

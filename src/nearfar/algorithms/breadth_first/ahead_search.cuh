@@ -1,6 +1,7 @@
 // The loop of a breadth-first search that runs ahead, and its step over the whole device; see ahead.cuh.
 //
 // requires: algorithms/breadth_first/ahead.cuh
+// requires: cuda/beyond_row.cuh
 // requires: cuda/deal.cuh
 // requires: cuda/walk_rows.cuh
 #pragma once
@@ -71,6 +72,46 @@ __device__ __noinline__ void heavy_step(const Search& s, const AheadOut& out, ui
 }
 
 constexpr int kTargetRounds = 4;
+#ifndef SHORTCUT_DEPTH
+#define SHORTCUT_DEPTH 2
+#endif
+
+struct SearchDistance {
+  const int* of;
+  __device__ __forceinline__ int at(vertex_t v) const { return load_relaxed(of + v); }
+};
+
+__device__ __forceinline__ int distance_found(const Search& s, vertex_t v) {
+  const SearchDistance distance{s.distance};
+  return s.heads ? beyond_row<SHORTCUT_DEPTH, kRowEdges>(s.heads, distance, v) : distance.at(v);
+}
+
+// Distances of the vertices that were taken out at that time: all that their edges lead to were taken
+// out later, or not at all, and have theirs.
+__device__ __noinline__ void fill_beyond(const Search& s, int time, int limit, AheadCounts* counts) {
+  const long long stride = static_cast<long long>(gridDim.x) * blockDim.x;
+  for (long long v = static_cast<long long>(blockIdx.x) * blockDim.x + threadIdx.x; v < s.n;
+       v += stride) {
+    const int4* const row = reinterpret_cast<const int4*>(s.heads + v * kRowEdges);
+    RowEdge edge[kRowEdges];
+#pragma unroll
+    for (int i = 0; i < kRowEdges; i += 2) *reinterpret_cast<int4*>(edge + i) = __ldg(row + i / 2);
+    if (edge[kRowEdges - 1].target != kRemovedRow || edge[kRowEdges - 1].weight != time) continue;
+    int least = load_relaxed(s.distance + v);
+    int from[kFewEdges];
+#pragma unroll
+    for (int i = 0; i < kFewEdges; ++i)
+      from[i] = edge[i].target >= 0 ? load_relaxed(s.distance + edge[i].target) : 0x7fffffff;
+#pragma unroll
+    for (int i = 0; i < kFewEdges; ++i) {
+      const int d = add_saturating(from[i], edge[i].weight);
+      least = d < least ? d : least;
+    }
+    if (least > limit || least == 0x7fffffff) continue;
+    s.distance[v] = least;
+    if (least > counts->deepest) counts->deepest = least;
+  }
+}
 
 // What a step that ran ahead has left in the counters, read by one thread of each block.
 struct SeenAhead {
@@ -130,7 +171,7 @@ __device__ __noinline__ long long ahead_search(const Search& s, const vertex_t* 
     if (n_targets) {  // whatever is written from now on is greater than `least`
       bool settled = true;
       for (long long t = threadIdx.x; t < n_targets; t += blockDim.x)
-        settled &= load_relaxed(s.distance + targets[t]) <= least;
+        settled &= distance_found(s, targets[t]) <= least;
       if (__syncthreads_and(settled)) break;
     }
     if (first_thread) {
@@ -141,7 +182,7 @@ __device__ __noinline__ long long ahead_search(const Search& s, const vertex_t* 
     }
     if (threadIdx.x == 0)
       out = AheadOut{s.ahead_queue[(k + 1) & 1],   &control->entries[(k + 1) & 3],
-                     n_targets ? &control->least[(k + 1) & 3] : nullptr,
+                     &control->least[(k + 1) & 3],
                      &control->ahead_long[(k + 1) & 3],
                      s.heavy, &control->heavy[k & 3], capacity};
     __syncthreads();
@@ -155,7 +196,7 @@ __device__ __noinline__ long long ahead_search(const Search& s, const vertex_t* 
       // Blocks that run on past the targets do so in vain.
       const int most = n_targets ? kTargetRounds : 1 << 30;
       const int rounds = s.ahead_rounds < most ? static_cast<int>(s.ahead_rounds) : most;
-      ahead_step(s, out, queue, size, limit, rounds, shared, &counts);
+      ahead_step(s, out, queue, size, least, limit, rounds, shared, &counts);
     } else {
       relax_step(s, out, lost ? nullptr : queue, lost ? s.n : size, limit, &counts);
       if (first_thread) {
@@ -168,6 +209,10 @@ __device__ __noinline__ long long ahead_search(const Search& s, const vertex_t* 
       heavy_step(s, out, seen.heavy, &counts);
       meet_and_look_ahead(barrier, control, k + 1, k, &seen);
     }
+  }
+  for (int time = SHORTCUT_DEPTH; s.heads && time-- > 0;) {
+    fill_beyond(s, time, limit, &counts);
+    if (time) meet(barrier);
   }
   *edges_seen += counts.seen;
   const int deepest = -warp_min(-counts.deepest);

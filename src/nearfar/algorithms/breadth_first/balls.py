@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from nearfar.cuda.row_heads import row_heads
 from nearfar.errors import OutOfMemoryError
 from nearfar.graph.slots import Slot
 from nearfar.system.devices import runtime
 
 if TYPE_CHECKING:
     from nearfar.cuda.device_graph import DeviceGraph
+    from nearfar.cuda.row_heads import RowHeads
     from nearfar.graph.graph import Graph
 
 __all__ = [
@@ -27,11 +29,15 @@ __all__ = [
 ]
 
 BALL_WIDTH = 64  # words per vertex: measured, see the page on breadth-first search
+SHORTCUT_DEPTH = 3  # times that vertices of few edges are taken out
+_ROW_EDGES = 8  # kRowEdges of balls.cuh
+_ENOUGH_OUT = 0.25  # share of the vertices from which wider rows pay
+_SHORTCUT_DEGREE = 3.0  # mean degree up to which few edges come in the place of those taken out
 _SECONDS = 4e-9  # per vertex, measured on an H200
-_MOST_VERTICES = 1 << 27  # kVertexBits of balls.cuh
-_THREADS = 32  # kFillThreads of fill_balls.cuh
-_BLOCKS_EACH = 18  # by shared memory
-_MOST_HOPS = 14  # kMostHops of balls.cuh
+_MOST_VERTICES = 1 << 26  # kVertexBits of balls.cuh
+_THREADS = 128  # kFillThreads of fill_balls.cuh
+_BLOCKS_EACH = 16
+_MOST_HOPS = 30  # kMostHops of balls.cuh
 _FEWEST_HOPS = 2  # of balls that are worth having
 _FALL_SHORT = 0.03  # of the vertices may have smaller balls
 _TRIED = 3  # searches by balls after which it is asked whether they were worth it
@@ -49,7 +55,9 @@ class Balls:
     hops : int
         That nearly all of them reach.
     regular : bool
-        Whether most of them reach no farther, as on a grid.
+        Whether most of them reach no farther, as on a grid, in rows without shortcuts.
+    heads : RowHeads or None
+        Rows that go past vertices of few edges, which the balls are made of.
     seconds : float
         Device time that making them took.
     """
@@ -57,6 +65,7 @@ class Balls:
     words: Any
     hops: int
     regular: bool
+    heads: RowHeads | None
     seconds: float
 
 
@@ -134,27 +143,41 @@ def balls(graph: Graph, device: DeviceGraph) -> Balls | None:
             runtime.require_memory(device.n * BALL_WIDTH * 4)
         except OutOfMemoryError:
             return None
+        heads = _shortcuts(graph, device)
         words = runtime.cupy().empty(device.n * BALL_WIDTH, dtype=np.uint32)
         radii = runtime.cupy().zeros(_MOST_HOPS + 1, dtype=np.uint32)
         macros = {**device.macros, "BALL_WIDTH": BALL_WIDTH}
         program = runtime.program("algorithms/breadth_first/fill_balls.cuh", macros)
         blocks = min(runtime.device().multiprocessors * _BLOCKS_EACH, -(-device.n // _THREADS))
         timer = runtime.Timer().start()
-        given = (device.offsets, device.edges, np.int64(device.n), words, radii)
-        program.kernel("fill_balls")(blocks, _THREADS, given)
-        seconds = timer.stop().seconds
+        rows = (device.offsets, device.edges, None if heads is None else heads.edges)
+        program.kernel("fill_balls")(blocks, _THREADS, (*rows, np.int64(device.n), words, radii))
+        seconds = timer.stop().seconds + (0.0 if heads is None else heads.seconds)
         having = radii.get()
         short = np.cumsum(having)  # vertices of radius h or less
-        hops = int(np.searchsorted(short, _FALL_SHORT * device.n, side="right"))
+        hops = int(np.searchsorted(short, _FALL_SHORT * short[-1], side="right"))
         hops = min(hops, _MOST_HOPS)
         if hops < _FEWEST_HOPS:
             return None
-        return Balls(words, hops, 2 * int(having[hops]) > device.n, seconds)
+        # An edge of several hops may lead past the multiples at which a regular graph is cut.
+        regular = heads is None and 2 * int(having[hops]) > short[-1]
+        return Balls(words, hops, regular, heads, seconds)
 
     found = _BALLS.of(graph, make, _key(device))
     if found is None:
         give_up(graph, device)
     return found
+
+
+def _shortcuts(graph: Graph, device: DeviceGraph) -> RowHeads | None:
+    """Rows that go past vertices of few edges, where enough of them can be taken out."""
+    if graph.mean_degree > _SHORTCUT_DEGREE:
+        return None
+    try:
+        heads = row_heads(graph, device, _ROW_EDGES, depth=SHORTCUT_DEPTH)
+    except OutOfMemoryError:
+        return None
+    return heads if heads.out >= _ENOUGH_OUT else None
 
 
 def give_up(graph: Graph, device: DeviceGraph) -> None:

@@ -10,6 +10,7 @@ import numpy as np
 
 from nearfar.algorithms.breadth_first.balls import (
     BALL_WIDTH,
+    SHORTCUT_DEPTH,
     balls,
     balls_at_hand,
     give_up,
@@ -47,6 +48,8 @@ PATIENCE = 16  # thin levels before a search runs ahead on a graph that none did
 _PATIENCE_SECONDS = 1e-4  # of those levels, on an H200
 _WANTS_BALLS = 2  # kWantsBalls of search_state.cuh
 _SWEPT_FROM, _SWEPT_DEGREE = 1 << 20, 32.0  # vertices, mean degree
+_IN_A_CROWD = 4  # times the hops of most balls that entries may be beyond the nearest one
+_WITHOUT_CUTS = 1 << 30  # hops: a multiple that no search reaches
 _AHEAD_SHARE = 256  # entries of the queue per block, at most
 _AHEAD_ROOM = 4096  # kAheadRoom of ahead.cuh
 STEPS_BEYOND = 2  # the watchdog: a step finds at least one vertex
@@ -84,7 +87,7 @@ class BreadthFirstOptions:
     ahead_rounds : int or None
         So many rounds, of several hops each, that blocks run ahead of each other before the
         frontier is dealt anew; 0 never runs ahead. None means 16 where most vertices have equally
-        many hops of targets at hand, as on grids, and 6 elsewhere: blocks drift apart there.
+        many hops of targets at hand, as on grids, and 2 elsewhere: blocks drift apart there.
     sweep : bool or None
         On directed graphs without a transpose: take a frontier of more than a sixteenth of the
         vertices in their order. None means from a million vertices on and up to a mean degree of
@@ -140,6 +143,7 @@ class _Searcher:
             "BLOCKS_EACH": 1,
             "RUNS_AHEAD": int(ahead),
             "BALL_WIDTH": BALL_WIDTH,
+            "SHORTCUT_DEPTH": SHORTCUT_DEPTH,
             **device.macros,
             **KNOBS,
         }
@@ -179,6 +183,8 @@ class _Searcher:
             undirected=not directed,
             balls=None,
             ball_hops=0,
+            heads=None,
+            ahead_of_least=0,
             ahead_queue=self.ahead_queues or [None, None],
             heavy=self.heavy,
             ahead_capacity=self.ahead_capacity,
@@ -200,8 +206,12 @@ class _Searcher:
         frame["distance"] = distance.data.ptr
         frame["in_offsets"] = 0 if reverse is None else reverse.offsets.data.ptr
         frame["in_edges"] = 0 if reverse is None else reverse.edges.data.ptr
-        frame["balls"] = 0 if around is None else around.words.data.ptr
-        frame["ball_hops"] = 0 if around is None else around.hops
+        frame["balls"] = frame["heads"] = 0
+        if around is not None:
+            frame["balls"] = around.words.data.ptr
+            frame["heads"] = 0 if around.heads is None else around.heads.edges.data.ptr
+            frame["ball_hops"] = around.hops if around.regular else _WITHOUT_CUTS
+            frame["ahead_of_least"] = _IN_A_CROWD * around.hops
         frame["ahead_rounds"] = _rounds(options, around)
         frame["before"] = self.bits[2].data.ptr if sweeps and len(self.bits) > 2 else 0
         return frame
@@ -217,7 +227,7 @@ def _sweeps(graph: Graph, options: BreadthFirstOptions) -> bool:
 def _rounds(options: BreadthFirstOptions, around: Balls | None) -> int:
     if options.ahead_rounds is not None:
         return options.ahead_rounds
-    return 16 if around is not None and around.regular else 6
+    return 16 if around is not None and around.regular else 2
 
 
 def _searcher(
@@ -231,7 +241,7 @@ def _searcher(
 
 
 def _cost(facts: Facts, request: Request) -> Estimate:
-    seconds = 0.5 * one_launch(facts)
+    seconds = 0.4 * one_launch(facts)
     if request.once and facts.degree <= _ROAD_LIKE and facts.hops > PATIENCE:
         seconds = one_launch(facts) + _PATIENCE_SECONDS  # near-far goes on
     return Estimate(seconds, "no weights: level by level")

@@ -1,118 +1,203 @@
-// balls[n][BALL_WIDTH] of a graph, see balls.cuh, and radii[kMostHops + 1]: how many vertices have each radius.
+// balls[n][BALL_WIDTH] of a graph, see balls.cuh, and radii[kMostHops + 1]: how many vertices have a ball
+// of each radius.
 //
-// One thread per vertex searches breadth first until the next hop does not fit any more. What it has found lies in
-// shared memory, in a column of its own, beside a table of twice as many bytes that finds a target among
-// them by its hash. A warp clears the tables and writes the words of its vertices together.
+// kGroup lanes search for a vertex: they settle the nearest target that is left, a lane per edge of its
+// row, until a row does not fit any more; with `heads` (row_shortcuts.cuh) an edge may be several hops
+// long. What was found lies in a table in shared memory, as the words of the ball themselves, found by
+// the hash of the vertex. The groups of a warp go on together.
 //
-// Launch: one warp per block, any grid. Races: none.
+// Launch: kFillThreads per block, any grid. Races: none; lanes of a group that find the same vertex
+// agree by atomics.
 //
 // requires: algorithms/breadth_first/balls.cuh
+// requires: cuda/deal.cuh
 // requires: cuda/edges.cuh
 // requires: cuda/warp.cuh
 
-constexpr int kFillThreads = 32;
-constexpr int kSlots = 2 * BALL_WIDTH;  // of a table
-constexpr int kColumn = 33;  // so that neither words of a vertex nor vertices share banks
-static_assert(BALL_WIDTH < 255, "a slot of a table holds the place of a word in a byte");
+constexpr int kFillThreads = 128;
+constexpr int kGroup = 8;
+constexpr int kSlots = BALL_WIDTH > 64 ? 256 : 128;  // of a table
+static_assert(2 * BALL_WIDTH <= kSlots, "half of a table is free");
+static_assert(kRowEdges == kGroup, "a lane takes an edge of a row");
 
-struct BallsOfWarp {
-  uint32 words[BALL_WIDTH * kColumn];
-  alignas(16) unsigned char table[kSlots * 32];  // 0, or one more than the place of a word
+struct Rows {
+  const offset_t* offsets;
+  const Edge* edges;
+  const RowEdge* heads;  // or null
 };
 
-struct BallOfThread {
-  uint32* words;
-  unsigned char* table;
+__device__ __forceinline__ int lane_of_group() { return lane_id() & (kGroup - 1); }
+
+// Those of a warp's votes that are of the caller's group.
+__device__ __forceinline__ uint32 votes_of_group(bool vote) {
+  return __ballot_sync(kAllLanes, vote) >> (lane_id() & ~(kGroup - 1)) & ((1u << kGroup) - 1);
+}
+
+// The table and what the lanes of a group agree on.
+struct Ball {
+  uint32* table;
+  vertex_t center;
   int count;
 
-  __device__ __forceinline__ vertex_t vertex(int i) const {
-    return static_cast<vertex_t>(words[i * kColumn] & kVertexMask);
-  }
-
-  // Adds t unless it is there. False where it is new and there is no room for it.
-  __device__ __forceinline__ bool add(vertex_t t, int hop) {
-    uint32 slot = static_cast<uint32>(t) * 2654435769u >> 16 & (kSlots - 1);
-    while (const int place = table[slot * 32]) {
-      if (vertex(place - 1) == t) return true;
+  // The slot of a vertex, or the one where it would be.
+  __device__ __forceinline__ uint32 find(vertex_t v, uint32 slot) const {
+    while (true) {
+      const uint32 there = const_cast<volatile uint32*>(table)[slot];
+      if (there == kNone || (there & kVertexMask) == static_cast<uint32>(v)) return slot;
       slot = (slot + 1) & (kSlots - 1);
     }
-    if (count == BALL_WIDTH) return false;
-    words[count * kColumn] = static_cast<uint32>(t) | static_cast<uint32>(hop) << kVertexBits;
-    table[slot * 32] = static_cast<unsigned char>(++count);
-    return true;
   }
 
-  // Adds the targets of u. False where there is no room for them.
-  __device__ __forceinline__ bool add_row(const offset_t* offsets, const Edge* edges, vertex_t u,
-                                          vertex_t center, int hop) {
-    const offset_t last = __ldg(offsets + u + 1);
-    offset_t j = __ldg(offsets + u);
-    if (last - j > 4 * BALL_WIDTH) return false;
-    for (; j < last; ++j) {
-      const vertex_t t = load_edge(edges, j).target;
-      if (t != center && !add(t, hop)) return false;
+  // Adds a target per lane, or brings it nearer. False in all lanes of a group of which some found no
+  // room. The whole warp calls it.
+  __device__ __forceinline__ bool add(bool valid, vertex_t v, int hops) {
+    const bool far = valid && hops > kMostHops;
+    valid &= !far;
+    uint32 slot = static_cast<uint32>(v) * 2654435769u >> 16 & (kSlots - 1);
+    const uint32 word = kTakenOn | static_cast<uint32>(hops) << kVertexBits | static_cast<uint32>(v);
+    bool fresh = false;
+    if (valid) {
+      slot = find(v, slot);
+      fresh = const_cast<volatile uint32*>(table)[slot] == kNone;
+      if (!fresh) atomicMin(table + slot, word);  // what is settled is less than any word with the sign
     }
-    return true;
+    __syncwarp();
+    const uint32 wanting = votes_of_group(fresh);
+    const bool fits = count + __popc(wanting & ((1u << lane_of_group()) - 1)) < BALL_WIDTH;
+    bool added = false;
+    if (fresh && fits) {
+      while (true) {
+        const uint32 before = atomicCAS(table + slot, kNone, word);
+        added = before == kNone;
+        if (added) break;
+        if ((before & kVertexMask) == static_cast<uint32>(v)) {  // another lane has the same target
+          atomicMin(table + slot, word);
+          break;
+        }
+        slot = (slot + 1) & (kSlots - 1);
+      }
+    }
+    count += __popc(votes_of_group(added));
+    return votes_of_group(far || (fresh && !fits)) == 0;
+  }
+
+  // Adds the row of u to the groups that settle one. The whole warp calls it.
+  __device__ __forceinline__ bool add_row(const Rows& rows, bool settles, vertex_t u, int hops) {
+    RowEdge edge{kNoVertex, 1};
+    offset_t at = 0, end = 0;
+    bool by_head = false, fits = true;
+    if (settles && rows.heads) {
+      edge = rows.heads[static_cast<long long>(u) * kRowEdges + lane_of_group()];
+      by_head = edge.target != kLongRow;
+    }
+    if (settles && !by_head) {
+      at = __ldg(rows.offsets + u);
+      end = __ldg(rows.offsets + u + 1);
+      if (end - at > 4 * BALL_WIDTH) fits = false, end = at;
+      at += lane_of_group();
+      edge = RowEdge{at < end ? load_edge(rows.edges, at).target : kNoVertex, 1};
+    }
+    while (true) {
+      fits &= add(edge.target >= 0 && edge.target != center, edge.target, hops + edge.weight);
+      at += kGroup;
+      if (!__any_sync(kAllLanes, at < end)) return fits;
+      edge = RowEdge{at < end ? load_edge(rows.edges, at).target : kNoVertex, 1};
+    }
+  }
+
+  // The nearest target that is not settled, as a word without its sign, or kNone. The whole warp calls it.
+  __device__ __forceinline__ uint32 nearest(uint32* slot) const {
+    uint32 least = kNone;
+    for (int i = lane_of_group() * 4; i < kSlots; i += kGroup * 4) {
+      const uint4 four = *reinterpret_cast<const uint4*>(table + i);
+      const uint32 words[4] = {four.x, four.y, four.z, four.w};
+#pragma unroll
+      for (int k = 0; k < 4; ++k)
+        if (words[k] & kTakenOn && (words[k] ^ kTakenOn) < least) {
+          least = words[k] ^ kTakenOn;
+          *slot = i + k;
+        }
+    }
+    return least;
+  }
+
+  // The whole warp calls it.
+  __device__ __forceinline__ void write(uint32* words, bool searches, int radius) const {
+    int filled = 0;
+    for (int i = lane_of_group(); i < kSlots; i += kGroup) {
+      const bool used = searches && radius && table[i] != kNone;
+      const uint32 votes = votes_of_group(used);
+      if (used) words[filled + __popc(votes & ((1u << lane_of_group()) - 1))] = table[i];
+      filled += __popc(votes);
+    }
+    for (int i = filled + lane_of_group(); searches && i < BALL_WIDTH; i += kGroup)
+      words[i] = i == 0 && radius == 0 ? kLonger : kNone;
+    __syncwarp();
   }
 };
 
-// Fills the ball of v; the words from *outer on are the farthest. Returns its radius: 0 where not even the
-// row fits, and kMostHops where nothing lies beyond.
-__device__ __forceinline__ int search_ball(const offset_t* offsets, const Edge* edges, vertex_t v,
-                                           BallOfThread& ball, int* outer) {
-  *outer = 0;
-  int begin = 0;
-  for (int hop = 1; hop <= kMostHops; ++hop) {
-    const int end = ball.count;
-    bool fits = true;
-    if (hop == 1)
-      fits = ball.add_row(offsets, edges, v, v, hop);
-    else
-      for (int i = begin; i < end && fits; ++i)
-        fits = ball.add_row(offsets, edges, ball.vertex(i), v, hop);
-    if (!fits) {
-      ball.count = end;
-      return hop - 1;
-    }
-    *outer = end;
-    if (ball.count == end) break;
-    begin = end;
+__device__ __forceinline__ uint32 group_min(uint32 value) {
+#pragma unroll
+  for (int step = kGroup / 2; step; step /= 2) {
+    const uint32 other = __shfl_xor_sync(kAllLanes, value, step);
+    value = other < value ? other : value;
   }
-  return kMostHops;
+  return value;
+}
+
+// Fills the balls of the groups that have a vertex. Returns the hops of the target whose row did not
+// fit, 0 for that of the vertex itself. The whole warp calls it.
+__device__ __forceinline__ int search_ball(const Rows& rows, Ball& ball, bool searches) {
+  for (int i = lane_of_group(); i < kSlots; i += kGroup) ball.table[i] = kNone;
+  __syncwarp();
+  bool fits = ball.add_row(rows, searches, ball.center, 0);
+  int radius = fits ? kMostHops : 0;
+  bool open = searches && fits;
+  while (__any_sync(kAllLanes, open)) {
+    __syncwarp();
+    uint32 slot = 0;
+    const uint32 own = ball.nearest(&slot);
+    const uint32 least = group_min(own);
+    open &= least != kNone;
+    __syncwarp();
+    fits = ball.add_row(rows, open, static_cast<vertex_t>(least & kVertexMask), hops_of(least));
+    if (open && !fits) {
+      radius = hops_of(least);
+      open = false;
+    }
+    if (open && own == least) ball.table[slot] = least;
+  }
+  __syncwarp();
+  return radius;
 }
 
 extern "C" __global__ void __launch_bounds__(kFillThreads)
-    fill_balls(const offset_t* offsets, const Edge* edges, long long n, uint32* balls, uint32* radii) {
-  __shared__ BallsOfWarp mine;
+    fill_balls(const offset_t* offsets, const Edge* edges, const RowEdge* heads, long long n,
+               uint32* balls, uint32* radii) {
+  __shared__ uint4 tables[kFillThreads / kGroup][kSlots / 4];
   __shared__ uint32 seen[kMostHops + 1];
+  const Rows rows{offsets, edges, heads};
   if (threadIdx.x <= kMostHops) seen[threadIdx.x] = 0;
   __syncthreads();
-  const long long stride = static_cast<long long>(gridDim.x) * kFillThreads;
-  for (long long base = static_cast<long long>(blockIdx.x) * kFillThreads; base < n;
-       base += stride) {
-    uint32* const table = reinterpret_cast<uint32*>(mine.table);
-    for (int i = lane_id(); i < kSlots * 8; i += 32) table[i] = 0;
-    __syncwarp();
-    const long long v = base + lane_id();
-    BallOfThread ball{mine.words + lane_id(), mine.table + lane_id(), 0};
-    int outer = 0, radius = 0;
-    if (v < n) {
-      radius = search_ball(offsets, edges, static_cast<vertex_t>(v), ball, &outer);
-      atomicAdd(&seen[radius], 1u);
+  Ball ball{reinterpret_cast<uint32*>(tables[threadIdx.x / kGroup]), 0, 0};
+  for (long long first = 32 * grid_warp<long long>(); first < n;
+       first += 32 * grid_warps<long long>()) {
+    const long long candidate = first + lane_id();
+    const bool passed = candidate < n && heads &&
+                        __ldg(&heads[candidate * kRowEdges + kRowEdges - 1].target) == kRemovedRow;
+    for (uint32 left = __ballot_sync(kAllLanes, passed); left; left &= left - 1)
+      for (int i = lane_id(); i < BALL_WIDTH; i += 32)
+        balls[(first + __ffs(left) - 1) * BALL_WIDTH + i] = i == 0 ? kLonger : kNone;
+    for (uint32 left = __ballot_sync(kAllLanes, candidate < n && !passed); left;) {
+      uint32 own = left;  // a vertex for each group
+      for (int k = 0; k < 32 / kGroup; ++k, left &= left - 1)
+        if (k < lane_id() / kGroup) own &= own - 1;
+      ball.center = static_cast<vertex_t>(first + (own ? __ffs(own) - 1 : 0));
+      ball.count = 0;
+      const int radius = search_ball(rows, ball, own);
+      if (own && lane_of_group() == 0) atomicAdd(&seen[radius], 1u);
+      ball.write(balls + static_cast<long long>(ball.center) * BALL_WIDTH, own, radius);
     }
-    __syncwarp();
-    const int upto = n - base < 32 ? static_cast<int>(n - base) : 32;
-    for (int owner = 0; owner < upto; ++owner) {
-      const int filled = __shfl_sync(kAllLanes, ball.count, owner);
-      const int from = __shfl_sync(kAllLanes, outer, owner);
-      const bool longer = __shfl_sync(kAllLanes, radius, owner) == 0;
-      for (int i = lane_id(); i < BALL_WIDTH; i += 32) {
-        uint32 word = longer && i == 0 ? kLonger : kNone;
-        if (i < filled) word = mine.words[i * kColumn + owner] | (i >= from ? kFarthest : 0u);
-        balls[(base + owner) * BALL_WIDTH + i] = word;
-      }
-    }
-    __syncwarp();
   }
   __syncthreads();
   if (threadIdx.x <= kMostHops && seen[threadIdx.x]) atomicAdd(radii + threadIdx.x, seen[threadIdx.x]);

@@ -5,6 +5,7 @@
 // how many edges its frontier has. Every vertex is found once, so the queue of n entries never
 // overflows.
 //
+// requires: algorithms/breadth_first/balls.cuh
 // requires: cuda/edges.cuh
 // requires: cuda/memory.cuh
 // requires: cuda/split_barrier.cuh
@@ -82,7 +83,9 @@ struct Search {
   long long chunk_capacity;
   long long undirected;
   const uint32* balls;  // of balls.cuh; null where there are none yet
-  long long ball_hops;  // that most of them reach
+  long long ball_hops;  // at whose multiples vertices are taken on
+  const RowEdge* heads;  // rows with shortcuts, or null
+  long long ahead_of_least;  // hops beyond the nearest entry, up to which a crowd is taken on
   AheadEntry* ahead_queue[2];
   AheadEntry* heavy;  // [m / kHeavy + 1]
   long long ahead_capacity, ahead_limit, ahead_rounds;

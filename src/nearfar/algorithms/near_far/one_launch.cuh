@@ -182,7 +182,7 @@ __device__ __forceinline__ void reset_counters(Control* control, const Plan& pla
 // The distance of a vertex that is settled.
 __device__ __forceinline__ weight_t distance_found(const Solve& solve, vertex_t v) {
 #if SHORTCUTS
-  return beyond_row<SHORTCUTS>(solve, v);
+  return beyond_row<SHORTCUTS, ROW_HEAD>(solve.heads, solve.distance, v);
 #else
   return solve.distance.at(v);
 #endif

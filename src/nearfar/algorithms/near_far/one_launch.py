@@ -29,8 +29,8 @@ from nearfar.algorithms.near_far.one_launch_host import (
     local_bytes,
 )
 from nearfar.algorithms.near_far.one_launch_ranges import solve_by_ranges
-from nearfar.algorithms.near_far.row_heads import row_heads
 from nearfar.cuda.device_graph import device_graph
+from nearfar.cuda.row_heads import row_heads
 from nearfar.cuda.whole_solve import row_lanes
 from nearfar.errors import OptionError, OutOfMemoryError
 from nearfar.options import DeltaOptions
@@ -38,8 +38,8 @@ from nearfar.registry import Answer
 from nearfar.system.devices import runtime
 
 if TYPE_CHECKING:
-    from nearfar.algorithms.near_far.row_heads import RowHeads
     from nearfar.cuda.device_graph import DeviceGraph
+    from nearfar.cuda.row_heads import RowHeads
     from nearfar.graph.graph import Graph
     from nearfar.registry import Workspace
 

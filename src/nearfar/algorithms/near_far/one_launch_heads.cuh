@@ -10,7 +10,8 @@
 // Longer rows are found by their bounds, when they are taken.
 // With SHORTCUTS rows go past vertices that are taken out (row_shortcuts.cuh), which beyond_row finds in the end.
 // requires: algorithms/near_far/one_launch_lists.cuh
-// requires: algorithms/near_far/row_marks.cuh
+// requires: cuda/beyond_row.cuh
+// requires: cuda/row_marks.cuh
 #pragma once
 
 #if ROW_HEAD
@@ -39,27 +40,6 @@ __device__ __forceinline__ LocalRow load_row(const Edge* heads, vertex_t v) {
 __device__ __forceinline__ LocalEntry open_entry(const Solve& solve, const Entry& entry) {
   return LocalEntry{entry.vertex, entry.distance, kNoVertex, load_row(solve.heads, entry.vertex)};
 }
-
-#if SHORTCUTS
-// The distance of a vertex, which if rows go past it is known by the ends of its edges, and theirs in turn: all of them
-// that are nearer are known. Depth times at most have vertices been taken out.
-template <int Depth>
-__device__ __noinline__ weight_t beyond_row(const Solve& solve, vertex_t v) {
-  weight_t least = solve.distance.at(v);
-  if constexpr (Depth > 0) {
-    const long long row = static_cast<long long>(v) * ROW_HEAD;
-    if (__ldg(&solve.heads[row + ROW_HEAD - 1].target) != kRemovedRow) return least;
-    for (int i = 0; i < ROW_HEAD - 1; ++i) {
-      const vertex_t u = __ldg(&solve.heads[row + i].target);
-      if (u < 0) break;
-      const weight_t from = beyond_row<Depth - 1>(solve, u);
-      const weight_t sum = add_saturating(from, edge_weight(solve.heads[row + i]));
-      least = sum < least ? sum : least;
-    }
-  }
-  return least;
-}
-#endif
 
 // N edges of a lane that are relaxed at the same time.
 template <int N>

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from nearfar.algorithms.near_far.row_heads import RowHeads
     from nearfar.cuda.device_graph import DeviceGraph
+    from nearfar.cuda.row_heads import RowHeads
     from nearfar.registry import Workspace
 
 __all__ = [

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 __all__ = ["RowHeads", "row_heads"]
 
 _THREADS = 256
-_REMOVED, _COUNTED = 2, 1 << 20  # kRemoved of row_shortcuts.cuh, and vertices that are counted
 _CHOICES = 3  # rounds, after which nearly all vertices are chosen that can be
 _ROW_HEADS: Slot[RowHeads] = Slot("heads of rows")
 
@@ -40,7 +39,7 @@ class RowHeads:
     depth : int
         How often vertices of few edges were taken out, which the rows go past.
     out : float
-        Share of the vertices that is out, of the first million.
+        Share of the vertices that is out.
     """
 
     edges: Any
@@ -60,32 +59,40 @@ def row_heads(graph: Graph, device: DeviceGraph, width: int, *, depth: int = 0) 
     width : int
         Edges of a row that are kept there.
     depth : int
-        How often vertices of few edges are taken out; for integer weights.
+        How often vertices of few edges are taken out; for integer weights, or none, where every
+        edge of the heads has a weight of 1.
 
     Raises
     ------
     OutOfMemoryError
         Before anything is allocated.
     """
+    ones = depth > 0 and not device.weighted
 
     def make() -> RowHeads:
-        size = max(device.n, 1) * width * device.record
+        record = 2 * device.vertex_dtype.itemsize if ones else device.record
+        size = max(device.n, 1) * width * record
         runtime.require_memory(size, "use local_limit=0, or a CPU method (device='cpu')")
         # A record of mixed sizes has padding, which kernels load with the rest.
         edges = runtime.cupy().zeros(size, dtype=np.uint8)
         macros = {**device.macros, "ROW_HEAD": width}
-        rows = runtime.program("algorithms/near_far/row_heads.cuh", macros).kernel("row_heads")
-        past = runtime.program("algorithms/near_far/row_shortcuts.cuh", macros) if depth else None
+        if ones:
+            macros |= {"WEIGHTED": 1, "ONES": 1}
+        rows = runtime.program("cuda/row_heads.cuh", macros).kernel("row_heads")
+        past = runtime.program("cuda/row_shortcuts.cuh", macros) if depth else None
         state = runtime.cupy().zeros(max(device.n, 1) if depth else 0, dtype=np.uint8)
+        n_out = runtime.cupy().zeros(1, dtype=np.uint32)
         blocks, n = runtime.device().multiprocessors * 8, np.int64(device.n)
         timer = runtime.Timer().start()
         rows(blocks, _THREADS, (device.offsets, device.edges, edges, n))
         if past is not None:
-            for name in ("removable", *("choose_removed",) * _CHOICES, "lead_past") * depth:
-                past.kernel(name)(blocks, _THREADS, (edges, state, n))
+            for time in range(depth):
+                for name in ("removable", *("choose_removed",) * _CHOICES):
+                    past.kernel(name)(blocks, _THREADS, (edges, state, n))
+                given = (edges, state, n, np.int64(time), n_out)
+                past.kernel("lead_past")(blocks, _THREADS, given)
         seconds = timer.stop().seconds
-        states = state[:_COUNTED].get() if depth else state
-        out = float((states >= _REMOVED).mean()) if depth else 0.0
+        out = int(n_out.get()[0]) / max(device.n, 1) if depth else 0.0
         return RowHeads(edges, width, seconds, depth, out)
 
     here = runtime.device().ordinal

@@ -1,25 +1,28 @@
-// Shortcuts past vertices of few edges, in rows at fixed places: for row_heads.py, see one_launch_heads.cuh.
+// Shortcuts past vertices of few edges, in rows at fixed places: for row_heads.py.
 //
-// A search over a road network is a chain of as many rounds as its longest shortest path has edges. So vertices
-// of few edges, no two of them neighbours, are taken out: whoever has an edge to one gets edges to that one's other neighbours
-// in its place, as long as the two edges together. (Prepared graphs eliminate vertices the same way, all of them.) That is done
-// several times, each time with what is left. Distances of the vertices that are out follow in the end from
-// those of the vertices that they have edges to, which were taken out later or not at all (beyond_row).
+// A search over a road network is a chain of as many rounds as its longest shortest path has edges.
+// So vertices of few edges, no two of them neighbours, are taken out: whoever has an edge to one gets
+// edges to that one's other neighbours in its place, as long as the two edges together. (Prepared
+// graphs eliminate vertices the same way, all of them.) That is done several times, each time with
+// what is left. Distances of the vertices that are out follow in the end from those of the vertices
+// that they have edges to, which were taken out later or not at all (beyond_row.cuh).
 //
-// A vertex can be taken out when each of its edges also exists the other way, with the same weight, and leads to none
-// that is out. Its own row stays, so that a search may start there, or come there over an edge that stays: one to it that is
-// shorter than those from it, or one in a row that with shortcuts would not fit, which then stays as it is.
+// A vertex can be taken out when each of its edges also exists the other way, with the same weight,
+// and leads to none that is out. Its own row stays, so that a search may start there, or come there
+// over an edge that stays: one to it that is shorter than those from it, or one in a row that with
+// shortcuts would not fit, which then stays as it is.
 //
-// heads[n * ROW_HEAD] as row_heads.cuh leaves them, state[n] zeroed -> rows with shortcuts, and kRemovedRow in the last place
-// of the rows of vertices that are out. For each time: removable once, choose_removed several times, lead_past once.
-// Launch: any grid, one thread per vertex, grid-stride. Races: choose_removed reads states that others change; of
-// two neighbours only the one with the lesser key can be taken out, whatever the other reads. lead_past reads rows only
-// of vertices that are taken out, which do not change but for their last place.
+// heads[n * ROW_HEAD] as row_heads.cuh leaves them, state[n] and *n_out zeroed -> rows with shortcuts,
+// kRemovedRow and the time, counted from 0, in the last place of the rows of vertices that are out,
+// and how many these are. For each time: removable once, choose_removed several times, lead_past once.
+// Launch: any grid, one thread per vertex, grid-stride. Races: choose_removed reads states that others
+// change; of two neighbours only the one with the lesser key can be taken out, whatever the other
+// reads. lead_past reads rows only of vertices that are taken out, which do not change but for their
+// last place.
 // requires: cuda/edges.cuh
 // requires: cuda/distance.cuh
-// requires: algorithms/near_far/row_marks.cuh
+// requires: cuda/row_marks.cuh
 
-constexpr int kFewEdges = 4;  // of a vertex that may be taken out
 enum State : unsigned char { kStays, kOpen, kRemoved, kOut };  // kOut: taken out before
 
 // Fewest edges first. Of two neighbours with equal keys neither is taken out.
@@ -94,11 +97,16 @@ struct NewRow {
   }
 };
 
-extern "C" __global__ void lead_past(Edge* heads, const unsigned char* state, long long n) {
+extern "C" __global__ void lead_past(Edge* heads, const unsigned char* state, long long n, long long time,
+                                     unsigned int* n_out) {
   const long long stride = static_cast<long long>(gridDim.x) * blockDim.x;
   for (long long i = static_cast<long long>(blockIdx.x) * blockDim.x + threadIdx.x; i < n; i += stride) {
     Edge* const own = heads + i * ROW_HEAD;
-    if (state[i] == kRemoved) own[ROW_HEAD - 1].target = kRemovedRow;
+    if (state[i] == kRemoved) {
+      own[ROW_HEAD - 1].target = kRemovedRow;
+      own[ROW_HEAD - 1].weight = static_cast<weight_t>(time);
+      atomicAdd(n_out, 1u);
+    }
     if (state[i] >= kRemoved) continue;
     NewRow row{};
     row.fits = true;
