@@ -68,7 +68,7 @@ CASES = {
         "breadth_first@cuda",
         breadth_first,
         "STEPS_BEYOND",
-        1 - 2 * N,
+        -2 * N,  # balls over rows that go past most of a path need a step or two
         {"ahead_rounds": 1, "balls": True},
         "none",
         (("PATIENCE", 0),),
