@@ -161,9 +161,10 @@ class ReducingSink(InMemory):
             count, total, most = figures
             farthest = int(most.max()) if len(most) else 0
             if farthest * width < 2**63 or self.reduction.kind in _UNADDED:
-                greatest = most.astype(rows.dtype)
-                found = self._counted(count - 1, total.astype(np.float64), greatest)
-                return [self._kept(self._of_columns(*found))]
+                found = self._of_columns(
+                    count - 1, total.astype(np.float64), most.astype(rows.dtype)
+                )
+                return [self._kept(found)]
         if module_of(rows) is np:
             step = _AT_ONCE // width
         elif self.few and rows.dtype == np.int32:
@@ -207,12 +208,18 @@ class ReducingSink(InMemory):
         return self._kept(one.get(kind, figures.totals))
 
     def _of_columns(self, count: Any, total: Any, farthest: Any) -> Any:
+        """Of counts, sums, which may be written over, and greatest distances."""
         kind = self.reduction.kind
-        if kind == "summary":
-            return count, total, farthest
+        if kind == "count":
+            return count
+        if kind in ("max", "summary"):
+            farthest = np.where(count > 0, farthest, farthest.dtype.type(-1))
+            return farthest if kind == "max" else (count, total, farthest)
         if kind == "mean":
-            total = np.where(count > 0, total / np.maximum(count, 1), np.nan)
-        return {"count": count, "max": farthest}.get(kind, total)
+            none = count <= 0
+            np.divide(total, count, out=total, where=~none)
+            total[none] = np.nan
+        return total
 
     def _kept(self, part: Any) -> Any:
         """Few numbers per row: where the result is to lie."""
@@ -224,7 +231,7 @@ class ReducingSink(InMemory):
             return several.here(part)
 
     def _figures(self, rows: Any, less: int) -> tuple[Any, Any, Any]:
-        """How many entries of each row are reached, their sum, and the greatest of them or -1.
+        """How many entries of each row are reached, their sum, and the greatest of them.
 
         On the host, wherever the rows are; ``less`` entries, of distance 0, do not count.
         """
@@ -248,11 +255,7 @@ class ReducingSink(InMemory):
         if total is None and self.reduction.kind not in _UNADDED:
             reached = rows != unreached_value(np.dtype(rows.dtype))
             total = to_host(_sums_by_halves(xp, rows, reached))
-        return self._counted(count, total, most)
-
-    def _counted(self, count: Any, total: Any, most: Any) -> tuple[Any, Any, Any]:
-        """With -1 for the greatest of none."""
-        return count, total, np.where(count > 0, most, most.dtype.type(-1))
+        return count, total, most
 
     def _histogram(self, xp: Any, rows: Any, none: Any) -> Any:
         """Differences of how many entries are below each edge."""
