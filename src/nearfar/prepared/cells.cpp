@@ -15,11 +15,11 @@
 //                   {slot, weight, slot, weight}
 //   64-bit values   {vertex, label, weight of the arc to the vertex before}, then arcs
 //                   {slot, meta with the first, weight}
-// Slots are given in bytes; slot 0 is always "no path". meta: the flags below, and the slot that the
-// distance goes to. Weights are left at 0, and `weight_at` says where each arc's belongs, so that
-// the device can fill them in. Where there is no arc the weight is "no path" (`far_at`), but for the
-// arc to the vertex before in the second record of a vertex: 0 keeps what the first has found. A
-// cell has a whole number of rounds of kSets records; the last ones may be of no vertex.
+// Slots are given in bytes; slot 0 is always "no path". meta: the flags below, and the slot that
+// the distance goes to. Weights are left at 0, and `weight_at` says where each arc's belongs, so
+// that the device can fill them in. Where there is no arc the weight is "no path" (`far_at`), but
+// for the arc to the vertex before in the second record of a vertex: 0 keeps what the first has
+// found. A cell has a whole number of rounds of kSets records; the last ones may be of no vertex.
 
 #include <algorithm>
 #include <stdexcept>
@@ -277,7 +277,8 @@ nb::dict cells(
   if (first.size() != at(arcs.n) + 1) throw nb::type_error("first: wrong size");
   if (head_depth.size() != at(first.data()[arcs.n])) throw nb::type_error("head_depth: wrong size");
   if (known && known->size() != at(arcs.n)) throw nb::type_error("known: wrong size");
-  if (slot_bytes <= kFlags || slot_bytes & kFlags) throw nb::type_error("slot_bytes: not a multiple");
+  if (slot_bytes <= kFlags || slot_bytes & kFlags)
+    throw nb::type_error("slot_bytes: not a multiple");
   Cutter cutter(arcs, first.data(), head_depth.data(), wide, slot_bytes);
   {
     nb::gil_scoped_release release;

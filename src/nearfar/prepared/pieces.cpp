@@ -9,8 +9,8 @@
 // A separator is a chain in the tree, whose vertices share one boundary, so that taking it whole
 // costs no more than its arcs. A piece therefore begins with a chain, and is filled up with what
 // has most below until it is a multiple of kUnit, as long as that has no much smaller boundary.
-// Few sources wait for one level after the other rather than for sums: for them a piece is filled up
-// further, so that there are fewer levels.
+// Few sources wait for one level after the other rather than for sums: for them a piece is filled
+// up further, so that there are fewer levels.
 //
 // Piece 0, level 0, is the top of the tree: labels closed under parents, with no boundary. There
 // the distances are those within the top, so that climbs may end at its border.
@@ -57,8 +57,8 @@ int padded(int count, int unit) {
 
 class Cutter {
  public:
-  // least: members that a piece is filled up to; most: at most, a multiple of kUnit. More are several
-  // pieces, one below the other.
+  // least: members that a piece is filled up to; most: at most, a multiple of kUnit. More are
+  // several pieces, one below the other.
   Cutter(const Arcs& arcs, int least, int most, Ways up, Ways down)
       : arcs_(arcs),
         least_(least),
@@ -237,7 +237,6 @@ namespace nearfar {
 NEARFAR_BIND(m) {
   using nb::arg;
   m.def("prepared_pieces", &prepared::pieces, arg("arcs"), arg("up_first"), arg("up_depth"),
-        arg("down_first"), arg("down_depth"), arg("upper"), arg("top"), arg("least"),
-        arg("most"));
+        arg("down_first"), arg("down_depth"), arg("upper"), arg("top"), arg("least"), arg("most"));
 }
 }  // namespace nearfar
