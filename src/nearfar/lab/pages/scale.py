@@ -47,7 +47,7 @@ def _speedups(name: str) -> str:
     if repeats := max(found.get("repeats", 0) for found in document["results"]):
         most = max(counts)
         again = [row["what"] for row in document["results"] if row.get("repeats", 0) == repeats]
-        said += f"; {repeats} further calls on {most} too: {', '.join(again)}"
+        said += f", in {repeats} further calls on {most} GPUs too ({'; '.join(again)})"
     where = _where(document, "scale_gpus", f"{name}.json")
     return f"{table(head, lines)}\n\nMedians of whole calls. {said}. {where}"
 
