@@ -246,7 +246,7 @@ def test_running_ahead_past_vertices_of_few_edges(
 ) -> None:
     """Streets both ways and one way, parallel edges and hubs; small queues, limits, targets."""
     rng = np.random.default_rng(seed)
-    for name, place in (("_FEWEST_HOPS", 1), ("_ENOUGH_OUT", 0.0), ("_SHORTCUT_DEGREE", 9.0)):
+    for name, place in (("_FEWEST_HOPS", 1), ("ENOUGH_OUT", 0.0), ("SHORTCUT_DEGREE", 9.0)):
         monkeypatch.setattr(balls, name, place)
     monkeypatch.setattr(cuda, "give_up", lambda *_: None)
     monkeypatch.setattr(cuda, "_AHEAD_SHARE", int(rng.choice([2, 256])))
@@ -363,8 +363,8 @@ def test_what_a_ball_holds(width: int, depth: int, monkeypatch: pytest.MonkeyPat
     """Targets that need not be taken on have their edges within it; all that is nearer is there."""
     monkeypatch.setattr(balls, "BALL_WIDTH", width)
     monkeypatch.setattr(balls, "SHORTCUT_DEPTH", depth)
-    monkeypatch.setattr(balls, "_SHORTCUT_DEGREE", 9.0 * bool(depth))
-    monkeypatch.setattr(balls, "_ENOUGH_OUT", 0.0)
+    monkeypatch.setattr(balls, "SHORTCUT_DEGREE", 9.0 * bool(depth))
+    monkeypatch.setattr(balls, "ENOUGH_OUT", 0.0)
     none, missing = 0x7FFFFFFF, 0x7FFFFFFE
     for graph in (SPARSE["lattice"](), SPARSE["streets"](), both_ways(ZOO["skewed"]())):
         made = balls.balls(graph, device_graph(graph))

@@ -17,7 +17,12 @@ if TYPE_CHECKING:
     from nearfar.cuda.device_graph import DeviceGraph
     from nearfar.graph.graph import Graph
 
-__all__ = ["RowHeads", "row_heads"]
+__all__ = ["ENOUGH_OUT", "SHORTCUT_DEGREE", "RowHeads", "row_heads"]
+
+#: Mean degree up to which few edges come in the place of vertices that are taken out.
+SHORTCUT_DEGREE = 3.0
+#: Share of the vertices that has to be out for the wider rows to pay.
+ENOUGH_OUT = 0.25
 
 _THREADS = 256
 _CHOICES = 3  # rounds, after which nearly all vertices are chosen that can be

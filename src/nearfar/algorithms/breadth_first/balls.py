@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nearfar.cuda.row_heads import row_heads
+from nearfar.cuda.row_heads import ENOUGH_OUT, SHORTCUT_DEGREE, row_heads
 from nearfar.errors import OutOfMemoryError
 from nearfar.graph.slots import Slot
 from nearfar.system.devices import runtime
@@ -31,8 +31,6 @@ __all__ = [
 BALL_WIDTH = 64  # words per vertex: measured, see the page on breadth-first search
 SHORTCUT_DEPTH = 3  # times that vertices of few edges are taken out
 _ROW_EDGES = 8  # kRowEdges of balls.cuh
-_ENOUGH_OUT = 0.25  # share of the vertices from which wider rows pay
-_SHORTCUT_DEGREE = 3.0  # mean degree up to which few edges come in the place of those taken out
 _SECONDS = 4e-9  # per vertex, measured on an H200
 _MOST_VERTICES = 1 << 26  # kVertexBits of balls.cuh
 _THREADS = 128  # kFillThreads of fill_balls.cuh
@@ -171,13 +169,13 @@ def balls(graph: Graph, device: DeviceGraph) -> Balls | None:
 
 def _shortcuts(graph: Graph, device: DeviceGraph) -> RowHeads | None:
     """Rows that go past vertices of few edges, where enough of them can be taken out."""
-    if graph.mean_degree > _SHORTCUT_DEGREE:
+    if graph.mean_degree > SHORTCUT_DEGREE:
         return None
     try:
         heads = row_heads(graph, device, _ROW_EDGES, depth=SHORTCUT_DEPTH)
     except OutOfMemoryError:
         return None
-    return heads if heads.out >= _ENOUGH_OUT else None
+    return heads if heads.out >= ENOUGH_OUT else None
 
 
 def give_up(graph: Graph, device: DeviceGraph) -> None:

@@ -30,7 +30,7 @@ from nearfar.algorithms.near_far.one_launch_host import (
 )
 from nearfar.algorithms.near_far.one_launch_ranges import solve_by_ranges
 from nearfar.cuda.device_graph import device_graph
-from nearfar.cuda.row_heads import row_heads
+from nearfar.cuda.row_heads import ENOUGH_OUT, SHORTCUT_DEGREE, row_heads
 from nearfar.cuda.whole_solve import row_lanes
 from nearfar.errors import OptionError, OutOfMemoryError
 from nearfar.options import DeltaOptions
@@ -51,8 +51,6 @@ _HEADED = 1024  # entries of a local list whose rows travel along, where there i
 _ROOMY = 1 << 22  # entries
 _HEAD, _SHORTCUT_HEAD = 4, 8  # edges of a row that travel with its vertex
 _DEPTH = 2  # times that vertices of few edges are taken out
-_ENOUGH_OUT = 0.25  # share of the vertices from which wider rows pay
-_SHORTCUT_DEGREE = 3.0  # mean degree up to which few edges come in the place of those taken out
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,9 +179,9 @@ def _heads(graph: Graph, device: DeviceGraph, shortcuts: bool | None) -> RowHead
     """
     if not 0 < graph.mean_degree <= ROAD_LIKE:
         return None
-    enough = 0.0 if shortcuts else _ENOUGH_OUT
+    enough = 0.0 if shortcuts else ENOUGH_OUT
     if shortcuts is None:
-        shortcuts = graph.mean_degree <= _SHORTCUT_DEGREE
+        shortcuts = graph.mean_degree <= SHORTCUT_DEGREE
     exact = device.weighted and device.weight_dtype.kind == "i"
     for width, depth in ((_SHORTCUT_HEAD, _DEPTH), (_HEAD, 0)):
         if depth and not (shortcuts and exact):
