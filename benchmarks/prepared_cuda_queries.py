@@ -234,17 +234,18 @@ def reductions(prepared: Prepared, meter: Meter, count: int) -> None:
         wanted = nearfar.distances(prepared, sampled, reduce=kind, device="cpu", **given)
         found = nearfar.distances(prepared, sampled, reduce=kind, method=METHOD, **given)
         both = (found, wanted) if isinstance(wanted, tuple) else ((found,), (wanted,))
-        if not all(np.array_equal(a, b) for a, b in zip(*both, strict=True)):
-            meter.wrong += 1
+        if not all(np.array_equal(a, b, equal_nan=True) for a, b in zip(*both, strict=True)):
+            meter.wrong += 1  # a mean of nothing is NaN
             print(f"   WRONG: {name}", flush=True)
 
         def bits(made: Any = made) -> Any:
             found = made(sources)
             assert found is not None
-            parts = (found.counts, found.sums, found.bins, found.vertices, found.distances)
+            parts = (found.counts, found.totals, found.means, found.most, found.bins)
+            parts += (found.vertices, found.distances)
             kept = [runtime.download(part) for part in parts if part is not None]  # some are there
-            rows = [part.reshape(len(sources), -1).astype(np.int64) for part in kept]
-            return np.concatenate(rows, axis=1)
+            rows = [np.ascontiguousarray(part.reshape(len(sources), -1)) for part in kept]
+            return np.concatenate([row.view(np.uint8) for row in rows], axis=1)
 
         meter.repeat(bits, name)
         del made

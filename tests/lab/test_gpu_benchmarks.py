@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import nearfar
 from nearfar.errors import OutOfMemoryError
 from nearfar.generators import generate
 from nearfar.lab.pages import gpu_engine, scale
@@ -270,3 +271,20 @@ def test_a_graph_that_one_gpu_does_not_hold(
     assert "| Kronecker 6, one source | 1 | - |" in scale.gpus()
     assert "| Kronecker 6, one source | 1 | does not fit |" in scale.one_source()
     assert "Kronecker" not in scale.chart()
+
+
+def test_reductions_of_prepared_rows() -> None:
+    script = load_program("benchmarks", "prepared_cuda_queries")
+    prepared = nearfar.prepare(generate("grid", rows=9, columns=9), force=True)
+    result: dict[str, Any] = {}
+    meter = script.Meter(1, 2, result, lambda: None)
+    script.reductions(prepared, meter, 40)
+    assert meter.wrong == 0
+    assert {name.split(",")[0] for name in result["samples"]} == {
+        "mean",
+        "count within a limit",
+        "harmonic",
+        "nearest:5",
+        "10 bins",
+        "mean distance per source of all pairs",
+    }
