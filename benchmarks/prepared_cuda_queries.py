@@ -31,7 +31,7 @@ from nearfar.lab.bench.report import write_json
 from nearfar.prepared.device_arcs import device_arcs
 from nearfar.prepared.device_customize import customized_there
 from nearfar.prepared.device_exact import Restoration
-from nearfar.prepared.device_reduce import DeviceReduction
+from nearfar.prepared.device_reduction import DeviceReduction
 from nearfar.prepared.device_rows import DeviceRows, RowForm
 from nearfar.prepared.device_sweep import Sweep
 from nearfar.prepared.device_table import TableRows

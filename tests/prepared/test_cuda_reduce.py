@@ -12,9 +12,9 @@ from nearfar.errors import OutOfMemoryError
 from nearfar.generators import generate
 from nearfar.graph.graph import Graph
 from nearfar.prepared import cuda as prepared_cuda
-from nearfar.prepared import device_reduce, device_tiles
+from nearfar.prepared import device_reduction, device_tiles
 from nearfar.prepared.cells import PassShape
-from nearfar.prepared.device_reduce import DeviceReduction
+from nearfar.prepared.device_reduction import DeviceReduction
 from nearfar.prepared.device_sweep import Sweep
 from nearfar.prepared.prepared import Prepared
 from nearfar.solve import Reduction
@@ -174,13 +174,13 @@ def test_cells_of_every_size(top: int, shape: Any, monkeypatch: pytest.MonkeyPat
     def sweep(prepared: Prepared, _: None, each: int) -> Sweep:
         return Sweep(prepared, made, each, top=top)
 
-    monkeypatch.setattr(device_reduce, "Sweep", sweep)
+    monkeypatch.setattr(device_reduction, "Sweep", sweep)
     compare(prepared, range(50), "summary")
 
 
 def test_many_slices_of_few_sources(monkeypatch: pytest.MonkeyPatch) -> None:
     """Slices share out the vertices where sources alone leave the device idle."""
-    monkeypatch.setattr(device_reduce, "_LEAST_SLICE", 16)
+    monkeypatch.setattr(device_reduction, "_LEAST_SLICE", 16)
     prepared = nearfar.prepare(grid(np.int32), force=True)
     for kind in KINDS:
         compare(prepared, [4, 9, 4], kind)
@@ -193,7 +193,7 @@ def test_ten_thousand_cells(monkeypatch: pytest.MonkeyPatch) -> None:
     prepared = nearfar.prepare(Graph(graph.indptr, graph.indices, weights))
     made = Sweep(prepared, PassShape(1, 60, 32, 1), 3, top=64)
     assert len(made.cells.host.cells) >= 10_000
-    monkeypatch.setattr(device_reduce, "Sweep", lambda *_: made)
+    monkeypatch.setattr(device_reduction, "Sweep", lambda *_: made)
     sources = np.array([7, 39_000, 7])
     values = runtime.cupy().empty((prepared.n_vertices, 128), made.dtype)
     made.columns(values, by_vertex=True)(sources)
