@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -75,7 +76,7 @@ class Batch:
             self.beside()
 
 
-class Search:
+class Search(ABC):
     """One device's launches of a batch; a layout says how a block has its distances.
 
     Attributes
@@ -99,9 +100,9 @@ class Search:
         self.integer = graph.weight_dtype.kind == "i"
         self.edges = essential(graph, rows.device)
 
+    @abstractmethod
     def solve(self, batch: Batch) -> NDArray[np.int64]:
         """Write the rows of the sources to their places; which were too wide and repeated."""
-        raise NotImplementedError
 
     def drop(self, solved: Solved, out: Any) -> None:
         """Leave out the edges that the rows of these sources do not need."""
