@@ -42,7 +42,7 @@ __all__ = [
 #: Where `-` is read from.
 STDIN = "/dev/stdin"
 
-# Keywords of the functions that solve, which are no options of a method.
+# Keywords of the functions that solve, which are not options of a method.
 _OWN_FLAGS = (
     *("method", "device", "predecessors", "limit", "targets", "threads", "stats", "source"),
 )

@@ -108,10 +108,9 @@ class DeviceAbove:
         Of each label the depth of the first ancestor in the top, itself included; -1 if there is
         none.
     members : list
-        What products for the rows of ``place`` read of the members and boundaries, once they were
-        asked for.
+        What products for the rows of ``place`` read of the members and boundaries, once made.
     ways_up : list
-        :func:`nearfar.prepared.pieces.ways_up`, once it was asked for.
+        :func:`nearfar.prepared.pieces.ways_up`, once made.
     """
 
     labels: NDArray[np.int32]

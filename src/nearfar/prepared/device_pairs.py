@@ -13,8 +13,8 @@ from nearfar.prepared.device import DeviceTree, device_tree, plain
 from nearfar.prepared.exact import exact_pairs
 from nearfar.prepared.labels import label_bytes, label_offsets
 from nearfar.prepared.pairs import pair_indices, widened
-from nearfar.prepared.tree import bytes_left
 from nearfar.system.devices import runtime, several
+from nearfar.system.memory import bytes_left
 from nearfar.system.threads import check_threads
 
 if TYPE_CHECKING:

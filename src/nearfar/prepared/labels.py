@@ -9,8 +9,7 @@ import numpy as np
 from nearfar import _cpu
 from nearfar.errors import OutOfMemoryError
 from nearfar.prepared.pairs import pair_distances, pair_indices, widened
-from nearfar.prepared.tree import bytes_left
-from nearfar.system.memory import free_memory
+from nearfar.system.memory import bytes_left, free_memory
 from nearfar.system.threads import check_threads
 
 if TYPE_CHECKING:

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from nearfar import _cpu
-from nearfar.errors import GraphError, OptionError, OutOfMemoryError, quoted
-from nearfar.system.memory import free_memory
+from nearfar.errors import GraphError, OutOfMemoryError
+from nearfar.system.memory import bytes_left, free_memory
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from numpy.typing import NDArray
 
     from nearfar.graph.graph import Graph
@@ -27,7 +24,6 @@ __all__ = [
     "analyse",
     "arc_bytes",
     "build_arcs",
-    "bytes_left",
     "check_worth",
     "weighing_seconds",
 ]
@@ -242,25 +238,6 @@ def arc_bytes(graph: Graph, n_arcs: float) -> int:
     """
     each = 13 + 4 * graph.weight_dtype.itemsize + 8  # both directions, and again after pruning
     return int(n_arcs * each) + graph.n_vertices * (20 + 5 * 8) + graph.n_edges * 8
-
-
-def bytes_left(max_bytes: int | None, free: Callable[[], int]) -> int:
-    """Memory that something may take: what the caller grants, or what is free.
-
-    Raises
-    ------
-    OptionError
-        If that is no number of bytes.
-    """
-    if max_bytes is None:
-        return free()
-    if (
-        isinstance(max_bytes, bool)
-        or not isinstance(max_bytes, (int, float, np.integer))
-        or not 0 <= max_bytes < math.inf
-    ):
-        raise OptionError(f"max_bytes is {quoted(max_bytes)}: give a number of bytes, or None")
-    return int(max_bytes)
 
 
 def check_worth(figures: Figures, max_bytes: int | None = None, force: bool = False) -> None:

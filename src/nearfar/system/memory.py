@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from nearfar.errors import OptionError, quoted
+
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
     from numpy.typing import DTypeLike, NDArray
 
-__all__ = ["empty", "free_memory"]
+__all__ = ["bytes_left", "empty", "free_memory"]
 
 #: Control groups of version 2 and 1 as a container sees them: folder, limit, use, idle pages.
 _GROUPS = (
@@ -81,3 +85,22 @@ def _free_in_group(folder: str, most: str, used: str, idle: str) -> int:
     statistics = Path(folder, "memory.stat").read_text(encoding="ascii").splitlines()
     kept = dict(line.split(" ", 1) for line in statistics if " " in line)
     return limit - taken + int(kept.get(idle, 0))
+
+
+def bytes_left(max_bytes: int | None, free: Callable[[], int]) -> int:
+    """Memory that something may take: what the caller grants, or what is free.
+
+    Raises
+    ------
+    OptionError
+        If the grant is not a number of bytes.
+    """
+    if max_bytes is None:
+        return free()
+    if (
+        isinstance(max_bytes, bool)
+        or not isinstance(max_bytes, (int, float, np.integer))
+        or not 0 <= max_bytes < math.inf
+    ):
+        raise OptionError(f"max_bytes is {quoted(max_bytes)}: give a number of bytes, or None")
+    return int(max_bytes)
