@@ -43,7 +43,8 @@ _TABS = (
 _TASKS = (
     *("find-shortest-paths", "read-and-write-graphs", "take-answers-elsewhere", "draw-maps"),
     *("all-pairs", "prepare-a-graph", "save-and-prove-answers", "use-in-scripts", "use-a-gpu"),
-    *("coming-from-scipy", "coming-from-networkx", "coming-from-igraph", "coming-from-cugraph"),
+    *("coming-from-scipy", "coming-from-networkx", "coming-from-igraph"),
+    *("coming-from-cugraph", "coming-from-pandana"),
 )
 _LINK = re.compile(r"(!?\[[^\]]*\]\(|<img [^>]*src=\")([^)\s\"]+)")
 _RUNNER = """

@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 import nearfar
-from nearfar.prepared.order import elimination_order, structure_of
-from nearfar.prepared.tree import Tree, analyse
+from nearfar.prepared.order.elimination import elimination_order, structure_of
+from nearfar.prepared.order.tree import Tree, analyse
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -10,11 +10,11 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
+from docs.generators import python_reference as reference
 
 import nearfar
 from nearfar import errors
 from nearfar.generators import GENERATORS
-from nearfar.lab.pages import python_reference as reference
 
 MODULES = tuple(name.removeprefix("nearfar.") for name in reference.MODULES)
 

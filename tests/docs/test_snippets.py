@@ -69,7 +69,6 @@ SMALLER = {
     "--vertices 100000": "--vertices 2000",
     "vertices=100_000": "vertices=2_000",
     "vertices=50_000": "vertices=200",
-    "averages(1e-4)": "averages(1e-3)",
     "--scale 20": "--scale 8",
     "scale=20": "scale=8",
     "--rows 1000 --columns 1000": "--rows 50 --columns 50",

@@ -7,7 +7,7 @@ import importlib
 import inspect
 import re
 
-from nearfar.lab.pages.python_reference import entries, markdown, sections
+from docs.generators.python_reference import entries, markdown, sections
 from nearfar.registry import Variant, variants
 
 __all__ = ["page", "short_table"]
@@ -74,7 +74,7 @@ def page() -> str:
     parts = [
         "# Methods",
         "",
-        "Generated from the registry by `python -m nearfar.lab.pages`; `nearfar methods` prints "
+        "Generated from the registry by `python -m docs.generators`; `nearfar methods` prints "
         "the same with what is",
         "available on the machine at hand. Pass an id as `method=` to `nearfar.sssp` or `--method` "
         "to `nearfar sssp`.",
@@ -83,13 +83,9 @@ def page() -> str:
         short_table(),
     ]
     for family, members in families().items():
-        package = importlib.import_module(members[0].run.__module__.rpartition(".")[0])
-        parts += [
-            "",
-            f"## {family.replace('_', ' ').capitalize()}",
-            "",
-            prose(package.__doc__ or ""),
-        ]
+        folders = sorted({v.run.__module__.rpartition(".")[0] for v in members})
+        described = [prose(importlib.import_module(name).__doc__ or "") for name in folders]
+        parts += ["", f"## {family.replace('_', ' ').capitalize()}", "", "\n\n".join(described)]
         parts += [
             "",
             "| id | what | weights | problems | options | source | work |",

@@ -28,7 +28,7 @@ GROUPS: list[tuple[str, str, list[str]]] = [
         "Many sources",
         "Answers go to an array, a file, a sparse matrix or a reduction, block by block.",
         [
-            *("distances", "all_pairs", "nearest", "solve.Nearest"),
+            *("distances", "all_pairs", "nearest", "solve.Nearest", "catchment"),
             *("solve.Reduction", "solve.read_rows"),
         ],
     ),
@@ -59,6 +59,8 @@ GROUPS: list[tuple[str, str, list[str]]] = [
             *("measures.efficiency", "measures.eccentricity", "measures.diameter"),
             *("measures.radius", "measures.center", "measures.periphery"),
             *("measures.edge_loads", "measures.EdgeLoads", "measures.skims", "measures.Skims"),
+            *("measures.assign", "measures.Assignment", "measures.AssignmentStep"),
+            *("measures.UserClass", "measures.Bpr", "measures.LinkCosts"),
         ],
     ),
     (
@@ -76,16 +78,16 @@ GROUPS: list[tuple[str, str, list[str]]] = [
         "Prepared graphs",
         "[Prepare a graph](../how-to/prepare-a-graph.md) shows them at work.",
         [
-            *("prepare", "load", "Prepared", "prepared.labels.TreeLabels"),
-            *("prepared.device_pairs.DeviceLabels", "prepared.pairs.PairPaths"),
-            *("prepared.prepare.foreseen", "prepared.tree.Figures"),
+            *("prepare", "load", "Prepared", "prepared.cpu.labels.TreeLabels"),
+            *("prepared.cuda.pairs.pairs.DeviceLabels", "prepared.cpu.pairs.PairPaths"),
+            *("prepared.prepare.foreseen", "prepared.order.tree.Figures"),
         ],
     ),
     ("Answers", "", ["Paths", "answer.FlatPaths"]),
     (
         "Turn costs",
         "`Graph.with_turns` makes them; `sssp`, `shortest_path` and `distances` take them.",
-        ["graph.turns.TurnGraph", "answer.turn_paths.TurnPaths"],
+        ["graph.turns.TurnGraph", "prepared.turns.PreparedTurns", "answer.turn_paths.TurnPaths"],
     ),
     (
         "Clusters",

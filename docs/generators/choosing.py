@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from docs.generators.table import device, milliseconds, not_measured, table
 from nearfar.lab.checkout import results
-from nearfar.lab.pages.table import device, milliseconds, not_measured, table
 
 __all__ = ["choice_of_batches", "choice_on_cpu", "choice_on_gpu"]
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import statistics
 from typing import Any
 
+from docs.generators.gpu_engine import defaults, solved
+from docs.generators.table import device, milliseconds, number, table
 from nearfar.lab.checkout import results
-from nearfar.lab.pages.gpu_engine import defaults, solved
-from nearfar.lab.pages.table import device, milliseconds, number, table
 
 __all__ = ["near_far", "near_far_roads"]
 

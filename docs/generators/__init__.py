@@ -1,6 +1,6 @@
 """The generated documentation: pages made from the code, and tables made from measured results.
 
-``python -m nearfar.lab.pages`` writes all of it in a checkout of the repository, or the pages named
+``python -m docs.generators`` writes all of it in a checkout of the repository, or the pages named
 by their stems (``README``, ``cpu-engine``, ``martin-2009``); ``--check`` only compares. A module
 here is named as the page it fills. What is measured comes from ``benchmarks/results``; nothing here
 measures. A result that was not measured yet leaves a line that says how to measure it.

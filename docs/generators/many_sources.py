@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from docs.generators.table import device, milliseconds, not_measured, number, table
 from nearfar.lab.checkout import results
-from nearfar.lab.pages.table import device, milliseconds, not_measured, number, table
 
 __all__ = ["all_pairs_cpu", "all_pairs_gpu", "floyd_gpu", "roads_gpu"]
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from docs.generators.table import measured_on, milliseconds, not_measured, number, table
 from nearfar.formats import formats
 from nearfar.lab.checkout import NOTICE, results
-from nearfar.lab.pages.table import measured_on, milliseconds, not_measured, number, table
 
 __all__ = ["page", "parse_speed"]
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterator
 
+from docs.generators.python_reference import markdown
 from nearfar.cli.console import EXIT_CODES
 from nearfar.cli.main import build_parser
 from nearfar.lab.checkout import NOTICE
-from nearfar.lab.pages.python_reference import markdown
 
 __all__ = ["page"]
 

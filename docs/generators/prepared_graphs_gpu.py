@@ -5,8 +5,8 @@ from __future__ import annotations
 import statistics
 from typing import Any
 
+from docs.generators.table import not_measured, number, table
 from nearfar.lab.checkout import results
-from nearfar.lab.pages.table import not_measured, number, table
 
 __all__ = ["queries", "rows"]
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from docs.generators.table import device, not_measured, number, table
 from nearfar.lab.checkout import results
-from nearfar.lab.pages.table import device, not_measured, number, table
 
 __all__ = ["breadth_first", "two_billion_edges"]
 

@@ -6,9 +6,9 @@ import html
 import math
 from typing import TYPE_CHECKING, Any
 
+from docs.generators.gpu_engine import PROGRAMS, defaults, programs, solved
+from docs.generators.table import device, milliseconds, number, table
 from nearfar.lab.checkout import results
-from nearfar.lab.pages.gpu_engine import PROGRAMS, defaults, programs, solved
-from nearfar.lab.pages.table import device, milliseconds, number, table
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

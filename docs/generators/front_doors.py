@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from docs.generators.table import milliseconds, not_measured, table
 from nearfar.lab.checkout import RESULTS, results
-from nearfar.lab.pages.table import milliseconds, not_measured, table
 
 __all__ = ["cupy", "isomap", "networkx", "scipy"]
 

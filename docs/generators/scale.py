@@ -6,8 +6,8 @@ import html
 import statistics
 from typing import Any
 
+from docs.generators.table import not_measured, number, table
 from nearfar.lab.checkout import results
-from nearfar.lab.pages.table import not_measured, number, table
 
 __all__ = ["chart", "cluster", "four_gpus", "gpus", "memory", "one_source"]
 

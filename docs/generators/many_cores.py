@@ -6,8 +6,8 @@ import html
 import math
 from typing import Any
 
+from docs.generators.table import measured_on, not_measured, number, table
 from nearfar.lab.checkout import results
-from nearfar.lab.pages.table import measured_on, not_measured, number, table
 
 __all__ = ["chart", "many_cores"]
 

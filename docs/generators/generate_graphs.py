@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from docs.generators.table import measured_on, not_measured, number, table
 from nearfar.lab.checkout import results
-from nearfar.lab.pages.table import measured_on, not_measured, number, table
 
 __all__ = ["generate_speed"]
 

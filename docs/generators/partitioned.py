@@ -5,10 +5,11 @@ from __future__ import annotations
 import statistics
 from typing import Any
 
+from docs.generators.table import device, number, table
+from nearfar.lab.bench.report import link_share
 from nearfar.lab.checkout import results
-from nearfar.lab.pages.table import device, number, table
 
-__all__ = ["link_share", "partitioned"]
+__all__ = ["partitioned"]
 
 
 def partitioned() -> str:
@@ -71,16 +72,3 @@ def _work(row: dict[str, Any], solve: dict[str, Any]) -> float:
 def _on_the_link(row: dict[str, Any]) -> str:
     share = link_share(row)
     return "-" if share is None else f"{100 * share:.0f} %"
-
-
-def link_share(row: dict[str, Any]) -> float | None:
-    """Share of the kernels' time in which devices read from each other: fetches, and learning."""
-    steps = row.get("profile")
-    if not steps or row["devices"] == 1:
-        return None
-    slowest: list[dict[str, Any]] = [
-        {name: max(step[name]) for name in ("step", "pieces", "fetch")} | {"kind": step["kind"]}
-        for step in steps
-    ]
-    link = sum(one["fetch"] + (one["step"] if one["kind"] == "learn" else 0) for one in slowest)
-    return float(link / sum(one[name] for one in slowest for name in ("step", "pieces", "fetch")))

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from docs.generators.table import device, number, table
 from nearfar.lab.checkout import results
-from nearfar.lab.pages.table import device, number, table
 
 __all__ = [
     "crauser",

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from docs.generators.readme import is_auto, measured
+from docs.generators.table import measured_on, not_measured, number, table
 from nearfar.lab.checkout import results
-from nearfar.lab.pages.readme import is_auto, measured
-from nearfar.lab.pages.table import measured_on, not_measured, number, table
 
 __all__ = [
     "ablation",

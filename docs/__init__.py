@@ -1,0 +1,1 @@
+"""The documentation, and in ``generators`` what makes its tables and reference pages."""
