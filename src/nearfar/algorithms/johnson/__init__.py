@@ -13,11 +13,10 @@ for sources that do not reach it (use ``bellman_ford`` from such a source).
 **Exactness.** Integer potentials keep everything exact. With floats the shifted weights are
 rounded, so ``distance`` is off by a few roundings; one more pass, over the edges that are nearly
 tight in it, replaces them by sums along the path (see ``cpu/polish.hpp``), which are bit for bit
-what Bellman-Ford returns. Where that is not possible: on a graph with a cycle whose exact weight
-is zero or nearly so, rounding may let it improve for ever; such rows keep the shifted-back values,
-and ``stats["inexact_rows"]`` counts them.
+what Bellman-Ford returns. On a graph with a cycle whose exact weight is zero or nearly so, rounding
+may let it improve for ever; such rows are searched again by ``tarjan_subtree``, and
+``stats["repeated_rows"]`` counts them.
 
-``johnson@cpu`` takes the inner method from the batched family. On CUDA the paper's three forms of
-the inner parallel Dijkstra stand beside it: ``johnson_flag``, ``johnson_queue`` and
-``johnson_prefix``.
+``johnson@cpu`` and ``johnson@cuda`` take the inner method from the batched family.
+``papers/johnson_apsp`` has the paper's three forms of the inner parallel Dijkstra.
 """

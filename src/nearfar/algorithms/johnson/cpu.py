@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from nearfar import _cpu
+from nearfar.cpu.float_rows import exact_rows, rows_in_32_bits
 from nearfar.cpu.potentials import potentials
 from nearfar.errors import OptionError, quoted
 from nearfar.graph.graph import Graph
+from nearfar.graph.saturation import heaviest_path, widest
 from nearfar.graph.slots import Slot
 from nearfar.registry import Answer, Estimate, Request, Variant, Workspace, find, variant
 
@@ -58,12 +60,15 @@ class Shifted:
     ----------
     graph : Graph
         With weights ``w + h[u] - h[v]``.
+    given : Graph
+        The graph given.
     base : Graph
-        The graph given, in the dtype of the potentials.
+        The same in the dtype of the potentials, which holds sums of four of its paths.
     potentials : array, shape (n,)
     """
 
     graph: Graph
+    given: Graph
     base: Graph
     potentials: NDArray[Any]
 
@@ -79,24 +84,22 @@ def shifted(graph: Graph) -> Shifted:
 
     def make() -> Shifted:
         base = graph
-        if graph.weight_dtype == np.int32:
-            heaviest = max(abs(int(graph.max_weight)), abs(int(graph.min_weight)))
-            if heaviest * (graph.n_vertices + 1) >= 2**31:
-                base = graph.astype(np.int64)
+        bits = {"int32": 28, "float32": 124}.get(graph.weight_dtype.name)
+        if bits is not None and heaviest_path(graph) >= 2**bits:
+            base = widest(graph)
         h = potentials(base)
         weights = np.empty(base.n_edges, dtype=base.weight_dtype)
         _cpu.johnson_reweight(base.view, h, weights)
         moved = Graph(base.indptr, base.indices, weights, directed=True, copy=False)
-        return Shifted(moved, base, h)
+        return Shifted(moved, graph, base, h)
 
     return _SHIFTED.of(graph, make)
 
 
 def fits_shifted(graph: Graph, request: Request) -> Literal[True] | str:
-    if graph.weight_dtype == np.int64:
-        heaviest = max(abs(int(graph.max_weight)), abs(int(graph.min_weight)))
-        if heaviest * (graph.n_vertices + 1) >= 2**62:
-            return "Johnson's method needs path weights below 2^62"
+    bits = {"int64": 60, "float64": 1020}.get(graph.weight_dtype.name)
+    if bits is not None and heaviest_path(graph) >= 2**bits:
+        return f"Johnson's method needs path weights below 2^{bits}"
     return True
 
 
@@ -169,7 +172,9 @@ def shift_rows(
     overflow = _cpu.johnson_shift_back(rows, sources, every, h, threads)
     stats["saturated"] = stats["saturated"] or overflow
     if floating:
-        stats["inexact_rows"] = _cpu.polish_rows(plan.base.view, sources, rows, h, threads)
+        stats["repeated_rows"] = exact_rows(plan.base, sources, rows, h, threads)
+        if rows.dtype != plan.given.weight_dtype:
+            rows, stats["saturated"] = rows_in_32_bits(plan.given, sources, rows, threads)
         if workspace.columns is not None:
             rows = np.ascontiguousarray(rows[:, workspace.columns])
     return rows

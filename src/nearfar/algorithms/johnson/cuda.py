@@ -1,141 +1,29 @@
-"""Johnson's method on CUDA with the paper's three inner forms, one source after the other."""
+"""Johnson's method on CUDA around a method for batches."""
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Literal
-
-import numpy as np
+from typing import TYPE_CHECKING
 
 from nearfar.algorithms.johnson.cpu import (
     fits_shifted,
     potentials_seconds,
-    shift_rows,
     shifted,
     solve_shifted,
 )
-from nearfar.cuda.device_graph import device_graph
-from nearfar.graph.dtypes import unreached_value
 from nearfar.options import NoOptions
 from nearfar.registry import Answer, Estimate, Request, Workspace, find, variant
-from nearfar.system.devices import runtime
 
 if TYPE_CHECKING:
+    import numpy as np
     from numpy.typing import NDArray
 
-    from nearfar.cuda.device_graph import DeviceGraph
     from nearfar.graph.facts import Facts
     from nearfar.graph.graph import Graph
 
-__all__ = ["johnson", "johnson_flag", "johnson_prefix", "johnson_queue"]
+__all__ = ["johnson"]
 
-_KERNELS = "algorithms/johnson/inner.cuh"
-_BLOCK = 256
-Form = Literal["flag", "queue", "prefix"]
 # For the reweighted graph, the first that fits it; the second takes all but the largest.
 _INSIDE = ("block_per_source", "block_per_source_global", "lanes")
-
-
-def _fits(graph: Graph, request: Request) -> Literal[True] | str:
-    if graph.n_vertices > 2**31 - 2**16:
-        return "the prefix sum counts in 32 bits"
-    return fits_shifted(graph, request)
-
-
-class _Inner:
-    """Device arrays and prepared launches of the inner Dijkstra on a reweighted graph."""
-
-    def __init__(self, graph: Graph, h: NDArray[Any], form: Form) -> None:
-        cp = runtime.cupy()
-        base = device_graph(graph)
-        self.n, self.form = base.n, form
-        weight = base.weight_dtype
-        runtime.require_memory(base.m * base.record + self.n * (2 * weight.itemsize + 14))
-        self.edges = base.edges.copy()
-        self.distance = cp.empty(self.n, dtype=weight)
-        self.lightest = cp.empty(self.n, dtype=weight)
-        self.unsettled = cp.empty(self.n, dtype=np.uint8)
-        self.frontier = cp.empty(self.n, dtype=np.uint8)
-        self.queue = cp.empty(self.n, dtype=base.vertex_dtype)
-        self.mark = cp.empty(self.n, dtype=np.int32)
-        self.state = cp.empty(1, dtype=weight)
-        self.count = cp.zeros(1, dtype=np.uint32)
-        self.none = unreached_value(weight)
-        self._prepare(base, cp.asarray(h))
-
-    def _prepare(self, base: DeviceGraph, h: Any) -> None:
-        program = runtime.program(_KERNELS, base.macros)
-        grid, n = runtime.device().multiprocessors * 8, np.int64(self.n)
-        rows = (base.offsets, self.edges)
-
-        def launch(name: str, *arguments: Any) -> runtime.Launch:
-            return runtime.Launch(program.kernel(name), grid, _BLOCK, arguments)
-
-        launch("reweight", *rows, h, n)()
-        launch("lightest_edges", *rows, self.lightest, n)()
-        vertices = (self.distance, self.unsettled)
-        self.start = launch(
-            "start_inner", *vertices, self.frontier, self.queue, self.count, n, np.int64(0)
-        )
-        if self.form == "flag":
-            self.relax = launch("relax_flags", *rows, *vertices, self.frontier, self.state, n)
-        else:
-            self.relax = launch("relax_queue", *rows, *vertices, self.queue, self.count, self.state)
-        self.minimum = launch(
-            "minimum_threshold",
-            *(self.distance, self.lightest, self.unsettled, self.state, self.count, n),
-        )
-        self.update_flags = launch("update_flags", *vertices, self.frontier, self.state, n)
-        self.update_queue = launch("update_queue", *vertices, self.queue, self.count, self.state, n)
-        self.mark_next = launch("mark_next", *vertices, self.mark, self.state, n)
-
-        def place(sums: Any) -> None:
-            launch("update_prefix", sums, self.unsettled, self.queue, self.count, n)()
-
-        self.place = place
-
-    def solve(self, source: int) -> int:
-        """Shifted distances from one source into ``distance``; returns the iterations."""
-        cp = runtime.cupy()
-        self.start.set(6, np.int64(source))
-        self.start()
-        iterations = 0
-        while True:
-            iterations += 1
-            self.relax()
-            self.minimum()
-            if self.state.get()[0] == self.none:
-                return iterations
-            if self.form == "flag":
-                self.update_flags()
-            elif self.form == "queue":
-                self.update_queue()
-            else:
-                self.mark_next()
-                self.place(cp.cumsum(self.mark, dtype=np.int32))
-
-
-def _solve(graph: Graph, sources: NDArray[np.int64], workspace: Workspace, form: Form) -> Answer:
-    plan = shifted(graph)
-    n, dtype = graph.n_vertices, plan.base.weight_dtype
-    floating = dtype.kind == "f"
-    columns = None if floating else workspace.columns
-    every = np.arange(n, dtype=np.int64) if columns is None else columns
-    rows = np.empty((len(sources), len(every)), dtype=dtype)
-    stats: dict[str, Any] = {"iterations": 0, "inner": form}
-    if n and len(sources):
-        timer = runtime.Timer().start()
-        # Without weights there is nothing to shift: every edge stays 1.
-        weighted = plan.base if plan.base.is_weighted else plan.graph
-        inner = _Inner(weighted, plan.potentials, form)
-        picked = None if columns is None else runtime.cupy().asarray(columns)
-        for row, source in enumerate(sources):
-            stats["iterations"] += inner.solve(int(source))
-            found = inner.distance if picked is None else inner.distance[picked]
-            rows[row] = runtime.download(found)
-        stats["device_seconds"] = timer.stop().seconds
-    stats["saturated"] = False
-    return Answer(shift_rows(plan, rows, sources, workspace, stats), stats)
 
 
 def _cost(facts: Facts, request: Request) -> Estimate | None:
@@ -171,36 +59,3 @@ def johnson(
         if inner.fits(inside, request) is True:
             break
     return solve_shifted(graph, sources, inner, workspace)
-
-
-def _register(form: Form, section: str, summary: str) -> Any:
-    @variant(
-        f"johnson_{form}",
-        device="cuda",
-        problems={"batch", "all_pairs"},
-        weights="any",
-        options=NoOptions,
-        requires=_fits,
-        paper="johnson-cuda",
-        section=section,
-        summary=summary,
-        complexity="O(n m + k n * iterations)",
-    )
-    def solve(
-        graph: Graph, sources: NDArray[np.int64], options: NoOptions, workspace: Workspace
-    ) -> Answer:
-        """The paper's method, one source after the other."""
-        return _solve(graph, sources, replace(workspace, limit=None), form)
-
-    return solve
-
-
-johnson_flag = _register(
-    "flag", "5.3, Algorithms 5-7", "inner parallel Dijkstra with flags for the frontier"
-)
-johnson_queue = _register(
-    "queue", "5.3, Algorithms 8-9", "inner parallel Dijkstra with a queue filled by atomics"
-)
-johnson_prefix = _register(
-    "prefix", "5.3, Algorithm 10", "inner parallel Dijkstra with a queue placed by a prefix sum"
-)

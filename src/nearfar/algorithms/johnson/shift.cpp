@@ -1,4 +1,6 @@
 // Johnson's own steps on CPU cores: reweighting, shifting rows back, and exact float rows.
+#include <nanobind/stl/vector.h>
+
 #include "cpu/bindings.hpp"
 #include "cpu/polish.hpp"
 #include "cpu/search.hpp"
@@ -64,17 +66,18 @@ bool shift_back(const Array& rows, const Ids& sources, const Ids& columns, const
   return work(double{0});
 }
 
-// Whole rows, nearly right on entry; how many could not be made exact (see cpu/polish.hpp).
-int64_t polish_rows(GraphView& view, const Ids& sources, const Array& rows,
-                    std::optional<Array> potentials, int threads) {
-  return view.visit([&](const auto& csr) -> int64_t {
+// Whole rows, nearly right on entry; which of them could not be made exact (see cpu/polish.hpp).
+std::vector<int64_t> polish_rows(GraphView& view, const Ids& sources, const Array& rows,
+                                 std::optional<Array> potentials, int threads) {
+  std::vector<int64_t> left;
+  view.visit([&](const auto& csr) {
     using C = std::decay_t<decltype(csr)>;
     using Weight = typename C::Weight;
     if constexpr (std::is_floating_point_v<Weight>) {
       const auto n = static_cast<std::size_t>(csr.n);
       Weight* out = checked<Weight>(rows, sources.size() * n, "rows");
       const Weight* h = potentials ? checked<Weight>(*potentials, n, "potentials") : nullptr;
-      std::atomic<int64_t> inexact{0};
+      std::vector<char> inexact(sources.size(), 0);
       nb::gil_scoped_release release;
       spread(static_cast<int64_t>(sources.size()), threads,
              [&](BatchCounter& counter, Interrupt& interrupt) {
@@ -82,14 +85,14 @@ int64_t polish_rows(GraphView& view, const Ids& sources, const Array& rows,
                for (int64_t r; (r = counter.take()) >= 0;) {
                  interrupt.poll(static_cast<uint64_t>(csr.m));
                  const auto source = static_cast<typename C::Index>(sources.data()[r]);
-                 if (!polisher.polish(source, out + static_cast<std::size_t>(r) * n, h)) ++inexact;
+                 inexact[r] = !polisher.polish(source, out + static_cast<std::size_t>(r) * n, h);
                }
              });
-      return inexact;
-    } else {
-      return 0;
+      for (std::size_t r = 0; r < inexact.size(); ++r)
+        if (inexact[r]) left.push_back(static_cast<int64_t>(r));
     }
   });
+  return left;
 }
 
 }  // namespace

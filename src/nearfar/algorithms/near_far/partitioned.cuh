@@ -28,8 +28,8 @@
 // rotates (dirty, tallies, counters) is reset in a step after the last one in which it was read
 // anywhere.
 //
-// requires: algorithms/near_far/one_launch_due.cuh
-// requires: algorithms/near_far/one_launch_phases.cuh
+// requires: algorithms/near_far/one_launch/one_launch_due.cuh
+// requires: algorithms/near_far/one_launch/one_launch_phases.cuh
 
 struct Part {
   Solve solve;

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from nearfar.algorithms.near_far.one_launch import OneLaunchOptions, range_delta
-from nearfar.algorithms.near_far.one_launch_host import STAGE, entry_bytes, most_steps
+from nearfar.algorithms.near_far.one_launch.driver import OneLaunchOptions, range_delta
+from nearfar.algorithms.near_far.one_launch.host import STAGE, entry_bytes, most_steps
 from nearfar.cuda.device_graph import Rows, upload_rows
 from nearfar.cuda.sorted_rows import SEGMENT
 from nearfar.errors import OptionError, SolverError, VariantUnavailable

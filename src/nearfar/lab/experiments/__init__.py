@@ -1,4 +1,4 @@
-"""The papers' experiments: one folder per paper, one command, its tables and figures measured here.
+"""Run and keep experiments of papers: one command, tables and figures measured here.
 
 ``nearfar experiment NAME -o DIR`` and :func:`run` do the same. An experiment is a list of
 independent tasks; each finished one is written at once, so a run that was stopped goes on where it
@@ -24,9 +24,9 @@ What DIR holds
 
 Adding an experiment
 --------------------
-A folder of this package. Its docstring says what the paper measured and where we depart; the files
-are ``graphs``, ``run``, ``claims``, ``tables``, ``figures`` and ``page``. ``run`` has a subclass
-of :class:`~nearfar.lab.experiments.experiment.Experiment` and, at its end, ``EXPERIMENT =
+A folder of :mod:`nearfar.papers`. Its docstring says what the paper measured and where we depart;
+the files are ``graphs``, ``run``, ``claims``, ``tables``, ``figures`` and ``page``. ``run`` has a
+subclass of :class:`~nearfar.lab.experiments.experiment.Experiment` and, at its end, ``EXPERIMENT =
 TheClass()``; ``page`` has ``page()``, the text of the page in docs/reproduction. The command line,
 the tests and the docs find both.
 
@@ -69,9 +69,11 @@ def experiments() -> dict[str, Experiment]:
     dict of str to Experiment
     """
     found: dict[str, Experiment] = {}
-    for info in pkgutil.iter_modules(__path__):
-        if info.ispkg:
-            one = importlib.import_module(f"{__name__}.{info.name}.run").EXPERIMENT
+    papers = importlib.import_module("nearfar.papers")
+    for info in pkgutil.iter_modules(papers.__path__):
+        paper = importlib.import_module(f"nearfar.papers.{info.name}")
+        if any(module.name == "run" for module in pkgutil.iter_modules(paper.__path__)):
+            one = importlib.import_module(f"nearfar.papers.{info.name}.run").EXPERIMENT
             found[one.name] = one
     return dict(sorted(found.items()))
 

@@ -2,7 +2,7 @@
 
 Writes ``benchmarks/results/NAME-DEVICE.json`` with settings, environments and every task with all
 samples. Tables and figures are left out, because they follow from the tasks: ``python -m
-nearfar.lab.pages`` makes them. Folders of the same experiment, device and settings are put
+docs.generators`` makes them. Folders of the same experiment, device and settings are put
 together, so that an experiment can be measured in parts; ``--add`` begins with what is kept. Of a
 task that was measured twice the later folder counts. A run that was stopped counts as far as it
 came.

@@ -1,0 +1,214 @@
+"""The flagship on a GPU: Near-Far with the whole solve in one launch; see one_launch.cuh."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from nearfar.algorithms.near_far.one_launch.forms import (
+    ROAD_LIKE,
+    Form,
+    form_of,
+    give_up,
+    is_skewed,
+    learn,
+    too_narrow,
+)
+from nearfar.algorithms.near_far.one_launch.host import (
+    PLAIN_ENGINE,
+    STAGE,
+    STATIC,
+    Engine,
+    Shape,
+    TooNarrow,
+    entry_bytes,
+    local_bytes,
+)
+from nearfar.algorithms.near_far.one_launch.options import OneLaunchOptions
+from nearfar.algorithms.near_far.one_launch.ranges import solve_by_ranges
+from nearfar.cuda.device_graph import device_graph
+from nearfar.cuda.row_heads import ENOUGH_OUT, SHORTCUT_DEGREE, row_heads
+from nearfar.cuda.whole_solve import row_lanes
+from nearfar.errors import OutOfMemoryError
+from nearfar.registry import Answer
+from nearfar.system.devices import runtime
+
+if TYPE_CHECKING:
+    from nearfar.cuda.device_graph import DeviceGraph
+    from nearfar.cuda.row_heads import RowHeads
+    from nearfar.graph.graph import Graph
+    from nearfar.registry import Workspace
+
+__all__ = ["OneLaunchOptions", "first_delta", "range_delta", "solve_in_one_launch"]
+
+_CHUNK, _HEAVY = 512, 1024  # kChunk and kHeavy of one_launch_rows.cuh
+_LOCAL = 8192  # entries' worth of shared memory for the local lists, at least
+_HEADED = 1024  # entries of a local list whose rows travel along, where there is room
+_ROOMY = 1 << 22  # entries
+_HEAD, _SHORTCUT_HEAD = 4, 8  # edges of a row that travel with its vertex
+_DEPTH = 2  # times that vertices of few edges are taken out
+_DENSE = 16.0  # mean degree
+# Of the paper's delta: over sorted rows of skewed and of even graphs, and over rows read whole.
+_RANGE_SCALE, _EVEN_RANGE_SCALE, _SIFT_SCALE = 0.125, 0.75, 0.0625
+
+
+def range_delta(graph: Graph, options: OneLaunchOptions, *, whole: bool = False) -> float:
+    """The step of the threshold over sorted rows, or rows read whole, in units of the weights."""
+    if options.delta is not None or not graph.n_edges:
+        return first_delta(graph, options)
+    scale = _RANGE_SCALE if is_skewed(graph) else _EVEN_RANGE_SCALE
+    scale = _SIFT_SCALE if whole else scale
+    value = scale * 32.0 * graph.mean_weight / graph.mean_degree
+    return max(value, 1.0) if graph.weight_dtype.kind == "i" else value or 1.0
+
+
+def first_delta(graph: Graph, options: OneLaunchOptions, *, packed: bool = False) -> float:
+    """The step that the threshold starts with, in units of the weights."""
+    if options.delta is not None:
+        value = float(options.delta)
+    elif graph.n_edges:
+        mean = graph.mean_degree
+        scale = 4.0 if is_skewed(graph) else 0.5 if mean > _DENSE else 0.2 if packed else 0.25
+        value = scale * 32.0 * graph.mean_weight / mean
+    else:
+        value = 1.0
+    return max(value, 1.0) if graph.weight_dtype.kind == "i" else value or 1.0
+
+
+def _heads(graph: Graph, device: DeviceGraph, shortcuts: bool | None) -> RowHeads | None:
+    """Rows at fixed places, where most are short and blocks will advance on their own.
+
+    With shortcuts, where these are asked for or pay, and are exact: sums of floats are
+    rounded, and edges without weights all count 1.
+    """
+    if not 0 < graph.mean_degree <= ROAD_LIKE:
+        return None
+    enough = 0.0 if shortcuts else ENOUGH_OUT
+    if shortcuts is None:
+        shortcuts = graph.mean_degree <= SHORTCUT_DEGREE
+    exact = device.weighted and device.weight_dtype.kind == "i"
+    for width, depth in ((_SHORTCUT_HEAD, _DEPTH), (_HEAD, 0)):
+        if depth and not (shortcuts and exact):
+            continue
+        try:
+            heads = row_heads(graph, device, width, depth=depth)
+        except OutOfMemoryError:
+            continue
+        if not depth or heads.out >= enough:
+            return heads
+    return None  # rows are found by their bounds, then
+
+
+def _growth(graph: Graph, heads: RowHeads | None) -> float:
+    """Times its first step that delta grows to while the near set is thin."""
+    if graph.mean_degree > ROAD_LIKE:
+        return 1.0
+    return 8.0 if heads is not None and heads.depth else 12.0
+
+
+def _engine(graph: Graph, options: OneLaunchOptions, form: Form) -> Engine:
+    device, factor = device_graph(graph), options.queue_factor
+    alone = options.local_limit != 0
+
+    def make() -> Engine:
+        n, room = max(device.n, 1), min(device.m, _ROOMY) if factor > 1 else device.n
+        # Stale entries wait in the far pile too; a small dense graph can afford room for them.
+        capacity = max(math.ceil(n * factor), room)
+        heavy = device.m // _CHUNK + device.m // _HEAVY + 1
+        heads = _heads(graph, device, options.shortcuts) if alone else None
+        local = _LOCAL // 2 if form.bits else _LOCAL  # for two blocks per multiprocessor
+        # Two rows of wide edges at once take more registers than 512 threads leave.
+        wide_rows = heads is not None and entry_bytes(device) > 8
+        if heads is not None:
+            most = runtime.device().shared_per_block - STATIC
+            local = min(_HEADED * local_bytes(device, heads.width), most) // entry_bytes(device)
+        return Engine(
+            device,
+            "algorithms/near_far/one_launch/one_launch.cuh",
+            "near_far_one_launch",
+            Shape(2 if form.scan else 4, capacity, heavy, form.bits),
+            {
+                "FAR_BY_SCAN": int(form.scan),
+                "BLOCK_THREADS": 384 if form.bits or wide_rows else 512,
+                "BLOCKS_EACH": 2 if form.bits else 1,
+            },
+            (2 * STAGE, local),
+            [np.int64(0)] * 2,
+            heads,
+        )
+
+    kinds = (device.vertex_dtype, device.offset_dtype)
+    key = (runtime.device().ordinal, *kinds, factor, form.bits, form.scan, alone, options.shortcuts)
+    return PLAIN_ENGINE.of(graph, make, key, alone=True)  # another capacity replaces it
+
+
+def solve_in_one_launch(
+    graph: Graph, source: int, options: OneLaunchOptions, workspace: Workspace
+) -> Answer:
+    """Launch once, read the counters, return the distances.
+
+    Raises
+    ------
+    SolverError
+        If the watchdog's bound on steps is reached.
+    """
+    form = form_of(graph, options)
+    try:
+        answer = _FORMS[form.kind](graph, source, options, workspace, form)
+    except (TooNarrow, OutOfMemoryError) as error:
+        if isinstance(error, TooNarrow):
+            too_narrow(graph, form)
+        elif form.kind == "plain" or options.sort_rows or options.distance_bits:
+            raise
+        else:  # nobody asked for that form: what fitted before still does
+            give_up(graph, form)
+        form = Form("plain", scan=form.scan)
+        answer = _plain(graph, source, options, workspace, form)
+    if not options.tuned and workspace.limit is None and workspace.targets is None:
+        learn(graph, form, answer.stats)
+    answer.stats["form"] = form.kind
+    return answer
+
+
+def _plain(
+    graph: Graph, source: int, options: OneLaunchOptions, workspace: Workspace, form: Form
+) -> Answer:
+    engine = _engine(graph, options, form)
+    device, processors = engine.device, runtime.device().multiprocessors
+    delta = first_delta(graph, options, packed=form.bits > 0)
+    growth = options.delta_growth or _growth(graph, engine.heads)
+    local_limit = options.local_limit
+    if local_limit is None:
+        local_limit = 256 * processors if graph.mean_degree <= 8 else 0
+    room = engine.local_room
+    target_near = 32 * processors if options.target_near is None else options.target_near
+    return Answer(
+        *engine.solve(
+            source,
+            delta,
+            delta * growth,
+            workspace,
+            (np.int64(min(local_limit, engine.blocks * room // 2)), np.int64(target_near)),
+            (room, options.local_rounds, options.local_leave, row_lanes(device)),
+        )
+    )
+
+
+def _by_ranges(
+    graph: Graph, source: int, options: OneLaunchOptions, workspace: Workspace, form: Form
+) -> Answer:
+    return solve_by_ranges(
+        graph,
+        source,
+        workspace,
+        sort=form.kind == "sorted",
+        delta=range_delta(graph, options, whole=form.kind == "sifted"),
+        eager_growth=options.eager_growth,
+        pull_share=options.pull_share,
+        queue_factor=options.queue_factor,
+    )
+
+
+_FORMS = {"plain": _plain, "packed": _plain, "sifted": _by_ranges, "sorted": _by_ranges}

@@ -1,0 +1,170 @@
+"""Which form of the one-launch engine a solve takes, and what a graph's solves have taught.
+
+The first solve knows sizes and degrees only. It leaves behind how long it took, how far it reached
+and how often it divided what was left; with that the next solves of the same graph may take a form
+that pays only when a graph is solved again (docs/explanation/gpu-engine.md has the measurements):
+
+- *sifted*: rows read whole, but the distance of a target only where its sum is due, and open
+  vertices look at their own edges at the end: for skewed undirected graphs;
+- *sorted*: the same over rows sorted by weight once, also for dense even graphs. The sort is done
+  when the solves before it have together taken as long as it will, so it never doubles the time;
+- *packed*: distances in 8 or 16 bits while solving, for large sparse graphs whose distances fit:
+  those seen so far, or before the first solve those of a random graph. A solve that finds that
+  they do not stops at its next split, and is repeated with whole distances.
+
+A form that turns out slower than the one before it was, over three solves, is not taken again.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from nearfar.graph.slots import Slot
+from nearfar.system.devices import runtime
+
+if TYPE_CHECKING:
+    from nearfar.algorithms.near_far.one_launch.options import OneLaunchOptions
+    from nearfar.graph.graph import Graph
+
+__all__ = ["ROAD_LIKE", "Form", "form_of", "give_up", "is_skewed", "learn", "too_narrow"]
+
+_HISTORY: Slot[_History] = Slot("forms tried")
+
+ROAD_LIKE, _DENSE, _SKEWED = 5.0, 16.0, 50.0  # mean degrees, and greatest over mean degree
+_SORT_SECONDS = 75e-12  # an edge of 8 bytes; measured 65 to 86 on an H100
+_EVEN, _EVEN_DEGREE = 4.0, 128.0  # greatest over mean degree, and mean, of dense even graphs
+_FEW_SPLITS = 8  # of a plain solve, up to which going over all vertices in each is cheap
+_LARGE = 1 << 24  # bytes of distances beyond which packing them pays
+_HEADROOM = 2  # times the farthest distance seen so far
+_TRIALS = 3
+_KINDS = ("plain", "sifted", "sorted", "packed")
+_UNPREPARED = _KINDS[:2]  # need nothing made beforehand
+_SIFT_SHARED = 100_000  # bytes of shared memory that a block of the sifted form takes at most
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """How a solve runs.
+
+    Attributes
+    ----------
+    kind : str
+        "plain", "sifted", "sorted" or "packed".
+    bits : int
+        Bits per distance in the packed form, else 0.
+    scan : bool
+        Whether a split looks at all vertices instead of keeping a far pile.
+    """
+
+    kind: str
+    bits: int = 0
+    scan: bool = False
+
+
+@dataclass(slots=True)
+class _History:
+    """Of one graph on one device."""
+
+    reach: float = 0.0  # past the farthest distance of whole solves; 0 before one
+    splits: int = 0  # the most of a whole solve
+    least_bits: int = 8
+    refused: set[str] = field(default_factory=set)  # kinds that the memory has no room for
+    # Whole solves and their seconds, by kind; the first of a kind may compile or prepare.
+    solves: dict[str, int] = field(default_factory=dict)
+    seconds: dict[str, float] = field(default_factory=dict)
+
+    def mean(self, kind: str) -> float:
+        return self.seconds[kind] / self.solves[kind]
+
+    def lost(self, kind: str) -> bool:
+        """Whether a kind found no room, or was slower than one that needs less often enough."""
+        if kind in self.refused:
+            return True
+        less = _KINDS[: _KINDS.index(kind)]
+        means = [self.mean(other) for other in less if other in self.solves]
+        tried = self.solves.get(kind, 0) >= _TRIALS
+        return tried and bool(means) and self.mean(kind) > min(means)
+
+
+def _history(graph: Graph) -> _History:
+    return _HISTORY.of(graph, _History, runtime.device().ordinal)
+
+
+def is_skewed(graph: Graph) -> bool:
+    """Whether a few vertices have far more edges than the rest."""
+    mean = graph.mean_degree
+    return mean > ROAD_LIKE and graph.max_degree > _SKEWED * mean
+
+
+def form_of(graph: Graph, options: OneLaunchOptions) -> Form:
+    """The form that the options ask for, or that pays by what is known of the graph."""
+    history = _history(graph)
+    # Each look at all vertices costs about as much as one at an eighth of as many edges.
+    few = history.splits * graph.n_vertices <= 2 * graph.n_edges
+    plain = Form("plain", scan=few and graph.mean_degree > ROAD_LIKE)
+    if not graph.is_weighted:
+        return plain
+    if options.sort_rows:
+        return Form("sorted")
+    whole = graph.weight_dtype.kind == "i"
+    if options.distance_bits:
+        return Form("packed", options.distance_bits, scan=True) if whole else plain
+    if options.tuned:
+        return plain
+    if options.sort_rows is None:
+        skewed = is_skewed(graph) and graph.mean_degree >= _DENSE and not graph.directed
+        roomy = skewed and runtime.device().shared_per_block >= _SIFT_SHARED
+        if _sorting_pays(graph, history, skewed):
+            return Form("sorted")
+        if roomy and history.splits <= _FEW_SPLITS and not history.lost("sifted"):
+            return Form("sifted")
+    if options.distance_bits is None and whole and plain.scan:
+        bits = _bits(graph, history)
+        if bits:
+            return Form("packed", bits, scan=True)
+    return plain
+
+
+def _sorting_pays(graph: Graph, history: _History, skewed: bool) -> bool:
+    even = graph.mean_degree >= _EVEN_DEGREE and graph.max_degree <= _EVEN * graph.mean_degree
+    if not (skewed or even) or history.splits > _FEW_SPLITS or history.lost("sorted"):
+        return False
+    sort = _SORT_SECONDS * graph.n_edges * graph.weight_dtype.itemsize / 4
+    return sum(history.seconds.get(kind, 0.0) for kind in _UNPREPARED) >= sort
+
+
+def _bits(graph: Graph, history: _History) -> int:
+    large = graph.n_vertices * graph.weight_dtype.itemsize >= _LARGE
+    if not large or graph.mean_degree >= _DENSE or history.lost("packed"):
+        return 0
+    reach = history.reach
+    if not reach:  # as many hops as a random graph of that degree is deep
+        reach = graph.mean_weight * math.log(graph.n_vertices) / math.log(graph.mean_degree)
+    for bits in (8, 16):
+        if bits >= history.least_bits and _HEADROOM * reach < 2**bits - 1:
+            return bits
+    return 0
+
+
+def learn(graph: Graph, form: Form, stats: dict[str, Any]) -> None:
+    """Keep what a whole solve with the usual options says about the graph."""
+    history = _history(graph)
+    history.solves[form.kind] = history.solves.get(form.kind, 0) + 1
+    total = history.seconds.get(form.kind, 0.0) + stats["device_seconds"]
+    history.seconds[form.kind] = total
+    if form.kind in ("plain", "packed"):
+        history.reach = max(history.reach, stats["last_threshold"])
+    if form.kind != "sorted":
+        history.splits = max(history.splits, stats["splits"])
+
+
+def too_narrow(graph: Graph, form: Form) -> None:
+    """Distances of this graph do not fit the form's bits: try more from now on."""
+    _history(graph).least_bits = 2 * form.bits if form.bits < 16 else 64
+
+
+def give_up(graph: Graph, form: Form) -> None:
+    """The device's memory has no room for this form of this graph: not again."""
+    _history(graph).refused.add(form.kind)

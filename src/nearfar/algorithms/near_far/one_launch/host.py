@@ -1,0 +1,294 @@
+"""What the one-launch engines share on the host: buffers, the prepared launch and its counters.
+
+An engine is a kernel file with the first and last parameters of :meth:`Engine.solve` and its own
+between them; the structs that they share with the host are those of ``one_launch_rows.cuh``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from nearfar.cuda.whole_solve import WholeSolve
+from nearfar.errors import SolverError
+from nearfar.graph.dtypes import limit_in_dtype, unreached_value
+from nearfar.graph.slots import Slot
+from nearfar.system.devices import runtime
+from nearfar.system.devices.structs import enum_names, filled, struct_dtype
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from nearfar.cuda.device_graph import DeviceGraph
+    from nearfar.cuda.row_heads import RowHeads
+    from nearfar.registry import Workspace
+
+__all__ = [
+    "KNOBS",
+    "PLAIN_ENGINE",
+    "STAGE",
+    "STATIC",
+    "Engine",
+    "Shape",
+    "TooNarrow",
+    "entry_bytes",
+    "local_bytes",
+    "most_steps",
+]
+
+STAGE = 128  # kStage of one_launch_rows.cuh
+STATIC = 6144  # bytes of shared memory that a kernel itself has at most
+_RESERVED = 1024  # bytes of it that the device keeps per block
+_ROWS = "algorithms/near_far/one_launch/one_launch_rows.cuh"
+_FITS_L1 = 1 << 19  # bytes
+_TOO_NARROW = 2  # kTooNarrow
+_LOCAL = ("local_capacity", "local_rounds", "local_leave", "row_lanes")
+PLAIN_ENGINE: Slot[Engine] = Slot("near-far in one launch")
+# Macros of the kernels to compile with other values, for measuring.
+KNOBS: dict[str, int] = {}
+
+
+class TooNarrow(Exception):
+    """A distance did not fit the bits that the solve keeps it in."""
+
+
+def most_steps(n: int) -> int:
+    """The watchdog's bound: a solve that takes more steps is stuck."""
+    return 8 * n + 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """Sizes of an engine's buffers.
+
+    Attributes
+    ----------
+    queues : int
+        Queues of ``capacity`` entries: two near ones, and two far piles where they are kept.
+    capacity, heavy_capacity : int
+        Entries of a queue, and chunks of long rows.
+    bits : int
+        Bits per distance while solving; 0 keeps it whole.
+    """
+
+    queues: int
+    capacity: int
+    heavy_capacity: int
+    bits: int = 0
+
+
+class Engine:
+    """Arrays and the prepared launch that a graph's solves share; kept with the graph.
+
+    Parameters
+    ----------
+    device : DeviceGraph
+    file, entry : str
+        Kernel file, relative to the package, and its entry point.
+    shape : Shape
+    macros : mapping
+        Beside those of the graph; ``BLOCK_THREADS`` and ``BLOCKS_EACH`` give the launch shape: so
+        many blocks per multiprocessor, or fewer where shared memory has no room for them.
+    shared_entries : int
+        Entries of dynamic shared memory per warp; or all in all, where that is more.
+    own : sequence
+        The kernel's own parameters, for their types.
+    heads : RowHeads or None
+        What blocks that advance on their own take rows from.
+
+    Attributes
+    ----------
+    blocks : int
+        Of the launch.
+    local_room : int
+        Entries that each of a block's local lists can have.
+    """
+
+    def __init__(
+        self,
+        device: DeviceGraph,
+        file: str,
+        entry: str,
+        shape: Shape,
+        macros: Mapping[str, str | int],
+        shared_entries: tuple[int, int],
+        own: Sequence[Any],
+        heads: RowHeads | None = None,
+    ) -> None:
+        cp = runtime.cupy()
+        n, weight = max(device.n, 1), device.weight_dtype
+        record = entry_bytes(device)
+        chunk = struct_dtype(_ROWS, "Chunk", device.macros).itemsize
+        # Distances are one pointer there, whatever they point to.
+        kind = struct_dtype(_ROWS, "Solve", device.macros, Distances="u8")
+        control = struct_dtype(_ROWS, "Control", device.macros)
+        packed = -(-n * shape.bits // 32) * 4
+        runtime.require_memory(
+            n * weight.itemsize
+            + packed
+            + shape.queues * shape.capacity * record
+            + shape.heavy_capacity * chunk,
+            "use queue_factor=1, or a CPU method (device='cpu')",
+        )
+        self.device, self.heads = device, heads
+        self._packed = shape.bits > 0
+        # Zeroed once: records are read whole, with the padding that nobody writes.
+        size = shape.capacity * record
+        queues = [cp.zeros(size, dtype=np.uint8) for _ in range(shape.queues)]
+        heavy = cp.zeros(shape.heavy_capacity * chunk, dtype=np.uint8)
+        slots = cp.empty(packed, dtype=np.uint8)
+        self._buffers = (queues, heavy, slots)  # kept alive
+        # A distance array that fits L1 is worth reading there; a large one only evicts other data.
+        small = (packed or n * weight.itemsize) <= _FITS_L1
+        defines: dict[str, str | int] = {
+            "SEEN_FROM_L1": int(small),
+            "BLOCK_THREADS": 512,
+            "BLOCKS_EACH": 1,
+            "DISTANCE_BITS": shape.bits,
+            "ROW_HEAD": 0 if heads is None else heads.width,
+            "SHORTCUTS": 0 if heads is None else heads.depth,
+            **device.macros,
+            **macros,
+            **KNOBS,
+        }
+        block = int(defines["BLOCK_THREADS"])
+        shared = max(block // 32 * shared_entries[0], shared_entries[1]) * record
+        self.local_room = shared // local_bytes(device, 0 if heads is None else heads.width)
+        room = runtime.device().shared_per_block + _RESERVED
+        fitting = room // (shared + STATIC + _RESERVED)
+        each = max(min(int(defines["BLOCKS_EACH"]), fitting), 1)
+        defines["BLOCKS_EACH"] = each
+        self.blocks = runtime.device().multiprocessors * each
+        kernel = runtime.program(file, defines).kernel(entry)
+        whole, real = np.int64(0), np.float64(0)
+        never = weight.type(unreached_value(weight))
+        first = (np.zeros((), dtype=kind), whole, real, real, never)
+        kinds = control, struct_dtype(_ROWS, "Record")
+        self._solve = WholeSolve(kernel, self.blocks, block, first, own, shared, *kinds)
+        self._frame = filled(
+            kind,
+            n=device.n,
+            offsets=device.offsets,
+            edges=device.edges,
+            heads=device.edges if heads is None else heads.edges,
+            distance=slots,
+            near_queue=queues[:2],
+            far_pile=queues[2:] or queues,  # not used where no pile is kept
+            heavy=heavy,
+            control=self._solve.control,
+            capacity=shape.capacity,
+            heavy_capacity=shape.heavy_capacity,
+            answer=None,
+            **dict.fromkeys(_LOCAL, 0),
+        )
+
+    def solve(
+        self,
+        source: int,
+        delta: float,
+        second: float,
+        workspace: Workspace,
+        own: Sequence[Any],
+        local: tuple[int, int, int, int] = (0, 0, 0, 0),
+    ) -> tuple[Any, dict[str, Any]]:
+        """Launch once, read the counters.
+
+        Parameters
+        ----------
+        source : int
+        delta, second : float
+            The first step of the threshold, and the number beside it.
+        workspace : Workspace
+        own : sequence of NumPy scalars
+            The kernel's own parameters.
+        local : tuple of four int
+            The fields of ``struct Solve`` for local steps.
+
+        Returns
+        -------
+        distances : cupy array, shape (n,)
+        stats : dict
+
+        Raises
+        ------
+        SolverError
+            If the watchdog's bound on steps is reached.
+        TooNarrow
+            If a distance does not fit.
+        """
+        cp = runtime.cupy()
+        device = self.device
+        distance = cp.empty(device.n, dtype=device.weight_dtype)
+        first = (
+            self._solve_into(distance, local),
+            np.int64(source),
+            np.float64(delta),
+            np.float64(second),
+            limit_in_dtype(workspace.limit, device.weight_dtype),
+        )
+        control, records = self._solve.run(
+            first, own, most_steps(device.n), workspace, device.vertex_dtype
+        )
+        steps = int(control["steps"])
+        if control["status"] == _TOO_NARROW:
+            raise TooNarrow
+        if control["status"]:
+            raise SolverError(
+                f"near_far@cuda gave up after {steps} steps with delta {delta}: pass a larger delta"
+            )
+        found: dict[str, Any] = {
+            "iterations": steps,
+            "edges_relaxed": int(control["edges"]),
+            "splits": int(control["splits"]),
+            "local_steps": int(control["local_steps"]),
+            "rescans": int(control["rescans"]),
+            "delta": delta,
+            "last_delta": float(control["last_delta"]),
+            "last_threshold": float(control["last_threshold"]),
+            "device_seconds": self._solve.seconds,
+        }
+        if self.heads is not None:
+            found["pack_seconds"] = self.heads.seconds
+        if records is not None:
+            found |= _steps(self._solve.records(records, steps))
+        return distance, found
+
+    def _solve_into(self, distance: Any, local: tuple[int, int, int, int]) -> NDArray[Any]:
+        """``struct Solve``, of which only what differs is set: to fill all of it takes longer."""
+        frame, where = self._frame, distance.data.ptr
+        frame["answer"] = where
+        if not self._packed:
+            frame["distance"] = where
+        for name, value in zip(_LOCAL, local, strict=True):
+            frame[name] = value
+        return frame
+
+
+def entry_bytes(device: DeviceGraph) -> int:
+    """Bytes of ``struct Entry``: a vertex and a distance."""
+    return struct_dtype(_ROWS, "Entry", device.macros).itemsize
+
+
+def local_bytes(device: DeviceGraph, head: int) -> int:
+    """Shared memory per entry of a block's lists: two of ``LocalEntry`` and one of ``Entry``."""
+    record = entry_bytes(device)
+    if head:  # the vertex before it, and the row at a multiple of 16 bytes
+        entry = -(-(record + device.vertex_dtype.itemsize) // 16) * 16 + head * device.record
+    else:
+        entry = -(-(record + 2 * device.offset_dtype.itemsize) // 16) * 16
+    return 2 * entry + record
+
+
+def _steps(records: dict[str, NDArray[np.int64]]) -> dict[str, Any]:
+    kinds = enum_names(_ROWS, "StepKind")
+    return {
+        "kind": [kinds[kind] for kind in records["kind"]],
+        "near": records["near"],
+        "far": records["far"],
+        "frontier": records["near"],
+        "seconds_per_step": np.diff(records["nanoseconds"]) * 1e-9,
+    }

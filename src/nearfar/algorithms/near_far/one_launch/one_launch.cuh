@@ -1,0 +1,307 @@
+// Near-Far with the whole solve in one cooperative launch: the engine behind `auto` on a GPU.
+//
+// Davidson et al. (2014), section IV.D, gives the near set and the far pile. Departures: no host in the
+// loop, queue entries carry the distance they were pushed with (an entry whose distance is no longer the
+// vertex's is stale and dropped, so no flags and no compaction pass), delta follows the size of the near
+// set, and a thin frontier is not advanced one step per barrier but by each block for several
+// rounds on its own, in shared memory.
+//
+// A step is one of
+//   split   the near set is empty: the far pile, or with FAR_BY_SCAN all vertices, is divided by a new
+//           threshold;
+//   grid    the near set is large: all warps take entries, rows share lanes by a scan of their degrees
+//           (one_launch_rows.cuh), long rows are cut into chunks that all warps take after a
+//           barrier;
+//   local   the near set is small: each block takes a share into shared memory and advances it up to
+//           local_rounds times with block barriers only (one_launch_local.cuh); what is left goes
+//           back;
+//   rescan  a queue overflowed: every vertex that may be pending is found again from the distances.
+// All blocks read the same counters after a barrier and take the same step. A counter is written in one
+// step, read in the next and reset in the one after, so four of each rotate.
+//
+// Arrays: offsets[n + 1], edges[m], slots of n distances
+// (one_launch_distances.cuh), near_queue and far_pile[2][capacity] (capacity >= n, so that a rescan
+// always fits; with FAR_BY_SCAN there is no far pile), heavy[heavy_capacity], control; with packed
+// distances answer[n], written at the end.
+// Launch: cooperative, one block per multiprocessor, whole warps, dynamic shared memory for two
+// local lists and the local far list of local_capacity entries each, and for two stages per warp.
+// Races, all harmless: distances fall by atomic minimum in any order and are read with relaxed loads; a
+// reader that misses a fall does work that the later reader of the queued entry repeats.
+// requires: cuda/split_barrier.cuh
+// requires: algorithms/near_far/one_launch/one_launch_rows.cuh
+// requires: algorithms/near_far/one_launch/one_launch_local.cuh
+
+__device__ __forceinline__ count_t first_of_warp(int each) {
+  const count_t thread = static_cast<count_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+  return (thread & ~count_t(31)) * each;
+}
+
+// Divides the entries of the far pile by out.threshold.
+__device__ __forceinline__ void split_pile(const Solve& solve, const Targets& out, const Entry* pile,
+                                        count_t size, Entry* shared) {
+  WarpStages stages(shared);
+  const count_t lanes = static_cast<count_t>(gridDim.x) * blockDim.x;
+  for (count_t base = first_of_warp(1); base < size; base += lanes) {
+    const count_t i = base + lane_id();
+    Entry entry{};
+    if (i < size) entry = load_entry(pile + i);
+    const bool fresh = i < size && solve.distance.at(entry.vertex) == entry.distance;
+    stages.offer(out, fresh, entry.vertex, entry.distance);
+  }
+  stages.finish(out);
+}
+
+// Divides all vertices that are pending: those whose distance is not below `from`.
+__device__ __forceinline__ void split_vertices(const Solve& solve, const Targets& out, weight_t from,
+                                            Entry* shared) {
+  constexpr int kTogether = 4;  // loads that a lane has in flight
+  WarpStages stages(shared);
+  const count_t slots = static_cast<count_t>(Distances::count(solve.n));
+  const count_t lanes = static_cast<count_t>(gridDim.x) * blockDim.x * kTogether;
+  for (count_t base = first_of_warp(kTogether); base < slots; base += lanes) {
+    slot_t slot[kTogether];
+#pragma unroll
+    for (int u = 0; u < kTogether; ++u) {
+      const count_t i = base + u * 32 + lane_id();
+      slot[u] = i < slots ? load_relaxed(solve.distance.slots + i) : Distances::none();
+    }
+#pragma unroll
+    for (int u = 0; u < kTogether; ++u) {
+      // Most are settled or not yet reached.
+      if (!__any_sync(kAllLanes, Distances::waits(slot[u], from))) continue;
+      const count_t first = (base + u * 32 + lane_id()) * kInSlot;
+#pragma unroll
+      for (int part = 0; part < kInSlot; ++part) {
+        const vertex_t v = static_cast<vertex_t>(first + part);
+        const weight_t d = Distances::value(slot[u], v);
+        stages.offer(out, d < unreached() && !(d < from), v, d);
+      }
+    }
+  }
+  stages.finish(out);
+}
+
+// What a block does next. Its first thread finds it after a barrier, from counters that then stand still,
+// so all blocks come to the same. It lies in shared memory: every register that lives through the steps would
+// be one less for their loops.
+struct Plan {
+  StepKind kind;
+  bool over, divided;     // divided: the step before was a split
+  bool whole;             // a split looks at all vertices
+  uint32 pile;            // counts piles: a split makes a new one
+  count_t size;           // of the near set
+  count_t far_size;       // of the pile that a split divides
+  count_t chunks;         // of long rows, in the second half of a step; else 0
+  weight_t from, threshold;
+  double delta;
+  long long steps, splits, local_steps, rescans;
+};
+
+struct Limits {
+  double base_delta, largest_delta;
+  weight_t limit;
+  long long local_limit, target_near, max_steps;
+};
+
+// What the first thread of a block reads after a barrier, all at the same time.
+struct Counts {
+  count_t near, far, chunks;
+  weight_t least;  // distance in the far pile
+  long long status;
+};
+
+__device__ __forceinline__ Counts read_counts(const Control* control, const Plan& plan) {
+  return Counts{load_relaxed(&control->near_count[(plan.steps + 1) & 3]),
+                load_relaxed(&control->far_count[plan.pile & 3]),
+                load_relaxed(&control->heavy_count[plan.steps & 3]),
+                load_relaxed(&control->far_min[plan.pile & 3]), load_relaxed(&control->status)};
+}
+
+__device__ __forceinline__ void plan_next(const Solve& solve, const Limits& limits, Plan& plan) {
+  const Counts found = read_counts(solve.control, plan);
+  const bool first_half = plan.chunks == 0;  // of a step, in which long rows are cut up
+  plan.chunks = !first_half                          ? 0
+                : found.chunks < solve.heavy_capacity ? found.chunks
+                                                      : static_cast<count_t>(solve.heavy_capacity);
+  if (plan.chunks) return;
+  const count_t capacity = static_cast<count_t>(solve.capacity);
+  ++plan.steps;
+  plan.size = found.near;
+  plan.kind = found.near > capacity             ? kRescan
+              : found.near == 0                 ? kSplit
+              : found.near > limits.local_limit ? kGrid
+                                                : kLocal;
+  const bool divides = plan.kind == kRescan || plan.kind == kSplit;
+  if (divides) {
+    // A packed distance did not fit: the host starts over. (Nothing is relaxed when a split is planned, so
+    // all blocks read the same.) Nor was anything pushed to the far pile since the last barrier.
+    plan.over = DISTANCE_BITS && found.status;
+    plan.far_size = found.far;
+    plan.whole = plan.kind == kRescan || found.far > (FAR_BY_SCAN ? 0 : capacity);
+    plan.rescans += plan.kind == kRescan || (plan.whole && !FAR_BY_SCAN);
+    ++plan.pile;
+  } else if (plan.divided) {
+    // Follow the near set's size: a thin one leaves the GPU waiting, a fat one repeats work.
+    if (plan.size < limits.target_near / 2)
+      plan.delta = plan.delta * 2 < limits.largest_delta ? plan.delta * 2 : limits.largest_delta;
+    else if (plan.size > 2 * limits.target_near)
+      plan.delta = plan.delta * 0.75 > limits.base_delta ? plan.delta * 0.75 : limits.base_delta;
+  }
+  if (plan.kind == kSplit) {
+    plan.over |= found.far == 0 || found.least > limits.limit;
+    if (plan.over) return;
+    plan.from = plan.threshold;
+    plan.threshold =
+        threshold_above(found.least < plan.threshold ? plan.threshold : found.least, plan.delta);
+    ++plan.splits;
+  }
+  plan.divided = divides;
+  plan.local_steps += plan.kind == kLocal;
+}
+
+__device__ __forceinline__ Targets next_queues(const Solve& solve, const Plan& plan) {
+  Control* const control = solve.control;
+  const count_t capacity = static_cast<count_t>(solve.capacity);
+  const Sink near{solve.near_queue[(plan.steps + 1) & 1], &control->near_count[(plan.steps + 1) & 3],
+                  nullptr, capacity};
+  const Sink far{solve.far_pile[plan.pile & 1], &control->far_count[plan.pile & 3],
+                 &control->far_min[plan.pile & 3], FAR_BY_SCAN ? 0 : capacity};
+  return Targets{near, far, &control->heavy_count[plan.steps & 3], plan.threshold};
+}
+
+// What a later step counts in, for the step that was planned.
+__device__ __forceinline__ void reset_counters(Control* control, const Plan& plan) {
+  control->near_count[(plan.steps + 2) & 3] = 0;
+  control->heavy_count[(plan.steps + 2) & 3] = 0;
+  if (plan.divided) {
+    control->far_count[(plan.pile + 1) & 3] = 0;
+    control->far_min[(plan.pile + 1) & 3] = unreached();
+  }
+}
+
+// The distance of a vertex that is settled.
+__device__ __forceinline__ weight_t distance_found(const Solve& solve, vertex_t v) {
+#if SHORTCUTS
+  return beyond_row<SHORTCUTS, ROW_HEAD>(solve.heads, solve.distance, v);
+#else
+  return solve.distance.at(v);
+#endif
+}
+
+// Whether the thread's share of the targets is nearer than `from`. Out of line, as what follows the last step.
+__device__ __noinline__ bool all_settled(const Solve& solve, const vertex_t* targets, long long n_targets,
+                                         weight_t from) {
+  bool settled = true;
+  for (long long t = threadIdx.x; t < n_targets; t += blockDim.x)
+    settled &= distance_found(solve, targets[t]) < from;
+  return settled;
+}
+
+// What the solve leaves behind, where that is not what it worked with.
+#if DISTANCE_BITS && !SHORTCUTS
+struct alignas(kInSlot * sizeof(weight_t) < 16 ? kInSlot * sizeof(weight_t) : 16) Unpacked {
+  weight_t distance[kInSlot];
+};
+
+__device__ __noinline__ void write_answer(const Solve& solve) {
+  for (long long i = thread_of_grid(); i < Distances::count(solve.n); i += grid_threads()) {
+    const slot_t slot = load_relaxed(solve.distance.slots + i);
+    const long long first = i * kInSlot;
+    Unpacked found;
+#pragma unroll
+    for (int part = 0; part < kInSlot; ++part)
+      found.distance[part] = Distances::value(slot, static_cast<vertex_t>(part));
+    if (first + kInSlot <= solve.n)
+      *reinterpret_cast<Unpacked*>(solve.answer + first) = found;
+    else
+      for (int part = 0; first + part < solve.n; ++part)
+        solve.answer[first + part] = found.distance[part];
+  }
+}
+#elif SHORTCUTS
+__device__ __noinline__ void write_answer(const Solve& solve) {
+  // Whoever reads a distance that changes meanwhile finds the new one by itself.
+  for (long long v = thread_of_grid(); v < solve.n; v += grid_threads())
+    solve.answer[v] = distance_found(solve, static_cast<vertex_t>(v));
+}
+#endif
+
+extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, BLOCKS_EACH)
+    near_far_one_launch(Solve given, long long source, double base_delta, double largest_delta,
+                        weight_t limit, const vertex_t* targets, long long n_targets,
+                        long long local_limit, long long target_near, long long max_steps,
+                        Record* records, long long most_records) {
+  extern __shared__ __align__(16) unsigned char shared_bytes[];
+  // One copy per block of what all threads read: parameters passed on by reference would lie on
+  // every thread's stack, which together do not fit L1.
+  __shared__ Solve solve;
+  __shared__ Targets out;
+  __shared__ Plan plan;
+  Entry* const shared = reinterpret_cast<Entry*>(shared_bytes);
+  Control* const control = given.control;
+  const bool first_block = blockIdx.x == 0;
+  if (threadIdx.x == 0) {
+    solve = given;
+    plan = Plan{};
+    plan.delta = base_delta;
+    plan.threshold = threshold_above(weight_t(0), base_delta);
+    if (first_block) {
+      for (int i = 0; i < 4; ++i) control->far_min[i] = unreached();
+      control->near_count[1] = 1;
+      store_entry(solve.near_queue[1], static_cast<vertex_t>(source), weight_t(0));
+    }
+  }
+  __syncthreads();
+  for (long long i = thread_of_grid(); i < Distances::count(solve.n); i += grid_threads())
+    solve.distance.slots[i] = Distances::first(i, source);
+
+  SplitBarrier barrier(&control->arrivals);
+  uint64 edges_seen = 0;
+  while (true) {
+    barrier.arrive();
+    if (threadIdx.x == 0) {
+      barrier.wait_alone();
+      plan_next(solve, Limits{base_delta, largest_delta, limit, local_limit, target_near, max_steps},
+                plan);
+      if (plan.steps > max_steps) {
+        plan.over = true;
+        control->status = kStuck;
+      } else if (plan.chunks == 0) {
+        out = next_queues(solve, plan);
+        if (first_block) {
+          reset_counters(control, plan);
+          if (records && plan.steps <= most_records)
+            records[plan.steps - 1] = {plan.kind, plan.size, plan.far_size, clock_nanoseconds()};
+        }
+      }
+    }
+    __syncthreads();
+    if (plan.over) break;
+    if (n_targets && plan.kind == kSplit) {
+      if (__syncthreads_and(all_settled(solve, targets, n_targets, plan.from))) break;
+    }
+    if (plan.chunks)
+      heavy_step(solve, out, plan.chunks, shared);
+    else if (plan.kind == kLocal)
+      local_step(solve, out, solve.near_queue[plan.steps & 1], plan.size, shared, &edges_seen);
+    else if (plan.kind == kGrid)
+      grid_step(solve, out, solve.near_queue[plan.steps & 1], plan.size, shared, &edges_seen);
+    else if (plan.whole)
+      split_vertices(solve, out, plan.from, shared);
+    else
+      split_pile(solve, out, solve.far_pile[(plan.pile + 1) & 1], plan.far_size, shared);
+  }
+#if DISTANCE_BITS || SHORTCUTS
+  write_answer(solve);
+#endif
+  edges_seen = warp_sum(edges_seen);
+  if (lane_id() == 0) atomicAdd(&control->edges, edges_seen);
+  if (first_block && threadIdx.x == 0) {
+    control->steps = plan.steps;
+    control->splits = plan.splits;
+    control->local_steps = plan.local_steps;
+    control->rescans = plan.rescans;
+    control->last_delta = plan.delta;
+    control->last_threshold = static_cast<double>(plan.threshold);
+  }
+}

@@ -1,0 +1,163 @@
+// A round of a local step over rows that travel with their vertices, for one_launch_local.cuh.
+//
+// solve.heads holds the rows of up to ROW_HEAD edges at places that the vertex alone gives (row_heads.cuh).
+// The row of a target is read together with the atomic on its distance, so a new entry has its edges
+// with it and the next round waits for memory once. ROW_HEAD lanes take a row; where the block has
+// more rows than lanes for them, kAtOnce rows are under way at a time.
+// Whether an entry was stale is asked at the same time as its edges are relaxed: what a stale one lowers
+// is not pushed, for the entry that replaced it lowers the same vertices further. The edge back to where
+// a vertex was reached from cannot improve anything and is left out.
+// Longer rows are found by their bounds, when they are taken.
+// With SHORTCUTS rows go past vertices that are taken out (row_shortcuts.cuh), which beyond_row finds in the end.
+// requires: algorithms/near_far/one_launch/one_launch_lists.cuh
+// requires: cuda/beyond_row.cuh
+// requires: cuda/row_marks.cuh
+#pragma once
+
+#if ROW_HEAD
+// Different distances have different sums with an edge, unless these are rounded: then what a stale entry lowers
+// may be just what the entry that replaced it would, and is pushed.
+constexpr bool kSumsDiffer = weight_t(1) / 2 == weight_t(0);
+constexpr int kAtOnce = ROW_HEAD > 4 ? 1 : 2;
+
+// What every edge needs, in registers; everything else stays in shared memory, where the kernel has it.
+struct Chain {
+  const Edge* heads;
+  Distances distance;
+  weight_t threshold;
+  __device__ __forceinline__ Chain(const Solve& solve, const Targets& out)
+      : heads(solve.heads), distance(solve.distance), threshold(out.threshold) {}
+};
+
+__device__ __forceinline__ LocalRow load_row(const Edge* heads, vertex_t v) {
+  const int4* const from = reinterpret_cast<const int4*>(heads + static_cast<long long>(v) * ROW_HEAD);
+  LocalRow row;
+#pragma unroll
+  for (int i = 0; i < kRowPieces; ++i) row.piece[i] = load_early(from + i);
+  return row;
+}
+
+__device__ __forceinline__ LocalEntry open_entry(const Solve& solve, const Entry& entry) {
+  return LocalEntry{entry.vertex, entry.distance, kNoVertex, load_row(solve.heads, entry.vertex)};
+}
+
+// N edges of a lane that are relaxed at the same time.
+template <int N>
+struct Edges {
+  bool valid[N];
+  vertex_t target[N];
+  weight_t sum[N];
+  vertex_t from[N];      // the entry,
+  weight_t distance[N];  // and the distance that it was pushed with
+};
+
+template <int N>
+__device__ __forceinline__ uint32 relax_edges(const Chain& chain, const Solve& solve,
+                                              const Targets& out, const LocalLists& lists,
+                                              const Edges<N>& edges) {
+  LocalEntry found[N];
+  weight_t now[N], before[N];
+  uint32 looked = 0;
+#pragma unroll
+  for (int u = 0; u < N; ++u) {
+    now[u] = edges.distance[u];
+    if (edges.valid[u]) {
+      if (kSumsDiffer) now[u] = chain.distance.at(edges.from[u]);
+      found[u].row = load_row(chain.heads, edges.target[u]);
+      ++looked;
+    }
+  }
+#pragma unroll
+  for (int u = 0; u < N; ++u) {
+    before[u] = weight_t(0);
+    if (edges.valid[u]) {
+      if (Distances::fits(edges.sum[u]))
+        before[u] = chain.distance.lower(edges.target[u], edges.sum[u]);
+      else
+        solve.control->status = kTooNarrow;
+    }
+  }
+#pragma unroll
+  for (int u = 0; u < N; ++u) {
+    found[u].vertex = edges.target[u];
+    found[u].distance = edges.sum[u];
+    found[u].from = edges.from[u];
+    const bool improved =
+        edges.valid[u] && edges.sum[u] < before[u] && now[u] == edges.distance[u];
+    const bool is_near = edges.sum[u] < chain.threshold;
+    push_local(out, lists, improved && is_near, improved && !is_near, found[u]);
+  }
+  return looked;
+}
+
+// The rows beyond ROW_HEAD edges of the warp's groups of lanes (`taken` where a group has one).
+__device__ __noinline__ uint32 relax_long_rows(const Solve& solve, const Targets& out,
+                                               LocalLists lists, bool taken, vertex_t vertex,
+                                               weight_t distance) {
+  const Chain chain(solve, out);
+  const int leader = lane_id() & ~(ROW_HEAD - 1);
+  offset_t begin = 0, degree = 0;
+  if (taken && chain.distance.at(vertex) == distance) {
+    begin = __ldg(solve.offsets + vertex);
+    degree = __ldg(solve.offsets + vertex + 1) - begin;
+  }
+  if (__any_sync(kAllLanes, degree > kHeavy)) {
+    const offset_t own = lane_id() == leader ? degree : 0;
+    degree = __shfl_sync(kAllLanes, set_heavy_aside(solve, out, begin, own, distance), leader);
+  }
+  uint32 looked = 0;
+  for (offset_t j = lane_id() - leader; __any_sync(kAllLanes, j < degree); j += ROW_HEAD) {
+    Edge edge{};
+    if (j < degree) edge = load_edge(solve.edges, begin + j);
+    const Edges<1> edges{{j < degree},
+                         {edge.target},
+                         {add_saturating(distance, edge_weight(edge))},
+                         {vertex},
+                         {distance}};
+    looked += relax_edges<1>(chain, solve, out, lists, edges);
+  }
+  return looked;
+}
+
+template <int N>
+__device__ __forceinline__ uint32 relax_rows(const Chain& chain, const Solve& solve,
+                                             const Targets& out, const LocalLists& lists,
+                                             const LocalEntry* list, uint32 count) {
+  constexpr uint32 kRows = 32 / ROW_HEAD;  // that a warp takes at once
+  const uint32 stride = (blockDim.x >> 5) * kRows;
+  uint32 looked = 0;
+  for (uint32 base = (threadIdx.x >> 5) * kRows; base < count; base += stride * N) {
+    Edges<N> edges;
+    bool longer[N];
+#pragma unroll
+    for (int u = 0; u < N; ++u) {
+      const uint32 slot = base + u * stride + lane_id() / ROW_HEAD;
+      const bool there = slot < count;
+      const LocalEntry* const entry = list + (there ? slot : 0);
+      const vertex_t from = entry->from;
+      const Edge edge = reinterpret_cast<const Edge*>(entry->row.piece)[lane_id() % ROW_HEAD];
+      edges.from[u] = entry->vertex;
+      edges.distance[u] = entry->distance;
+      longer[u] = there & (edge.target == kLongRow);
+      edges.valid[u] = there & (edge.target >= 0) & (edge.target != from);
+      edges.target[u] = edge.target;
+      edges.sum[u] = add_saturating(edges.distance[u], edge_weight(edge));
+    }
+    looked += relax_edges<N>(chain, solve, out, lists, edges);
+#pragma unroll
+    for (int u = 0; u < N; ++u)
+      if (__any_sync(kAllLanes, longer[u]))
+        looked += relax_long_rows(solve, out, lists, longer[u], edges.from[u], edges.distance[u]);
+  }
+  return looked;
+}
+
+// One round over `count` entries; the lists receive what improves.
+__device__ __forceinline__ uint32 relax_local(const Chain& chain, const Solve& solve,
+                                              const Targets& out, const LocalLists& lists,
+                                              const LocalEntry* list, uint32 count) {
+  return count > blockDim.x / ROW_HEAD
+             ? relax_rows<kAtOnce>(chain, solve, out, lists, list, count)
+             : relax_rows<1>(chain, solve, out, lists, list, count);
+}
+#endif

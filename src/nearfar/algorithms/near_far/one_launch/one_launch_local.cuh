@@ -1,0 +1,73 @@
+// The step for a thin near set, for one_launch.cuh: blocks advance their share on their own.
+//
+// On road-like graphs a step over the whole device is a chain of dependent reads and a barrier with almost
+// nothing to do in between. Here a block takes its share of the near set into shared memory, relaxes it,
+// puts what became near into a second list there and goes on with a block barrier only; distances are
+// shared with the other blocks through global atomics all the time. After local_rounds rounds what is left
+// is spread anew. Blocks that run ahead may relax with distances that others still improve: repeated
+// work, which the idle device has room for, never a wrong answer. A list that outgrows local_leave goes back
+// at once: an exploding frontier wants the whole device. So does one of a quarter of that while there are more blocks
+// than entries.
+//
+// How short the chain of a round is depends on what an entry brings along: the bounds of its row
+// (one_launch_bounds.cuh; the edge and then the atomic are waited for) or the row (one_launch_heads.cuh; the
+// atomic alone).
+// requires: algorithms/near_far/one_launch/one_launch_bounds.cuh
+// requires: algorithms/near_far/one_launch/one_launch_heads.cuh
+#pragma once
+
+__device__ __forceinline__ void local_step(const Solve& solve, const Targets& out,
+                                           const Entry* queue, count_t size, Entry* shared,
+                                           uint64* edges_seen) {
+  __shared__ Filled filled[3];  // of this round, the next one, and the one after
+  __shared__ count_t flush_base;
+  const uint32 room = static_cast<uint32>(solve.local_capacity);
+  LocalEntry* const list = reinterpret_cast<LocalEntry*>(shared);
+  Entry* const far = reinterpret_cast<Entry*>(list + 2 * room);
+  const count_t share = (size + gridDim.x - 1) / gridDim.x;
+  const count_t start = share * blockIdx.x;
+  const uint32 mine = start >= size          ? 0u
+                      : size - start < share ? static_cast<uint32>(size - start)
+                                             : static_cast<uint32>(share);
+  if (mine == 0) return;  // the same for the whole block
+  for (uint32 i = threadIdx.x; i < mine; i += blockDim.x) {
+    list[i] = open_entry(solve, load_entry(queue + start + i));
+  }
+  if (threadIdx.x == 0) filled[0] = Filled{0, 0};
+  __syncthreads();
+  // What a round needs is in registers; what it finds is counted in shared memory, and read once after
+  // its barrier.
+  const Chain chain(solve, out);
+  const uint32 rounds = static_cast<uint32>(solve.local_rounds);
+  const uint32 leave = static_cast<uint32>(solve.local_leave) / (size < gridDim.x ? 4 : 1);
+  LocalEntry* now = list;
+  LocalLists lists{list + room, far, &filled[0], room, 0};
+  Filled *next_filled = &filled[1], *later_filled = &filled[2];
+  uint32 count = mine, most = mine, edges = 0;
+  for (uint32 round = 0; round < rounds && count && count <= most; ++round) {
+    if (threadIdx.x == 0) *next_filled = Filled{0, 0};
+    edges += relax_local(chain, solve, out, lists, now, count);
+    __syncthreads();
+    const Filled found = *lists.filled;
+    count = found.near < room ? found.near : room;
+    most = leave;
+    lists.far_base += found.far;
+    LocalEntry* const emptied = now;
+    now = lists.next;
+    lists.next = emptied;
+    Filled* const used = lists.filled;
+    lists.filled = next_filled;
+    next_filled = later_filled;
+    later_filled = used;
+    if (lists.far_base > room / 2) {
+      flush_block(far, lists.far_base < room ? lists.far_base : room, out.far, &flush_base);
+      lists.far_base = 0;
+      __syncthreads();
+    }
+  }
+  flush_block(now, count, out.near, &flush_base);
+  __syncthreads();
+  flush_block(far, lists.far_base < room ? lists.far_base : room, out.far, &flush_base);
+  __syncthreads();
+  *edges_seen += edges;
+}

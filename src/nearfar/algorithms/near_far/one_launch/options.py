@@ -1,0 +1,101 @@
+"""Options of the one-launch form."""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass
+
+from nearfar.errors import OptionError
+from nearfar.options import DeltaOptions
+
+__all__ = ["OneLaunchOptions"]
+
+
+@dataclass(frozen=True, slots=True)
+class OneLaunchOptions(DeltaOptions):
+    """Options of the one-launch form; the defaults were measured and suit most graphs.
+
+    Parameters
+    ----------
+    delta : float or None
+        First step of the threshold in units of the weights. None takes the paper's 32 * mean
+        weight / mean degree, times 1/4 (sparse; 1/5 with packed distances), 1/2 (dense) or 4
+        (skewed degrees).
+    delta_growth : float or None
+        While the near set is thin, delta grows up to so many times the first step, at least 1. None
+        means 12 on road-like graphs (mean degree at most 5), 8 with shortcuts, and 1 on others.
+    target_near : int or None
+        Entries of the near set towards which delta adapts; None means 32 per multiprocessor.
+    local_limit : int or None
+        Up to so many entries, blocks advance on their own; 0 never. None means 256 per
+        multiprocessor on graphs of mean degree 8 or less, and 0 on others.
+    local_rounds : int
+        Rounds that a block advances on its own.
+    local_leave : int
+        A block's list longer than this is handed back to the whole device; a quarter of it while
+        there are fewer entries than blocks.
+    queue_factor : float
+        Capacity of each queue over the number of vertices, at least 1.
+    sort_rows : bool or None
+        Sort the edges of each vertex by weight on the device, once per graph, so that an edge is
+        looked at only when its sum is due. Needs weights. None sorts the rows of graphs with many
+        edges per vertex once their solves have together taken as long as the sort will.
+    distance_bits : int or None
+        8 or 16: keep distances in so many bits while solving, and look at all vertices in a split
+        instead of a far pile; a solve whose distances do not fit is repeated without. 0 does not.
+        None packs those of large sparse graphs where they fit, as far as that is known.
+    shortcuts : bool or None
+        On road-like graphs with integer weights, take vertices of few edges out, once per graph,
+        and lead the edges of their neighbours past them: shortest paths have fewer edges then.
+        Takes the room of eight edges per vertex. None does where that adds few edges and takes
+        enough vertices out: up to a mean degree of 3, as roads have it, and a quarter of them.
+    pull_share : int
+        With sorted or sifted rows, on an undirected graph: open vertices look at their own edges
+        once fewer than one edge in so many is left at them; 0 never.
+    eager_growth : float
+        What delta is multiplied by from then on.
+    """
+
+    delta_growth: float | None = None
+    target_near: int | None = None
+    local_limit: int | None = None
+    local_rounds: int = 1000
+    local_leave: int = 512
+    queue_factor: float = 1.5
+    sort_rows: bool | None = None
+    distance_bits: int | None = None
+    shortcuts: bool | None = None
+    pull_share: int = 16
+    eager_growth: float = 1000.0
+
+    def __post_init__(self) -> None:
+        DeltaOptions.__post_init__(self)
+        for name in (
+            "delta_growth",
+            "local_rounds",
+            "local_leave",
+            "queue_factor",
+            "eager_growth",
+        ):
+            value = getattr(self, name)
+            if value is not None and not value >= 1:
+                raise OptionError(f"{name} is {getattr(self, name)}: give at least 1")
+        for name in ("target_near", "local_limit", "pull_share"):
+            value = getattr(self, name)
+            if value is not None and value < 0:
+                raise OptionError(f"{name} is {value}: give 0 or more, or None")
+        if self.distance_bits not in (None, 0, 8, 16):
+            raise OptionError(f"distance_bits is {self.distance_bits}: give 0, 8, 16 or None")
+        if self.sort_rows and self.distance_bits:
+            raise OptionError("sort_rows and distance_bits cannot be combined: give one of them")
+
+    @property
+    def tuned(self) -> bool:
+        """Whether options of the plain form were set by hand, which then is the one to run."""
+        return _tuned(self)
+
+
+@functools.lru_cache(maxsize=64)
+def _tuned(options: OneLaunchOptions) -> bool:
+    kept = ("sort_rows", "distance_bits", "pull_share", "eager_growth")
+    return options != OneLaunchOptions(**{name: getattr(options, name) for name in kept})

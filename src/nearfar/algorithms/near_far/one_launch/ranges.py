@@ -1,0 +1,102 @@
+"""The flagship on graphs with many edges, taken when due; see one_launch_ranges.cuh."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from nearfar.algorithms.near_far.one_launch.host import PLAIN_ENGINE, STAGE, Engine, Shape
+from nearfar.cuda.device_graph import device_graph
+from nearfar.cuda.sorted_rows import SEGMENT, sorted_rows
+from nearfar.graph.slots import Slot
+from nearfar.registry import Answer
+from nearfar.system.devices import runtime
+
+if TYPE_CHECKING:
+    from nearfar.cuda.device_graph import DeviceGraph
+    from nearfar.cuda.sorted_rows import SortedRows
+    from nearfar.graph.graph import Graph
+    from nearfar.registry import Workspace
+
+__all__ = ["solve_by_ranges"]
+
+_TALLIES_BYTES = 4 * 128
+_SIFT = 256  # kSiftRoom of one_launch_due.cuh
+_RANGES: Slot[_Ranges] = Slot("near-far by ranges")
+
+
+def _launch_shape(device: DeviceGraph, *, sort: bool) -> dict[str, int]:
+    """Registers for what a step has in flight, against threads that wait at the same time."""
+    wide = device.weight_dtype.itemsize > 4
+    if device.vertex_dtype.itemsize > 4 or (wide and not sort):
+        return {"BLOCK_THREADS": 512, "BLOCKS_EACH": 1}
+    return {"BLOCK_THREADS": 448 if sort and not wide else 384, "BLOCKS_EACH": 2}
+
+
+class _Ranges:
+    """An engine over sorted rows, or over rows as they are; kept with the graph."""
+
+    def __init__(self, device: DeviceGraph, rows: SortedRows | None, factor: float) -> None:
+        self.device, self.rows = device, rows
+        self.tallies = runtime.cupy().zeros(_TALLIES_BYTES, dtype=np.uint8)
+        whole = np.int64(0)
+        self.engine = Engine(
+            device,
+            "algorithms/near_far/one_launch/one_launch_ranges.cuh",
+            "near_far_ranges",
+            Shape(2, math.ceil(max(device.n, 1) * factor), 2 * (device.m // SEGMENT) + 1),
+            {
+                "SORTED_ROWS": int(rows is not None),
+                **_launch_shape(device, sort=rows is not None),
+                "HEAVY_DEGREE": SEGMENT,
+            },
+            (STAGE if rows else STAGE + _SIFT, 0),
+            (whole, whole, None, whole, self.tallies),
+        )
+
+    def own(self, pull_share: int) -> tuple[object, ...]:
+        """The kernel's own parameters."""
+        return (
+            np.int64(self.device.m),
+            np.int64(pull_share),
+            np.uint64(0 if self.rows is None else self.rows.entered.data.ptr),
+            np.int64(0 if self.rows is None else self.rows.n_entered),
+            np.uint64(self.tallies.data.ptr),
+        )
+
+
+def solve_by_ranges(
+    graph: Graph,
+    source: int,
+    workspace: Workspace,
+    *,
+    sort: bool,
+    delta: float,
+    eager_growth: float,
+    pull_share: int,
+    queue_factor: float,
+) -> Answer:
+    """Launch once, read the counters, return the distances.
+
+    Raises
+    ------
+    SolverError
+        If the watchdog's bound on steps is reached.
+    """
+    rows = sorted_rows(graph) if sort else None
+    device = rows.device if rows else device_graph(graph)
+
+    def make() -> _Ranges:
+        PLAIN_ENGINE.drop(graph)
+        return _Ranges(device, rows, queue_factor)
+
+    key = (runtime.device().ordinal, device.vertex_dtype, device.offset_dtype, queue_factor, sort)
+    found = _RANGES.of(graph, make, key, alone=True)  # another capacity replaces it
+    own = found.own(0 if graph.directed else pull_share)
+    distance, stats = found.engine.solve(source, delta, eager_growth, workspace, own)
+    stats["pulls"], stats["local_steps"] = stats["local_steps"], 0
+    if rows:
+        stats["sort_seconds"] = rows.seconds
+    return Answer(distance, stats)

@@ -1,0 +1,95 @@
+"""Bellman-Ford on CUDA in its plainest form: the baseline of the near-far paper."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from nearfar.algorithms.bellman_ford import cuda as queue_cuda
+from nearfar.cuda.device_graph import device_graph
+from nearfar.graph.dtypes import unreached_value
+from nearfar.options import NoOptions
+from nearfar.registry import Answer, variant
+from nearfar.system.devices import runtime
+
+if TYPE_CHECKING:
+    from nearfar.graph.graph import Graph
+    from nearfar.registry import Workspace
+
+__all__ = ["all_vertices", "queue_cuda"]
+
+_BLOCK = 256
+_LOOK_EVERY = 4  # iterations between two looks at the state
+
+
+@variant(
+    "bellman_ford",
+    device="cuda",
+    summary="every edge of every reached vertex in every round, one thread per vertex",
+    options=NoOptions,
+    paper="davidson-2014",
+    section="II.B, as in LonestarGPU",
+    complexity="O(n m)",
+)
+def all_vertices(graph: Graph, source: int, options: NoOptions, workspace: Workspace) -> Answer:
+    """Relax all edges until nothing improves; non-negative weights."""
+    on_device = device_graph(graph)
+    n, weight = on_device.n, on_device.weight_dtype
+    runtime.require_memory(n * weight.itemsize + 64)
+    cp = runtime.cupy()
+    distance = cp.empty(max(n, 1), dtype=weight)
+    state = cp.zeros(32, dtype=np.uint8)  # three counters and `last`: one copy brings all
+    counters, last = state[:24].view(np.uint64), state[24:28].view(np.uint32)
+    program = runtime.program("papers/davidson_2014/bellman_ford/sweep_all.cuh", on_device.macros)
+    grid = runtime.device().multiprocessors * 8
+    limit = unreached_value(weight) if workspace.limit is None else _upper(workspace.limit, weight)
+
+    timer = runtime.Timer().start()
+    arrays = (distance, np.int64(n), np.int64(source), last, counters)
+    program.kernel("start_all")(grid, _BLOCK, arrays)
+    sweep = runtime.Launch(
+        program.kernel("sweep_all"),
+        grid,
+        _BLOCK,
+        (
+            *(on_device.offsets, on_device.edges, distance, np.int64(n), weight.type(limit)),
+            *(last, counters, np.uint32(0)),
+        ),
+    )
+    turns = [runtime.Pinned(32), runtime.Pinned(32)]
+    iteration = 0
+    before: tuple[runtime.Pinned, int] | None = None
+    while True:
+        for _ in range(_LOOK_EVERY):
+            sweep.set(7, np.uint32(iteration))
+            sweep()
+            iteration += 1
+        now = turns[iteration // _LOOK_EVERY & 1]
+        now.copy_from(state)
+        if before is not None:
+            # Look at the batch before the one just queued, so that the GPU never waits for the
+            # host.
+            seen, launched = before
+            if np.frombuffer(seen.wait()[24:28], np.uint32)[0] < launched:
+                break
+        before = now, iteration
+    timer.stop()
+    iterations, edges, vertices = map(int, np.frombuffer(now.wait()[:24], np.uint64))
+    stats = {
+        "iterations": iterations,
+        "edges_relaxed": edges,
+        "vertices_processed": vertices,
+        "average_parallelism": vertices / max(iterations, 1),
+        "device_seconds": timer.seconds,
+    }
+    return Answer(distance, stats)
+
+
+def _upper(limit: float, dtype: np.dtype[Any]) -> Any:
+    """A limit that fits the dtype and is not below the one given."""
+    if dtype.kind == "i":
+        return max(min(int(limit), int(np.iinfo(dtype).max)), -1)
+    with np.errstate(over="ignore"):
+        rounded = dtype.type(limit)
+        return rounded if rounded >= limit else np.nextafter(rounded, dtype.type(np.inf))

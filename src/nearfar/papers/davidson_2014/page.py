@@ -1,0 +1,265 @@
+"""The page of Davidson et al. (2014), from benchmarks/results/davidson-2014-*.json."""
+
+# ruff: noqa: E501 - lines of Markdown
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from nearfar.lab.checkout import NOTICE
+from nearfar.lab.experiments.claims import Why, beside, spread
+from nearfar.lab.experiments.experiment import Done
+from nearfar.lab.experiments.kept import Kept, KernelRows, kernel_seconds, share
+from nearfar.lab.experiments.render import cell
+from nearfar.papers.davidson_2014.claims import claims_of, of_class, ratios
+from nearfar.papers.davidson_2014.kernels import over_near_far, where_time_goes
+from nearfar.papers.davidson_2014.tables import (
+    HEAP,
+    RELAXED,
+    TRAVERSALS,
+    counts_of,
+    in_paper_order,
+    seconds_of,
+    speed_over,
+)
+
+_BF, _SWEEP, _NEAR_FAR, _BUCKETS = "Bellman-Ford", "Workfront Sweep", "Near-Far", "Bucketing"
+_ONE = "one launch"
+
+
+def _iteration(some: Iterable[Done], label: str) -> list[float]:
+    """Microseconds per iteration of a method, by graph."""
+    found = []
+    for one in some:
+        counts, seconds = counts_of(one, label), seconds_of(one, label)
+        if counts and seconds:
+            found.append(seconds * 1e6 / counts[2])
+    return found
+
+
+def _break_even(one: Done) -> str:
+    """From how many vertices per iteration Near-Far is faster than the heap, and how many it has."""
+    counts, heap = counts_of(one, _NEAR_FAR), seconds_of(one, HEAP)
+    iteration = _iteration([one], _NEAR_FAR)
+    if not counts or not heap or not iteration:
+        return ""
+    vertex = heap * 1e6 / (one.result["reached"][0] * _again(one))
+    return f"{one.key} has {cell(counts[1])} and the heap does {cell(iteration[0] / vertex)} in that time"
+
+
+def _again(one: Done) -> float:
+    """How often Near-Far processes a vertex."""
+    case = one.result["cases"][_NEAR_FAR]["counters"]
+    return float(case["vertices_processed"]) / max(float(one.result["reached"][0]), 1.0)
+
+
+def _fewer(some: Sequence[Done]) -> str:
+    """Iterations and their time of Bellman-Ford and the work-saving methods."""
+    told = []
+    for label in (_BF, _SWEEP, _NEAR_FAR):
+        steps = [c[2] for one in some if (c := counts_of(one, label))]
+        told.append(f"{label} {spread(steps)} of {spread(_iteration(some, label))} us")
+    return f"iterations: {', '.join(told)}"
+
+
+def _work(some: Sequence[Done]) -> str:
+    """Work over Dijkstra's of the same methods."""
+    told = [
+        f"{label} {spread([c[0] for one in some if (c := counts_of(one, label))])}"
+        for label in (_BF, _SWEEP, _NEAR_FAR)
+    ]
+    return f"work over Dijkstra's: {', '.join(told)}"
+
+
+def _smaller_delta(done: Sequence[Done]) -> str:
+    """Graphs on which Near-Far saves hardly anything at the heuristic's delta, and at the smallest."""
+    told = []
+    for one in done:
+        sweep, near = counts_of(one, _SWEEP), counts_of(one, _NEAR_FAR)
+        rows = sorted(one.result.get("sweep", {}).get("rows", []), key=lambda row: row["delta"])
+        if not sweep or not near or not rows or sweep[0] / near[0] > 1.1:
+            continue
+        saves = sweep[0] / max(rows[0]["work"], 1e-9)
+        told.append(f"{one.key} {cell(saves)} times at {cell(rows[0]['factor'])} of the delta")
+    if not told:
+        return ""
+    return (
+        "where the heuristic's delta is wider than nearly all distances the far pile stays empty (Figure 4) and nothing is "
+        f"saved; Near-Far saves with a smaller one (Figure 7): {', '.join(told)}"
+    )
+
+
+def _narrower() -> str:
+    """What buckets narrower than Near-Far's step save."""
+    kernels = KernelRows("davidson")
+    text = "buckets as wide as Near-Far's step process the same vertices in the same order"
+    if not kernels.there:
+        return f"{text}; {kernels.how()}"
+    half, tenth = "Bucketing, delta / 2", "Bucketing, delta / 10"
+    saves = [spread(over_near_far(kernels, x, "edges_relaxed")) for x in (half, tenth)]
+    slower = over_near_far(kernels, half, "iterations")
+    return (
+        f"{text}. Buckets half as wide save {saves[0]} times Near-Far's work in {spread([1 / x for x in slower])} times its "
+        f"iterations, a tenth as wide {saves[1]} times; the paper's means are {353 / 260:.2f} times the saving in "
+        f"{2.27 / 1.66:.2f} times the iterations"
+    )
+
+
+def _reorganising() -> str:
+    """What of Bucketing's time is not traversal."""
+    kernels = KernelRows("davidson")
+    if not kernels.there:
+        return kernels.how()
+    rows = [kernels.at(g, _BUCKETS) for g in kernels.graphs()]
+    rest = [100.0 - share(r, "gather", "traverse") for r in rows]
+    own = [share(r, "classify", "take") for r in rows]
+    return (
+        f"{spread(rest)}% of its time is not traversal (the paper: 82% on average). Its own two kernels are {spread(own)}%; "
+        "sort, merge and the host's stops between them are what costs"
+    )
+
+
+def _balancing(some: Sequence[Done]) -> str:
+    """What load balancing costs each policy."""
+    told = []
+    for policy in ("sweep", "near-far"):
+        over = [
+            1 / value
+            for one in some
+            if (value := speed_over(one, f"{policy} load_balanced", f"{policy} thread"))
+        ]
+        told.append(f"{policy} {spread(over)}")
+    kernels = KernelRows("davidson")
+    gather = ""
+    if kernels.there and "road-cal" in kernels.graphs():
+        row = kernels.at("road-cal", "Near-Far, load balanced")
+        part = 100.0 * kernel_seconds(row, "gather") / kernel_seconds(row)
+        gather = f", {part:.0f}% of all kernels' time on road-cal"
+    return (
+        f"load balancing takes {', '.join(told)} times a thread's time: it is one more launch per iteration, which scans the "
+        f"queue{gather}; Near-Far has many short iterations, Workfront Sweep few long ones"
+    )
+
+
+def _reasons(kept: Kept) -> dict[str, Why]:
+    """Reasons of every claim, both outcomes."""
+    done = in_paper_order(kept.done)
+    roads, meshes = of_class(done, "road networks"), of_class(done, "meshes")
+    free = of_class(done, "scale-free graphs")
+    thread = [
+        speed_over(one, f"{policy} load_balanced", f"{policy} thread")
+        for one in free
+        for policy in ("sweep", "near-far")
+    ]
+    pays = "; ".join(filter(None, map(_break_even, roads)))
+    launch = (
+        f"Near-Far takes {spread(_iteration(roads, _NEAR_FAR))} us per iteration, whose vertices a heap would do one by one: {pays}. In one "
+        f"launch, where an iteration costs no launch, it is {spread(ratios(roads, _NEAR_FAR, [_ONE]))} times faster still"
+    )
+    lists = (
+        f"Bellman-Ford gives each vertex one thread; load balancing alone is {spread(thread)} times faster than that for the other "
+        "methods on these graphs"
+    )
+    relaxed = [one.key for one in done if (speed_over(one, RELAXED) or 0) > 1]
+    small = _smaller_delta(done)
+    wide = "many vertices in an iteration fill the GPU, and the edges that are looked at again are cheap"
+    place = (
+        "Bellman-Ford updates in place here and so needs fewer iterations than a method that waits for a round to end"
+        if kept.device == "cpu"
+        else ""
+    )
+    found = {
+        "road networks, Bellman-Ford": Why(f"{_fewer(roads)}: a round over the whole graph is short on this device, and Bellman-Ford has the fewest rounds", _work(roads)),
+        "road networks, Dijkstra": Why(launch, launch),
+        "meshes, Bellman-Ford": Why(_fewer(meshes), _work(meshes)),
+        "meshes, Dijkstra": Why(_fewer(meshes), wide),
+        "scale-free graphs, Bellman-Ford": Why(_fewer(free), lists),
+        "scale-free graphs, Dijkstra": Why(_fewer(free), wide),
+        "heaps": Why(f"the relaxed heap is faster on {', '.join(relaxed)}"),
+        "350 MTEPS": Why("Figure 5 has the time of every method", "another device; both count the edges that Dijkstra touches"),
+        "bucketing": Why(_reorganising(), _reorganising()),
+        "work saved": Why(f"the mean is ruled by the roads, where Bellman-Ford does thousands of times the work (by graph: Figure 6); {_narrower()}", _narrower()),
+        "parallelism": Why("as for the work saved", "wider steps hold more vertices"),
+        "iterations": Why(f"as for the work saved{f'; {place}' if place else ''}", "narrower steps are more steps"),
+        "bellman-ford, deep": Why(place or "Table II has the depth of the stand-ins beside the paper's", f"rounds are as many as the longest shortest path has edges: {place}".rstrip(": ")),
+        "bellman-ford, shallow": Why(place or _fewer(free), _fewer(free)),
+        "near-far, sweep": Why(small, small),
+        "roads, parallelism": Why("Table II has the size and depth of the roads", "a road's frontier is a thin ring around the source"),
+        "compactions": Why("the table of Figure 4 has the pile's greatest size", "an entry whose vertex was updated since is dropped, and so are duplicates"),
+        "delta": Why("the table of Figure 7 has the ends of the sweep", "the table of Figure 7 has what the heuristic's choice costs against the fastest"),
+        "msdoor, edges": Why(small),
+        "msdoor, time": Why(_fewer([o for o in done if o.key == "msdoor"]), "on a box of cells with more hops than the paper's mesh"),
+        "rmat, edges": Why(small, small),
+        "rmat, time": Why("as for the edges", "as for the edges"),
+    }  # fmt: skip
+    if kept.device == "cuda":
+        found |= {
+            "traversals, roads": Why(_balancing(roads)),
+            "traversals, meshes": Why(_balancing(meshes), _balancing(meshes)),
+            "traversals, dense": Why(
+                f"the next best of {len(TRAVERSALS)} is ahead on a graph", lists
+            ),
+        }
+    return found
+
+
+def page() -> str:
+    """The page in full."""
+    cuda, cpu = Kept("davidson-2014", "cuda"), Kept("davidson-2014", "cpu")
+    lines = [
+        "# Davidson et al. (2014): what the paper has, and what we measure",
+        "",
+        NOTICE,
+        "",
+        "The paper's board is a GTX 680, its host a 3.2 GHz Core i5-650. Its graph files are not at hand:",
+        "each has a stand-in of the same class and size, and Table II shows where depth differs.",
+        "MTEPS are, as the paper defines them, the edges that a Dijkstra run touches over the time.",
+        "",
+        f"## On {cuda.place()}",
+        "",
+        cuda.how(),
+        "",
+    ]
+    if cuda.there:
+        lines += [cuda.missing(), ""] if cuda.missing() else []
+        lines += ["### What the paper states, and here", ""]
+        lines += [*beside(claims_of(cuda.done, "cuda"), _reasons(cuda)), ""]
+        lines += [f"Wrong answers: {cuda.wrong()}.", ""]
+        lines += cuda.table("table-2", how=False)
+        lines += cuda.table("table-3", how=False)
+        lines += _figures(cuda, cuda.place())
+        lines += where_time_goes(KernelRows("davidson"))
+    lines += ["## On the CPU of the build machine", "", cpu.how(), ""]
+    if cpu.there:
+        lines += [
+            "The sequential forms, for their counters: their times are not those of the paper's comparison.",
+            "Vertices are the paper's over 64. Bellman-Ford updates in place here and so needs fewer iterations",
+            "than any method that waits for a round to end.",
+            "",
+            *beside(claims_of(cpu.done, "cpu"), _reasons(cpu), measured=True),
+            "",
+            f"Wrong answers: {cpu.wrong()}.",
+            "",
+            *cpu.table("table-2", how=False),
+            *cpu.table("table-3", how=False),
+            *_figures(cpu, "the CPU"),
+        ]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+_FIGURES = {
+    3: "traversals",
+    4: "queue sizes of a scale-free graph and a mesh",
+    5: "speed and throughput",
+    6: "work and iterations against parallelism",
+    7: "delta, and the heuristic's choice",
+}
+
+
+def _figures(kept: Kept, where: str) -> list[str]:
+    """Each figure with its numbers."""
+    lines = []
+    for number, text in _FIGURES.items():
+        lines += kept.figure(f"figure-{number}", f"Figure {number} on {where}: {text}")
+        lines += kept.table(f"figure-{number}", how=False)
+    return lines

@@ -1,0 +1,72 @@
+"""The paper's sequential forms of Bellman-Ford, one thread each; the loops are in sweeps.hpp."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from nearfar import _cpu
+from nearfar.algorithms.bellman_ford.cpu import solve
+from nearfar.graph.slots import Slot
+from nearfar.registry import Answer, Workspace, variant
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from nearfar.graph.graph import Graph
+    from nearfar.options import NoOptions
+
+__all__ = ["edge_classes", "queue", "textbook"]
+
+_EDGE_CLASSES: Slot[_cpu.EdgeClasses] = Slot("edge classes")
+
+
+@variant(
+    "bellman_ford",
+    device="cpu",
+    weights="any",
+    paper="johnson-cuda",
+    section="4.1",
+    summary="every edge in every round, until nothing improves",
+    complexity="O(n m)",
+)
+def textbook(graph: Graph, source: int, options: NoOptions, workspace: Workspace) -> Answer:
+    """Bellman-Ford as in textbooks."""
+    return solve(graph, source, workspace, _cpu.bellman_ford_textbook)
+
+
+@variant(
+    "bellman_ford_queue",
+    device="cpu",
+    weights="any",
+    paper="johnson-cuda",
+    section="4.1",
+    summary="only edges of vertices that improved in the last round",
+    complexity="O(n m)",
+)
+def queue(graph: Graph, source: int, options: NoOptions, workspace: Workspace) -> Answer:
+    """Bellman-Ford with the paper's queue of active vertices."""
+    return solve(graph, source, workspace, _cpu.bellman_ford_queue)
+
+
+@variant(
+    "bellman_ford_edge_classes",
+    device="cpu",
+    weights="any",
+    paper="johnson-cuda",
+    section="4.1, Algorithm 1",
+    summary="the queue with self-loop, source, in-degree 1 and out-degree 0 edges treated apart",
+    complexity="O(n m)",
+)
+def edge_classes(graph: Graph, source: int, options: NoOptions, workspace: Workspace) -> Answer:
+    """The queue with the paper's four edge classes, built once per graph in O(n + m)."""
+    classes = _EDGE_CLASSES.of(graph, lambda: _cpu.EdgeClasses(graph.view))
+
+    def form(
+        view: _cpu.GraphView, start: int, distances: NDArray[Any], proof: bool, full: bool
+    ) -> dict[str, Any]:
+        stats: dict[str, Any] = _cpu.bellman_ford_edge_classes(
+            view, classes, start, distances, proof, full
+        )
+        return stats
+
+    return solve(graph, source, workspace, form)

@@ -1,0 +1,89 @@
+"""Table 1 of the Johnson paper, and the numbers of its figures."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from nearfar.lab.experiments.experiment import Column, Done, Table
+from nearfar.papers.johnson_apsp.graphs import GRAPHS, MISSING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = ["FORMS", "SEQUENTIAL", "all_pairs_of", "labels_of", "over_sequential", "tables_of"]
+
+SEQUENTIAL = "sequential"
+#: The paper's forms, and their variants' names.
+FORMS = {"flag": "johnson_flag", "queue": "johnson_queue", "prefix": "johnson_prefix"}
+
+
+def tables_of(done: Sequence[Done], device: str) -> list[Table]:
+    """Table 1, times and speed-ups; on a GPU what an iteration costs."""
+    found = {one.key: one.result for one in done}
+    first: list[list[Any]] = []
+    for key, (name, vertices, edges) in GRAPHS.items():
+        mine = found.get(key)
+        what = name or f"{MISSING[key]}, by its size: not at hand"
+        sizes = (mine["n"], mine["m"]) if mine else (None, None)
+        first.append([key, what, vertices, edges, *sizes])
+    columns = [Column(x) for x in ("graph", "which", "paper: nodes", "paper: edges")]
+    columns += [Column("vertices here"), Column("edges here")]
+    text = "Two of eight are missing. Weights are 1..100, seeded: the paper says nothing of them."
+    made = [Table("table-1", "Table 1: the graphs", text, columns, first)]
+    labels = labels_of(done)
+    times = [[k, *(all_pairs_of(r, x) for x in labels)] for k, r in found.items()]
+    over = [[k, *(over_sequential(r, x) for x in labels[1:])] for k, r in found.items()]
+    made.append(
+        Table(
+            "figure-3",
+            "Figure 3: execution times, all pairs",
+            "Seconds per source of a sample of sources, median, times the number of vertices. "
+            "Rows stay on the device for the batched engine, reach the host for the others.",
+            [Column("graph"), *(Column(x, "s") for x in labels)],
+            times,
+        )
+    )
+    made.append(
+        Table(
+            "figure-4",
+            "Figure 4: speed-ups over the sequential method",
+            "Of the same run. The paper: queue up to more than 4.5, above flag above prefix.",
+            [Column("graph"), *(Column(x, "times") for x in labels[1:])],
+            over,
+        )
+    )
+    if device == "cuda":
+        made.append(_iterations(done))
+    return made
+
+
+def labels_of(done: Sequence[Done]) -> list[str]:
+    """Methods of all graphs, in the order of measurement."""
+    return list(dict.fromkeys(label for one in done for label in one.result["cases"]))
+
+
+def all_pairs_of(result: dict[str, Any], label: str) -> float | None:
+    """Seconds of all pairs by a method; None where it was not run."""
+    found = result["cases"].get(label)
+    return float(found["all_pairs_seconds"]) if found else None
+
+
+def over_sequential(result: dict[str, Any], label: str) -> float | None:
+    """How many times faster than the sequential method; None without both."""
+    base, mine = all_pairs_of(result, SEQUENTIAL), all_pairs_of(result, label)
+    return base / mine if base and mine else None
+
+
+def _iterations(done: Sequence[Done]) -> Table:
+    """What a source costs the paper's forms: iterations, and microseconds for each."""
+    rows: list[list[Any]] = []
+    for one in done:
+        for form in FORMS:
+            case = one.result["cases"][form]
+            steps = case["counters"]["iterations"] / case["sources"]
+            each = case["seconds_per_source"] * 1e6 / steps
+            rows.append([one.key, form, steps, case["seconds_per_source"] * 1e3, each])
+    columns = [Column("graph"), Column("form"), Column("iterations per source")]
+    columns += [Column("per source", "ms"), Column("per iteration", "us")]
+    caption = "An iteration is the launches relax, minimum and update, and one value read back."
+    return Table("iterations", "What an iteration costs", caption, columns, rows)

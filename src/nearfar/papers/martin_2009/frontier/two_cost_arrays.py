@@ -1,0 +1,62 @@
+"""The host loop of the method that Martin et al. (2009), section 4.3, take apart.
+
+It is not a compound frontier: it marks whatever got nearer and sweeps until nothing does, so it has
+a loop of its own. Kept so that the race can be seen and counted on a real device.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from nearfar.cuda.device_graph import device_graph
+from nearfar.cuda.launch_shapes import resolve
+from nearfar.cuda.settle import COUNT_SLOTS
+from nearfar.registry import Answer
+from nearfar.system.devices import runtime
+from nearfar.system.devices.runtime import Launch
+
+if TYPE_CHECKING:
+    from nearfar.graph.graph import Graph
+    from nearfar.options import LaunchOptions
+    from nearfar.registry import Workspace
+
+__all__ = ["solve_two_cost_arrays"]
+
+
+def solve_two_cost_arrays(
+    graph: Graph, source: int, options: LaunchOptions, workspace: Workspace
+) -> Answer:
+    """Sweep until no vertex gets nearer; the answer may be wrong (that is the point)."""
+    cp = runtime.cupy()
+    device = device_graph(graph)
+    program = runtime.program("papers/martin_2009/frontier/two_cost_arrays.cuh", device.macros)
+    threads = resolve(options, graph, "two_cost_arrays", runtime.device().name).relax
+    n = np.int64(device.n)
+    blocks = max(1, -(-device.n // threads))
+    distance = cp.empty(device.n, dtype=device.weight_dtype)
+    updated = cp.empty(device.n, dtype=device.weight_dtype)
+    marked = cp.empty(device.n, dtype=np.uint8)
+    counts = cp.zeros((COUNT_SLOTS, 4), dtype=np.uint64)
+    changed = cp.zeros(1, dtype=np.uint32)
+
+    def prepare(name: str, *args: object) -> Launch:
+        return Launch(program.kernel(name), blocks, threads, (n, *args))
+
+    start = prepare("two_arrays_start", np.int64(source), distance, updated, marked)
+    relax = prepare(
+        "two_arrays_relax", device.offsets, device.edges, distance, updated, marked, counts
+    )
+    update = prepare("two_arrays_update", distance, updated, marked, changed)
+    start()
+    iterations = 0
+    while True:
+        relax()
+        changed.fill(0)
+        update()
+        iterations += 1
+        if not changed.get()[0]:
+            break
+    edges = int(counts.get()[:, 2].sum())
+    return Answer(distance, {"iterations": iterations, "edges_relaxed": edges})

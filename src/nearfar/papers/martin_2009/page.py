@@ -1,0 +1,254 @@
+"""The page of Martin et al. (2009), from benchmarks/results/martin-2009-*.json."""
+
+# ruff: noqa: E501 - lines of Markdown
+
+from __future__ import annotations
+
+from collections import Counter
+
+from nearfar.lab.checkout import NOTICE
+from nearfar.lab.experiments.claims import Why, beside, spread
+from nearfar.lab.experiments.kept import Kept, KernelRows
+from nearfar.lab.experiments.render import cell
+from nearfar.papers.martin_2009 import kernels as kernel
+from nearfar.papers.martin_2009.claims import OVERLAP, Runs, claims_of
+from nearfar.papers.martin_2009.graphs import SIZES
+
+
+def _reasons(kept: Kept) -> dict[str, Why]:
+    """Reasons of every claim, both outcomes; numbers come from counters and kernel times."""
+    runs = Runs(kept.done)
+    looks = spread(runs.over("list", "edges_relaxed", "U-GPU", "F-GPU"))
+    host_looks = spread(runs.over("list", "edges_relaxed", "U-CPU", "F-CPU"))
+    reads = spread(runs.over("matrix", "edges_relaxed", "U-GPU", "F-GPU"))
+    host_reads = spread(runs.over("matrix", "edges_relaxed", "U-CPU", "F-CPU"))
+    share = spread(runs.over("matrix", "edges_relaxed", "F-CPU", "FH"))
+    lost = [a > b for a, b in runs.counts("list", "iterations", "F-GPU-no-atomic", "F-GPU")]
+    small = f"the smallest graphs give a GPU too little to do: {_iteration(runs)}"
+    counted = "an iteration settles the vertices of one distance, so there are as many as different distances (a test counts both), and those depend on the random graphs"
+    return {
+        "F-GPU": Why(small),
+        "U-GPU-PLUS": Why(small),
+        "plus": Why(
+            f"{_same(runs)}, so staging row bounds in shared memory and flags through the read-only path is all that differs, "
+            f"and on this GPU it changes hardly anything{kernel.plus(KernelRows('lists'))}",
+            f"{_same(runs)}; only the staging differs{kernel.plus(KernelRows('lists'))}",
+        ),
+        "iterations": Why(counted, counted),
+        "hybrids": Why(
+            "the host's part is too small here to matter",
+            "U-H3 differs from U-GPU only in the minimum, which the host takes from a copy of all distances: that alone is "
+            f"{spread(runs.ratios('list', 'U-H3', 'U-GPU'))} times all of U-GPU",
+        ),
+        "2min": Why(
+            _apart(runs, "list", "U-GPU", "U-GPU+2min"),
+            "as the paper explains, one value per block is left to the host after one pass already",
+        ),
+        "F over U": Why(
+            f"U looks at {looks} times the edges, and yet an iteration costs both the same launches",
+            f"U looks at {looks} times the edges that F looks at",
+        ),
+        "F over U, host": Why(
+            f"U-CPU looks at {host_looks} times the edges of F-CPU, one after the other",
+            f"U-CPU looks at {host_looks} times the edges of F-CPU",
+        ),
+        "atomics, lists": Why(
+            f"{_apart(runs, 'list', 'F-GPU', 'F-GPU-no-atomic')}; sums that get lost without atomics add an iteration on {sum(lost)} of {len(lost)} graphs",
+            f"few vertices have two frontier vertices before them: lost sums add an iteration on {sum(lost)} of {len(lost)} graphs",
+        ),
+        "CPU": Why("every iteration scans all vertices, which a heap does not"),
+        "CPU, matrices": Why(
+            f"the loops read all n^2 entries where FH reads edges, a fifth of them: F-CPU looks at {share} times as many"
+        ),
+        "matrices, first": Why(
+            f"{_fastest(runs)}. U reads the columns of unsettled vertices again in every iteration, {reads} times the entries "
+            "that F reads; F pays for that with atomics, which cost the paper's board time and this one none (the row on "
+            f"atomics and matrices). Where FH is ahead, {_iteration(runs, 'matrix')}",
+            f"U reads {reads} times the entries that F reads, and stores once per vertex without an atomic",
+        ),
+        "matrices": Why(f"where FH is ahead, {_iteration(runs, 'matrix')}"),
+        "F under U, host": Why(
+            f"U-CPU reads {host_reads} times the entries of F-CPU, and a column's entries lie a row apart in memory, where "
+            "F-CPU reads rows from end to end",
+            f"although U-CPU reads {host_reads} times the entries of F-CPU",
+        ),
+        "atomics, matrices": Why(_atomics(runs), "a plain store is cheaper than an atomic"),
+        "race": Why("on this device the smallest sum was the last one stored in every run"),
+        "race, safe": Why("**an error of this library**"),
+    }
+
+
+def _same(runs: Runs) -> str:
+    """Whether U-GPU and U-GPU-PLUS do the same work, by their counters."""
+    pairs = [
+        pair
+        for counter in ("edges_relaxed", "iterations")
+        for pair in runs.counts("list", counter, "U-GPU", "U-GPU-PLUS")
+    ]
+    word = "the same" if all(a == b for a, b in pairs) else "NOT the same"
+    return f"both look at {word} edges in {word} iterations, by their counters"
+
+
+def _apart(runs: Runs, kind: str, one: str, other: str) -> str:
+    """On how many graphs two methods are not within the overlap, and whether their samples are."""
+    apart = [
+        [[sample[2] for sample in r["cases"][label]["samples"]] for label in (one, other)]
+        for r in runs.of(kind, one, other)
+        if abs(r["cases"][one]["median_seconds"] / r["cases"][other]["median_seconds"] - 1)
+        >= OVERLAP
+    ]
+    meet = sum(max(map(min, pair)) <= min(map(max, pair)) for pair in apart)
+    return f"their medians are {100 * OVERLAP:.0f}% apart or more on {len(apart)} graph{'' if len(apart) == 1 else 's'}; on {meet} of them the samples of both overlap"
+
+
+def _iteration(runs: Runs, kind: str = "list") -> str:
+    """What an iteration costs on the smallest graphs of a kind."""
+    some = [r for r in runs.of(kind, "U-GPU") if r["cases"]["U-GPU"]["counters"].get("iterations")]
+    if not some:
+        return "not measured"
+    low, high = min(some, key=lambda r: r["n"]), max(some, key=lambda r: r["n"])
+    cost = [
+        r["cases"]["U-GPU"]["median_seconds"] * 1e6 / r["cases"]["U-GPU"]["counters"]["iterations"]
+        for r in (low, high)
+    ]
+    looks = [r["cases"]["U-GPU"]["counters"]["edges_relaxed"] for r in (low, high)]
+    return (
+        f"an iteration of U-GPU takes {cell(cost[0])} us at {low['n']:,} vertices and {cell(cost[1])} us at {high['n']:,}, "
+        f"where {cell(looks[1] / looks[0])} times the entries are read: on the small ones launches and the wait for the minimum "
+        "are most of it"
+    )
+
+
+def _fastest(runs: Runs) -> str:
+    """Which method is the fastest on how many matrices, and where."""
+    found: Counter[str] = Counter()
+    largest: dict[str, int] = {}
+    for result in runs.of("matrix", "FH", "U-GPU"):
+        cases = result["cases"]
+        best = min(cases, key=lambda label: float(cases[label]["median_seconds"]))
+        found[best] += 1
+        largest[best] = max(largest.get(best, 0), result["n"])
+    told = [
+        f"{label} on {count} (up to {largest[label]:,} vertices)"
+        for label, count in found.most_common()
+    ]
+    return f"the fastest is {', '.join(told)}" if told else "not measured"
+
+
+def _atomics(runs: Runs) -> str:
+    """What a read before the atomic changes."""
+    kernels = KernelRows("matrices")
+    extra = [a > b for a, b in runs.counts("matrix", "iterations", "F-GPU-no-atomic", "F-GPU")]
+    lost = f"Lost sums add an iteration on {sum(extra)} of {len(extra)} matrices"
+    if not kernels.there:
+        return f"{lost}. {kernels.how()}"
+
+    def over(label: str, base: str) -> list[float]:
+        return [
+            kernel.relax_seconds(kernels.at(g, label)) / kernel.relax_seconds(kernels.at(g, base))
+            for g in kernels.graphs()
+        ]
+
+    plain = over("read, then plain store", "read, then atomic")
+    same = "as in the paper" if max(plain) < 1 else "not always as in the paper"
+    return (
+        "our F-GPU does not read a distance before its atomic, and an atomic whose result nobody uses is not waited for: "
+        f"a read before it makes the relax step {spread(over('read, then atomic', 'atomic'))} times as long. A plain store "
+        f"needs that read. When both read first, plain stores take {spread(plain)} of the time of atomics, {same}. {lost}"
+    )
+
+
+def _counts(found: Counter[int]) -> str:
+    """How many graphs of which sizes, neighbours with the same number together."""
+    sizes = sorted(found)
+    if len(set(found.values())) == 1:
+        return str(found[sizes[0]])
+    runs: list[list[int]] = []
+    for k in sizes:
+        if runs and found[runs[-1][-1]] == found[k]:
+            runs[-1].append(k)
+        else:
+            runs.append([k])
+    told = [f"{found[r[0]]} of size {r[0]}" + (f" to {r[-1]}" if r[1:] else "") for r in runs]
+    return ", ".join(told)
+
+
+def _subset(kept: Kept) -> list[str]:
+    """How many graphs of which sizes this run has, and what is missing of the paper's."""
+    lists, step, matrices, side, _ = SIZES[kept.settings.scale]
+    lines = []
+    for kind, name, sizes, unit in (
+        ("list", "lists", lists, f"2^{step.bit_length() - 1}"),
+        ("matrix", "matrices", matrices, f"2^{side.bit_length() - 1}"),
+    ):
+        held = [d for d in kept.done if d.what["kind"] == kind]
+        gpu = [d for d in held if kept.device == "cpu" or "F-GPU" in d.result["cases"]]
+        found = Counter(d.what["k"] for d in gpu)
+        if not found:
+            continue
+        left = [k for k in sizes if k not in found]
+        more = f"; not of {', '.join(map(str, left))}" if left else ", all of this scale's"
+        lines.append(
+            f"- {name}: {len(found)} of {len(sizes)} sizes, {min(found)} to {max(found)} times {unit}{more}; graphs of each: "
+            f"{_counts(found)}, where the paper has 25."
+        )
+        for methods, label in (("FH and the methods of the host", "FH"), ("hybrids", "U-H1")):
+            some = Counter(d.what["k"] for d in held if label in d.result["cases"])
+            if kept.device == "cuda" and some and some != found:
+                lines.append(f"- {methods} on {name}, graphs of each size: {_counts(some)}.")
+    at_once = kept.at_once
+    if at_once.get("host", 0) > 1:
+        lines.append(
+            f"- The methods of the host were timed apart from the GPU's, on a core each, up to {at_once['host']} graphs at a time."
+        )
+    if at_once.get("hybrid", 0) > 1:
+        lines.append(
+            f"- The hybrids, which leave the GPU idle for most of a solve, were timed up to {at_once['hybrid']} at a time on one GPU."
+        )
+    return [*lines, ""]
+
+
+def page() -> str:
+    """The page in full."""
+    cuda, cpu = Kept("martin-2009", "cuda"), Kept("martin-2009", "cpu")
+    lines = [
+        "# CUDA solutions for the SSSP problem: what the paper has, and what we measure",
+        "",
+        NOTICE,
+        "",
+        "Martin, Torres and Gavilanes (2009) time compound frontiers on a GeForce GTX 280 and a Core 2 Quad.",
+        "FH is Dijkstra's algorithm with a Fibonacci heap on one core. The names are the paper's; the variants",
+        "behind them are in [Compound frontiers](../explanation/compound-frontiers.md).",
+        "",
+        f"## On {cuda.place()}",
+        "",
+        cuda.how(),
+        "",
+        *(_subset(cuda) if cuda.there else []),
+    ]
+    if cuda.there:
+        lines += ["### What the paper states, and here", ""]
+        lines += [*beside(claims_of(cuda.done), _reasons(cuda)), ""]
+        lines += [f"Wrong answers of methods that promise right ones: {cuda.wrong()}.", ""]
+        lines += _measured(cuda, cuda.place())
+        lines += cuda.table("counterexample", how=False)
+        lines += kernel.lists(KernelRows("lists"))
+        lines += kernel.matrices(KernelRows("matrices"))
+    lines += ["## On the CPU", ""]
+    if cpu.there:
+        lines += [cpu.how(), "", *_subset(cpu)]
+        lines += [*beside(claims_of(cpu.done), _reasons(cpu), measured=True), ""]
+        lines += _measured(cpu, "the CPU")
+    else:
+        lines += [cpu.how()]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _measured(kept: Kept, where: str) -> list[str]:
+    """Figures 6 and 7 with their numbers."""
+    lines = []
+    for number, kind in ((6, "list"), (7, "matrix")):
+        lines += kept.figure(f"figure-{number}", f"Figure {number} on {where}")
+        for key in ("times", "speedup", "iterations"):
+            lines += kept.table(f"{kind}-{key}", how=False)
+    return lines

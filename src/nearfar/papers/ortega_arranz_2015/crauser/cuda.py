@@ -1,0 +1,129 @@
+"""Crauser's criteria on the GPU: Ortega-Arranz et al. (2015) and the criteria it leaves out.
+
+The host loop is cuda/settle.py, the same that the frontier family runs with; a criterion is a pair
+of kernels and the arrays of lightest edges that they read.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from nearfar.cuda.device_graph import device_graph
+from nearfar.cuda.settle import Criterion, Settle, Steps, settle_loop
+from nearfar.options import LaunchOptions
+from nearfar.papers.ortega_arranz_2015.crauser.fused import FusedOptions, solve_fused
+from nearfar.papers.ortega_arranz_2015.crauser.lightest import KERNELS, device_lightest
+from nearfar.registry import Answer, Workspace, variant
+from nearfar.system.devices import runtime
+
+if TYPE_CHECKING:
+    from nearfar.graph.graph import Graph
+
+
+def _run(
+    graph: Graph,
+    source: int,
+    options: LaunchOptions,
+    workspace: Workspace,
+    idea: str,
+    *,
+    out: bool = False,
+    into: bool = False,
+    predecessors: bool = False,
+) -> Answer:
+    device = device_graph(graph.transpose() if predecessors else graph)
+    program = runtime.program(KERNELS, device.macros)
+    run = Settle(program, graph, source, options, idea)
+    name = "in_out" if out and into else "in" if into else "out"
+    criterion = Criterion(
+        minimum=f"minimum_{name}",
+        update=f"update_{name}",
+        values=2 if out and into else 1,
+        extra=(
+            device_lightest(graph) if out else None,
+            device_lightest(graph.transpose()) if into else None,
+        ),
+    )
+    kernel = "relax_predecessors" if predecessors else "relax_successors"
+    relax = run.relax(kernel, device.offsets, device.edges)
+    steps = Steps(relax, run.minimum(criterion), run.update(criterion))
+    return settle_loop(run, steps, workspace)
+
+
+@variant(
+    "crauser_successors",
+    device="cuda",
+    summary="settle up to min(distance + lightest out-edge), relax successors (GPU Crauser)",
+    options=LaunchOptions,
+    paper="ortega-arranz-2015",
+    section="3.2, GPU Crauser Successors",
+    complexity="O(n * iterations + m)",
+    tune=True,
+)
+def crauser_successors(
+    graph: Graph, source: int, options: LaunchOptions, workspace: Workspace
+) -> Answer:
+    """GPU Crauser, the successors variant: Alg. 1 with three kernels per iteration."""
+    return _run(graph, source, options, workspace, "crauser_successors", out=True)
+
+
+@variant(
+    "crauser_predecessors",
+    device="cuda",
+    summary="settle up to min(distance + lightest out-edge), relax over predecessors",
+    options=LaunchOptions,
+    paper="ortega-arranz-2015",
+    section="3.3, GPU Crauser Predecessors",
+    complexity="O((n + m) * iterations)",
+)
+def crauser_predecessors(
+    graph: Graph, source: int, options: LaunchOptions, workspace: Workspace
+) -> Answer:
+    """GPU Crauser, the predecessors variant."""
+    return _run(
+        graph, source, options, workspace, "crauser_predecessors", out=True, predecessors=True
+    )
+
+
+@variant(
+    "crauser_in",
+    device="cuda",
+    summary="settle v up to min(distance) + v's lightest in-edge (in-criterion), relax successors",
+    options=LaunchOptions,
+    paper="crauser-1998",
+    section="IN-criterion",
+    complexity="O(n * iterations + m)",
+)
+def crauser_in(graph: Graph, source: int, options: LaunchOptions, workspace: Workspace) -> Answer:
+    """The in-criterion in the same three kernels."""
+    return _run(graph, source, options, workspace, "crauser_in", into=True)
+
+
+@variant(
+    "crauser_in_out",
+    device="cuda",
+    summary="settle what the out-criterion or the in-criterion allows, relax successors",
+    options=LaunchOptions,
+    paper="crauser-1998",
+    section="OUT- and IN-criterion",
+    complexity="O(n * iterations + m)",
+)
+def crauser_in_out(
+    graph: Graph, source: int, options: LaunchOptions, workspace: Workspace
+) -> Answer:
+    """The union of both criteria in the same three kernels."""
+    return _run(graph, source, options, workspace, "crauser_in_out", out=True, into=True)
+
+
+@variant(
+    "crauser_fused",
+    device="cuda",
+    summary="Crauser's loop in one cooperative launch: no host between relax, minimum and update",
+    options=FusedOptions,
+    paper="ortega-arranz-2015",
+    section="3.2, in one launch (beyond the paper)",
+    complexity="O(n * iterations + m)",
+)
+def crauser_fused(graph: Graph, source: int, options: FusedOptions, workspace: Workspace) -> Answer:
+    """Same iterations as crauser_successors (criterion "out") or crauser_in_out ("in_out")."""
+    return solve_fused(graph, source, options, workspace)

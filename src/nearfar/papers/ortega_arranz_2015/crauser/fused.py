@@ -1,0 +1,107 @@
+"""The whole Crauser loop in one cooperative launch: see fused.cuh."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from nearfar.cuda.device_graph import device_graph
+from nearfar.errors import OptionError, SolverError, quoted
+from nearfar.graph.dtypes import limit_in_dtype
+from nearfar.papers.ortega_arranz_2015.crauser.lightest import device_lightest
+from nearfar.registry import Answer
+from nearfar.system.devices import runtime
+
+if TYPE_CHECKING:
+    from nearfar.graph.graph import Graph
+    from nearfar.registry import Workspace
+
+__all__ = ["FusedOptions", "solve_fused"]
+
+ITERATIONS_BEYOND = 2  # the watchdog's bound over the number of vertices
+
+
+@dataclass(frozen=True, slots=True)
+class FusedOptions:
+    """Options of the one-launch form.
+
+    Parameters
+    ----------
+    criterion : {"out", "in_out"}
+        The paper's criterion, or its union with the in-criterion.
+    block_threads : int
+        Threads per block: a multiple of 32, from 32 to 1024.
+    """
+
+    criterion: Literal["out", "in_out"] = "out"
+    block_threads: int = 256
+
+    def __post_init__(self) -> None:
+        if self.criterion not in ("out", "in_out"):
+            raise OptionError(f"criterion is {quoted(self.criterion)}: use 'out' or 'in_out'")
+        if self.block_threads % 32 or not 32 <= self.block_threads <= 1024:
+            raise OptionError(
+                f"block_threads is {self.block_threads}: give a multiple of 32 from 32 to 1024"
+            )
+
+
+def solve_fused(graph: Graph, source: int, options: FusedOptions, workspace: Workspace) -> Answer:
+    """Launch once, read the counters, return the distances.
+
+    Raises
+    ------
+    SolverError
+        If the watchdog's bound on iterations is reached.
+    """
+    cp = runtime.cupy()
+    device = device_graph(graph)
+    n, dtype = device.n, device.weight_dtype
+    full = workspace.stats == "full"
+    trace_size = n if full else 0  # every iteration but the last settles a vertex
+    runtime.require_memory(n * (dtype.itemsize + 1) + 16 * trace_size)
+    both = options.criterion == "in_out"
+    lightest_out = device_lightest(graph)
+    lightest_in = device_lightest(graph.transpose()) if both else None
+    program = runtime.program("papers/ortega_arranz_2015/crauser/fused.cuh", device.macros)
+    kernel = program.kernel(f"fused_{options.criterion}")
+    distance = cp.empty(n, dtype=dtype)
+    flags = cp.empty(n, dtype=np.uint8)
+    thresholds = cp.empty(6, dtype=dtype)
+    arrivals = cp.zeros(1, dtype=np.uint32)
+    counts = cp.zeros(5, dtype=np.uint64)
+    trace = cp.zeros((2, trace_size), dtype=np.uint64) if full else None
+    # More blocks than vertices give nothing to do but make barriers slower.
+    blocks = min(kernel.resident_blocks(options.block_threads), -(-n // options.block_threads))
+    arguments = (
+        *(np.int64(n), np.int64(source), device.offsets, device.edges, lightest_out, lightest_in),
+        *(distance, flags, thresholds, arrivals, counts, limit_in_dtype(workspace.limit, dtype)),
+        *(trace, np.int64(trace_size), np.int64(n + ITERATIONS_BEYOND)),
+    )
+    kernel(blocks, options.block_threads, arguments, cooperative=True)
+    iterations, settled, working, edges, stuck = (int(value) for value in counts.get())
+    if stuck:
+        raise SolverError(
+            f"{iterations} iterations for {n} vertices, but each settles one: check the device "
+            "with `nearfar doctor`"
+        )
+    stats: dict[str, Any] = {
+        "iterations": iterations,
+        "edges_relaxed": edges,
+        "vertices_settled": 1 + settled,
+    }
+    if trace is not None:
+        rows = trace[:, :iterations].get().astype(np.int64)
+        # A thread that walks over several vertices counts once per vertex, as if each had its own.
+        grid = blocks * options.block_threads
+        total = -(-n // grid) * grid * iterations
+        stats |= {
+            "total_threads": total,
+            "working_threads": working,
+            "idle_share": 1.0 - working / total,
+            "frontier": rows[0],
+            "working": rows[0],
+            "edges": rows[1],
+        }
+    return Answer(distance, stats)

@@ -1,0 +1,54 @@
+"""The lightest out-edge and in-edge of every vertex (paper section 3.1), once per graph."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from nearfar.graph.slots import Slot
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from nearfar.graph.graph import Graph
+
+__all__ = ["KERNELS", "device_lightest", "lightest_in", "lightest_out"]
+
+KERNELS = "papers/ortega_arranz_2015/crauser/crauser.cuh"
+LIGHTEST_OUT: Slot[NDArray[Any]] = Slot("lightest out-edges")
+_DEVICE_LIGHTEST: Slot[Any] = Slot("lightest out-edges on the device")
+
+
+def lightest_out(graph: Graph) -> NDArray[Any]:
+    """Lightest out-edge of each vertex, shape (n,); "unreached" without one; cached. O(n + m)."""
+
+    def make() -> NDArray[Any]:
+        from nearfar import _cpu
+
+        found = np.empty(graph.n_vertices, dtype=graph.weight_dtype)
+        _cpu.lightest_edges(graph.view, found)
+        return found
+
+    return LIGHTEST_OUT.of(graph, make)
+
+
+def lightest_in(graph: Graph) -> NDArray[Any]:
+    """Weight of each vertex's lightest in-edge, from the cached transpose. O(n + m)."""
+    return lightest_out(graph.transpose())
+
+
+def device_lightest(graph: Graph) -> Any:
+    """Lightest out-edge of every vertex on the current device, computed there once and cached."""
+    from nearfar.cuda.device_graph import device_graph
+    from nearfar.system.devices import runtime
+
+    def make() -> Any:
+        device = device_graph(graph)
+        lightest = runtime.cupy().empty(device.n, dtype=device.weight_dtype)
+        kernel = runtime.program(KERNELS, device.macros).kernel("lightest_edges")
+        blocks = max(1, -(-device.n // 256))
+        kernel(blocks, 256, (np.int64(device.n), device.offsets, device.edges, lightest))
+        return lightest
+
+    return _DEVICE_LIGHTEST.of(graph, make, runtime.device().ordinal)

@@ -1,0 +1,245 @@
+"""The page of Ortega-Arranz et al. (2015), from benchmarks/results/ortega-arranz-2015-*.json."""
+
+# ruff: noqa: E501 - lines of Markdown
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from nearfar.lab.checkout import NOTICE
+from nearfar.lab.experiments.claims import Why, beside, spread
+from nearfar.lab.experiments.experiment import Done
+from nearfar.lab.experiments.kept import Counts, Kept, KernelRows, share
+from nearfar.lab.experiments.render import cell
+from nearfar.papers.ortega_arranz_2015 import counts as counted
+from nearfar.papers.ortega_arranz_2015.claims import CROSSINGS, claims_of
+from nearfar.papers.ortega_arranz_2015.kernels import crauser_iteration, kernels_and_waits
+from nearfar.papers.ortega_arranz_2015.tables import (
+    counter_of,
+    fewer_sources,
+    name_of,
+    of_kind,
+    ratio_of,
+    saved_by_tuning,
+)
+
+_HEAP, _CPU, _OPT = "relaxed heap", "CPU Crauser succ.", "GPU Crauser opt."
+_MARTIN, _GPU = "GPU Martin succ.", "GPU Crauser succ."
+
+
+def _over(some: Iterable[Done], counter: str, top: str, bottom: str) -> list[float]:
+    """A counter of one method over that of another, on the graphs that have both."""
+    pairs = [(counter_of(one, top, counter), counter_of(one, bottom, counter)) for one in some]
+    return [a / b for a, b in pairs if a and b]
+
+
+def _iteration(some: Iterable[Done], label: str) -> list[float]:
+    """Microseconds per iteration, by graph."""
+    found = []
+    for one in some:
+        steps = counter_of(one, label, "iterations")
+        if steps:
+            found.append(one.result["cases"][label]["median_seconds"] * 1e6 / steps)
+    return found
+
+
+def _against_martin(some: Sequence[Done], device: str, form: str) -> tuple[str, str, str]:
+    """Percent fewer iterations of Crauser, time of an iteration and edges over Martin's."""
+    ours, theirs = f"{device} Crauser {form}", f"{device} Martin {form}"
+    steps = _over(some, "iterations", ours, theirs)
+    slower = [
+        1 / (ratio * step)
+        for one in some
+        if (ratio := ratio_of(one, theirs, ours))
+        for step in _over([one], "iterations", ours, theirs)
+    ]
+    edges = _over(some, "edges_relaxed", ours, theirs)
+    return spread([100 * (1 - step) for step in steps]), spread(slower), spread(edges)
+
+
+def _noise(some: Iterable[Done]) -> str:
+    """How much two timings of one shape differ, where the tuned shape is the default."""
+    found = []
+    for one in some:
+        if saved_by_tuning(one) == 0.0:
+            pair = [one.result["cases"][x]["median_seconds"] for x in (_OPT, _GPU)]
+            found.append(100 * abs(1 - pair[0] / pair[1]))
+    return (
+        f"where the default was the best, its two timings differ by up to {cell(max(found))}%"
+        if found
+        else ""
+    )
+
+
+def _waits() -> str:
+    """How little of an iteration the kernels take, whose shape is tuned."""
+    kernels = KernelRows("ortega")
+    rows = [r for r in kernels.rows if r["label"] == "crauser_successors"]
+    if not rows:
+        return ""
+    return f"a shape can only speed up the kernels, which are {spread([share(r) for r in rows])}% of a solve in the table of kernels and waits"
+
+
+def _reasons(done: Sequence[Done]) -> dict[str, Why]:
+    """Reasons of every claim, both outcomes."""
+    martin, random, real = (of_kind(done, kind) for kind in ("martin", "random", "real"))
+    thin = [one for one in random if one.what["degree"] == 2]
+    tuned = "; ".join(
+        filter(None, ("shapes are measured here, not modelled", _noise(done), _waits()))
+    )
+    each = f"an iteration of GPU Crauser takes {spread(_iteration(done, _GPU))} us, however few vertices are in it"
+    steps = spread(_over(random, "iterations", _MARTIN, _GPU))
+    weights = "[The range of the weights](../explanation/compound-frontiers.md#the-range-of-the-weights) shows which weights would give the paper's ratios"
+    same = f"the ratio of iterations is {steps}, and both run the same kernels, so a gain far beyond it has no source. {weights}"
+    families = f"the ratio of iterations is {spread(_over(real, 'iterations', _MARTIN, _GPU))} over these graphs; both run the same kernels"
+    found: dict[str, Why] = {}
+    for device, form, key in (
+        ("CPU", "succ.", "a, succ."),
+        ("CPU", "pred.", "a, pred."),
+        ("GPU", "succ.", "b, succ."),
+        ("GPU", "pred.", "b, pred."),
+    ):
+        fewer, slower, edges = _against_martin(martin, device, form)
+        counts = f"{fewer}% fewer iterations, each {slower} times as long; {edges} times the edges are looked at"
+        if device == "CPU":
+            name = {"succ.": "successors", "pred.": "predecessors"}[form]
+            counts = f"{counts}; {counted.threshold_cost(Counts(), name)}"
+        elif kernels := crauser_iteration(KernelRows("ortega")):
+            counts = f"{counts}; {kernels}"
+        found[key] = Why(counts, counts)
+    idle = "each vertex is at work in one iteration of all"
+    count = spread([c for one in martin if (c := counter_of(one, _GPU, "iterations"))])
+    found |= {
+        "c, tuned": Why(tuned, tuned),
+        "c, CPU": Why(each),
+        "d, succ.": Why(idle, f"{idle}, which are {count}"),
+        "d, pred.": Why(counted.idle_readings(Counts()), "threads of settled vertices"),
+        "table 2, CPU": Why(each),
+        "table 2, Martin": Why(same, same),
+        "thin": Why(
+            f"an iteration of CPU Crauser takes {spread(_iteration(thin, _CPU))} us, because it scans all vertices; one of GPU Martin "
+            f"{spread(_iteration(thin, _MARTIN))} us, launches and a wait, and there are only {spread(_over(thin, 'iterations', _MARTIN, _CPU))} times as many",
+            f"GPU Martin needs {spread(_over(thin, 'iterations', _MARTIN, _CPU))} times the iterations",
+        ),
+        "bend": Why(_bend(random), _bend(random)),
+        "table 4": Why(tuned, tuned),
+        "table 3, CPU": Why(each, each),
+        "table 3, Martin": Why(families, families),
+        "figure 6": Why(tuned, tuned),
+        "heap, thin": Why(f"{each}, and a heap has few edges to look at", each),
+        "heap, walshaw": Why(f"{_ahead(real)}; {each}", each),
+        "heap, social": Why(each, f"few iterations ({_steps(real)}) with many edges in each"),
+        "memory": Why(
+            "the relaxed heap here keeps one entry per vertex, in arrays",
+            "the relaxed heap here keeps one entry per vertex, in arrays: it grows with the vertices and not with the edges, as "
+            "the paper reports of Boost's, so the ratio stays near one",
+        ),
+    }
+    for thousands in CROSSINGS:
+        found[f"heap, {thousands}k"] = Why(each)
+        found[f"heap, {thousands}k, deg2000"] = Why(each)
+    return found
+
+
+def _bend(random: Sequence[Done]) -> str:
+    """Iterations and edges per iteration along the degrees of the smallest size."""
+    if not random:
+        return ""
+    size = min(one.what["vertices"] for one in random)
+    some = sorted((o for o in random if o.what["vertices"] == size), key=lambda o: o.what["degree"])
+    steps = [counter_of(one, _GPU, "iterations") for one in some]
+    if not all(steps):
+        return ""
+    edges = [one.result["m"] / step for one, step in zip(some, steps, strict=True)]
+    return f"{', '.join(map(cell, steps))} iterations of {', '.join(map(cell, edges))} edges each in the mean"
+
+
+def _ahead(real: Sequence[Done]) -> str:
+    """Meshes on which the GPU is ahead of the heap, with their iterations."""
+    told = [
+        f"{name_of(one)} ({cell(counter_of(one, _GPU, 'iterations'))} iterations for {one.result['n']:,} vertices)"
+        for one in real
+        if one.what["family"] == "walshaw" and (ratio_of(one, _HEAP, _OPT) or 0) > 1
+    ]
+    return f"the GPU is ahead on {', '.join(told)}" if told else "the GPU is ahead nowhere"
+
+
+def _steps(real: Sequence[Done]) -> str:
+    wide = [one for one in real if one.what["family"] in ("social", "kronecker")]
+    return spread([c for one in wide if (c := counter_of(one, _GPU, "iterations"))])
+
+
+def _sources(kept: Kept) -> str:
+    """Sources per graph and where there are fewer."""
+    counts = {len(one.result["sources"]) for one in kept.done if one.what["kind"] != "martin"}
+    martin = {len(one.result["sources"]) for one in kept.done if one.what["kind"] == "martin"}
+    fewer = fewer_sources(kept.done)
+    text = f"{spread(counts)} random sources per graph" if counts else ""
+    if martin:
+        text += f"{', ' if text else ''}{spread(martin)} on Martin's graphs"
+    every = counts | martin
+    text += ", as in the paper." if every == {100} else ", where the paper has 100."
+    if fewer:
+        text += f"{fewer} A mean is over the sources that a method has, a ratio over those that both methods have."
+    if kept.at_once.get("host", 0) > 1:
+        text += f" The methods of the host were timed apart from the GPU's, on a core each, up to {kept.at_once['host']} graphs at a time."
+    return text
+
+
+def page() -> str:
+    """The page in full."""
+    cuda, cpu = Kept("ortega-arranz-2015", "cuda"), Kept("ortega-arranz-2015", "cpu")
+    lines = [
+        "# A new GPU-based approach to the shortest path problem: what the paper has, and what we measure",
+        "",
+        NOTICE,
+        "",
+        "Ortega-Arranz, Torres, Llanos and Gonzalez (2015) put Crauser's criterion on a GTX 480 (Fermi), a GTX 680",
+        "(Kepler) and a GTX Titan Black, beside Martin's method, one core, and Boost's relaxed heap. One GPU takes",
+        "the place of the three boards, so Figures 7 and 8 have one line and nothing can be said of section 5.2 C,",
+        "which compares the boards. Real graphs of the families that the paper names replace its files; flickr is",
+        "replaced by a generated preferential-attachment graph.",
+        "",
+        f"## On {cuda.place()}",
+        "",
+        cuda.how(),
+        "",
+    ]
+    if cuda.there:
+        lines += [" ".join(filter(None, (_sources(cuda), cuda.missing()))), ""]
+        lines += ["### What the paper states, and here", ""]
+        lines += [*beside(claims_of(cuda.done), _reasons(cuda.done)), ""]
+        lines += [f"Wrong answers: {cuda.wrong()}.", ""]
+        counts = Counts()
+        for number in range(2, 12):
+            lines += cuda.figure(f"figure-{number}", f"Figure {number} on {cuda.place()}")
+            if number == 2:
+                lines += [*cuda.table("martin-times", how=False), *cuda.table("idle", how=False)]
+                lines += counted.threads(counts)
+                lines += [text, ""] if (text := counted.branches(counts)) else []
+            for key in _TABLES.get(number, ()):
+                lines += cuda.table(key, how=False)
+        lines += kernels_and_waits(KernelRows("ortega"))
+    lines += ["## On the CPU", "", cpu.how(), ""]
+    if cpu.there:
+        lines += [" ".join(filter(None, (_sources(cpu), cpu.missing()))), ""]
+        lines += [*beside(claims_of(cpu.done), _reasons(cpu.done), measured=True), ""]
+        lines += [f"Wrong answers: {cpu.wrong()}.", ""]
+        for number in (2, 3, 4, 9, 10, 11):
+            lines += cpu.figure(f"figure-{number}", f"Figure {number} on the CPU")
+            if number == 2:
+                lines += cpu.table("martin-times", how=False)
+                lines += counted.threshold(Counts())
+            for key in _TABLES.get(number, ()):
+                lines += cpu.table(key, how=False)
+    return "\n".join(lines).rstrip() + "\n"
+
+
+#: Tables that follow a figure: those of the paper, then the numbers of the figure.
+_TABLES = {
+    3: ("table-2", "random-times"),
+    4: ("table-3", "real-times"),
+    5: ("table-1", "table-4"),
+    6: ("shapes",),
+    11: ("memory",),
+}
