@@ -11,8 +11,8 @@ import numpy as np
 
 from nearfar import _cpu
 from nearfar.graph.graph import Graph
-from nearfar.prepared.order import structure_of
-from nearfar.prepared.pairs import pair_distances
+from nearfar.prepared.cpu.pairs import pair_distances
+from nearfar.prepared.order.elimination import structure_of
 from nearfar.prepared.prepare import prepare
 
 

@@ -15,8 +15,8 @@ from nearfar.cli.doctor import _self_test
 from nearfar.errors import GraphError, OptionError
 from nearfar.graph.facts import Facts
 from nearfar.graph.graph import Graph
-from nearfar.prepared.cuda import _first as prepare_first_seconds
-from nearfar.prepared.device_metric import DeviceMetric
+from nearfar.prepared.cuda.metric.metric import DeviceMetric
+from nearfar.prepared.variants_cuda import _first as prepare_first_seconds
 from nearfar.registry import Request
 from nearfar.solve.many import distances
 from nearfar.system.devices import runtime

@@ -11,8 +11,9 @@ import pytest
 import nearfar
 from nearfar.errors import GraphError, NegativeCycleError, OutOfMemoryError
 from nearfar.generators import generate
-from nearfar.prepared import device_arcs, device_customize
-from nearfar.prepared.device_metric import DeviceMetric
+from nearfar.prepared.cuda.metric import arcs as device_arcs
+from nearfar.prepared.cuda.metric import customize as device_customize
+from nearfar.prepared.cuda.metric.metric import DeviceMetric
 from nearfar.prepared.prepared import Prepared
 from nearfar.solve.many import distances
 from nearfar.system.devices import runtime
@@ -86,7 +87,15 @@ def test_random_graphs_and_negative_integers(dtype):
         prepared = nearfar.prepare(graph, force=True)
         found = prepared.reweight(there(graph.effective_weights))
         same_metric(found, prepared)
-        rows = distances(found, range(n), method="elimination_tree_rows@cuda")
+        given = {"method": "elimination_tree_rows@cuda"}
+        if prepared.fixed is not None:
+            assert found.fixed is not None
+            assert found.describe_preparation()["step"] == prepared.fixed.step
+            rows = distances(found, range(n), **given)
+            host = distances(prepared, range(n), method="elimination_tree_rows@cpu")
+            np.testing.assert_array_equal(rows.get(), host)
+            given["sums"] = "search"
+        rows = distances(found, range(n), **given)
         np.testing.assert_array_equal(rows.get(), rows_of(graph))
 
 

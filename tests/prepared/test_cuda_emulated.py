@@ -11,17 +11,19 @@ import nearfar
 from nearfar.errors import OptionError, OutOfMemoryError
 from nearfar.generators import generate
 from nearfar.graph.graph import Graph
-from nearfar.prepared import device_above, device_shapes, device_tiles
-from nearfar.prepared.cells import PassShape, cut
-from nearfar.prepared.cuda import DeviceTreeOptions
-from nearfar.prepared.device import far_value
-from nearfar.prepared.device_room import factor_bytes
-from nearfar.prepared.device_shapes import padded
-from nearfar.prepared.device_sweep import Sweep
-from nearfar.prepared.device_tiles import TileSweep, row_sweep
-from nearfar.prepared.pieces import cut_pieces, ways_up
+from nearfar.prepared.cuda import shapes as device_shapes
+from nearfar.prepared.cuda.bottoms import tiles as device_tiles
+from nearfar.prepared.cuda.bottoms.sweep import Sweep
+from nearfar.prepared.cuda.bottoms.tiles import TileSweep, row_sweep
+from nearfar.prepared.cuda.cut.cells import PassShape, cut
+from nearfar.prepared.cuda.cut.pieces import cut_pieces, ways_up
+from nearfar.prepared.cuda.cut.tiles import LeafShape
+from nearfar.prepared.cuda.device import far_value
+from nearfar.prepared.cuda.fronts import above as device_above
+from nearfar.prepared.cuda.room import factor_bytes
+from nearfar.prepared.cuda.shapes import padded
 from nearfar.prepared.prepared import Prepared
-from nearfar.prepared.tiles import LeafShape
+from nearfar.prepared.variants_cuda import DeviceTreeOptions
 from nearfar.solve.many import all_pairs, distances
 from nearfar.system.devices import runtime
 from tests.algorithms.test_floyd_warshall import DTYPES, random_graph, rows_of
@@ -64,7 +66,7 @@ def test_every_layout_of_every_shape(name, dtype, count):
     prepared = ready(dtype)
     n = prepared.n_vertices
     sources = np.random.default_rng(2).integers(0, n, count)
-    truth = distances(prepared, sources, method="elimination_tree_rows@cpu", exact=False)
+    truth = distances(prepared, sources, method="elimination_tree_rows@cpu")
     sweep = Sweep(prepared, PassShape(*SHAPES[name]), count, top=0)
     assert (sweep.above.held.pieces.host.n_levels == 0) == (name == "one cell")
     assert (len(sweep.cells.host.cells) == 0) == (name == "no cells")
@@ -74,7 +76,10 @@ def test_every_layout_of_every_shape(name, dtype, count):
     sweep.transposed(values, sweep.tree.label, rows)(sources)
     close(rows.get(), truth)
     sweep.columns(values, True)(sources)
-    close(values.get()[:, :count].T.astype(dtype), truth)
+    columns = values.get()[:, :count].T
+    if prepared.fixed is not None:
+        columns = prepared.fixed.floats(columns.astype(np.int64), np.dtype(dtype))
+    close(columns.astype(dtype), truth)
 
 
 @pytest.mark.usefixtures("emulated_gpu")
@@ -86,7 +91,7 @@ def test_rows_by_tiles(members, bound, dtype):
     n = prepared.n_vertices
     for count in (n, 33):
         sources = np.random.default_rng(2).permutation(n)[:count]
-        truth = distances(prepared, sources, method="elimination_tree_rows@cpu", exact=False)
+        truth = distances(prepared, sources, method="elimination_tree_rows@cpu")
         sweep = TileSweep(prepared, LeafShape(members, bound), top=0)
         values = runtime.cupy().empty((sweep.n_kept, padded(count)), sweep.dtype)
         rows = runtime.cupy().empty((count, n), prepared.weight_dtype)
@@ -109,7 +114,7 @@ def test_rows_that_begin_anywhere(columns, ahead, dtype):
     values = runtime.cupy().empty((sweep.n_kept, padded(count)), sweep.dtype)
     whole = runtime.cupy().full(ahead + count * n + 9, 7, prepared.weight_dtype)
     sweep.rows(values, whole[ahead : ahead + count * n].reshape(count, n))(sources)
-    truth = distances(prepared, sources, method="elimination_tree_rows@cpu", exact=False)
+    truth = distances(prepared, sources, method="elimination_tree_rows@cpu")
     found = whole.get()
     close(found[ahead : ahead + count * n].reshape(count, n), truth)
     assert (found[:ahead] == 7).all()
@@ -175,8 +180,11 @@ def test_tops(top, count, dtype):
     assert (sweep.above.held.pieces.host.members >= 0).sum() >= top
     values = runtime.cupy().empty((n, padded(count)), sweep.dtype)
     sweep.columns(values, True)(sources)
-    truth = distances(prepared, sources, method="elimination_tree_rows@cpu", exact=False)
-    close(values.get()[:, :count].T, truth)
+    truth = distances(prepared, sources, method="elimination_tree_rows@cpu")
+    found = values.get()[:, :count].T
+    if prepared.fixed is not None:
+        found = prepared.fixed.floats(found.astype(np.int64), np.dtype(dtype))
+    close(found, truth)
 
 
 @pytest.mark.usefixtures("emulated_gpu")
@@ -192,7 +200,7 @@ def test_levels_in_two_launches(monkeypatch):
     plan = sweep.columns(values, True)
     names = [launch.kernel.name for launch in plan.launches]
     assert names == ["climb", "upper", "upper", "sweep"]
-    truth = distances(prepared, sources, method="elimination_tree_rows@cpu", exact=False)
+    truth = distances(prepared, sources, method="elimination_tree_rows@cpu")
     for _ in range(2):
         values.fill(7)
         plan(sources)
@@ -210,7 +218,7 @@ def test_few_sources_in_one_launch(count, filled, dtype, monkeypatch):
     sweep = TileSweep(prepared, LeafShape(8, 9), count, top=16)
     values = runtime.cupy().empty((sweep.n_kept, padded(count)), sweep.dtype)
     rows = runtime.cupy().empty((count, prepared.n_vertices), dtype)
-    truth = distances(prepared, sources, method="elimination_tree_rows@cpu", exact=False)
+    truth = distances(prepared, sources, method="elimination_tree_rows@cpu")
     plan = sweep.rows(values, rows)
     assert [launch.kernel.name for launch in plan.launches] == ["few_sources", "tiles", "own_leaf"]
     for _ in range(3):
@@ -304,7 +312,7 @@ def test_batches(count):
     parts = {}
     found = distances(prepared, sources, method=METHOD, sweep=128, stats=parts)
     np.testing.assert_array_equal(found, truth)
-    assert parts["sweeps"] == -(-count // 128)
+    assert parts["sweeps"] == -(-len(np.unique(sources)) // 128)
 
 
 @pytest.mark.usefixtures("emulated_gpu")
@@ -316,11 +324,15 @@ def test_random_graphs(dtype, negative):
     for n, m in [(1, 0), (9, 0), (9, 30), (70, 120)]:
         graph = random_graph(rng, n, m, dtype, negative=negative and n > 9)
         prepared = nearfar.prepare(graph, force=True)
-        truth = rows_of(graph)
-        np.testing.assert_array_equal(all_pairs(prepared, method=METHOD), truth)
         sources, columns = rng.integers(0, n, 7), rng.integers(0, n, 5)
-        found = distances(prepared, sources, targets=columns, method=METHOD)
-        np.testing.assert_array_equal(found, truth[np.ix_(sources, columns)])
+        forms = [({}, all_pairs(prepared, method="elimination_tree_rows@cpu"))]
+        if prepared.fixed is None:
+            forms = []
+        forms.append(({"sums": "search"}, rows_of(graph)))
+        for form, truth in forms:
+            np.testing.assert_array_equal(all_pairs(prepared, method=METHOD, **form), truth)
+            found = distances(prepared, sources, targets=columns, method=METHOD, **form)
+            np.testing.assert_array_equal(found, truth[np.ix_(sources, columns)])
 
 
 @pytest.mark.usefixtures("emulated_gpu")
@@ -471,4 +483,4 @@ def test_shapes_that_cannot_be(wrong):
 
 
 def test_options_have_defaults():
-    assert DeviceTreeOptions() == DeviceTreeOptions(exact=True, sweep=0)
+    assert DeviceTreeOptions() == DeviceTreeOptions(sums="fixed", sweep=0)

@@ -10,7 +10,7 @@ import pytest
 import nearfar
 from nearfar.generators import generate
 from nearfar.graph.graph import Graph
-from nearfar.prepared.device_exact import Restoration
+from nearfar.prepared.cuda.sinks.exact import Restoration
 from nearfar.solve.many import distances
 from nearfar.system.devices import runtime
 from tests.algorithms.test_floyd_warshall import random_graph, rows_of
@@ -41,13 +41,13 @@ def test_the_bits_of_a_search(dtype, kind):
     prepared = nearfar.prepare(graph, force=True)
     sources = np.random.default_rng(2).integers(0, graph.n_vertices, 40)
     truth = distances(graph, sources, method="worker_per_source", device="cpu")
-    found = distances(prepared, sources, method=METHOD)
+    found = distances(prepared, sources, method=METHOD, sums="search")
     np.testing.assert_array_equal(found, truth)
     columns = np.array([7, 0, 100, 7])
-    table = distances(prepared, sources, targets=columns, method=METHOD)
+    table = distances(prepared, sources, targets=columns, method=METHOD, sums="search")
     np.testing.assert_array_equal(table, truth[:, columns])
     out = runtime.cupy().empty(truth.shape, dtype)
-    distances(prepared, sources, method=METHOD, sweep=32, out=out)
+    distances(prepared, sources, method=METHOD, sums="search", sweep=32, out=out)
     np.testing.assert_array_equal(out.get(), truth)
 
 
@@ -63,7 +63,7 @@ def test_any_slack_gives_the_same_bits(dtype, slack):
     rng = np.random.default_rng(0)
     rows = runtime.cupy().asarray(truth * (1 + 1e-5 * (rng.random(truth.shape) - 0.5)))
     rows = rows.astype(dtype)
-    restore = Restoration(prepared, len(sources))
+    restore = Restoration(prepared.summing("search"), len(sources))
     restore.slack = dtype(slack)
     restore(sources, rows)
     np.testing.assert_array_equal(rows.get(), truth)
@@ -79,7 +79,7 @@ def test_more_improvements_than_vertices(dtype):
     weights = np.tile(1 + eps * np.arange(60, 0, -1), 3).astype(dtype)
     graph = Graph.from_edges(tails, heads, weights)
     prepared = nearfar.prepare(graph, force=True)
-    found = distances(prepared, [0, 1, 3], method=METHOD)
+    found = distances(prepared, [0, 1, 3], method=METHOD, sums="search")
     truth = distances(graph, [0, 1, 3], device="cpu")
     np.testing.assert_array_equal(found, truth)
 
@@ -91,7 +91,7 @@ def test_hubs_parts_and_zeros(dtype):
     star = Graph.from_edges(np.zeros(700, int), np.arange(1, 701), rng.random(700).astype(dtype))
     for graph in (star, random_graph(rng, 90, 150, dtype), random_graph(rng, 40, 0, dtype)):
         prepared = nearfar.prepare(graph, force=True)
-        found = distances(prepared, range(5), method=METHOD)
+        found = distances(prepared, range(5), method=METHOD, sums="search")
         np.testing.assert_array_equal(found, rows_of(graph)[:5])
 
 
@@ -99,4 +99,6 @@ def test_hubs_parts_and_zeros(dtype):
 def test_negative_floats_are_restored_on_the_host():
     graph = random_graph(np.random.default_rng(1), 60, 150, np.float64, negative=True)
     prepared = nearfar.prepare(graph, force=True)
-    np.testing.assert_array_equal(distances(prepared, range(9), method=METHOD), rows_of(graph)[:9])
+    np.testing.assert_array_equal(
+        distances(prepared, range(9), method=METHOD, sums="search"), rows_of(graph)[:9]
+    )

@@ -15,7 +15,7 @@ from nearfar.errors import (
 )
 from nearfar.generators import generate
 from nearfar.graph.graph import Graph
-from nearfar.prepared import device_pairs
+from nearfar.prepared.cuda.pairs import pairs as device_pairs
 from nearfar.prepared.prepared import Prepared
 from nearfar.solve.many import pair_distances
 from nearfar.system.devices import runtime
@@ -46,11 +46,13 @@ def test_walks_and_labels(dtype, negative):
         pairs = rng.integers(0, n, (77, 2))
         wanted = truth[pairs[:, 0], pairs[:, 1]]
         there = runtime.cupy().asarray(pairs)
-        same(prepared.distances_of_pairs(there, exact=False), wanted)
-        labels = prepared.label(device="cuda")
-        same(labels.distances_of_pairs(there, exact=False), wanted)
-        for exact in (prepared, labels):
-            np.testing.assert_array_equal(exact.distances_of_pairs(there).get(), wanted)
+        on_host = prepared.distances_of_pairs(pairs, device="cpu")
+        for asked in (prepared, prepared.label(device="cuda")):
+            found = asked.distances_of_pairs(there).get()
+            assert found.dtype == on_host.dtype == wanted.dtype
+            np.testing.assert_array_equal(found, on_host)
+            found = asked.distances_of_pairs(there, sums="search").get()
+            np.testing.assert_array_equal(found, wanted)
 
 
 @pytest.mark.parametrize("count", [0, 1, 31, 32, 33, 1000])
@@ -93,7 +95,7 @@ def test_sums_that_do_not_fit_are_repeated_in_64_bits():
 
 
 def test_names_and_what_is_not_a_vertex():
-    graph = Graph.from_edges([0, 1], [1, 2], [4, 5], vertex_names=["a", "b", "c"])
+    graph = Graph.from_edges([0, 1], [1, 2], [4, 5], vertex_names=["a", "b", "c"], names=False)
     prepared = nearfar.prepare(graph, force=True)
     assert prepared.distances_of_pairs([("a", "c"), ("c", "a")], device="cuda")[0] == 9
     with pytest.raises(VertexError):
@@ -106,11 +108,11 @@ def test_names_and_what_is_not_a_vertex():
         numbered.distances_of_pairs(cp.asarray(np.array([0, 1])))
     with pytest.raises(OptionError, match="device is"):
         numbered.label(device="tpu")
-    from_one = Graph.from_edges([0, 1], [1, 2], [4, 5], vertex_names=range(1, 4))
+    from_one = Graph.from_edges([0, 1], [1, 2], [4, 5], vertex_names=range(1, 4), names=False)
     there = cp.asarray(np.array([[1, 3]]))
     found = nearfar.prepare(from_one, force=True).distances_of_pairs(there)
     assert found.get().tolist() == [9]
-    table = Graph.from_edges([0, 1], [1, 2], [4, 5], vertex_names=[70, 80, 90])
+    table = Graph.from_edges([0, 1], [1, 2], [4, 5], vertex_names=[70, 80, 90], names=False)
     there = cp.asarray(np.array([[70, 90]]))
     assert nearfar.prepare(table, force=True).distances_of_pairs(there).get().tolist() == [9]
 
@@ -163,7 +165,7 @@ def test_several_devices_share_the_pairs(dtype, monkeypatch):
     pairs = np.random.default_rng(1).integers(0, 60, (777, 2))
     wanted = prepared.distances_of_pairs(pairs, device="cpu")
     there = runtime.cupy().asarray(pairs)
-    same(prepared.distances_of_pairs(there, exact=False, devices="all"), wanted)
+    same(prepared.distances_of_pairs(there, devices="all"), wanted)
     assert {device for device, _ in seen} <= {0, 1, 2}
     assert max(count for _, count in seen) == 65
     same(pair_distances(prepared, pairs, device="cuda", devices=[0, 2]), wanted)

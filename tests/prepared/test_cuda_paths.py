@@ -8,10 +8,16 @@ import numpy as np
 import pytest
 
 import nearfar
-from nearfar.errors import OptionError, OutOfMemoryError, VariantUnavailable, VertexError
+from nearfar.errors import (
+    DistanceOverflowError,
+    OptionError,
+    OutOfMemoryError,
+    VariantUnavailable,
+    VertexError,
+)
 from nearfar.graph.graph import Graph
-from nearfar.prepared import device_paths as module
-from nearfar.prepared.pairs import PairPaths
+from nearfar.prepared.cpu.pairs import PairPaths
+from nearfar.prepared.cuda.pairs import paths as module
 from nearfar.prepared.prepared import Prepared
 from nearfar.system.devices import runtime
 from tests.algorithms.test_floyd_warshall import DTYPES, random_graph
@@ -105,6 +111,11 @@ def test_sums_that_need_64_bits_or_more() -> None:
     for weight, dtype in ((2**28, np.int32), (2**61, np.int64)):
         prepared = nearfar.prepare(Graph.from_edges(*ends, np.full(39, weight, dtype)), force=True)
         pairs = [(0, 39), (39, 0), (5, 7)]
+        if dtype == np.int64:
+            for device in ("cuda", "cpu"):
+                with pytest.raises(DistanceOverflowError):
+                    prepared.paths_of_pairs(pairs, device=device)
+            pairs = pairs[1:]
         found = prepared.paths_of_pairs(pairs, device="cuda")
         same(found, prepared.paths_of_pairs(pairs, device="cpu"))
         assert np.diff(found.offsets).tolist() == [39, 0, 2] if weight == 2**28 else True

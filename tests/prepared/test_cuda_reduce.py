@@ -11,11 +11,12 @@ import nearfar
 from nearfar.errors import OutOfMemoryError
 from nearfar.generators import generate
 from nearfar.graph.graph import Graph
-from nearfar.prepared import cuda as prepared_cuda
-from nearfar.prepared import device_reduction, device_tiles
-from nearfar.prepared.cells import PassShape
-from nearfar.prepared.device_reduction import DeviceReduction
-from nearfar.prepared.device_sweep import Sweep
+from nearfar.prepared import variants_cuda as prepared_cuda
+from nearfar.prepared.cuda.bottoms import tiles as device_tiles
+from nearfar.prepared.cuda.bottoms.sweep import Sweep
+from nearfar.prepared.cuda.cut.cells import PassShape
+from nearfar.prepared.cuda.sinks import reduction as device_reduction
+from nearfar.prepared.cuda.sinks.reduction import DeviceReduction
 from nearfar.prepared.prepared import Prepared
 from nearfar.solve import Reduction
 from nearfar.solve.many import all_pairs, distances
@@ -48,9 +49,9 @@ def compare(prepared: Prepared, sources: Any, kind: Any, fused: bool = True, **g
     stats: dict[str, Any] = {}
     found = distances(prepared, sources, reduce=kind, method=METHOD, stats=stats, **given)
     given.pop("sweep", None)
-    wanted = distances(prepared, sources, reduce=kind, device="cpu", **given)
+    wanted = distances(prepared, sources, reduce=kind, method="elimination_tree_rows@cpu", **given)
     same(found, wanted)
-    count = prepared.n_vertices if sources is None else len(sources)
+    count = prepared.n_vertices if sources is None else len(np.unique(sources))
     assert stats.get("rows_never_made", 0) == (count if fused else 0)
 
 
@@ -86,13 +87,12 @@ def test_batches_of_sources_that_repeat(count: int, kind: Any) -> None:
 @pytest.mark.parametrize("kind", KINDS, ids=str)
 @pytest.mark.parametrize("dtype", [np.int32, np.int64, np.float32, np.float64])
 def test_graphs_in_pieces(dtype: Any, kind: Any) -> None:
-    """Directed, disconnected, with loops and parallel edges; floats as of a search from rows."""
+    """Directed, disconnected, with loops and parallel edges."""
     rng = np.random.default_rng(1)
-    whole = np.dtype(dtype).kind == "i"
     for n, m in [(1, 0), (9, 0), (70, 120)]:
         prepared = nearfar.prepare(random_graph(rng, n, m, dtype), force=True)
-        compare(prepared, None, kind, whole)
-        compare(prepared, [0, n // 2, 0], kind, whole, targets=[n - 1, 0, n // 3], limit=100)
+        compare(prepared, None, kind)
+        compare(prepared, [0, n // 2, 0], kind, targets=[n - 1, 0, n // 3], limit=100)
 
 
 @pytest.mark.parametrize("kind", [*KINDS[:6], "nearest:4", ("histogram", (0.1, 0.5, 1.5))], ids=str)
@@ -105,17 +105,19 @@ def test_floats_as_the_sweep_adds_them(
     rng = np.random.default_rng(2)
     prepared = nearfar.prepare(random_graph(rng, 80, 260, dtype), force=True)
     stats: dict[str, Any] = {}
-    given = {"reduce": kind, "method": METHOD, "exact": False, "limit": 2.25}
+    given = {"reduce": kind, "method": METHOD, "limit": 2.25}
     found = distances(prepared, range(40), stats=stats, **given)
     assert stats["rows_never_made"] == 40
     sources, label = np.arange(40), prepared.preparation.tree.label
     made = DeviceReduction(prepared, Reduction.parse(kind), None, 2.25, 40)
     made(sources)
     if len(made.values) < 80:
-        rows = distances(prepared, sources, method=METHOD, exact=False, limit=2.25)
+        rows = distances(prepared, sources, method=METHOD, limit=2.25)
     else:
         place = np.argsort(np.argsort(label[sources]))
-        rows = made.values.get()[label[None, :], place[:, None]].astype(dtype)
+        steps = made.values.get()[label[None, :], place[:, None]].astype(np.int64)
+        assert prepared.fixed is not None
+        rows = prepared.fixed.floats(steps, np.dtype(dtype))
         rows[rows > dtype(2.25)] = np.inf
     sink = Reduction.parse(kind).sink(sources, None, prepared)
     sink.start(rows.shape, rows.dtype)

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 
 from nearfar import Graph, GraphError, MissingDependencyError, OptionError, OutOfMemoryError
-from nearfar.prepared import order as orders
-from nearfar.prepared.order import elimination_order, structure_of
-from nearfar.prepared.tree import analyse, build_arcs, check_worth
+from nearfar.prepared.order import elimination as orders
+from nearfar.prepared.order.elimination import elimination_order, structure_of
+from nearfar.prepared.order.tree import analyse, build_arcs, check_worth
 from tests import zoo
 from tests.strategies import graphs
 

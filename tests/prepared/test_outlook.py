@@ -53,8 +53,10 @@ def test_no_small_separators(family: str) -> None:
     assert str(found).startswith("no: no small separators: ")
 
 
-def test_floats_never_repay_it() -> None:
-    assert outlook(mesh(40, "float64")).break_even is None
+def test_floats_repay_it_as_integers_do() -> None:
+    floats = outlook(mesh(40, "float64")).break_even
+    assert floats is not None
+    assert floats == outlook(mesh(40, "int64")).break_even
 
 
 def test_prepared_and_empty_graphs() -> None:

@@ -23,6 +23,7 @@ from nearfar import (
     _cpu,
 )
 from nearfar.graph.dtypes import unreached_value
+from tests.prepared.fixed_sums import assert_within_bound, exact_rows
 from tests.strategies import graphs
 from tests.zoo import DTYPES, ZOO, as_dtype
 
@@ -36,15 +37,20 @@ def every_pair(n: int) -> np.ndarray:
 
 
 def check_path(graph: Graph, edges: np.ndarray, source: int, target: int, length: Any) -> None:
-    at, total = source, graph.weight_dtype.type(0)
+    fixed = graph.fixed if isinstance(graph, Prepared) else None
+    summed = graph if fixed is None else fixed.graph
+    weights = summed.effective_weights
+    at, total = source, summed.weight_dtype.type(0)
     tails = graph.tails()
     for e in edges.tolist():
         assert tails[e] == at
         at = int(graph.indices[e])
-        total = graph.weight_dtype.type(total + graph.effective_weights[e])
+        total = summed.weight_dtype.type(total + weights[e])
         mine = (tails == tails[e]) & (graph.indices == at)
-        assert e == np.flatnonzero(mine)[np.argmin(graph.effective_weights[mine])]
+        assert e == np.flatnonzero(mine)[np.argmin(weights[mine])]
     assert at == target
+    if fixed is not None:
+        total = fixed.floats(np.array([total]), graph.weight_dtype)[0]
     assert total == length
 
 
@@ -54,35 +60,37 @@ def check_all(graph: Graph, prepared: Prepared) -> None:
     n = graph.n_vertices
     pairs = every_pair(n)
     none = unreached_value(want.dtype)
-    exact = graph.weight_dtype.kind == "i"
+    labels = prepared.label(threads=2)
+    targets = np.arange(n)[:: max(1, n // 3)]
 
     def same(found: np.ndarray, wanted: np.ndarray) -> None:
-        if exact:
-            assert found.dtype == wanted.dtype or (wanted == unreached_value(wanted.dtype)).any()
-            far = wanted == unreached_value(wanted.dtype)
-            np.testing.assert_array_equal(found == unreached_value(found.dtype), far)
-            np.testing.assert_array_equal(found[~far], wanted[~far])
-        else:
-            np.testing.assert_allclose(found, wanted, rtol=1e-6)
+        far = wanted == unreached_value(wanted.dtype)
+        np.testing.assert_array_equal(found == unreached_value(found.dtype), far)
+        np.testing.assert_array_equal(found[~far], wanted[~far])
 
-    same(prepared.distances_of_pairs(pairs, 1), want.ravel())
-    same(prepared.distances_of_pairs(pairs, 1, exact=False), want.ravel())
+    def check_form(wanted: np.ndarray, **form: Any) -> None:
+        same(prepared.distances_of_pairs(pairs, 1, **form), wanted.ravel())
+        same(labels.distances_of_pairs(pairs, 2, **form), wanted.ravel())
+        given = {"method": "elimination_tree_rows@cpu", **form}
+        np.testing.assert_array_equal(nearfar.all_pairs(prepared, threads=2, **given), wanted)
+        table = nearfar.distances(prepared, None, targets=targets, threads=1, **given)
+        np.testing.assert_array_equal(table, wanted[:, targets])
+
+    if graph.weight_dtype.kind == "f":
+        check_form(want, sums="search")
+    if prepared.fixed is not None:
+        want = nearfar.all_pairs(prepared, method="elimination_tree_rows@cpu", threads=1)
+        if prepared.fixed.bound < 2**62 and graph.n_vertices <= 24:
+            for row, exact in zip(want, exact_rows(graph), strict=True):
+                assert_within_bound(prepared, row, exact)
+    check_form(want)
     np.testing.assert_array_equal(nearfar.distances(prepared, pairs=pairs), want.ravel())
-    labels = prepared.label(threads=2)
-    same(labels.distances_of_pairs(pairs, 1, exact=False), want.ravel())
-    np.testing.assert_array_equal(labels.distances_of_pairs(pairs, 2), want.ravel())
-    rows = nearfar.all_pairs(prepared, method="elimination_tree_rows@cpu", threads=2)
-    np.testing.assert_array_equal(rows, want)
-    targets = np.arange(n)[:: max(1, n // 3)]
-    table = nearfar.distances(
-        prepared, None, targets=targets, method="elimination_tree_rows@cpu", threads=1
-    )
-    np.testing.assert_array_equal(table, want[:, targets])
     for source in {0, n // 2}:
         paths = nearfar.sssp(prepared, source, method="elimination_tree@cpu", predecessors=True)
         assert paths.engine == "elimination_tree@cpu"
         np.testing.assert_array_equal(paths.distances, want[source])
         nearfar.verify(graph, paths)
+        nearfar.verify(prepared, paths)
         for target in {0, n - 1, n // 3}:
             if want[source, target] == none:
                 with pytest.raises(UnreachableError):
@@ -90,7 +98,7 @@ def check_all(graph: Graph, prepared: Prepared) -> None:
                 assert prepared.distance(source, target) == float("inf")
             else:
                 edges = prepared.path_edges(source, target)
-                check_path(graph, edges, source, target, want[source, target])
+                check_path(prepared, edges, source, target, want[source, target])
                 steps, _ = prepared.path(source, target)
                 assert steps[0] == source
                 assert steps[-1] == target
@@ -108,8 +116,10 @@ def test_zoo(name: str, dtype: str) -> None:
     if graph.n_vertices > 60:
         prepared = ready(graph)
         want = nearfar.sssp(graph, 0).distances
-        found = nearfar.sssp(prepared, 0, method="elimination_tree@cpu").distances
+        given = {"sums": "search"} if graph.weight_dtype.kind == "f" else {}
+        found = nearfar.sssp(prepared, 0, method="elimination_tree@cpu", **given).distances
         np.testing.assert_array_equal(found, want)
+        nearfar.verify(graph, nearfar.sssp(prepared, 0, method="elimination_tree@cpu"))
     else:
         check_all(graph, ready(graph))
 
@@ -128,11 +138,13 @@ def test_negative_weights(graph: Graph) -> None:
         return
     prepared = ready(graph)
     want = nearfar.all_pairs(graph, method="johnson", threads=1)
-    rows = nearfar.all_pairs(prepared, method="elimination_tree_rows@cpu", threads=1)
+    given = {"sums": "search"} if graph.weight_dtype.kind == "f" else {}
+    rows = nearfar.all_pairs(prepared, method="elimination_tree_rows@cpu", threads=1, **given)
     np.testing.assert_array_equal(rows, want)
     pairs = every_pair(graph.n_vertices)
-    np.testing.assert_array_equal(prepared.distances_of_pairs(pairs), want.ravel())
-    np.testing.assert_array_equal(prepared.label().distances_of_pairs(pairs), want.ravel())
+    np.testing.assert_array_equal(prepared.distances_of_pairs(pairs, **given), want.ravel())
+    labels = prepared.label()
+    np.testing.assert_array_equal(labels.distances_of_pairs(pairs, **given), want.ravel())
 
 
 def mesh(side: int, dtype: str = "int32", directed: bool = True, seed: int = 0) -> Graph:
@@ -156,14 +168,17 @@ def test_lanes_of_every_width(dtype: str, lanes: int) -> None:
     narrow = 16 if np.dtype(dtype).itemsize == 4 else 8
     sources = np.random.default_rng(1).integers(0, graph.n_vertices, 53)
     want = nearfar.distances(graph, sources, method="worker_per_source")
-    found = nearfar.distances(
-        prepared, sources, method="elimination_tree_rows", lanes=lanes * narrow, threads=3
-    )
-    np.testing.assert_array_equal(found, want)
+    given: dict[str, Any] = {"method": "elimination_tree_rows", "threads": 3}
     targets = sources[::5]
-    found = nearfar.distances(
-        prepared, sources, targets=targets, method="elimination_tree_rows", threads=3
-    )
+    if np.dtype(dtype).kind == "f":
+        found = nearfar.distances(prepared, sources, lanes=lanes * narrow, sums="search", **given)
+        np.testing.assert_array_equal(found, want)
+        want = prepared.distances_of_pairs(every_pair(graph.n_vertices)).reshape(want.shape[1], -1)
+        want = want[sources]
+        narrow = 16 if prepared.metric.dtype.itemsize == 4 else 8
+    found = nearfar.distances(prepared, sources, lanes=lanes * narrow, **given)
+    np.testing.assert_array_equal(found, want)
+    found = nearfar.distances(prepared, sources, targets=targets, **given)
     np.testing.assert_array_equal(found, want[:, targets])
     with pytest.raises(OptionError, match="lanes is 3"):
         nearfar.distances(prepared, sources, method="elimination_tree_rows", lanes=3)
@@ -188,26 +203,23 @@ def test_a_mesh_in_pairs_and_labels(order: str) -> None:
         assert len(steps) == len(set(steps))
 
 
-def test_float_answers_are_nearly_right_without_the_last_pass() -> None:
-    graph = mesh(25, "float64")
-    prepared = ready(graph)
-    want = nearfar.sssp(graph, 3).distances
-    near = nearfar.sssp(prepared, 3, method="elimination_tree", exact=False).distances
-    np.testing.assert_allclose(near, want, rtol=1e-12)
-    assert (nearfar.sssp(prepared, 3, method="elimination_tree").distances == want).all()
-    rows = nearfar.distances(prepared, [3, 4], method="elimination_tree_rows", exact=False)
-    np.testing.assert_allclose(rows[0], want, rtol=1e-12)
-
-
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
-def test_inexact_floats_differ_by_no_more_than_is_said(dtype: str) -> None:
+def test_floats_in_fixed_point_and_as_a_search_adds(dtype: str) -> None:
     graph = mesh(25, dtype)
     prepared = ready(graph)
-    each = {"float32": 1.2e-7, "float64": 2.3e-16}[dtype]
+    want = nearfar.sssp(graph, 3).distances
+    given = {"method": "elimination_tree"}
+    found = nearfar.sssp(prepared, 3, **given).distances
+    np.testing.assert_allclose(found, want, rtol=1e-5 if dtype == "float32" else 1e-12)
+    assert (nearfar.sssp(prepared, 3, sums="search", **given).distances == want).all()
+    assert prepared.describe_preparation()["sums"] == "fixed point"
+    assert prepared.describe_preparation()["exact"] == (dtype == "float32")
     for s, t in np.random.default_rng(3).integers(0, 625, (100, 2)).tolist():
-        exact, near = prepared.distance(s, t), prepared.distance(s, t, exact=False)
+        search = prepared.distance(s, t, sums="search")
         hops = len(prepared.path_edges(s, t))
-        assert abs(near - exact) <= each * hops * exact
+        assert abs(search - prepared.distance(s, t)) <= np.finfo(dtype).eps * hops * search
+    with pytest.raises(OptionError, match="sums is 'any'"):
+        prepared.distance(0, 1, sums="any")  # type: ignore[arg-type]
 
 
 def test_pairs_of_floats_with_too_many_nearly_shortest_ways() -> None:
@@ -219,18 +231,19 @@ def test_pairs_of_floats_with_too_many_nearly_shortest_ways() -> None:
     n = graph.n_vertices
     pairs = np.array([[0, n - 1], [5, n - 7], [0, 1]])
     want = nearfar.distances(graph, pairs=pairs)
-    np.testing.assert_array_equal(prepared.distances_of_pairs(pairs), want)
-    check_path(graph, prepared.path_edges(0, n - 1), 0, n - 1, want[0])
-    assert prepared.path_edges(0, 1).shape == (1,)
+    np.testing.assert_array_equal(prepared.distances_of_pairs(pairs, sums="search"), want)
+    searched = prepared.summing("search")
+    check_path(searched, searched.path_edges(0, n - 1), 0, n - 1, want[0])
+    assert searched.path_edges(0, 1).shape == (1,)
 
 
 def test_the_lightest_parallel_edge_where_rounding_hides_the_difference() -> None:
     """1 + 2e-9 is 1 in float32, and so is 1 + 1e-9: the path names the lighter edge."""
     weights = np.array([1, 2e-9, 1e-9, 1e-9], np.float32)
     graph = Graph.from_edges([0, 1, 1, 1], [1, 2, 2, 2], weights)
-    prepared = ready(graph)
-    assert prepared.path_edges(0, 2).tolist() == [0, 2]
-    check_path(graph, prepared.path_edges(0, 2), 0, 2, np.float32(1))
+    for prepared in (ready(graph), ready(graph).summing("search")):
+        assert prepared.path_edges(0, 2).tolist() == [0, 2]
+        check_path(prepared, prepared.path_edges(0, 2), 0, 2, np.float32(1))
 
 
 def test_sums_beyond_32_bits_come_back_in_64() -> None:
@@ -376,6 +389,9 @@ def test_pairs_and_paths_within_a_limit(graph: Graph, limit: int) -> None:
     n = graph.n_vertices
     pairs = every_pair(n)
     want = nearfar.distances(graph, pairs=pairs, limit=limit)
+    if prepared.fixed is not None:
+        want = prepared.distances_of_pairs(pairs)
+        want[want > limit] = np.inf
     found = nearfar.distances(prepared, pairs=pairs, limit=limit)
     assert found.dtype == want.dtype
     np.testing.assert_array_equal(found, want)
@@ -412,7 +428,8 @@ def test_lengths_along_a_path() -> None:
         prepared = ready(graph)
         steps, length = prepared.path(0, 143)
         lengths = prepared.lengths(prepared.path_edges(0, 143))
-        assert lengths == nearfar.sssp(graph, 0).distances[steps].tolist()
+        rows = nearfar.sssp(prepared, 0, method="elimination_tree").distances
+        assert lengths == rows[steps].tolist()
         assert lengths[-1] == length
         assert prepared.lengths(prepared.path_edges(5, 5)) == [0]
 

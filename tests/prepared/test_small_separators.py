@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 import nearfar
 from nearfar import DistanceOverflowError, Graph
 from nearfar.graph.dtypes import unreached_value
+from nearfar.solve import Reduction
 from tests.datafiles import data_path
 from tests.prepared.test_queries import check_path, every_pair, ready
 from tests.strategies import graphs
@@ -52,7 +53,12 @@ def test_meshes(graph: Graph, order: str, perfect: bool) -> None:
     prepared = ready(graph, order=order, perfect=perfect)
     n = graph.n_vertices
     want = nearfar.all_pairs(graph, threads=1, method="worker_per_source")
-    np.testing.assert_array_equal(nearfar.all_pairs(prepared, method=ROWS, threads=2), want)
+    form = {} if prepared.fixed is None else {"sums": "search"}
+    rows = nearfar.all_pairs(prepared, method=ROWS, threads=2, **form)
+    np.testing.assert_array_equal(rows, want)
+    if prepared.fixed is not None:
+        np.testing.assert_allclose(nearfar.all_pairs(prepared, method=ROWS), want, rtol=1e-5)
+        graph, want = prepared, nearfar.all_pairs(prepared, method=ROWS)
     pairs = np.random.default_rng(0).integers(0, n, (60, 2))
     vector = want[pairs[:, 0], pairs[:, 1]]
     np.testing.assert_array_equal(prepared.distances_of_pairs(pairs), vector)
@@ -63,13 +69,20 @@ def test_meshes(graph: Graph, order: str, perfect: bool) -> None:
     none = unreached_value(want.dtype)
     for (s, t), length in list(zip(pairs.tolist(), vector, strict=True))[:8]:
         if length != none:
-            check_path(graph, prepared.path_edges(s, t), s, t, length)
+            check_path(prepared, prepared.path_edges(s, t), s, t, length)
     for how in ("count", "sum", "max", "nearest:3"):
         found = nearfar.distances(prepared, pairs[:5, 0], reduce=how, method=ROWS)
-        np.testing.assert_array_equal(found, nearfar.distances(graph, pairs[:5, 0], reduce=how))
+        given = {} if prepared.fixed is None else {"method": ROWS}
+        rows = nearfar.distances(graph, pairs[:5, 0], **given)
+        sink = Reduction.parse(how).sink(pairs[:5, 0], None, graph)
+        sink.start(rows.shape, rows.dtype)
+        sink.put(0, 0, rows)
+        np.testing.assert_array_equal(found, sink.finish())
     paths = nearfar.sssp(prepared, 0, method="elimination_tree", predecessors=True)
     nearfar.verify(graph, paths)
-    np.testing.assert_array_equal(paths.predecessors, nearfar.sssp(graph, 0).predecessors)
+    if prepared.fixed is None or prepared.fixed.exact:
+        summed = nearfar.sssp(prepared.summed, 0)
+        np.testing.assert_array_equal(paths.predecessors, summed.predecessors)
 
 
 @st.composite

@@ -5,12 +5,18 @@ separators are small there are few, and every query becomes a walk to the root o
 tree (Dibbelt, Strasser and Wagner 2016, "Customizable contraction hierarchies"; in matrix words, a
 min-plus Cholesky factor).
 
-``order`` finds in which order to eliminate (``reduce.cpp``, ``dissect.cpp``), ``tree`` what that
-makes of the graph, before any shortcut is built (``symbolic.cpp``); both are the ``preparation``.
-``metric`` gives the arcs their weights (``customize``), and ``prepared`` holds it all: made by
-``prepare``, asked point queries by ``pairs`` (``walk``, ``unpack``) and ``labels``; ``exact`` is
-for the sums of floats. ``cpu`` registers variants (``sweep``), so that ``sssp``, ``distances`` and
-``all_pairs`` take a prepared graph as any other; ``stored`` and ``file`` keep it on disk.
+A folder per part:
+
+- ``order``: in which order to eliminate (``elimination``; ``reduce.cpp``, ``dissect.cpp``) and the
+  tree that follows (``tree``, ``symbolic.cpp``), before any shortcut is built.
+- ``metric``: what the arcs weigh, on the host.
+- ``cpu``: queries on the host, by walks, labels and sweeps; ``exact`` has the sums of floats.
+- ``cuda``: the same on a device, a query being a front, a bottom and a sink.
+- ``files``: the file of a prepared graph.
+
+``prepared`` is the class that holds it all and ``prepare`` makes it; ``variants_cpu`` and
+``variants_cuda`` register it, so that ``sssp``, ``distances`` and ``all_pairs`` take a prepared
+graph as any other. ``guess``, ``outlook`` and ``first`` say beforehand what preparing costs.
 """
 
 from __future__ import annotations

@@ -10,23 +10,37 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypeVar
 
+import numpy as np
+
+from nearfar.cpu.predecessors import tight_predecessors
 from nearfar.errors import GraphError, OutOfMemoryError
 from nearfar.graph.saturation import may_saturate, widest
 from nearfar.graph.slots import Slot
 from nearfar.prepared.guess import Guess, guess
 from nearfar.prepared.prepare import prepare
-from nearfar.prepared.prepared import Prepared, weighed
+from nearfar.prepared.prepared import Prepared, Sums, weighed
 from nearfar.registry import CHOICES, Declined, Estimate, Request
+from nearfar.system.devices import runtime
+from nearfar.system.threads import on_threads
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from numpy.typing import NDArray
+
     from nearfar.graph.facts import Facts
     from nearfar.graph.graph import Graph
-    from nearfar.prepared.preparation import Preparation
-    from nearfar.registry import Answer, Figures
+    from nearfar.prepared.order.preparation import Preparation
+    from nearfar.registry import Answer, Figures, Workspace
 
-__all__ = ["FirstOptions", "can_be_prepared", "cost_of_preparing", "is_ready", "of_prepared"]
+__all__ = [
+    "FirstOptions",
+    "can_be_prepared",
+    "cost_of_preparing",
+    "is_ready",
+    "of_prepared",
+    "with_trees",
+]
 
 #: What a call prepared for itself, and the structure alone for the graph in another dtype.
 _READY: Slot[Prepared] = Slot("prepared")
@@ -43,14 +57,14 @@ class FirstOptions:
 
     Parameters
     ----------
-    exact : bool
+    sums : {"fixed", "search"}
         As for ``elimination_tree@cpu``.
     force : bool
         Prepare even a graph without small separators, on which this takes far longer than
         searches.
     """
 
-    exact: bool = True
+    sums: Sums = "fixed"
     force: bool = False
 
 
@@ -132,6 +146,38 @@ def cost_of_preparing(
         f"{weights:.2g} s, then {after / k * 1e3:.2g} ms per source; "
         f"times {_MARGIN} since this is a guess",
     )
+
+
+def with_trees(
+    prepared: Prepared, sources: NDArray[np.int64], answer: Answer, workspace: Workspace
+) -> Answer:
+    """The answer with predecessors, where only the prepared graph can tell them.
+
+    Rows in fixed point have no tight edges in floats, which a pass over the plain graph looks for.
+
+    Parameters
+    ----------
+    prepared : Prepared
+    sources : int64 array, shape (k,)
+    answer : Answer
+    workspace : Workspace
+
+    Returns
+    -------
+    Answer
+    """
+    rows = answer.distances
+    if not workspace.predecessors or prepared.fixed is None or workspace.columns is not None:
+        return answer
+    found = np.empty(rows.shape, dtype=prepared.index_dtype)
+
+    def one(i: int) -> None:
+        row = runtime.download(rows[i]) if runtime.is_device_array(rows) else rows[i]
+        found[i] = tight_predecessors(prepared, int(sources[i]), np.ascontiguousarray(row))
+
+    on_threads(one, len(sources), workspace.threads)
+    answer.predecessors = runtime.upload(found) if runtime.is_device_array(rows) else found
+    return answer
 
 
 _Found = TypeVar("_Found", bound="Answer | list[Figures] | None")

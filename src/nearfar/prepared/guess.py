@@ -1,8 +1,8 @@
 """What preparing a graph would cost, guessed from samples before an order is known.
 
-Fitted to roads, grids and triangulations; :mod:`nearfar.prepared.tree` has the exact figures once
-there is an order. A graph without small separators is told by its hops, which grow with the root of
-the vertices where separators are small, and with their logarithm where they are not.
+Fitted to roads, grids and triangulations; :mod:`nearfar.prepared.order.tree` has the exact figures
+once there is an order. A graph without small separators is told by its hops, which grow with the
+root of the vertices where separators are small, and with their logarithm where they are not.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from nearfar.graph.slots import Slot
-from nearfar.prepared.order import has_metis
-from nearfar.prepared.tree import weighing_seconds
+from nearfar.prepared.order.elimination import has_metis
+from nearfar.prepared.order.tree import weighing_seconds
 
 if TYPE_CHECKING:
     from nearfar.graph.facts import Facts
@@ -83,7 +83,9 @@ def guess(facts: Facts) -> Guess | str:
     )
 
 
-def row_seconds(facts: Facts, n_arcs: float, width: int | None = None) -> float:
+def row_seconds(
+    facts: Facts, n_arcs: float, width: int | None = None, restored: bool = False
+) -> float:
     """Seconds on one core for the row of one source among many.
 
     Parameters
@@ -93,12 +95,14 @@ def row_seconds(facts: Facts, n_arcs: float, width: int | None = None) -> float:
         That a sweep reads.
     width : int or None
         Distances written; None is one per vertex.
+    restored : bool
+        Whether floats get the sums of a search afterwards.
 
     Returns
     -------
     float
     """
-    exact = POLISH * facts.n if facts.dtype.kind == "f" else 0.0
+    exact = POLISH * facts.n if restored else 0.0
     return _ARC * n_arcs + _WRITTEN * (facts.n if width is None else width) + exact
 
 

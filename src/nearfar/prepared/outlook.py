@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 from nearfar.cpu.costs import bucket_search
 from nearfar.graph.facts import Facts
 from nearfar.prepared.guess import guess, row_seconds
+from nearfar.prepared.order.tree import Figures, arc_bytes, weighing_seconds
 from nearfar.prepared.prepare import foreseen
 from nearfar.prepared.prepared import Prepared
-from nearfar.prepared.tree import Figures, arc_bytes, weighing_seconds
 
 if TYPE_CHECKING:
     from nearfar.graph.graph import Graph

@@ -3,30 +3,56 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, overload
 
-from nearfar.errors import GraphFormatError
+from nearfar.errors import GraphFormatError, OptionError
 from nearfar.graph.graph import Graph
+from nearfar.graph.turns import TurnGraph
 from nearfar.options import canonical_device
-from nearfar.prepared.contents import check_contents
-from nearfar.prepared.device_arcs import device_arcs
-from nearfar.prepared.file import read_arrays
-from nearfar.prepared.order import elimination_order, structure_of
-from nearfar.prepared.preparation import Preparation
+from nearfar.prepared.cuda.metric.arcs import device_arcs
+from nearfar.prepared.files.contents import check_contents
+from nearfar.prepared.files.file import read_arrays
+from nearfar.prepared.files.stored import assembled
+from nearfar.prepared.order.elimination import elimination_order, structure_of
+from nearfar.prepared.order.preparation import Preparation
+from nearfar.prepared.order.tree import Figures, analyse, build_arcs, check_worth
 from nearfar.prepared.prepared import Prepared, weighed, weighed_there
-from nearfar.prepared.stored import assembled
-from nearfar.prepared.tree import Figures, analyse, build_arcs, check_worth
+from nearfar.prepared.turns import PreparedTurns, has_turns, prepared_turns, turn_order, turns_of
 from nearfar.system.devices import runtime
 from nearfar.system.threads import check_threads
 
 if TYPE_CHECKING:
     import os
 
-    from nearfar.solve.request import GraphLike
+    from nearfar.graph.like import GraphLike
 
 __all__ = ["foreseen", "load", "prepare"]
 
 
+@overload
+def prepare(  # type: ignore[overload-overlap]
+    graph: TurnGraph,
+    order: Any = ...,
+    *,
+    seed: int = ...,
+    perfect: bool = ...,
+    force: bool = ...,
+    max_bytes: int | None = ...,
+    threads: int | None = ...,
+    device: Literal["cpu", "cuda", "gpu"] = ...,
+) -> PreparedTurns: ...
+@overload
+def prepare(
+    graph: GraphLike,
+    order: Any = ...,
+    *,
+    seed: int = ...,
+    perfect: bool = ...,
+    force: bool = ...,
+    max_bytes: int | None = ...,
+    threads: int | None = ...,
+    device: Literal["cpu", "cuda", "gpu"] = ...,
+) -> Prepared: ...
 def prepare(
     graph: GraphLike,
     order: Any = "auto",
@@ -37,7 +63,7 @@ def prepare(
     max_bytes: int | None = None,
     threads: int | None = None,
     device: Literal["cpu", "cuda", "gpu"] = "cpu",
-) -> Prepared:
+) -> Prepared | PreparedTurns:
     """Prepare a graph for many queries: find an order, build the arcs, give them their weights.
 
     Pays for graphs with small separators: roads, grids, meshes, power grids and most planar or
@@ -45,12 +71,12 @@ def prepare(
 
     Parameters
     ----------
-    graph : Graph, SciPy sparse matrix or NetworkX graph
+    graph : Graph, TurnGraph, SciPy sparse matrix or NetworkX graph
     order : {"auto", "metis", "inertial", "levels"} or int array, shape (n,)
         How to find the elimination order, or the order itself: the first vertex is eliminated
-        first. ``"metis"`` needs ``pip install 'nearfar[prepare]'`` and gives the fastest queries;
-        ``"auto"`` takes it where it is installed, else ``"inertial"`` for a graph with
-        coordinates, else ``"levels"``.
+        first; with turns an array orders the original vertices. ``"metis"`` needs
+        ``pip install 'nearfar[prepare]'`` and gives the fastest queries; ``"auto"`` takes it where
+        it is installed, else ``"inertial"`` for a graph with coordinates, else ``"levels"``.
     seed : int
         The same seed gives the same order.
     perfect : bool
@@ -68,7 +94,7 @@ def prepare(
 
     Returns
     -------
-    Prepared
+    Prepared, or PreparedTurns for a TurnGraph
 
     Raises
     ------
@@ -96,7 +122,10 @@ def prepare(
     >>> p.path(0, 2)
     ([0, 1, 2], 7)
     """
-    graph = Graph.from_any(graph)
+    turns = graph if isinstance(graph, TurnGraph) else None
+    if isinstance(turns, PreparedTurns) and isinstance(order, str) and order == "auto":
+        return turns
+    graph = Graph.from_any(graph) if turns is None else turns.graph
     if isinstance(graph, Prepared) and isinstance(order, str) and order == "auto":
         return graph
     on_gpu = canonical_device(device, ("cpu", "cuda")) == "cuda"
@@ -104,7 +133,11 @@ def prepare(
         runtime.device()  # or says what is missing, before seconds go into the order
     clock = _Clock()
     structure = structure_of(graph)
-    found, method = elimination_order(graph, structure, order, seed)
+    found, method = (
+        elimination_order(graph, structure, order, seed)
+        if turns is None
+        else turn_order(turns, order, seed)
+    )
     clock.lap("order")
     tree, figures = analyse(graph, structure, found, perfect)
     clock.lap("analysis")
@@ -115,16 +148,20 @@ def prepare(
     if on_gpu:
         there = device_arcs(graph, preparation)
         clock.lap("arcs to the device")
-        return weighed_there([graph], there, perfect, clock.seconds)[0]
-    return weighed(graph, preparation, perfect, check_threads(threads), clock.seconds)
+        made = weighed_there([graph], there, perfect, clock.seconds)[0]
+    else:
+        made = weighed(graph, preparation, perfect, check_threads(threads), clock.seconds)
+    return made if turns is None else prepared_turns(turns, made)
 
 
-def foreseen(graph: Graph, order: Any = "auto", *, seed: int = 0, perfect: bool = True) -> Figures:
+def foreseen(
+    graph: Graph | TurnGraph, order: Any = "auto", *, seed: int = 0, perfect: bool = True
+) -> Figures:
     """What preparing a graph would cost, without doing it: the order and the symbolic analysis.
 
     Parameters
     ----------
-    graph : Graph
+    graph : Graph or TurnGraph
     order, seed, perfect
         As for :func:`prepare`.
 
@@ -138,12 +175,27 @@ def foreseen(graph: Graph, order: Any = "auto", *, seed: int = 0, perfect: bool 
     OptionError, MissingDependencyError
         For an order that does not exist or cannot be used here.
     """
-    structure = structure_of(graph)
-    found, _ = elimination_order(graph, structure, order, seed)
+    if isinstance(graph, TurnGraph):
+        found, _ = turn_order(graph, order, seed)
+        graph = graph.graph
+        structure = structure_of(graph)
+    else:
+        structure = structure_of(graph)
+        found, _ = elimination_order(graph, structure, order, seed)
     return analyse(graph, structure, found, perfect)[1]
 
 
-def load(path: str | os.PathLike[str], *, check: bool = True) -> Prepared:
+@overload
+def load(
+    path: str | os.PathLike[str], *, check: bool = ..., turns: Literal[False] = ...
+) -> Prepared: ...
+@overload
+def load(
+    path: str | os.PathLike[str], *, check: bool = ..., turns: Literal[True]
+) -> PreparedTurns: ...
+def load(
+    path: str | os.PathLike[str], *, check: bool = True, turns: bool = False
+) -> Prepared | PreparedTurns:
     """Read a prepared graph; its arrays stay in the file and are mapped into memory.
 
     Parameters
@@ -154,27 +206,36 @@ def load(path: str | os.PathLike[str], *, check: bool = True) -> Prepared:
         Compare the checksums of all arrays and look whether their contents belong together, which
         reads the whole file and takes as long as weighing the arcs again. Without it a damaged
         array is not noticed and can end the process: for files that you wrote yourself.
+    turns : bool
+        Whether the file holds a graph with turn costs.
 
     Returns
     -------
-    Prepared
+    Prepared, or PreparedTurns for a file with turns
 
     Raises
     ------
     GraphFormatError
         If it is not such a file, of another version, cut off or damaged; says which.
     OptionError
-        If the name does not end in ``.nfp``.
+        If the name does not end in ``.nfp``, or ``turns`` is not what the file holds.
     OSError
         If the file cannot be read.
     """
     about, arrays = read_arrays(path, check)
+    if has_turns(about) != turns:
+        raise OptionError(
+            f"{path} holds a graph {'without' if turns else 'with'} turn costs: "
+            f"{'leave out' if turns else 'add'} turns=True"
+        )
     try:
-        graph, preparation, metric, perfect = assembled(about, arrays)
+        graph, preparation, metric, perfect, fixed = assembled(about, arrays)
+        made = Prepared(graph, preparation, metric, perfect, fixed=fixed)
         if check:
-            check_contents(graph, preparation, metric)
-        made = Prepared(graph, preparation, metric, perfect)
+            check_contents(made)
         _ = made.metric_view  # checks the sizes of the arrays against each other
+        if turns:
+            return turns_of(about, arrays, made)
     except (AttributeError, LookupError, OverflowError, TypeError, ValueError) as error:
         raise GraphFormatError(f"the arrays do not belong together: {error}", path) from error
     return made

@@ -11,36 +11,44 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 import numpy as np
 
 from nearfar import _cpu
-from nearfar.cpu.potentials import potentials
-from nearfar.errors import GraphError, OptionError, UnreachableError, quoted
+from nearfar.cpu.potentials import negative_cycle_error, potentials, refuse_negative_cycle
+from nearfar.errors import (
+    DistanceOverflowError,
+    GraphError,
+    NegativeCycleError,
+    OptionError,
+    UnreachableError,
+    quoted,
+)
 from nearfar.graph.dtypes import unreached_value
 from nearfar.graph.graph import Graph
 from nearfar.graph.saturation import may_saturate
 from nearfar.graph.slots import Slot
 from nearfar.options import canonical_device
-from nearfar.prepared.device_arcs import DeviceArcs, device_arcs, share_arcs
-from nearfar.prepared.device_customize import customized_there
-from nearfar.prepared.device_metric import DeviceMetric
-from nearfar.prepared.device_pairs import (
-    DeviceLabels,
-    device_labels,
-    device_pair_distances,
-    there_indices,
-)
-from nearfar.prepared.device_paths import device_paths
-from nearfar.prepared.file import write_arrays
-from nearfar.prepared.labels import TreeLabels, label_bytes, tree_labels
-from nearfar.prepared.metric import Metric, customized, renewed
-from nearfar.prepared.pairs import (
+from nearfar.prepared.cpu.labels import TreeLabels, label_bytes, tree_labels
+from nearfar.prepared.cpu.pairs import (
     PairPaths,
     edges_of_path,
     pair_distances,
     pair_indices,
     pair_paths,
 )
-from nearfar.prepared.preparation import Preparation
-from nearfar.prepared.stored import kept_arrays, kept_values
-from nearfar.prepared.tree import Arcs, Figures, Tree
+from nearfar.prepared.cuda.metric.arcs import DeviceArcs, device_arcs, share_arcs
+from nearfar.prepared.cuda.metric.customize import customized_there
+from nearfar.prepared.cuda.metric.metric import DeviceMetric
+from nearfar.prepared.cuda.pairs.pairs import (
+    DeviceLabels,
+    device_labels,
+    device_pair_distances,
+    there_indices,
+)
+from nearfar.prepared.cuda.pairs.paths import device_paths
+from nearfar.prepared.files.file import write_arrays
+from nearfar.prepared.files.stored import kept_arrays, kept_values
+from nearfar.prepared.metric.arc_weights import Metric, customized, renewed
+from nearfar.prepared.metric.fixed_point import FixedPoint, fixed_point
+from nearfar.prepared.order.preparation import Preparation
+from nearfar.prepared.order.tree import Arcs, Figures, Tree
 from nearfar.system.devices import runtime
 from nearfar.system.threads import check_threads, default_threads
 
@@ -49,10 +57,15 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["Prepared", "weighed", "weighed_there"]
+__all__ = ["Prepared", "Sums", "weighed", "weighed_there"]
+
+Sums = Literal["fixed", "search"]
 
 _OTHER_DTYPE: Slot[Prepared] = Slot("prepared in another dtype")
 _HOPS: Slot[Prepared] = Slot("prepared without weights")
+_SEARCH: Slot[Prepared] = Slot("prepared for the sums of a search")
+#: Sums of negative weights stay below this: the arcs of a tree mean "no path" by twice as much.
+_MOST_SIGNED = 2.0**60
 
 
 class Prepared(Graph):
@@ -68,6 +81,9 @@ class Prepared(Graph):
         Order, elimination tree and arcs.
     metric : Metric or DeviceMetric
         Weights of the arcs.
+    fixed : FixedPoint or None
+        Float weights as the integers that arcs add; None for integers, and for floats that are
+        added as a search adds them.
     perfect : bool
         Whether arcs that no shortest path needs are left out of queries.
     seconds : dict of str to float
@@ -85,12 +101,65 @@ class Prepared(Graph):
         metric: Metric | DeviceMetric,
         perfect: bool,
         seconds: dict[str, float] | None = None,
+        fixed: FixedPoint | None = None,
     ) -> None:
         # The graph's arrays were checked when it was made.
         self._fill(graph._arrays, graph.on_device, copy=False, **graph._besides())
         self.preparation, self.metric, self.perfect = preparation, metric, perfect
         self.seconds = dict(seconds or {})
+        self.fixed = fixed
         self.n_updated = 0
+
+    @property
+    def summed(self) -> Graph:
+        """The graph whose weights the arcs add: in fixed point, or the graph itself."""
+        if self.fixed is not None:
+            return self.fixed.graph
+        return self.without_weights() if self.beyond_arcs else self
+
+    @property
+    def adds_floats(self) -> bool:
+        """Whether answers are made of the sums of a search, from left to right."""
+        return self.fixed is None and self.weight_dtype.kind == "f"
+
+    @property
+    def answer_dtype(self) -> np.dtype[Any]:
+        """Dtype in which distances are found: 64 bits for integers of which some are negative."""
+        signed = self.weight_dtype.kind == "i" and self.n_negative > 0
+        return np.dtype(np.int64) if signed else self.weight_dtype
+
+    @cached_property
+    def beyond_arcs(self) -> bool:
+        """Whether negative weights may add up to more than arcs can hold: searches answer then."""
+        return _beyond_arcs(self)
+
+    def summing(self, sums: str) -> Prepared:
+        """The same with the sums that are wanted.
+
+        Parameters
+        ----------
+        sums : {"fixed", "search"}
+
+        Returns
+        -------
+        Prepared
+            Itself where its sums are those: integers have the same in any order.
+
+        Raises
+        ------
+        OptionError
+            For another word.
+        """
+        if sums not in ("fixed", "search"):
+            raise OptionError(f"sums is {quoted(sums)}: use 'fixed' or 'search'")
+        if sums == "fixed" or self.fixed is None:
+            return self
+
+        def make() -> Prepared:
+            threads = default_threads()
+            return weighed(self, self.preparation, self.perfect, threads, {}, sums="search")
+
+        return _SEARCH.of(self, make)
 
     @property
     def nbytes(self) -> int:
@@ -105,7 +174,8 @@ class Prepared(Graph):
         dict of str to int
             ``graph``, its arrays; ``tree``; ``arcs``, without weights; ``edges``, which arcs they
             weigh; ``metric``, the weights of the arcs and the arcs that queries follow;
-            ``origins``, what paths are unpacked by, 0 until the first path is asked for.
+            ``origins``, what paths are unpacked by, 0 until the first path is asked for;
+            ``fixed``, the edges' weights in fixed point.
 
         Notes
         -----
@@ -125,6 +195,7 @@ class Prepared(Graph):
             "edges": edges,
             "metric": metric,
             "origins": 0 if made is None else made.nbytes,
+            "fixed": 0 if self.fixed is None else self.summed.effective_weights.nbytes,
         }
 
     def describe_preparation(self) -> dict[str, Any]:
@@ -134,7 +205,12 @@ class Prepared(Graph):
         -------
         dict
             ``order`` (the method), the :class:`Figures` of the structure, ``n_query_arcs`` (arcs
-            that queries follow up and down), ``perfect``, and ``nbytes`` by part.
+            that queries follow up and down), ``perfect``, ``nbytes`` by part, and ``sums``: in
+            which form weights are added. ``"integers"``; ``"fixed point"`` with the ``step`` that
+            float weights are rounded to, and whether they are ``exact`` multiples of it; or
+            ``"search"``, from left to right as a search adds, where float weights range too widely
+            or are negative and no multiples of one step, and where negative integers may add up
+            to more than 2**60.
         """
         figures = asdict(self.preparation.figures)
         return {
@@ -144,7 +220,13 @@ class Prepared(Graph):
             "n_query_arcs": (len(self.metric.up.weight), len(self.metric.down.weight)),
             "perfect": self.perfect,
             "nbytes": self.parts(),
+            **self._sums(),
         }
+
+    def _sums(self) -> dict[str, Any]:
+        if self.fixed is not None:
+            return {"sums": "fixed point", "step": self.fixed.step, "exact": self.fixed.exact}
+        return {"sums": "search" if self.adds_floats or self.beyond_arcs else "integers"}
 
     @cached_property
     def metric_view(self) -> Any:
@@ -154,20 +236,22 @@ class Prepared(Graph):
             self.preparation.view,
             m.weights,
             m.sides,
-            self.n_negative == 0,
+            self.summed.n_negative == 0,
             m.up.first,
             m.up.head_depth,
             m.up.weight,
             m.down.first,
             m.down.head_depth,
             m.down.weight,
+            1.0 if self.fixed is None else self.fixed.step,
         )
 
     @cached_property
     def _origins(self) -> NDArray[np.int32]:
         """What each arc has its weight from; 8 bytes per arc and value of it."""
         found = np.empty(2 * len(self.metric.weights), dtype=np.int32)
-        _cpu.prepared_origins(self.metric_view, self.effective_weights, found, default_threads())
+        weights = self.summed.effective_weights
+        _cpu.prepared_origins(self.metric_view, weights, found, default_threads())
         return found
 
     def reweight(
@@ -176,6 +260,7 @@ class Prepared(Graph):
         threads: int | None = None,
         *,
         perfect: bool | None = None,
+        unit: str | None = None,
     ) -> Prepared:
         """The same order and arcs for other weights of the edges.
 
@@ -192,6 +277,8 @@ class Prepared(Graph):
         perfect : bool or None
             As for :func:`nearfar.prepare`; None is as here. False takes a third of the time and
             makes queries slower by as much as arcs are kept that no shortest path needs.
+        unit : str or None
+            Unit of the new weights, as for :meth:`nearfar.Graph.with_weights`.
 
         Returns
         -------
@@ -213,13 +300,18 @@ class Prepared(Graph):
         """
         perfect = self.perfect if perfect is None else bool(perfect)
         if runtime.is_device_array(weights):
-            return self._reweighted_there([weights], perfect)[0]
+            return self._reweighted_there([weights], perfect, unit)[0]
         given = None if weights is None else np.asarray(weights)
-        graph = Graph(self.indptr, self.indices, given, **self._besides())
+        graph = Graph(self.indptr, self.indices, given, **self._besides_weights(unit))
         return weighed(graph, self.preparation, perfect, check_threads(threads), {})
 
     def reweight_each(
-        self, weights: ArrayLike, threads: int | None = None, *, perfect: bool | None = None
+        self,
+        weights: ArrayLike,
+        threads: int | None = None,
+        *,
+        perfect: bool | None = None,
+        unit: str | None = None,
     ) -> list[Prepared]:
         """The same order and arcs for several metrics, such as one per hour of the day.
 
@@ -229,6 +321,7 @@ class Prepared(Graph):
             One row per metric. On a CUDA device all are customized at once.
         threads : int or None
         perfect : bool or None
+        unit : str or None
             As for :meth:`reweight`.
 
         Returns
@@ -251,13 +344,16 @@ class Prepared(Graph):
             raise GraphError(f"weights has shape {rows.shape}: give one row per metric")
         if there and len(rows):
             perfect = self.perfect if perfect is None else bool(perfect)
-            return self._reweighted_there(list(rows), perfect)
-        return [self.reweight(row, threads, perfect=perfect) for row in rows]
+            return self._reweighted_there(list(rows), perfect, unit)
+        return [self.reweight(row, threads, perfect=perfect, unit=unit) for row in rows]
 
-    def _reweighted_there(self, weights: list[Any], perfect: bool) -> list[Prepared]:
+    def _reweighted_there(
+        self, weights: list[Any], perfect: bool, unit: str | None
+    ) -> list[Prepared]:
         structure = device_arcs(self, self.preparation)
+        besides = self._besides_weights(unit)
         graphs = [
-            Graph(structure.indptr, structure.indices, one, copy=False, **self._besides())
+            Graph(structure.indptr, structure.indices, one, copy=False, **besides)
             for one in weights
         ]
         return weighed_there(graphs, structure, perfect, {})
@@ -298,6 +394,12 @@ class Prepared(Graph):
             If an edge does not exist or a weight does not fit the dtype.
         NegativeCycleError
             If the weights have a negative cycle.
+
+        Notes
+        -----
+        Float weights keep the step of their fixed point as long as the new ones fit it. Where
+        weights are rounded, :meth:`reweight` may choose a finer one, and answers differ within the
+        bound of :func:`nearfar.prepare`.
         """
         at = np.atleast_1d(np.asarray(edges))
         new = np.atleast_1d(np.asarray(weights))
@@ -323,18 +425,24 @@ class Prepared(Graph):
         tails = np.searchsorted(self.indptr, at, side="right") - 1
         low = np.minimum(label[tails], label[self.indices[at]])
         perfect = self.perfect if perfect is None else bool(perfect)
-        began = time.perf_counter()
+        began, workers = time.perf_counter(), check_threads(threads)
+        fixed = None if self.fixed is None else self.fixed.with_changes(graph, np.unique(at))
+        if (fixed is None and graph.weight_dtype.kind == "f") or self.beyond_arcs:
+            # Other steps, or none: all arcs weigh something else.
+            made = weighed(graph, self.preparation, perfect, workers, {})
+            made.n_updated = self.n_vertices
+            return made
         metric, count = renewed(
             self.preparation.view,
             self.preparation.arcs.n_arcs,
             self.metric.on_host(),
-            graph,
+            graph if fixed is None else fixed.graph,
             np.unique(low).astype(np.int32),
             perfect,
-            check_threads(threads),
+            workers,
         )
         seconds = {"update": time.perf_counter() - began}
-        made = Prepared(graph, self.preparation, metric, perfect, seconds)
+        made = Prepared(graph, self.preparation, metric, perfect, seconds, fixed)
         made.n_updated = count
         _refuse_negative_cycle(made)
         return made
@@ -377,7 +485,7 @@ class Prepared(Graph):
         plain = super().__reduce__()
         return _restored, (plain, self.preparation.tree, self.preparation.arcs,
                            self.preparation.figures, self.preparation.method, self.metric,
-                           self.perfect)  # fmt: skip
+                           self.perfect, self.fixed)  # fmt: skip
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write it to a file that :func:`nearfar.load` maps into memory.
@@ -398,17 +506,17 @@ class Prepared(Graph):
 
     # ---- queries -------------------------------------------------------------------------------
 
-    def distance(self, source: Any, target: Any, *, exact: bool = True) -> Any:
+    def distance(self, source: Any, target: Any, *, sums: Sums = "fixed") -> Any:
         """The distance between two vertices.
 
         Parameters
         ----------
         source, target : int or vertex name
-        exact : bool
-            For floats: the very number that a search returns. Without, it takes a fraction of the
-            time and may differ, since sums over shortcuts are added in another order: for a path of
-            k edges by at most 2 k roundings, a relative 2.3e-16 k in float64 and 1.2e-7 k in
-            float32. Integers are exact either way.
+        sums : {"fixed", "search"}
+            How floats are added. ``"fixed"`` adds in fixed point, where the order does not matter,
+            and rounds once: the same bits on every device, and within the bound of
+            :func:`nearfar.prepare`. ``"search"`` gives the very number that a search returns, by
+            adding from left to right, which takes longer. Integers are exact either way.
 
         Returns
         -------
@@ -426,13 +534,8 @@ class Prepared(Graph):
         -----
         Two walks to the root of the elimination tree: O(arcs on them).
         """
-        found = pair_distances(
-            self,
-            np.array([self.index_of(source, "source")]),
-            np.array([self.index_of(target, "target")]),
-            1,
-            exact,
-        )[0]
+        begin, end = self.index_of(source, "source"), self.index_of(target, "target")
+        found = pair_distances(self.summing(sums), np.array([begin]), np.array([end]), 1)[0]
         return float("inf") if found == unreached_value(found.dtype) else found.item()
 
     def path(self, source: Any, target: Any) -> tuple[list[Any], Any]:
@@ -476,12 +579,27 @@ class Prepared(Graph):
         Returns
         -------
         list of int or float, length k + 1
-            Sums from left to right, as a search adds, the source's 0 first; whole numbers have no
-            end.
+            The source's 0 first. Sums in fixed point, or from left to right where the graph adds
+            as a search; integers have no end.
+
+        Raises
+        ------
+        DistanceOverflowError
+            If a sum of floats does not fit 64 bits.
         """
+        weights = self.summed.effective_weights[edges]
+        if self.fixed is not None:
+            steps = np.concatenate([[0], np.cumsum(weights, dtype=np.int64)])
+            return list(self.fixed.distances(steps, self.weight_dtype).tolist())
         weights = self.effective_weights[edges]
         if self.weight_dtype.kind == "f":
-            return [0.0, *np.cumsum(weights, dtype=weights.dtype).tolist()]
+            with np.errstate(over="ignore"):
+                found = np.cumsum(weights, dtype=weights.dtype)
+                if not np.isfinite(found).all():
+                    found = np.cumsum(weights, dtype=np.float64)
+            if not np.isfinite(found).all():
+                raise DistanceOverflowError("a path does not fit float64: scale the weights down")
+            return [0.0, *found.tolist()]
         if self._may_saturate:
             return [0, *itertools.accumulate(weights.tolist())]
         return [0, *np.cumsum(weights, dtype=np.int64).tolist()]
@@ -517,7 +635,7 @@ class Prepared(Graph):
         pairs: Any,
         threads: int | None = None,
         *,
-        exact: bool = True,
+        sums: Sums = "fixed",
         device: Literal["auto", "cpu", "cuda"] = "auto",
         devices: Any = None,
     ) -> Any:
@@ -529,8 +647,8 @@ class Prepared(Graph):
             On the host or on a CUDA device.
         threads : int or None
             None uses all cores of this process.
-        exact : bool
-            As for :meth:`distance`. On a GPU exact floats are walked for on the CPU.
+        sums : {"fixed", "search"}
+            As for :meth:`distance`. The sums of a search are made on the CPU.
         device : {"auto", "cpu", "cuda"}
             Where to walk; ``"auto"`` is where ``pairs`` are.
         devices : "all", list of int or None
@@ -551,11 +669,11 @@ class Prepared(Graph):
             If ``pairs`` has another shape, or a device does not exist.
         """
         if device != "cpu" and (devices is not None or _is_cuda(device, pairs)):
-            return device_pair_distances(self, pairs, check_threads(threads), exact, devices)
+            return device_pair_distances(self.summing(sums), pairs, check_threads(threads), devices)
         if devices is not None:
             raise OptionError("devices goes with device='cuda', not with 'cpu'")
         starts, ends = pair_indices(self, pairs)
-        return pair_distances(self, starts, ends, check_threads(threads), exact)
+        return pair_distances(self.summing(sums), starts, ends, check_threads(threads))
 
     def paths_of_pairs(
         self,
@@ -573,8 +691,8 @@ class Prepared(Graph):
         threads : int or None
             None uses all cores of this process.
         device : {"auto", "cpu", "cuda"}
-            Where to walk; ``"auto"`` is where ``pairs`` are. Paths of floats, and of integers whose
-            sums may not fit 64 bits, are found on the CPU.
+            Where to walk; ``"auto"`` is where ``pairs`` are. Paths by the sums of a search, and of
+            integers whose sums may not fit 64 bits, are found on the CPU.
 
         Returns
         -------
@@ -608,7 +726,7 @@ class Prepared(Graph):
         """
         there = _is_cuda(device, pairs)
         stay = there and runtime.is_device_array(pairs)
-        fitting = None if self.weight_dtype.kind == "f" else self.fitting()
+        fitting = None if self.adds_floats or self.beyond_arcs else self.fitting()
         if there and fitting is not None:
             found = PairPaths(*device_paths(fitting, *there_indices(self, pairs)))
             return found if stay else PairPaths(*(runtime.download(part) for part in found))
@@ -673,14 +791,53 @@ class Prepared(Graph):
 
     @cached_property
     def _may_saturate(self) -> bool:
-        """Whether a sum of weights may be too large for their integer dtype."""
-        return self.weight_dtype.kind != "f" and may_saturate(self)
+        """Whether a sum of weights may be too large for their dtype."""
+        return may_saturate(self)
 
     def _wider(self) -> Prepared | None:
-        """The same in 64 bits, for 32-bit integers whose sums may be too large."""
-        if self.weight_dtype != np.int32 or not self._may_saturate:
+        """The same in 64 bits, for 32-bit weights whose sums may be too large."""
+        if self.weight_dtype.itemsize == 8 or not self._may_saturate:
             return None
-        return self.astype(np.int64)
+        wide = self.astype(np.float64 if self.weight_dtype.kind == "f" else np.int64)
+        return wide.summing("search") if self.adds_floats else wide
+
+    def tight_form(self, sources: Any, rows: Any) -> tuple[Graph, Any]:
+        """The graph and distances in whose arithmetic the edges of shortest paths are tight.
+
+        Parameters
+        ----------
+        sources : int or int array, shape (k,)
+            Vertex indices.
+        rows : array, shape (n,) or (k, n)
+            Distances from each source, on the host or on a device.
+
+        Returns
+        -------
+        graph : Graph
+            In fixed point for rows that were added so.
+        rows : array
+            Where the given ones are; of the dtype of the graph's weights.
+
+        Notes
+        -----
+        Rows in fixed point are found once more, in steps.
+        """
+        if rows.dtype != self.weight_dtype:
+            other = self.astype(rows.dtype)
+            return other.tight_form(sources, rows) if other.fixed is not None else (other, rows)
+        fixed = self.fixed
+        if fixed is None or not rows.size:
+            return self, rows
+        there = runtime.is_device_array(rows)
+        given = runtime.download(rows) if there else np.asarray(rows)
+        starts = np.atleast_1d(np.asarray(sources, dtype=np.int64))
+        steps = np.empty(given.shape, dtype=fixed.graph.weight_dtype)
+        _cpu.prepared_distances(self.metric_view, starts, None, steps, 0, default_threads())
+        reached = np.isfinite(given)
+        if not np.array_equal(fixed.floats(steps, given.dtype)[reached], given[reached]):
+            return self, rows  # of a search
+        steps[~reached] = unreached_value(steps.dtype)
+        return fixed.graph, runtime.upload(steps) if there else steps
 
     def fitting(self) -> Prepared | None:
         """The same in a dtype that every sum of its weights fits, or None where there is none.
@@ -704,7 +861,12 @@ class Prepared(Graph):
 
 
 def weighed(
-    graph: Graph, preparation: Preparation, perfect: bool, threads: int, seconds: dict[str, float]
+    graph: Graph,
+    preparation: Preparation,
+    perfect: bool,
+    threads: int,
+    seconds: dict[str, float],
+    sums: Sums = "fixed",
 ) -> Prepared:
     """The graph with its weights on the arcs.
 
@@ -716,6 +878,8 @@ def weighed(
     threads : int
     seconds : dict
         What the steps before took.
+    sums : {"fixed", "search"}
+        How floats are added; ``"search"`` where they do not fit fixed point.
 
     Returns
     -------
@@ -728,9 +892,14 @@ def weighed(
     """
     began = time.perf_counter()
     n_arcs = preparation.arcs.n_arcs
-    metric = customized(preparation.view, n_arcs, graph, perfect, threads)
+    floats = graph.weight_dtype.kind == "f"
+    fixed = fixed_point(graph, preparation) if floats and sums == "fixed" else None
+    summed = graph if fixed is None else fixed.graph
+    if _beyond_arcs(graph):
+        summed = graph.without_weights()
+    metric = customized(preparation.view, n_arcs, summed, perfect, threads)
     seconds = {**seconds, "customization": time.perf_counter() - began}
-    made = Prepared(graph, preparation, metric, perfect, seconds)
+    made = Prepared(graph, preparation, metric, perfect, seconds, fixed)
     _refuse_negative_cycle(made)
     return made
 
@@ -769,12 +938,21 @@ def weighed_there(
                 "customizes: give weights on the host, without device='cuda'"
             )
     began = time.perf_counter()
-    metrics = customized_there(structure, graphs, perfect)
+    floats = graphs[0].weight_dtype.kind == "f"
+    preparation = structure.preparation
+    fixed = [fixed_point(graph, preparation) if floats else None for graph in graphs]
+    summed = [
+        graph if steps is None else steps.graph for graph, steps in zip(graphs, fixed, strict=True)
+    ]
+    if len({graph.weight_dtype for graph in summed}) == 1:
+        metrics = customized_there(structure, summed, perfect)
+    else:
+        metrics = [customized_there(structure, [graph], perfect)[0] for graph in summed]
     runtime.synchronize()
     seconds = {**seconds, "customization": time.perf_counter() - began}
     made = []
-    for graph, metric in zip(graphs, metrics, strict=True):
-        one = Prepared(graph, structure.preparation, metric, perfect, seconds)
+    for graph, steps, metric in zip(graphs, fixed, metrics, strict=True):
+        one = Prepared(graph, preparation, metric, perfect, seconds, steps)
         share_arcs(one, structure)
         _refuse_negative_cycle(one)
         made.append(one)
@@ -785,14 +963,29 @@ def _refuse_negative_cycle(prepared: Prepared) -> None:
     """An arc there and back of negative weight is a negative cycle, and every one shows so."""
     if not prepared.n_negative:
         return
-    if prepared.weight_dtype.kind == "i":
-        weights = prepared.effective_weights
+    if not prepared.adds_floats and not prepared.beyond_arcs:
+        weights = prepared.summed.effective_weights
         loops = weights[prepared.tails() == prepared.indices]
         both = prepared.metric.weights.reshape(-1, prepared.metric.sides)
         if not (both[:, 0] + both[:, -1] < 0).any() and not (loops < 0).any():
             return
-    # Names the cycle; for floats, where sums in another order may differ in sign, it also decides.
-    potentials(prepared)
+    # Names the cycle; where sums of arcs may be rounded or clamped, it also decides.
+    refuse_negative_cycle(prepared)
+    if prepared.fixed is not None:
+        try:
+            potentials(prepared.summed)
+        except NegativeCycleError as error:  # of integers, without names
+            raise negative_cycle_error(prepared, error.cycle) from None
+
+
+def _beyond_arcs(graph: Graph) -> bool:
+    """Whether negative integers may add up to more than arcs can hold."""
+    if not graph.n_negative or graph.weight_dtype.kind != "i":
+        return False
+    heaviest = float(max(graph.max_weight, -graph.min_weight))
+    if heaviest * graph.n_vertices < _MOST_SIGNED:
+        return False
+    return float(np.abs(graph.effective_weights.astype(np.float64)).sum()) >= _MOST_SIGNED
 
 
 def _is_cuda(device: str, given: Any) -> bool:
@@ -809,7 +1002,9 @@ def _restored(
     method: str,
     metric: Metric | DeviceMetric,
     perfect: bool,
+    fixed: FixedPoint | None,
 ) -> Prepared:
     make, arguments = plain
     graph = make(*arguments)
-    return Prepared(graph, Preparation(tree, arcs, figures, method), metric, perfect)
+    preparation = Preparation(tree, arcs, figures, method)
+    return Prepared(graph, preparation, metric, perfect, fixed=fixed)

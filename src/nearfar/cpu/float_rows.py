@@ -1,0 +1,78 @@
+"""Rows of floats with the sums that a search makes, from rows added in another order."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from nearfar import _cpu
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from nearfar.graph.graph import Graph
+
+__all__ = ["exact_rows", "rows_in_32_bits"]
+
+
+def exact_rows(
+    graph: Graph,
+    sources: NDArray[np.int64],
+    rows: NDArray[Any],
+    shift: NDArray[Any] | None,
+    threads: int,
+) -> int:
+    """Replace nearly right rows by the sums from the sources on, in place.
+
+    Where rounding lets a cycle of weight 0 improve for ever, the row is searched by the subtree
+    method, which refuses such improvements.
+
+    Parameters
+    ----------
+    graph : Graph
+        Without negative cycles, in the dtype of the rows.
+    sources : int64 array, shape (k,)
+    rows : array, shape (k, n)
+    shift : array, shape (n,) or None
+        Numbers whose size tells how much rounding may have taken; None without negative weights.
+    threads : int
+
+    Returns
+    -------
+    int
+        How many rows were searched.
+    """
+    left = _cpu.polish_rows(graph.view, sources, rows, shift, threads)
+    for i in left:
+        _cpu.bellman_ford_subtree(graph.view, int(sources[i]), rows[i], False)
+    return len(left)
+
+
+def rows_in_32_bits(
+    graph: Graph, sources: NDArray[np.int64], rows: NDArray[Any], threads: int
+) -> tuple[NDArray[Any], list[int]]:
+    """Rows of float64 as a search in float32 gives them, and which of them do not fit.
+
+    Parameters
+    ----------
+    graph : Graph
+        Of float32 weights.
+    sources : int64 array, shape (k,)
+    rows : float64 array, shape (k, n)
+    threads : int
+
+    Returns
+    -------
+    rows : float32 array, shape (k, n)
+    lost : list of int
+        Rows with a distance beyond float32; their entries mean nothing.
+    """
+    top = float(np.finfo(np.float32).max)
+    lost = ((np.abs(rows) > top) & (rows < np.inf)).any(axis=1)
+    short = np.clip(rows, -top, np.inf)
+    short[short < np.inf] = np.minimum(short[short < np.inf], top)
+    out = short.astype(np.float32)
+    exact_rows(graph, sources, out, np.zeros(graph.n_vertices, np.float32), threads)
+    lost |= (out == -np.inf).any(axis=1)
+    return out, np.flatnonzero(lost).tolist()

@@ -1,0 +1,1 @@
+"""Queries on the host: pairs by walking or by labels, rows, tables, nearest, paths."""

@@ -1,0 +1,145 @@
+"""Floats with the sums that a search makes: shortcuts add in another order, edges do not."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from nearfar import _cpu
+from nearfar.cpu.potentials import potentials
+from nearfar.cpu.predecessors import tight_predecessors
+from nearfar.errors import SolverError
+from nearfar.graph.dtypes import unreached_value
+from nearfar.system.memory import empty
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from nearfar.prepared.prepared import Prepared
+
+__all__ = ["exact_pairs", "path_in_row", "polish", "restored_rows"]
+
+
+def restored_rows(
+    prepared: Prepared,
+    sources: NDArray[np.int64],
+    threads: int,
+    lanes: int = 0,
+    out: NDArray[Any] | None = None,
+) -> NDArray[Any]:
+    """Whole rows of floats with the sums that a search makes, from left to right.
+
+    Parameters
+    ----------
+    prepared : Prepared
+        With float weights.
+    sources : int64 array, shape (k,)
+    threads : int
+    lanes : int
+        Sources per sweep; 0 chooses.
+    out : array, shape (k, n), or None
+        Where to write.
+
+    Returns
+    -------
+    array, shape (k, n)
+
+    Raises
+    ------
+    SolverError
+        If a row could not be made exact, which would be a mistake of this package.
+    """
+    rows = out
+    if rows is None:
+        rows = empty((len(sources), prepared.n_vertices), prepared.weight_dtype, threads)
+    _cpu.prepared_distances(prepared.metric_view, sources, None, rows, lanes, threads)
+    polish(prepared, sources, rows, threads)
+    return rows
+
+
+def polish(
+    prepared: Prepared, sources: NDArray[np.int64], rows: NDArray[Any], threads: int
+) -> None:
+    """Give rows of sums over shortcuts the sums that a search makes, in place.
+
+    Parameters
+    ----------
+    prepared : Prepared
+        With float weights.
+    sources : int64 array, shape (k,)
+    rows : array, shape (k, n)
+    threads : int
+
+    Raises
+    ------
+    SolverError
+        If a row could not be made exact, which would be a mistake of this package.
+    """
+    shift = potentials(prepared) if prepared.n_negative else None
+    left = len(_cpu.polish_rows(prepared.view, sources, rows, shift, threads))
+    if left and not prepared.n_negative:
+        raise SolverError(f"{left} rows could not be made exact: please report this")
+
+
+def exact_pairs(
+    prepared: Prepared, starts: NDArray[np.int64], ends: NDArray[np.int64], threads: int
+) -> NDArray[Any]:
+    """Distances of pairs of floats with the sums that a search makes; O(arcs on the walks).
+
+    With negative weights they are taken from whole rows.
+
+    Parameters
+    ----------
+    prepared : Prepared
+        With float weights.
+    starts, ends : int64 arrays, shape (k,)
+        Vertex indices.
+    threads : int
+
+    Returns
+    -------
+    array, shape (k,)
+    """
+    out = np.full(len(starts), np.nan, dtype=prepared.weight_dtype)
+    if not prepared.n_negative:
+        least, weights = float(prepared.min_weight), prepared.effective_weights
+        view = prepared.metric_view
+        _cpu.prepared_exact_pairs(view, weights, least, starts, ends, out, threads)
+    left = np.isnan(out)
+    for source in np.unique(starts[left]):
+        row = restored_rows(prepared, np.array([source]), threads)[0]
+        mine = left & (starts == source)
+        out[mine] = row[ends[mine]]
+    return out
+
+
+def path_in_row(
+    prepared: Prepared, row: NDArray[Any], source: int, target: int
+) -> NDArray[np.int32] | None:
+    """The edges of a path by the predecessors of a whole row, or None where there is no path.
+
+    Parameters
+    ----------
+    prepared : Prepared
+    row : array, shape (n,)
+        Distances from the source, of the dtype of the weights.
+    source, target : int
+        Vertex indices.
+
+    Returns
+    -------
+    int32 array or None
+    """
+    if row[target] == unreached_value(row.dtype):
+        return None
+    before = tight_predecessors(prepared, source, row)
+    edges = []
+    at = target
+    while at != source:
+        u = int(before[at])
+        mine = np.arange(prepared.indptr[u], prepared.indptr[u + 1])
+        mine = mine[prepared.indices[mine] == at]
+        edges.append(int(mine[np.argmin(prepared.effective_weights[mine])]))
+        at = u
+    return np.array(edges[::-1], dtype=np.int32)

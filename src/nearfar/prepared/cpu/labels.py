@@ -1,0 +1,173 @@
+"""Tree labels: every vertex's search space written down, for point queries in batches."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from nearfar import _cpu
+from nearfar.errors import OutOfMemoryError
+from nearfar.prepared.cpu.pairs import pair_distances, pair_indices, widened
+from nearfar.system.memory import bytes_left, free_memory
+from nearfar.system.threads import check_threads
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from nearfar.prepared.order.tree import Tree
+    from nearfar.prepared.prepared import Prepared, Sums
+
+__all__ = ["TreeLabels", "label_bytes", "label_offsets", "tree_labels"]
+
+
+class TreeLabels:
+    """Every vertex's distances to and from its ancestors in the elimination tree.
+
+    Made by :meth:`Prepared.label`; answers point queries in batches.
+
+    Parameters
+    ----------
+    prepared : Prepared
+    offset : int64 array, shape (n + 1,)
+        Row ``v`` of a label begins at ``offset[v]`` and has one value per ancestor, by depth.
+    ancestry : uint32 array, shape (2 * n,)
+    above : int32 array, shape (n + 2,)
+        What the depth of the lowest common ancestor of two labels is read from.
+    up, down : arrays, shape (offset[n],)
+        The same array where every edge weighs the same in both directions.
+    """
+
+    def __init__(
+        self,
+        prepared: Prepared,
+        offset: NDArray[np.int64],
+        ancestry: NDArray[np.uint32],
+        above: NDArray[np.int32],
+        up: NDArray[Any],
+        down: NDArray[Any],
+    ) -> None:
+        self.prepared = prepared
+        self.offset, self.ancestry, self.above = offset, ancestry, above
+        self.up, self.down = up, down
+
+    def __repr__(self) -> str:
+        return f"TreeLabels(n={len(self.offset) - 1:,}, {self.nbytes / 2**20:.1f} MiB)"
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the arrays."""
+        both = self.up.nbytes + (0 if self.down is self.up else self.down.nbytes)
+        return both + self.offset.nbytes + self.ancestry.nbytes + self.above.nbytes
+
+    def distances_of_pairs(
+        self, pairs: Any, threads: int | None = None, *, sums: Sums = "fixed"
+    ) -> NDArray[Any]:
+        """Distances of many pairs.
+
+        Parameters
+        ----------
+        pairs : list of (source, target), or int array of shape (k, 2)
+        threads : int or None
+            None uses all cores of this process.
+        sums : {"fixed", "search"}
+            As for :meth:`Prepared.distance`. For the sums of a search labels are of no use: each
+            pair is a walk then.
+
+        Returns
+        -------
+        array, shape (k,)
+            As of :meth:`Prepared.distances_of_pairs`.
+
+        Raises
+        ------
+        VertexError
+            If one of them is not a vertex.
+        OptionError
+            If ``pairs`` has another shape.
+        """
+        starts, ends = pair_indices(self.prepared, pairs)
+        workers = check_threads(threads)
+        prepared = self.prepared.summing(sums)
+        if prepared.adds_floats or prepared.beyond_arcs:
+            return pair_distances(prepared, starts, ends, workers)
+        out = np.empty(len(starts), dtype=prepared.answer_dtype)
+        _cpu.prepared_label_pairs(
+            self.prepared.metric_view,
+            self.offset,
+            self.ancestry,
+            self.above,
+            self.up,
+            self.down,
+            starts,
+            ends,
+            out,
+            workers,
+        )
+        return widened(
+            self.prepared, out, starts, ends, lambda p, s, t: pair_distances(p, s, t, workers)
+        )
+
+
+def label_bytes(prepared: Prepared) -> int:
+    """Bytes of the values of all labels: one per vertex and ancestor, in each direction.
+
+    Parameters
+    ----------
+    prepared : Prepared
+
+    Returns
+    -------
+    int
+    """
+    values = int(label_offsets(prepared.preparation.tree)[-1])
+    return values * prepared.metric.dtype.itemsize * prepared.metric.sides
+
+
+def tree_labels(prepared: Prepared, max_bytes: int | None, threads: int | None) -> TreeLabels:
+    """As :meth:`Prepared.label`.
+
+    Parameters
+    ----------
+    prepared : Prepared
+    max_bytes : int or None
+    threads : int or None
+
+    Returns
+    -------
+    TreeLabels
+
+    Raises
+    ------
+    OutOfMemoryError
+        If they take more memory than they may.
+    """
+    needed = label_bytes(prepared)
+    free = bytes_left(max_bytes, free_memory)
+    if needed > free:
+        raise OutOfMemoryError(needed, free, "query without labels instead")
+    workers = check_threads(threads)
+    offset = label_offsets(prepared.preparation.tree)
+    rows = [np.empty(int(offset[-1]), dtype=prepared.metric.weights.dtype)]
+    _cpu.prepared_label_rows(prepared.metric_view, False, offset, rows[0], workers)
+    if prepared.metric.sides == 2:
+        rows.append(np.empty_like(rows[0]))
+        _cpu.prepared_label_rows(prepared.metric_view, True, offset, rows[1], workers)
+    ancestry, above = _cpu.prepared_ancestry(prepared.preparation.view)
+    return TreeLabels(prepared, offset, ancestry, above, rows[0], rows[-1])
+
+
+def label_offsets(tree: Tree) -> NDArray[np.int64]:
+    """Where each label's row begins; rows are padded to whole registers.
+
+    Parameters
+    ----------
+    tree : Tree
+
+    Returns
+    -------
+    int64 array, shape (n + 1,)
+    """
+    offset = np.zeros(tree.n_vertices + 1, dtype=np.int64)
+    np.cumsum((tree.depth.astype(np.int64) + 8) & ~7, out=offset[1:])
+    return offset

@@ -1,0 +1,282 @@
+"""Point queries: a walk from both ends to the root of the elimination tree."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from nearfar import _cpu
+from nearfar.errors import DistanceOverflowError, OptionError, quoted
+from nearfar.graph.dtypes import unreached_value
+from nearfar.graph.saturation import narrowed
+from nearfar.prepared.cpu.exact import exact_pairs, path_in_row, restored_rows
+from nearfar.system.devices import runtime
+from nearfar.system.threads import on_threads
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from numpy.typing import NDArray
+
+    from nearfar.graph.graph import Graph
+    from nearfar.prepared.prepared import Prepared
+
+__all__ = [
+    "PairPaths",
+    "edges_of_path",
+    "pair_distances",
+    "pair_indices",
+    "pair_paths",
+    "widened",
+]
+
+
+class PairPaths(NamedTuple):
+    """A shortest path for each of many pairs.
+
+    Attributes
+    ----------
+    offsets : int64 array, shape (k + 1,)
+        The edges of pair ``i`` are ``edges[offsets[i]:offsets[i + 1]]``.
+    edges : int32 array
+        Positions in :attr:`Graph.indices`, from the source on.
+    reached : bool array, shape (k,)
+        Whether there is a path; one from a vertex to itself has no edges.
+    """
+
+    offsets: Any
+    edges: Any
+    reached: Any
+
+
+def pair_indices(graph: Graph, pairs: Iterable[Any]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Indices of the sources and of the targets of pairs.
+
+    Parameters
+    ----------
+    graph : Graph
+    pairs : list of (source, target), or array of shape (k, 2), also on a device
+
+    Returns
+    -------
+    sources, targets : int64 arrays, shape (k,)
+
+    Raises
+    ------
+    OptionError
+        If something is not a pair.
+    VertexError
+        If one of them is not a vertex.
+    """
+    if runtime.is_device_array(pairs):
+        pairs = runtime.download(runtime.upload(pairs))
+    if isinstance(pairs, np.ndarray) and pairs.dtype.kind in "iu":
+        if pairs.ndim != 2 or pairs.shape[1] != 2:
+            raise OptionError(f"pairs has shape {pairs.shape}: give (source, target) per row")
+        return graph.indices_of(pairs[:, 0], "source"), graph.indices_of(pairs[:, 1], "target")
+    if not hasattr(pairs, "__iter__"):
+        raise OptionError(f"pairs is {quoted(pairs)}: give a list of (source, target)")
+    listed = list(pairs)
+    if any(not hasattr(pair, "__len__") or len(pair) != 2 for pair in listed):
+        raise OptionError("pairs holds something that is not a (source, target) pair")
+    starts = graph.indices_of([s for s, _ in listed], "source")
+    return starts, graph.indices_of([t for _, t in listed], "target")
+
+
+def pair_distances(
+    prepared: Prepared,
+    starts: NDArray[np.int64],
+    ends: NDArray[np.int64],
+    threads: int,
+) -> NDArray[Any]:
+    """Distances of pairs, each by a walk of its own.
+
+    Parameters
+    ----------
+    prepared : Prepared
+    starts, ends : int64 arrays, shape (k,)
+        Vertex indices.
+    threads : int
+
+    Returns
+    -------
+    array, shape (k,)
+        Of 64 bits where a 32-bit sum does not fit.
+
+    Raises
+    ------
+    DistanceOverflowError
+        If a distance does not fit 64 bits.
+    """
+    if prepared.beyond_arcs:
+        out = searched_pairs(prepared, starts, ends)
+    elif prepared.adds_floats:
+        out = exact_pairs(prepared, starts, ends, threads)
+    else:
+        out = np.empty(len(starts), dtype=prepared.answer_dtype)
+        _cpu.prepared_pairs(prepared.metric_view, starts, ends, out, threads)
+    return widened(prepared, out, starts, ends, lambda p, s, t: pair_distances(p, s, t, threads))
+
+
+def searched_pairs(
+    prepared: Prepared, starts: NDArray[np.int64], ends: NDArray[np.int64]
+) -> NDArray[Any]:
+    """Distances of pairs by a search per source, in all of 64 bits.
+
+    Parameters
+    ----------
+    prepared : Prepared
+        With int64 weights, some negative.
+    starts, ends : int64 arrays, shape (k,)
+        Vertex indices.
+
+    Returns
+    -------
+    int64 array, shape (k,)
+
+    Raises
+    ------
+    DistanceOverflowError
+        If a distance does not fit 64 bits.
+    """
+    out = np.empty(len(starts), dtype=np.int64)
+    row = np.empty(prepared.n_vertices, dtype=np.int64)
+    for source in np.unique(starts):
+        stats = _cpu.bellman_ford_subtree(prepared.view, int(source), row, False)
+        if stats["saturated"]:
+            raise _overflow(prepared)
+        mine = starts == source
+        out[mine] = row[ends[mine]]
+    return out
+
+
+def _overflow(prepared: Prepared) -> DistanceOverflowError:
+    return DistanceOverflowError(
+        f"a distance does not fit {prepared.weight_dtype}: scale the weights down"
+    )
+
+
+def edges_of_path(prepared: Prepared, source: int, target: int) -> NDArray[np.int32] | None:
+    """The edges of a shortest path, or None where there is no path.
+
+    Parameters
+    ----------
+    prepared : Prepared
+    source, target : int
+        Vertex indices.
+
+    Returns
+    -------
+    int32 array or None
+        Positions in :attr:`Graph.indices`, from the source on.
+
+    Raises
+    ------
+    DistanceOverflowError
+        If there is a path, but its length does not fit 64 bits.
+    """
+    found: Any
+    if prepared.beyond_arcs:
+        row = searched_pairs(prepared, np.full(n := prepared.n_vertices, source), np.arange(n))
+        found = path_in_row(prepared, row, source, target)
+    elif prepared.adds_floats and not prepared.n_negative:
+        least = float(prepared.min_weight)
+        weights, view = prepared.effective_weights, prepared.metric_view
+        found = _cpu.prepared_exact_path(view, weights, least, source, target)
+        if found is False:
+            row = restored_rows(prepared, np.array([source]), 1)[0]
+            found = path_in_row(prepared, row, source, target)
+    else:
+        found = _cpu.prepared_path(prepared.metric_view, prepared._origins, source, target)
+    if found is None and prepared._may_saturate:
+        if (wide := prepared._wider()) is not None:
+            return edges_of_path(wide, source, target)
+        if edges_of_path(prepared._hops(), source, target) is not None:
+            raise _overflow(prepared)
+    return None if found is None else np.asarray(found)
+
+
+def pair_paths(
+    prepared: Prepared, starts: NDArray[np.int64], ends: NDArray[np.int64], threads: int
+) -> PairPaths:
+    """A shortest path for each pair.
+
+    Parameters
+    ----------
+    prepared : Prepared
+    starts, ends : int64 arrays, shape (k,)
+        Vertex indices.
+    threads : int
+
+    Returns
+    -------
+    PairPaths
+    """
+    count = len(starts)
+    ends_of = zip(starts.tolist(), ends.tolist(), strict=True)
+    listed = list(ends_of)
+    if listed:
+        edges_of_path(prepared, *listed[0])  # makes what paths need once
+    found = on_threads(lambda i: edges_of_path(prepared, *listed[i]), count, threads)
+    none = np.empty(0, dtype=np.int32)
+    offsets = np.zeros(count + 1, dtype=np.int64)
+    parts = [none if edges is None else edges for edges in found]
+    np.cumsum([len(part) for part in parts], out=offsets[1:])
+    reached = np.array([edges is not None for edges in found], dtype=bool)
+    return PairPaths(offsets, np.concatenate([none, *parts]), reached)
+
+
+def widened(
+    prepared: Prepared,
+    found: NDArray[Any],
+    starts: NDArray[np.int64],
+    ends: NDArray[np.int64],
+    ask: Callable[[Prepared, NDArray[np.int64], NDArray[np.int64]], NDArray[Any]],
+) -> NDArray[Any]:
+    """The distances in the dtype of the weights, or in 64 bits where one does not fit 32.
+
+    Parameters
+    ----------
+    prepared : Prepared
+    found : array, shape (k,)
+        Distances in the dtype of the weights; NumPy or CuPy, as what ``ask`` answers.
+    starts, ends : int64 arrays, shape (k,)
+        Vertex indices.
+    ask : callable
+        Answers ``(prepared, starts, ends)`` in another dtype.
+
+    Returns
+    -------
+    array, shape (k,)
+
+    Raises
+    ------
+    DistanceOverflowError
+        If a distance does not fit 64 bits.
+    """
+    if found.dtype != prepared.weight_dtype:  # asked for in 64 bits: no sum is missing
+        fitting: NDArray[Any] = narrowed(found, prepared.weight_dtype)
+        return fitting
+    if not prepared._may_saturate:
+        return found
+    missing = found == unreached_value(found.dtype)
+    below = (found == -np.inf) | (found != found) if found.dtype.kind == "f" else missing & False
+    missing |= below
+    if not missing.any():
+        return found
+    wide = prepared._wider()
+    if wide is None:
+        if below.any():
+            raise _overflow(prepared)
+        # Pairs that are joined although no sum fits.
+        there = ask(prepared._hops(), starts[missing], ends[missing])
+        if (there != unreached_value(there.dtype)).any():
+            raise _overflow(prepared)
+        return found
+    again = ask(wide, starts[missing], ends[missing])
+    if (again == unreached_value(again.dtype)).all():
+        return found
+    out = found.astype(again.dtype)
+    out[missing] = again
+    return out

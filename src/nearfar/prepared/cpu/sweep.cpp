@@ -1,0 +1,157 @@
+// Rows and tables: batches of sources over workers, each with memory of its own.
+#include "prepared/cpu/sweep.hpp"
+
+#include <nanobind/stl/optional.h>
+
+#include <algorithm>
+#include <memory>
+#include <vector>
+
+#include "cpu/huge_block.hpp"
+#include "cpu/spread.hpp"
+#include "prepared/metric/metric_view.hpp"
+#include "prepared/metric/value.hpp"
+#include "prepared/order/structure.hpp"
+
+namespace nearfar::prepared {
+namespace {
+
+using Vertices = nb::ndarray<const int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
+// What a sweep after some targets reads: their ancestors in falling order and the arcs into them.
+template <class Value>
+struct Restricted {
+  std::vector<int32_t> label;
+  std::vector<int64_t> first;
+  std::vector<int32_t> head_depth;
+  std::vector<Value> weight;
+  std::vector<int32_t> place;  // of each target among the labels
+
+  Restricted(const Metric<Value>& metric, const std::vector<int32_t>& targets) {
+    const Arcs& arcs = metric.arcs;
+    std::vector<int32_t> number(at(arcs.n), -1);
+    for (const int32_t t : targets)
+      for (int32_t v = t; v >= 0 && number[at(v)] < 0; v = arcs.parent[v]) {
+        number[at(v)] = 0;
+        label.push_back(v);
+      }
+    std::sort(label.begin(), label.end(), std::greater<>());
+    first.push_back(0);
+    for (std::size_t i = 0; i < label.size(); ++i) {
+      const int32_t v = label[i];
+      number[at(v)] = static_cast<int32_t>(i);
+      const auto from = at(metric.down.first[v]), to = at(metric.down.first[v + 1]);
+      head_depth.insert(head_depth.end(), metric.down.head_depth + from,
+                        metric.down.head_depth + to);
+      weight.insert(weight.end(), metric.down.weight + from, metric.down.weight + to);
+      first.push_back(static_cast<int64_t>(weight.size()));
+    }
+    for (const int32_t t : targets) place.push_back(number[at(t)]);
+  }
+};
+
+// One worker's memory for sweeps of kLanes sources.
+template <class Value, int kLanes>
+class Worker {
+ public:
+  Worker(const Arcs& arcs, int32_t count)
+      : place_(at(arcs.n), -1),
+        touched_(at(arcs.height) * kLanes),
+        block_(sizeof(Value) * kLanes *
+               (at(arcs.height) * (1 + kLanes) + at(arcs.height / kLanes + 64) + at(count) + 64)) {
+    auto* next = reinterpret_cast<Value*>(block_.data());
+    next += (64 - reinterpret_cast<std::uintptr_t>(next) % 64) % 64 / sizeof(Value);
+    state.path = next;
+    state.started = state.path + at(arcs.height) * kLanes;
+    state.rows = state.started + at(arcs.height) * kLanes * kLanes;
+    state.rows += (64 - reinterpret_cast<std::uintptr_t>(state.rows) % 64) % 64 / sizeof(Value);
+    state.space = state.rows + at(count) * kLanes;
+    state.place = place_.data();
+    state.touched = touched_.data();
+  }
+  SweepState<Value> state;
+
+ private:
+  std::vector<int32_t> place_, touched_;
+  HugeBlock block_;
+};
+
+template <class Value, class Out, int kLanes>
+void rows(const Metric<Value>& metric, const SweepPlan<Value>& plan, const int32_t* place,
+          std::size_t width, const std::vector<int32_t>& sources, Out* out, int threads) {
+  const auto batches = static_cast<int64_t>((sources.size() + kLanes - 1) / kLanes);
+  spread(batches, threads, [&](BatchCounter& counter, Interrupt& interrupt) {
+    std::unique_ptr<Worker<Value, kLanes>> worker;
+    const auto sweep = NEARFAR_PICK_ISA(sweep_lanes<Value, kLanes>);
+    const auto write = NEARFAR_PICK_ISA(write_rows<Value, Out, kLanes>);
+    Out* row[kLanes];
+    for (int64_t b; (b = counter.take()) >= 0;) {
+      if (!worker) worker = std::make_unique<Worker<Value, kLanes>>(metric.arcs, plan.count);
+      const std::size_t first = at(b) * kLanes;
+      const auto count = static_cast<int>(std::min<std::size_t>(kLanes, sources.size() - first));
+      interrupt.poll(at(plan.count) * 4 + 1);
+      sweep(metric, plan, sources.data() + first, count, worker->state);
+      for (int lane = 0; lane < count; ++lane) row[lane] = out + (first + at(lane)) * width;
+      write(worker->state.rows, place, static_cast<int64_t>(width), count, metric.step, row);
+    }
+  });
+}
+
+// Distances from every source to every target, or to all vertices. `lanes` 0 chooses; returns how
+// many were used.
+int distances(const MetricView& view, const Vertices& sources,
+              const std::optional<Vertices>& targets, const Array& out, int lanes, int threads) {
+  view.visit([&](const auto& metric) {
+    using Value = typename std::decay_t<decltype(metric)>::Value;
+    const Arcs& arcs = metric.arcs;
+    const auto from = labels_of(arcs, sources.data(), sources.size());
+    std::vector<int32_t> to;
+    if (targets) to = labels_of(arcs, targets->data(), targets->size());
+    const std::size_t width = targets ? to.size() : at(arcs.n);
+    with_distances<Value>(out.dtype(), [&](auto tag) {
+      using Out = decltype(tag);
+      Out* found = checked<Out>(out, from.size() * width, "out");
+      nb::gil_scoped_release release;
+      if (!targets && from.size() == 1) {
+        Interrupt interrupt;
+        std::vector<Value> path(at(arcs.height) + 64), space(path.size());
+        std::vector<int32_t> ancestor(at(arcs.height));
+        NEARFAR_PICK_ISA(sweep_one<Value, Out>)
+        (metric, from[0], path.data(), space.data(), ancestor.data(), found);
+        lanes = 1;
+        return;
+      }
+      std::unique_ptr<Restricted<Value>> some;
+      const int32_t* places = nullptr;
+      SweepPlan<Value> plan{arcs.n, nullptr, metric.down.first, metric.down.head_depth,
+                            metric.down.weight};
+      if (targets) {
+        some = std::make_unique<Restricted<Value>>(metric, to);
+        plan = {static_cast<int32_t>(some->label.size()), some->label.data(), some->first.data(),
+                some->head_depth.data(), some->weight.data()};
+        places = some->place.data();
+      }
+      constexpr int kNarrow = sizeof(Value) == 4 ? 16 : 8;
+      // Twice the lanes share the look at an arc. Whole rows gain nothing: writing them is what
+      // counts there.
+      if (lanes == 0)
+        lanes = targets && from.size() >= at(2 * kNarrow * threads) ? 2 * kNarrow : kNarrow;
+      if (lanes == 2 * kNarrow)
+        rows<Value, Out, 2 * kNarrow>(metric, plan, places, width, from, found, threads);
+      else
+        rows<Value, Out, kNarrow>(metric, plan, places, width, from, found, threads);
+    });
+  });
+  return lanes;
+}
+
+}  // namespace
+}  // namespace nearfar::prepared
+
+namespace nearfar {
+NEARFAR_BIND(m) {
+  using nb::arg;
+  m.def("prepared_distances", &prepared::distances, arg("metric"), arg("sources"),
+        arg("targets").none(), arg("out"), arg("lanes"), arg("threads"));
+}
+}  // namespace nearfar

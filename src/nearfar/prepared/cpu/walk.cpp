@@ -1,0 +1,98 @@
+// A customized tree's binding, and distances of pairs by walking on several workers.
+#include "prepared/cpu/walk.hpp"
+
+#include <vector>
+
+#include "cpu/spread.hpp"
+#include "prepared/metric/metric_view.hpp"
+#include "prepared/metric/value.hpp"
+#include "prepared/metric/with_value.hpp"
+#include "prepared/order/structure.hpp"
+
+namespace nearfar::prepared {
+
+MetricView::MetricView(const ArcsView& arcs, ConstArray weights, int sides, bool prunes,
+                       ArcsView::Longs up_first, ArcsView::Ints up_depth, ConstArray up_weight,
+                       ArcsView::Longs down_first, ArcsView::Ints down_depth,
+                       ConstArray down_weight, double step)
+    : arcs_(arcs),
+      arrays_{weights, up_weight, down_weight},
+      longs_{up_first, down_first},
+      ints_{up_depth, down_depth} {
+  const Arcs& a = arcs.arcs();
+  if ((sides != 1 && sides != 2) || weights.size() != at(sides * a.n_arcs))
+    throw nb::type_error("weights: wrong size");
+  for (int i = 0; i < 2; ++i) {
+    const auto& first = longs_[at(i)];
+    if (first.size() != at(a.n) + 1 || at(first.data()[a.n]) != ints_[at(i)].size() ||
+        arrays_[at(i + 1)].size() != ints_[at(i)].size() ||
+        arrays_[at(i + 1)].dtype() != weights.dtype())
+      throw nb::type_error("arcs of queries: wrong size or dtype");
+  }
+  with_value(weights.dtype(), [&](auto value) {
+    using Value = decltype(value);
+    auto pointer = [](const ConstArray& array) { return static_cast<const Value*>(array.data()); };
+    metric_ = Metric<Value>{a,
+                            {up_first.data(), up_depth.data(), pointer(up_weight)},
+                            {down_first.data(), down_depth.data(), pointer(down_weight)},
+                            pointer(weights),
+                            sides,
+                            prunes,
+                            step};
+  });
+}
+
+namespace {
+
+using Vertices = nb::ndarray<const int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
+void distances_of_pairs(const MetricView& view, const Vertices& sources, const Vertices& targets,
+                        const Array& out, int threads) {
+  view.visit([&](const auto& metric) {
+    using Value = typename std::decay_t<decltype(metric)>::Value;
+    const std::size_t count = sources.size();
+    const auto from = labels_of(metric.arcs, sources.data(), count);
+    const auto to = labels_of(metric.arcs, targets.data(), targets.size());
+    if (to.size() != count) throw nb::type_error("targets: wrong size");
+    with_distances<Value>(out.dtype(), [&](auto result) {
+      using Out = decltype(result);
+      Out* found = checked<Out>(out, count, "out");
+      nb::gil_scoped_release release;
+      constexpr std::size_t block = 64;
+      spread(static_cast<int64_t>((count + block - 1) / block), threads,
+             [&](BatchCounter& counter, Interrupt& interrupt) {
+               std::vector<Value> forward(at(metric.arcs.height) + 64), backward(forward.size());
+               const auto walk = NEARFAR_PICK_ISA(distance<Value>);
+               for (int64_t b; (b = counter.take()) >= 0;) {
+                 const std::size_t last = std::min(count, at(b + 1) * block);
+                 for (std::size_t i = at(b) * block; i < last; ++i) {
+                   interrupt.poll(at(metric.arcs.height) * 8);
+                   int32_t meeting;
+                   found[i] = distance_of<Out>(
+                       walk(metric, from[i], to[i], forward.data(), backward.data(), meeting),
+                       metric.step);
+                 }
+               }
+             });
+    });
+  });
+}
+
+}  // namespace
+}  // namespace nearfar::prepared
+
+namespace nearfar {
+NEARFAR_BIND(m) {
+  using nb::arg;
+  using prepared::ArcsView;
+  using prepared::MetricView;
+  nb::class_<MetricView>(m, "PreparedMetric")
+      .def(nb::init<const ArcsView&, ConstArray, int, bool, ArcsView::Longs, ArcsView::Ints,
+                    ConstArray, ArcsView::Longs, ArcsView::Ints, ConstArray, double>(),
+           nb::keep_alive<1, 2>(), arg("arcs"), arg("weights"), arg("sides"), arg("prunes"),
+           arg("up_first"), arg("up_depth"), arg("up_weight"), arg("down_first"), arg("down_depth"),
+           arg("down_weight"), arg("step"));
+  m.def("prepared_pairs", &prepared::distances_of_pairs, arg("metric"), arg("sources"),
+        arg("targets"), arg("out"), arg("threads"));
+}
+}  // namespace nearfar

@@ -1,0 +1,89 @@
+// Point queries: walk from both ends to the root.
+//
+// All arcs of a label lead to its ancestors, so the search space of a vertex is its path to the
+// root, and going along it in order settles every label when it is reached: no queue, and the
+// distances so far are an array indexed by depth. The two walks meet at a common ancestor. Up to
+// the lowest one each goes its own way; from there on both are at the same label, and a label as
+// far as the best meeting so far cannot improve it. Dibbelt, Strasser and Wagner 2016, section 8.2
+// ("elimination tree query").
+#include "prepared/cpu/walk.hpp"
+
+#include "prepared/metric/loops.hpp"
+
+namespace nearfar::prepared::NEARFAR_ISA {
+namespace {
+
+template <class Value>
+NEARFAR_INLINE void relax(const Upward<Value>& arcs, int32_t v, Value d, Value* space) {
+  using L = Lanes<Value>;
+  const int64_t from = arcs.first[v];
+  const Value* weight = arcs.weight + from;
+  const typename L::Vector wide = L::template spread<1>(&d);
+  for_arcs<Value, 1>(
+      arcs.head_depth + from, arcs.first[v + 1] - from,
+      [&](int64_t j, int32_t slot) {
+        L::store(space + slot,
+                 lesser<typename L::Vector>(L::load(space + slot), L::load(weight + j) + wide));
+      },
+      [&](int64_t j, int32_t slot) { space[slot] = lesser<Value>(space[slot], d + weight[j]); });
+}
+
+template <class Value>
+NEARFAR_INLINE void start(const Arcs& arcs, int32_t from, Value* space) {
+  const int32_t depth = arcs.depth[from];
+  for (int32_t i = 0; i < depth; ++i) space[i] = far<Value>();
+  space[depth] = 0;
+}
+
+// From v up to `stop`, which is not relaxed.
+template <class Value>
+NEARFAR_INLINE void climb(const Arcs& arcs, const Upward<Value>& up, int32_t v, int32_t stop,
+                          Value* space) {
+  for (int32_t depth = arcs.depth[v]; v != stop; v = arcs.parent[v], --depth)
+    if (!is_far(space[depth])) relax(up, v, space[depth], space);
+}
+
+}  // namespace
+
+template <class Value>
+void upward_space(const Arcs& arcs, const Upward<Value>& up, int32_t from, Value* space) {
+  start(arcs, from, space);
+  climb(arcs, up, from, -1, space);
+}
+
+template <class Value>
+Value distance(const Metric<Value>& metric, int32_t source, int32_t target, Value* forward,
+               Value* backward, int32_t& meeting) {
+  const Arcs& arcs = metric.arcs;
+  meeting = -1;
+  const int32_t common = common_ancestor(arcs, source, target);
+  if (common < 0) return far<Value>();
+  start(arcs, source, forward);
+  start(arcs, target, backward);
+  climb(arcs, metric.up, source, common, forward);
+  climb(arcs, metric.down, target, common, backward);
+  Value best = far<Value>();
+  int32_t depth = arcs.depth[common];
+  for (int32_t v = common; v >= 0; v = arcs.parent[v], --depth) {
+    const Value f = forward[depth], b = backward[depth];
+    const bool f_there = !is_far(f), b_there = !is_far(b);
+    if (f_there && b_there && f + b < best) {
+      best = f + b;
+      meeting = depth;
+    }
+    if (f_there && (!metric.prunes || f < best)) relax(metric.up, v, f, forward);
+    if (b_there && (!metric.prunes || b < best)) relax(metric.down, v, b, backward);
+  }
+  return best;
+}
+
+#define NEARFAR_WALK(Value)                                                              \
+  template void upward_space<Value>(const Arcs&, const Upward<Value>&, int32_t, Value*); \
+  template Value distance<Value>(const Metric<Value>&, int32_t, int32_t, Value*, Value*, int32_t&);
+NEARFAR_WALK(uint32_t)
+NEARFAR_WALK(uint64_t)
+NEARFAR_WALK(int64_t)
+NEARFAR_WALK(float)
+NEARFAR_WALK(double)
+
+}  // namespace nearfar::prepared::NEARFAR_ISA

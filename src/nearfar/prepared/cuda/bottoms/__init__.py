@@ -1,0 +1,1 @@
+"""Distances within the cells and leaves at the bottom of the tree."""

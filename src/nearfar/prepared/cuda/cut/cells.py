@@ -1,0 +1,124 @@
+"""An elimination tree cut into cells that a thread block of a GPU sweeps in shared memory."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from nearfar import _cpu
+from nearfar.errors import OptionError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from nearfar.prepared.metric.arc_weights import QueryArcs
+
+__all__ = ["Cells", "PassShape", "cut"]
+
+
+@dataclass(frozen=True, slots=True)
+class PassShape:
+    """How large the cells may be, and how a block works on one.
+
+    Attributes
+    ----------
+    members : int
+        Vertices of a cell, at most.
+    slots : int
+        Distances per source that a cell keeps in shared memory, at most.
+    lanes : int
+        Sources per block.
+    columns : int
+        Sources per thread.
+    """
+
+    members: int
+    slots: int
+    lanes: int
+    columns: int
+
+    def __post_init__(self) -> None:
+        if min(self.members, self.slots, self.lanes, self.columns) < 1:
+            raise OptionError(f"{self}: all must be positive")
+        if self.lanes % self.columns or self.threads % 32:
+            raise OptionError(f"{self}: lanes / columns must be a multiple of 32")
+        if self.slots >= 2**15 or self.threads > 1024:
+            raise OptionError(f"{self}: at most 32,767 slots and 1,024 threads")
+
+    @property
+    def threads(self) -> int:
+        """Threads of a block."""
+        return self.lanes // self.columns
+
+
+@dataclass(frozen=True, slots=True)
+class Cells:
+    """What the sweep of the bottom reads; see ``cells.cpp`` for the layout of the streams.
+
+    Attributes
+    ----------
+    cells : int32 array, shape (n_cells, 9)
+        Boundary, its size, first round of the stream, rounds, lowest and highest label, vertices,
+        slots, where its part of ``outline`` begins.
+    boundary : int32 array
+        Labels outside of a cell that its vertices have arcs to.
+    stream : int32 array
+        Vertices and arcs in the order of the sweep; weights are 0 and filled in on the device.
+    weight_at : int32 array, shape (n_arcs,)
+        Where in the stream, counted in values, the weight of each arc belongs; -1 for arcs of
+        labels that are in no cell.
+    far_at : int32 array
+        Which values of the stream are "no path" whatever the weights.
+    outline : int32 array
+        Pairs of the lowest label below a vertex and its depth, in the order of the sweep.
+    upper : int32 array
+        Labels that are in no cell.
+    """
+
+    cells: NDArray[np.int32]
+    boundary: NDArray[np.int32]
+    stream: NDArray[np.int32]
+    weight_at: NDArray[np.int32]
+    far_at: NDArray[np.int32]
+    outline: NDArray[np.int32]
+    upper: NDArray[np.int32]
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the arrays that a sweep reads."""
+        read = (self.cells, self.boundary, self.stream, self.outline)
+        return sum(array.nbytes for array in read)
+
+
+def cut(
+    view: Any,
+    arcs: QueryArcs,
+    shape: PassShape,
+    known: NDArray[np.uint8] | None = None,
+) -> Cells:
+    """Cut the bottom of a tree into cells.
+
+    Parameters
+    ----------
+    view : nearfar._cpu.PreparedArcs
+    arcs : QueryArcs
+        The arcs that a sweep follows.
+    shape : PassShape
+    known : uint8 array, shape (n,), or None
+        1 for labels that are to be in no cell, closed under parents.
+
+    Returns
+    -------
+    Cells
+
+    Notes
+    -----
+    O(arcs); tens of milliseconds for a city.
+    """
+    wide = arcs.weight.dtype.itemsize == 8
+    limits = (shape.members, shape.slots, shape.lanes * arcs.weight.dtype.itemsize)
+    found = _cpu.prepared_cells(view, arcs.first, arcs.head_depth, wide, *limits, known)
+    found["cells"] = found["cells"].reshape(-1, 9)
+    return Cells(**found)

@@ -1,0 +1,141 @@
+"""Pieces of an elimination tree on a CUDA device, and their matrices."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from nearfar.prepared.cuda.cut.pieces import UNIT
+from nearfar.system.devices import runtime
+
+if TYPE_CHECKING:
+    from nearfar.prepared.cuda.cut.pieces import Pieces
+
+__all__ = ["DevicePieces", "closures", "most_members"]
+
+_MOST = 512
+_ADVICE = "use device='cpu', or a GPU with more memory"
+
+
+@dataclass(frozen=True)
+class DevicePieces:
+    """Pieces on the device, without weights.
+
+    Attributes
+    ----------
+    host : Pieces
+    pieces, level_first, members, boundary : int32 arrays
+        Those of the host.
+    parts : int32 array, shape (n_tiles, 8)
+        For the products: of each tile its piece's fields but the last, and its first member.
+    ways : tuple of int32 arrays
+        ``up_first``, ``up``, ``down_first``, ``down`` of the host.
+    jobs : list of (int32 array, int)
+        Piece and first row for each warp of :func:`closures`, and the members of the largest piece
+        among them.
+    """
+
+    host: Pieces
+    pieces: Any
+    parts: Any
+    level_first: Any
+    members: Any
+    boundary: Any
+    ways: tuple[Any, Any, Any, Any]
+    jobs: list[tuple[Any, int]]
+
+    @classmethod
+    def upload(cls, host: Pieces) -> DevicePieces:
+        """Pieces on the current device.
+
+        Parameters
+        ----------
+        host : Pieces
+
+        Returns
+        -------
+        DevicePieces
+        """
+        rows = host.pieces[:, 1] + host.pieces[:, 3]
+        warps = -(-rows // 32)
+        which = np.repeat(np.arange(len(rows)), warps)
+        number = np.arange(len(which)) - np.repeat(np.cumsum(warps) - warps, warps)
+        jobs = np.stack([which, 32 * number], axis=1).astype(np.int32)
+        is_top = host.pieces[which, 7] == 1
+        of_piece, first = host.tiles.T
+        products = np.column_stack([host.pieces[of_piece, :7], first])
+        # A large top would leave room for few warps of the others.
+        parts = [jobs[is_top], jobs[~is_top]]
+        listed = [
+            (runtime.upload(part), int(host.pieces[part[:, 0], 1].max()))
+            for part in parts
+            if len(part)
+        ]
+        ways = (host.up_first, host.up, host.down_first, host.down)
+        up_first, up, down_first, down = (runtime.upload(array) for array in ways)
+        return cls(
+            host,
+            runtime.upload(host.pieces),
+            runtime.upload(products),
+            runtime.upload(host.level_first),
+            runtime.upload(host.members),
+            runtime.upload(host.boundary),
+            (up_first, up, down_first, down),
+            listed,
+        )
+
+
+def most_members(size: int) -> int:
+    """Members of a piece, for values of so many bytes: closures keep 33 values of each.
+
+    Parameters
+    ----------
+    size : int
+
+    Returns
+    -------
+    int
+        A multiple of ``UNIT``.
+    """
+    room = (runtime.device().shared_per_block - 1024) // (33 * size)
+    return min(_MOST, room // UNIT * UNIT)
+
+
+def closures(
+    pieces: DevicePieces, macros: dict[str, str | int], up_weight: Any, down_weight: Any
+) -> Any:
+    """Distances from what the members of each piece look at to the members.
+
+    Parameters
+    ----------
+    pieces : DevicePieces
+    macros : dict
+        Types of the kernels.
+    up_weight, down_weight : arrays
+        Of the arcs that the pieces name.
+
+    Returns
+    -------
+    array, shape (pieces.host.n_values,)
+
+    Raises
+    ------
+    OutOfMemoryError
+        Before anything is allocated.
+    """
+    dtype = down_weight.dtype
+    runtime.require_memory(pieces.host.n_values * dtype.itemsize, _ADVICE)
+    matrices = runtime.cupy().empty(pieces.host.n_values, dtype)
+    kernel = runtime.program("prepared/cuda/cut/closures.cuh", macros).kernel("closures")
+    up_first, up, down_first, down = pieces.ways
+    for jobs, members in pieces.jobs:
+        shared = 33 * members * dtype.itemsize
+        kernel.allow_shared(shared)
+        arguments = (
+            *(pieces.pieces, jobs, down_first, down, down_weight, up_first, up, up_weight),
+            matrices,
+        )
+        kernel(len(jobs), 32, arguments, shared=shared)
+    return matrices

@@ -1,0 +1,161 @@
+"""What bottom cells leave of an elimination tree, cut into pieces for products of matrices."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from nearfar import _cpu
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from nearfar.prepared.metric.arc_weights import QueryArcs
+    from nearfar.prepared.order.tree import Tree
+
+__all__ = ["Pieces", "cut_pieces", "ways_up"]
+
+UNIT, DEEP = 16, 8  # kUnit and kDeep of pieces.cpp
+
+
+@dataclass(frozen=True, slots=True)
+class Pieces:
+    """Pieces and what their members have arcs to; see ``pieces.cpp``.
+
+    Attributes
+    ----------
+    pieces : int32 array, shape (n_pieces, 8)
+        First member, members, where its boundary begins, its size, lowest and highest label, where
+        its matrix begins in units of ``UNIT * DEEP`` values, whether it is the top.
+    members : int32 array
+        Labels, falling within a piece; -1 fills up to a multiple of ``UNIT``.
+    boundary : int32 array
+        Labels; those at the end of a piece's may be there only to fill up a multiple of ``DEEP``.
+    tiles : int32 array, shape (n_tiles, 2)
+        Piece and first member of each ``UNIT`` members, by level.
+    level_first : int32 array, shape (n_levels + 1,)
+        First tile of each level.
+    up_first, up, down_first, down : int32 arrays
+        For each member, where its arcs begin; pairs of the row that an arc leads to and the arc.
+    units : int
+        Size of all matrices, in units of ``UNIT * DEEP`` values.
+    """
+
+    pieces: NDArray[np.int32]
+    members: NDArray[np.int32]
+    boundary: NDArray[np.int32]
+    tiles: NDArray[np.int32]
+    level_first: NDArray[np.int32]
+    up_first: NDArray[np.int32]
+    up: NDArray[np.int32]
+    down_first: NDArray[np.int32]
+    down: NDArray[np.int32]
+    units: int
+
+    @property
+    def n_levels(self) -> int:
+        """Steps of a sweep above the bottom cells."""
+        return len(self.level_first) - 1
+
+    @property
+    def n_values(self) -> int:
+        """Values of all matrices."""
+        return self.units * UNIT * DEEP
+
+
+def cut_pieces(
+    view: Any,
+    up: QueryArcs,
+    down: QueryArcs,
+    upper: NDArray[np.int32],
+    top: NDArray[np.int32],
+    least: int = UNIT,
+    most: int = 512,
+) -> Pieces:
+    """Cut labels that are closed under parents into pieces.
+
+    Parameters
+    ----------
+    view : nearfar._cpu.PreparedArcs
+    up, down : QueryArcs
+        The arcs that a climb and a sweep follow.
+    upper : int32 array
+        All these labels.
+    top : int32 array
+        Those of them that are the first piece: closed under parents, falling.
+    least : int
+        Members that any other piece is filled up to: more of them make fewer levels.
+    most : int
+        Members of any other piece, at most; a multiple of ``UNIT``.
+
+    Returns
+    -------
+    Pieces
+
+    Notes
+    -----
+    O(n + arcs of these labels).
+    """
+    found = _cpu.prepared_pieces(
+        view, up.first, up.head_depth, down.first, down.head_depth, upper, top, least, most
+    )
+    found["pieces"] = found["pieces"].reshape(-1, 8)
+    found["tiles"] = found["tiles"].reshape(-1, 2)
+    return Pieces(**found)
+
+
+def ways_up(
+    pieces: Pieces, tree: Tree
+) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.uint16]]:
+    """The pieces on the way from any label up, and its ancestors in them.
+
+    Parameters
+    ----------
+    pieces : Pieces
+    tree : Tree
+
+    Returns
+    -------
+    lowest : int32 array, shape (n,)
+        The lowest ancestor that is in a piece, itself included, as a number of a member, or -1.
+    way : int32 array, shape (n_members, 4)
+        Of each member the lowest ancestor in the next piece up, alike; the first part of its piece;
+        how many ancestors it has in its piece, itself included, and where they begin in ``rows``.
+    rows : uint16 array
+        Numbers of these ancestors in their piece, from the highest down.
+
+    Notes
+    -----
+    O(n + the ancestors that are listed).
+    """
+    number = np.full(tree.n_vertices, -1, dtype=np.int32)
+    real = np.flatnonzero(pieces.members >= 0)
+    labels = pieces.members[real]
+    number[labels] = real
+    piece = np.repeat(np.arange(len(pieces.pieces)), pieces.pieces[:, 1])
+    first = pieces.pieces[piece, 0]
+    root = pieces.members[first]
+    parent = np.full(len(pieces.members), -1, dtype=np.int32)
+    parent[real] = np.where(tree.parent[labels] >= 0, number[tree.parent[labels]], -1)
+    way = np.zeros((len(pieces.members), 4), dtype=np.int32)
+    way[:, 0] = parent[first]
+    way[:, 1] = np.searchsorted(pieces.tiles[:, 0], piece)
+    way[real, 2] = tree.depth[labels] - tree.depth[root[real]] + 1
+    ends = np.cumsum(way[:, 2], dtype=np.int64)
+    way[:, 3] = ends - way[:, 2]
+    rows = np.zeros(ends[-1] if len(ends) else 0, dtype=np.uint16)
+    at, to, left = real, ends[real] - 1, way[real, 2]
+    while len(at):
+        rows[to] = at - first[at]
+        more = left > 1
+        at, to, left = parent[at[more]], to[more] - 1, left[more] - 1
+    lowest = number.copy()
+    outside = np.flatnonzero(number < 0)
+    above = tree.parent[outside]
+    highest = (above < 0) | (number[above] >= 0)
+    outside, above = outside[highest], above[highest]
+    below = np.where(above < 0, -1, number[above])
+    lowest[number < 0] = np.repeat(below, outside - tree.low[outside] + 1)
+    return lowest, way, rows

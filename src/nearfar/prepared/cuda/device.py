@@ -1,0 +1,365 @@
+"""A prepared graph on a CUDA device: tree, arcs and cells, uploaded on first use and kept."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from nearfar.graph.slots import Slot
+from nearfar.prepared.cuda.cut.cells import Cells, PassShape, cut
+from nearfar.prepared.cuda.cut.closures import DevicePieces, most_members
+from nearfar.prepared.cuda.cut.pieces import cut_pieces
+from nearfar.system.devices import runtime
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable
+
+    from numpy.typing import NDArray
+
+    from nearfar.prepared.cuda.shapes import AboveShape
+    from nearfar.prepared.order.tree import Tree
+    from nearfar.prepared.prepared import Prepared
+
+__all__ = [
+    "C_VALUES",
+    "DeviceAbove",
+    "DeviceCells",
+    "DeviceTree",
+    "device_above",
+    "device_cells",
+    "device_tree",
+    "far_value",
+    "plain",
+    "top_flags",
+]
+
+_TREE: Slot[DeviceTree] = Slot("elimination tree on the device")
+_CELLS: Slot[DeviceCells] = Slot("cells on the device")
+_ABOVE: Slot[DeviceAbove] = Slot("labels above cells on the device")
+_ADVICE = "use device='cpu', or a GPU with more memory"
+
+_JUMP = 16  # kAhead of climb.cuh
+_LIFTS = (2, 4, 8, 32)  # levels; WaysUp of climbing.cuh
+
+#: C names of the types of arcs' weights.
+C_VALUES = {
+    "uint32": "unsigned int",
+    "uint64": "unsigned long long",
+    "int64": "long long",
+    "float32": "float",
+    "float64": "double",
+}
+_C_DISTANCES = {"int32": "int", "int64": "long long", "float32": "float", "float64": "double"}
+
+
+@dataclass(frozen=True)
+class DeviceTree:
+    """Arrays of the tree and of the arcs upwards, by label.
+
+    Attributes
+    ----------
+    node : int32 array, shape (n, 4)
+        First arc, arcs, parent, depth.
+    jump : int32 array, shape (n,)
+        The ancestor 16 levels up, or -1.
+    lift : int32 array, shape (n, 4)
+        The ancestors 2, 4, 8 and 32 levels up, or -1.
+    head_depth, weight : arrays
+        Of the arcs upwards.
+    down_first, down_depth, down_weight : arrays
+        Of the arcs downwards.
+    depth, low, vertex, label : int32 arrays, shape (n,)
+    height : int
+    macros : dict
+        Types of the kernels.
+    step : float64
+        What an integer of the weights is worth, where the answers are floats.
+    """
+
+    node: Any
+    jump: Any
+    lift: Any
+    head_depth: Any
+    weight: Any
+    down_first: Any
+    down_depth: Any
+    down_weight: Any
+    depth: Any
+    low: Any
+    vertex: Any
+    label: Any
+    height: int
+    macros: dict[str, str | int] = field(default_factory=dict)
+    step: Any = 1.0
+
+
+@dataclass(frozen=True)
+class DeviceAbove:
+    """Labels that are in no cell, in pieces.
+
+    Attributes
+    ----------
+    labels : int32 array
+        On the host.
+    place : int32 array, shape (n,)
+        Of each of these labels its number among them; -1 for the others.
+    pieces : DevicePieces
+    stop : int32 array, shape (n,), or None
+        Of each label the depth of the first ancestor in the top, itself included; -1 if there is
+        none.
+    members : list
+        What products for the rows of ``place`` read of the members and boundaries, once made.
+    ways_up : list
+        :func:`nearfar.prepared.cuda.cut.pieces.ways_up`, once made.
+    """
+
+    labels: NDArray[np.int32]
+    place: Any
+    pieces: DevicePieces
+    stop: Any
+    members: list[tuple[Any, Any]] = field(default_factory=list)
+    ways_up: list[tuple[Any, Any, Any]] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class DeviceCells:
+    """Cells on the device, their weights in place.
+
+    Attributes
+    ----------
+    host : Cells
+    cells, boundary, stream, outline : int32 arrays
+    """
+
+    host: Cells
+    cells: Any
+    boundary: Any
+    stream: Any
+    outline: Any
+
+
+def device_tree(prepared: Prepared) -> DeviceTree:
+    """The tree and the arcs upwards on the current device.
+
+    Parameters
+    ----------
+    prepared : Prepared
+
+    Returns
+    -------
+    DeviceTree
+
+    Raises
+    ------
+    OutOfMemoryError
+        Before anything is allocated.
+    """
+    return _TREE.of(prepared, lambda: _tree(prepared), runtime.device().ordinal)
+
+
+def device_cells(prepared: Prepared, shape: PassShape, top: int) -> DeviceCells:
+    """The cells of some shape on the current device.
+
+    Parameters
+    ----------
+    prepared : Prepared
+    shape : PassShape
+    top : int
+        Labels at the top of the tree, which are in no cell.
+
+    Returns
+    -------
+    DeviceCells
+
+    Raises
+    ------
+    OutOfMemoryError
+        Before anything is allocated.
+    """
+    key = (runtime.device().ordinal, shape, top)
+    return _CELLS.of(
+        prepared, lambda: prepared.metric.cells(key, lambda: _cells(prepared, shape, top)), key
+    )
+
+
+def _tree(prepared: Prepared) -> DeviceTree:
+    tree, up = prepared.preparation.tree, prepared.metric.swept[0]
+    n = tree.n_vertices
+    node = np.empty((n, 4), dtype=np.int32)
+    node[:, 0] = up.first[:-1]
+    node[:, 1] = np.diff(up.first)
+    node[:, 2] = tree.parent
+    node[:, 3] = tree.depth
+    lift = np.stack([_ancestors(tree.parent, levels) for levels in _LIFTS], axis=1)
+    jump = _ancestors(tree.parent, _JUMP)
+    parts = (
+        node,
+        jump,
+        lift,
+        up.head_depth,
+        up.weight,
+        tree.depth,
+        tree.low,
+        tree.vertex,
+        tree.label,
+    )
+    runtime.require_memory(sum(part.nbytes for part in parts), _ADVICE)
+    values, distances = up.weight.dtype, prepared.answer_dtype
+    macros: dict[str, str | int] = {
+        "VALUE_T": C_VALUES[values.name],
+        "OUT_T": _C_DISTANCES[distances.name],
+        "SIGNED_VALUES": int(values.name == "int64"),
+    }
+    node_, jump_, lift_, head_depth, weight, depth, low, vertex, label = (
+        runtime.upload(plain(part)) for part in parts
+    )
+    down = prepared.metric.swept[1]
+    same = down is up
+    down_ways = (
+        runtime.upload(down.first.astype(np.int32)),
+        head_depth if same else runtime.upload(plain(down.head_depth)),
+        weight if same else runtime.upload(plain(down.weight)),
+    )
+    ways = (head_depth, weight, *down_ways)
+    step = np.float64(1.0 if prepared.fixed is None else prepared.fixed.step)
+    return DeviceTree(
+        node_, jump_, lift_, *ways, depth, low, vertex, label, tree.height, macros, step
+    )
+
+
+def _ancestors(parent: NDArray[np.int32], levels: int) -> NDArray[np.int32]:
+    """Of each label the ancestor so many levels up, a power of two, or -1."""
+    up = np.append(parent, np.int32(-1))  # -1 is its own parent
+    while levels > 1:
+        up = up[up]
+        levels //= 2
+    return up[:-1]
+
+
+def _cells(prepared: Prepared, shape: PassShape, size: int) -> DeviceCells:
+    cp = runtime.cupy()
+    arcs = prepared.metric.swept[1]
+    found = cut(prepared.preparation.view, arcs, shape, top_flags(prepared, size))
+    staging = found.weight_at.nbytes + found.far_at.nbytes + arcs.weight.nbytes
+    runtime.require_memory(found.nbytes + staging, _ADVICE)
+    stream = runtime.upload(found.stream)
+    values = stream.view(arcs.weight.dtype)
+    used = np.flatnonzero(found.weight_at >= 0)
+    if len(used):
+        weights = runtime.upload(plain(arcs.weight))
+        values[cp.asarray(found.weight_at[used])] = weights[cp.asarray(used)]
+    if len(found.far_at):
+        values[cp.asarray(found.far_at)] = far_value(arcs.weight.dtype)
+    return DeviceCells(
+        found,
+        runtime.upload(found.cells),
+        runtime.upload(found.boundary),
+        stream,
+        runtime.upload(found.outline),
+    )
+
+
+def top_flags(prepared: Prepared, size: int) -> NDArray[np.uint8] | None:
+    """1 for the labels of a top of that size; None where there is no top.
+
+    Parameters
+    ----------
+    prepared : Prepared
+    size : int
+
+    Returns
+    -------
+    uint8 array, shape (n,), or None
+    """
+    if size == 0:
+        return None
+    flags = np.zeros(prepared.n_vertices, dtype=np.uint8)
+    flags[_top(prepared.preparation.tree, size)] = 1
+    return flags
+
+
+def device_above(
+    prepared: Prepared, upper: NDArray[np.int32], shape: AboveShape, key: Hashable
+) -> DeviceAbove:
+    """Labels that are in no cell, in pieces on the current device.
+
+    Parameters
+    ----------
+    prepared : Prepared
+    upper : int32 array
+        These labels, those of the top included.
+    shape : AboveShape
+    key : hashable
+        What `upper` depends on.
+
+    Returns
+    -------
+    DeviceAbove
+
+    Raises
+    ------
+    OutOfMemoryError
+        Before anything is allocated.
+    """
+    whole_key = ("above", runtime.device().ordinal, prepared.metric.dtype.itemsize, shape, key)
+    make = partial(_above, prepared, upper, shape)
+    return _ABOVE.of(prepared, lambda: prepared.metric.layout(whole_key, make), whole_key)
+
+
+def _above(prepared: Prepared, upper: NDArray[np.int32], shape: AboveShape) -> DeviceAbove:
+    tree, size = prepared.preparation.tree, shape.top
+    top = _top(tree, size)
+    limits = (shape.least, most_members(prepared.metric.dtype.itemsize))
+    pieces = cut_pieces(prepared.preparation.view, *prepared.metric.swept, upper, top, *limits)
+    runtime.require_memory(2 * pieces.down.nbytes + 8 * prepared.n_vertices, _ADVICE)
+    place = np.full(prepared.n_vertices, -1, dtype=np.int32)
+    place[upper] = np.arange(len(upper), dtype=np.int32)
+    stop = runtime.upload(_stops(tree, top)) if size else None
+    return DeviceAbove(upper, runtime.upload(place), DevicePieces.upload(pieces), stop)
+
+
+def _top(tree: Tree, size: int) -> NDArray[np.int32]:
+    """The labels with the largest subtrees, which are closed under parents; falling."""
+    if size == 0:
+        return np.empty(0, dtype=np.int32)
+    subtree = np.arange(tree.n_vertices) - tree.low + 1
+    largest = np.argpartition(-subtree, size - 1)[:size]  # a parent has more below than its child
+    return np.sort(largest)[::-1].astype(np.int32)
+
+
+def _stops(tree: Tree, top: NDArray[np.int32]) -> NDArray[np.int32]:
+    """Of each label the depth of the first ancestor in the top, itself included, or -1."""
+    inside = np.zeros(tree.n_vertices, dtype=bool)
+    inside[top] = True
+    highest = np.flatnonzero(~inside)  # below the top; of these, those right below
+    above = tree.parent[highest]
+    right_below = (above < 0) | inside[above]
+    highest, above = highest[right_below], above[right_below]
+    stop = tree.depth.copy()
+    depth = np.where(above < 0, -1, tree.depth[above])
+    stop[~inside] = np.repeat(depth, highest - tree.low[highest] + 1)
+    return stop
+
+
+def far_value(dtype: np.dtype[Any]) -> Any:
+    """What stands for "no path" in the arcs' dtype; ``far`` of ``value.hpp``."""
+    if dtype.kind == "f":
+        return dtype.type(np.inf)
+    return dtype.type(np.iinfo(dtype).max // 2)
+
+
+def plain(array: NDArray[Any]) -> NDArray[Any]:
+    """An array in memory; of one mapped from a file a copy that the driver can read.
+
+    Parameters
+    ----------
+    array : array
+
+    Returns
+    -------
+    array
+    """
+    return np.array(array) if isinstance(array, np.memmap) else array

@@ -1,0 +1,1 @@
+"""Distances to the labels above the cells, by climbing and by products of matrices."""

@@ -1,0 +1,1 @@
+"""What the arcs weigh, on a CUDA device."""

@@ -1,0 +1,216 @@
+"""The arcs of a prepared graph on a CUDA device, as customization reads them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from nearfar.graph.slots import Slot
+from nearfar.prepared.cuda.device import C_VALUES, DeviceCells, plain
+from nearfar.system.devices import runtime
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from nearfar.graph.graph import Graph
+    from nearfar.prepared.order.preparation import Preparation
+    from nearfar.prepared.prepared import Prepared
+
+__all__ = [
+    "ADVICE",
+    "CLUSTER",
+    "DeviceArcs",
+    "customize_kernel",
+    "device_arcs",
+    "share_arcs",
+    "threads",
+]
+
+ADVICE = "give weights on the host, or use a GPU with more memory"
+CLUSTER = 8  # blocks: as many as any device with clusters allows
+_ARCS: Slot[DeviceArcs] = Slot("arcs on the device")
+_C_WEIGHTS = {"int32": "int", "int64": "long long", "float32": "float", "float64": "double"}
+_ROOM = 8  # share of the free memory that third sides may take
+
+
+@dataclass(frozen=True)
+class DeviceArcs:
+    """What customization reads of the structure, and what sweeps of later weights share.
+
+    Attributes
+    ----------
+    preparation : Preparation
+    indptr, indices : arrays
+        Of the graph.
+    arcs, third_first, third, level_first, depth, edge, place : int32 arrays
+        As ``customize.cuh`` has them; the third sides are None where there is no memory for them.
+    sizes : int64 array
+        Of the levels, on the host.
+    cells : dict
+        By shapes: cells whose streams hold the weights of some metric, the arcs that they have, and
+        where their weights belong.
+    layouts : dict
+        What else sweeps keep of the arcs without their weights.
+    sides_before : list of int
+        One: of the arcs' weights of the metric before, 2 where the directions differed.
+    """
+
+    preparation: Preparation
+    indptr: Any
+    indices: Any
+    arcs: Any
+    third_first: Any
+    third: Any
+    level_first: Any
+    depth: Any
+    edge: Any
+    place: Any
+    sizes: NDArray[np.int64]
+    cells: dict[Any, tuple[DeviceCells, Any, Any]] = field(default_factory=dict)
+    layouts: dict[Any, Any] = field(default_factory=dict)
+    sides_before: list[int] = field(default_factory=lambda: [1])
+
+    @property
+    def n_arcs(self) -> int:
+        """Number of arcs."""
+        return self.preparation.arcs.n_arcs
+
+
+def device_arcs(graph: Graph, preparation: Preparation) -> DeviceArcs:
+    """What customization on the current device reads of a structure; kept with the graph.
+
+    Parameters
+    ----------
+    graph : Graph
+    preparation : Preparation
+
+    Returns
+    -------
+    DeviceArcs
+
+    Raises
+    ------
+    OutOfMemoryError
+        Before anything is allocated.
+    """
+    return _ARCS.of(graph, lambda: _made(graph, preparation), runtime.device().ordinal)
+
+
+def share_arcs(prepared: Prepared, structure: DeviceArcs) -> None:
+    """Let a prepared graph of the same structure use what another one has made.
+
+    Parameters
+    ----------
+    prepared : Prepared
+    structure : DeviceArcs
+    """
+    _ARCS.put(prepared, structure, runtime.device().ordinal)
+
+
+def customize_kernel(name: str, values: np.dtype[Any], weight: np.dtype[Any], sides: int) -> Any:
+    """A kernel of ``customize.cuh`` for values of the arcs and weights of the edges.
+
+    Parameters
+    ----------
+    name : str
+    values, weight : dtype
+    sides : int
+        Directions, 1 where both have the same weights.
+
+    Returns
+    -------
+    kernel
+    """
+    macros: dict[str, str | int] = {
+        "VALUE_T": C_VALUES[values.name],
+        "OUT_T": _C_WEIGHTS[weight.name],
+        "SIGNED_VALUES": int(values.name == "int64"),
+        "INDEX_T": "int",
+        "OFFSET_T": "int",
+        "WEIGHT_T": _C_WEIGHTS[weight.name],
+        "WEIGHTED": 1,
+        "THREADS": threads(),
+        "CLUSTER": CLUSTER,
+        "SIDES": sides,
+    }
+    return runtime.program("prepared/cuda/metric/customize.cuh", macros).kernel(name)
+
+
+def threads() -> int:
+    """Threads of a block that goes through levels; more would have too few registers."""
+    return min(640, runtime.device().threads_per_multiprocessor)
+
+
+def _made(graph: Graph, preparation: Preparation) -> DeviceArcs:
+    tree, arcs = preparation.tree, preparation.arcs
+    n, n_arcs = tree.n_vertices, arcs.n_arcs
+    runtime.require_memory(
+        n_arcs * 20 + len(arcs.edge) * 8 + (n + graph.n_edges) * 8,
+        ADVICE,
+    )
+    counts = np.diff(arcs.first)
+    tails = np.repeat(np.arange(n, dtype=np.int64), counts)
+    heads = np.empty(n_arcs, dtype=np.int64)
+    heads[arcs.lower_arc] = np.repeat(np.arange(n, dtype=np.int64), np.diff(arcs.lower_first))
+    level = _heights(tree.parent, tree.depth)[tails]
+    records = np.empty((n_arcs, 4), dtype=np.int32)
+    records[:, 0], records[:, 1] = arcs.first[tails], np.arange(n_arcs)
+    records[:, 2], records[:, 3] = arcs.first[heads], counts[heads]
+    several = np.flatnonzero(records[:, 0] < records[:, 1])
+    several = several[np.argsort(level[several], kind="stable")]
+    there_arcs, there_depth = (
+        runtime.upload(records[several]),
+        runtime.upload(plain(arcs.head_depth)),
+    )
+    thirds = _third_sides(records[several], there_arcs, there_depth)
+    sizes = np.bincount(level[several], minlength=1)
+    level_first = np.zeros(len(sizes) + 1, dtype=np.int32)
+    np.cumsum(sizes, out=level_first[1:])
+    height = max(tree.height, 1)
+    entry_tails = np.repeat(np.arange(n, dtype=np.int64), np.diff(arcs.edge_first))
+    wanted = entry_tails * height + (arcs.edge_place >> 1)
+    at = np.searchsorted(tails * height + arcs.head_depth, wanted)
+    place = (2 * at + (arcs.edge_place & 1)).astype(np.int32)
+    there = graph.device_arrays or (graph.indptr, graph.indices)
+    return DeviceArcs(
+        preparation,
+        runtime.upload(plain(there[0])),
+        runtime.upload(plain(there[1])),
+        there_arcs,
+        *thirds,
+        runtime.upload(level_first),
+        there_depth,
+        runtime.upload(plain(arcs.edge)),
+        runtime.upload(place),
+        sizes,
+    )
+
+
+def _third_sides(records: NDArray[np.int32], arcs: Any, depth: Any) -> tuple[Any, Any]:
+    """Where the triangles of each arc begin and their third sides, if there is room for them."""
+    counts = (records[:, 1] - records[:, 0]).astype(np.int64)
+    triangles = int(counts.sum())
+    free, _ = runtime.memory()
+    if not triangles or triangles > 2**31 - 1 or 4 * _ROOM * triangles > free:
+        return None, None
+    first = np.zeros(len(counts), dtype=np.int32)
+    np.cumsum(counts[:-1], out=first[1:])
+    there = runtime.upload(first)
+    third = runtime.cupy().empty(triangles, dtype=np.int32)
+    kernel = customize_kernel("list_third_sides", np.dtype(np.uint32), np.dtype(np.int32), 1)
+    blocks = runtime.device().multiprocessors * 8
+    kernel(blocks, 256, (arcs, there, np.int32(len(counts)), depth, third))
+    return there, third
+
+
+def _heights(parent: NDArray[np.int32], depth: NDArray[np.int32]) -> NDArray[np.int64]:
+    """Of each label: vertices below it on the longest path down."""
+    height = np.zeros(len(parent), dtype=np.int64)
+    order = np.argsort(depth, kind="stable")
+    first = np.searchsorted(depth[order], np.arange(1, int(depth.max(initial=0)) + 2))
+    for d in range(len(first) - 1, 0, -1):
+        mine = order[first[d - 1] : first[d]]
+        np.maximum.at(height, parent[mine], height[mine] + 1)
+    return height

@@ -1,0 +1,175 @@
+"""Customization on a CUDA device: weights of the arcs from device arrays of weights."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from nearfar.prepared.cuda.device import plain
+from nearfar.prepared.cuda.metric.arcs import ADVICE, CLUSTER, customize_kernel, threads
+from nearfar.prepared.cuda.metric.metric import DeviceMetric
+from nearfar.prepared.metric.arc_weights import detours_are_longer, value_dtype
+from nearfar.system.devices import runtime
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from nearfar.graph.graph import Graph
+    from nearfar.prepared.cuda.metric.arcs import DeviceArcs
+
+__all__ = ["customized_there"]
+
+_FEW = 128  # arcs of all metrics in a level that is left to one cluster
+
+
+def customized_there(
+    structure: DeviceArcs, graphs: list[Graph], perfect: bool
+) -> list[DeviceMetric]:
+    """Weights of all arcs from weights on the device, for one metric or several at once.
+
+    Parameters
+    ----------
+    structure : DeviceArcs
+    graphs : list of Graph
+        Of that structure, with weights of one dtype; floats not negative.
+    perfect : bool
+        As for :func:`nearfar.prepare`.
+
+    Returns
+    -------
+    list of DeviceMetric
+
+    Raises
+    ------
+    OutOfMemoryError
+        Before anything is allocated.
+
+    Notes
+    -----
+    O(triangles log degree) work in as many steps as the tree is high.
+    """
+    cp = runtime.cupy()
+    count, n_arcs = len(graphs), structure.n_arcs
+    dtypes = {value_dtype(graph) for graph in graphs}
+    values = dtypes.pop() if len(dtypes) == 1 else np.dtype(np.int64)
+    m = graphs[0].n_edges
+    each = n_arcs * values.itemsize * (2 + 2 * perfect + 1) + n_arcs
+    runtime.require_memory(count * each, ADVICE)
+    of_edges = [_weights_there(graph) for graph in graphs]
+    flat = of_edges[0] if count == 1 else cp.concatenate(of_edges)
+    far = np.inf if values.kind == "f" else np.iinfo(values).max // 2
+    weights = cp.full(count * n_arcs * 2, far, dtype=values)
+    call = _Calls(structure, values, graphs[0].weight_dtype, count)
+    call.weigh(flat, m, weights)
+    differ = runtime.Pinned(1)
+    differ.copy_from((weights[0::2] != weights[1::2]).any())
+    # Mostly directions differ as they did before, and the device need not wait until we know.
+    begun = structure.sides_before[0] == 2
+    if begun:
+        call.levels("lower_triangles", 2, weights)
+    sides = 1 + any(differ.wait())
+    structure.sides_before[0] = sides
+    if sides == 1:
+        weights = cp.ascontiguousarray(weights[0::2])
+    if not begun:
+        call.levels("lower_triangles", sides, weights)
+    flags = None
+    if perfect:
+        detours = cp.full(len(weights), far, dtype=values)
+        call.levels("upper_triangles", sides, weights, detours)
+        flags = cp.empty(count * n_arcs, dtype=np.uint8)
+        ties = all(detours_are_longer(graph, weights) for graph in graphs)
+        call.mark(sides, weights, detours, ties, flags)
+    size = n_arcs * sides
+    return [
+        DeviceMetric(
+            structure,
+            weights[i * size : (i + 1) * size],
+            None if flags is None else flags[i * n_arcs : (i + 1) * n_arcs],
+            sides,
+        )
+        for i in range(count)
+    ]
+
+
+def _weights_there(graph: Graph) -> Any:
+    if graph.device_arrays and graph.device_arrays[2] is not None:
+        return graph.device_arrays[2]
+    return runtime.upload(plain(graph.effective_weights))
+
+
+class _Calls:
+    """The launches of one customization."""
+
+    def __init__(
+        self, structure: DeviceArcs, values: np.dtype[Any], weight: np.dtype[Any], metrics: int
+    ) -> None:
+        self.structure, self.metrics = structure, metrics
+        self.types = values, weight
+
+    def _kernel(self, name: str, sides: int) -> Any:
+        return customize_kernel(name, *self.types, sides)
+
+    def _blocks(self, items: int) -> int:
+        return max(1, min(-(-items // 256), runtime.device().multiprocessors * 8))
+
+    def weigh(self, of_edges: Any, m: int, weights: Any) -> None:
+        """The edges' weights, in both directions."""
+        s = self.structure
+        entries = len(s.edge)
+        if entries:
+            arguments = (s.edge, s.place, np.int64(entries), of_edges, np.int64(m), weights)
+            grid = (self._blocks(entries), self.metrics)
+            self._kernel("weigh_edges", 2)(grid, 256, (*arguments, np.int64(s.n_arcs)))
+
+    def levels(self, name: str, sides: int, *arrays: Any) -> None:
+        """A pass over all levels: near the root by a cluster of blocks, else by all there are."""
+        s = self.structure
+        if not len(s.arcs):
+            return
+        crowded, rest = _cuts(s.sizes, self.metrics)
+        parts = [(name, 0, rest), (f"{name}_near_root", rest, len(s.sizes))]
+        if name == "upper_triangles":
+            parts.reverse()
+        arrivals = runtime.cupy().zeros(2, dtype=np.uint32)
+        for number, (kernel, level, end) in enumerate(parts):
+            arguments = (
+                *(s.arcs, s.third_first, s.third, s.level_first, np.int32(level), np.int32(end)),
+                *(np.int32(crowded), s.depth, *arrays),
+                *(np.int64(s.n_arcs), np.int32(self.metrics), arrivals[number:]),
+            )
+            blocks = runtime.device().multiprocessors if kernel == name else CLUSTER
+            if end > level:
+                self._kernel(kernel, sides)(blocks, threads(), arguments, cooperative=True)
+
+    def mark(self, sides: int, weights: Any, detours: Any, ties: bool, flags: Any) -> None:
+        """What queries need."""
+        count = len(flags)
+        if count:
+            arguments = (weights, detours, np.int64(count), np.int32(ties), flags)
+            self._kernel("mark_arcs", sides)(self._blocks(count), 256, arguments)
+
+
+def _cuts(sizes: NDArray[np.int64], metrics: int) -> tuple[int, int]:
+    """Levels with more arcs than the device has warps, and levels that are not left to a cluster.
+
+    Parameters
+    ----------
+    sizes : int64 array
+        Arcs of the levels.
+    metrics : int
+
+    Returns
+    -------
+    tuple of int
+        Up to the last such level.
+    """
+    warps = runtime.device().multiprocessors * threads() // 32
+    return _up_to(sizes, warps), _up_to(sizes, _FEW // metrics)
+
+
+def _up_to(sizes: NDArray[np.int64], most: int) -> int:
+    """Levels up to the last one with more arcs than that."""
+    large = np.flatnonzero(sizes > most)
+    return int(large[-1]) + 1 if len(large) else 0

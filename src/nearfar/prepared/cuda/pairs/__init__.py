@@ -1,0 +1,1 @@
+"""Point queries in batches, their paths, and tables."""

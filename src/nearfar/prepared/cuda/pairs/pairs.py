@@ -1,0 +1,392 @@
+"""Point queries in batches on a CUDA device: walks, and tree labels that lie there."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from nearfar.errors import OptionError, OutOfMemoryError, VariantUnavailable, VertexError
+from nearfar.graph.slots import Slot
+from nearfar.prepared.cpu.labels import label_bytes, label_offsets
+from nearfar.prepared.cpu.pairs import pair_distances, pair_indices, widened
+from nearfar.prepared.cuda.device import DeviceTree, device_tree, plain
+from nearfar.system.devices import runtime, several
+from nearfar.system.memory import bytes_left
+from nearfar.system.threads import check_threads
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from nearfar.prepared.metric.arc_weights import QueryArcs
+    from nearfar.prepared.prepared import Prepared, Sums
+
+__all__ = [
+    "DeviceLabels",
+    "Walks",
+    "device_labels",
+    "device_pair_distances",
+    "device_walks",
+    "there_indices",
+    "walks_over",
+]
+
+_WALKS: Slot[Walks] = Slot("walks on the device")
+_WARPS = 8  # per block, at most
+_LEAST_SHARE = 1 << 14  # pairs that are worth a device of their own
+_STATIC = 1024  # bytes of shared memory that a block takes besides
+
+
+@dataclass(frozen=True)
+class Walks:
+    """What walks read besides the tree; arrays of ``pairs.cuh``.
+
+    Attributes
+    ----------
+    tree : DeviceTree
+    spine : int32 array, shape (n, 4)
+    up, down : tuples of arrays
+        Nodes, depths and weights of the arcs; the same tuple where both directions weigh the same.
+    program : Program
+    """
+
+    tree: DeviceTree
+    spine: Any
+    up: tuple[Any, Any, Any]
+    down: tuple[Any, Any, Any]
+    program: Any
+
+    def launch_shape(self, spaces: int) -> tuple[int, int]:
+        """Warps per block and bytes of shared memory for so many search spaces per warp."""
+        each = spaces * max(self.tree.height, 1) * self.up[2].dtype.itemsize
+        room = (runtime.device().shared_per_block - _STATIC) // each
+        if room < 1:
+            raise VariantUnavailable(
+                f"the elimination tree is {self.tree.height} high, and a walk's distances do not "
+                "fit the shared memory of this device: use device='cpu'"
+            )
+        warps = min(_WARPS, room)
+        return warps, warps * each
+
+
+class DeviceLabels:
+    """Every vertex's distances to and from its ancestors, on a CUDA device.
+
+    Made by ``Prepared.label(device="cuda")``; answers point queries in batches.
+
+    Parameters
+    ----------
+    prepared : Prepared
+    walks : object
+        What walks read.
+    up, down : arrays
+        Rows of all labels; the same array where every edge weighs the same in both directions.
+    """
+
+    def __init__(self, prepared: Prepared, walks: Walks, up: Any, down: Any) -> None:
+        self.prepared = prepared
+        self.up, self.down = up, down
+        self._walks = walks
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the rows."""
+        return int(self.up.nbytes) + (0 if self.down is self.up else int(self.down.nbytes))
+
+    def distances_of_pairs(
+        self, pairs: Any, threads: int | None = None, *, sums: Sums = "fixed"
+    ) -> Any:
+        """Distances of many pairs.
+
+        Parameters
+        ----------
+        pairs : list of (source, target), or int array of shape (k, 2)
+            On the host or on the device.
+        threads : int or None
+            As for :meth:`Prepared.distances_of_pairs`.
+        sums : {"fixed", "search"}
+            As for :meth:`Prepared.distances_of_pairs`.
+
+        Returns
+        -------
+        array, shape (k,)
+            As of :meth:`Prepared.distances_of_pairs`; on the device where ``pairs`` are.
+
+        Raises
+        ------
+        VertexError
+            If one of them is not a vertex.
+        OptionError
+            If ``pairs`` has another shape.
+        """
+        prepared = self.prepared.summing(sums)
+        return _answer(prepared, pairs, check_threads(threads), self._meet)
+
+    def _meet(self, prepared: Prepared, starts: Any, ends: Any) -> Any:
+        if prepared is not self.prepared:  # in 64 bits, or without weights
+            return _walk(prepared, starts, ends)
+        found = runtime.cupy().empty(len(starts), dtype=prepared.answer_dtype)
+        walks = self._walks
+        if len(starts):
+            arguments = (
+                *(walks.spine, walks.tree.label, self.up, self.down),
+                *(starts, ends, np.int64(len(starts)), found, walks.tree.step),
+            )
+            walks.program.kernel("pairs_by_labels")(-(-len(starts) // 256), 256, arguments)
+        return found
+
+
+def device_labels(prepared: Prepared, max_bytes: int | None = None) -> DeviceLabels:
+    """As ``Prepared.label(device="cuda")``.
+
+    Parameters
+    ----------
+    prepared : Prepared
+    max_bytes : int or None
+        Device memory that they may take; None takes what is free.
+
+    Returns
+    -------
+    DeviceLabels
+
+    Raises
+    ------
+    OutOfMemoryError
+        If they take more, before anything is allocated.
+
+    Notes
+    -----
+    One climb per vertex, all at once: milliseconds for a city.
+    """
+    needed = label_bytes(prepared)
+    free = bytes_left(max_bytes, lambda: runtime.memory()[0])
+    advice = "query without labels: distances_of_pairs(pairs, device='cuda')"
+    if needed > free:
+        raise OutOfMemoryError(needed, free, advice)
+    walks = device_walks(prepared)
+    runtime.require_memory(needed, advice)
+    cp = runtime.cupy()
+    n = prepared.n_vertices
+    count = int(label_offsets(prepared.preparation.tree)[-1])
+    warps, shared = walks.launch_shape(1)
+    kernel = walks.program.kernel("label_rows")
+    kernel.allow_shared(shared)
+    rows = []
+    for side in (walks.up, walks.down)[: prepared.metric.sides]:
+        rows.append(cp.empty(count, dtype=side[2].dtype))
+        blocks = min(kernel.resident_blocks(32 * warps, shared), -(-n // warps))
+        arguments = (*side, walks.spine, np.int32(n), np.int32(walks.tree.height), rows[-1])
+        if n:
+            kernel(blocks, 32 * warps, arguments, shared=shared)
+    return DeviceLabels(prepared, walks, rows[0], rows[-1])
+
+
+def device_pair_distances(prepared: Prepared, pairs: Any, threads: int, devices: Any = None) -> Any:
+    """Distances of pairs, each by a walk of its own on the device.
+
+    Parameters
+    ----------
+    prepared : Prepared
+    pairs : list of (source, target), or int array of shape (k, 2)
+        On the host or on the device.
+    threads : int
+        Of the CPU, which makes the sums of a search.
+    devices : "all", list of int or None
+        Which share the pairs; None is the current one.
+
+    Returns
+    -------
+    array, shape (k,)
+        On the device where ``pairs`` are.
+
+    Raises
+    ------
+    VertexError
+        If one of them is not a vertex.
+    OptionError
+        If ``pairs`` has another shape.
+    VariantUnavailable
+        If the tree is too high for the shared memory of the device.
+    """
+    listed = several.chosen(devices)
+    if listed == several.chosen(None):
+        return _answer(prepared, pairs, threads, _walk)
+
+    def ask(prepared: Prepared, starts: Any, ends: Any) -> Any:
+        return _shared_walk(prepared, starts, ends, listed)
+
+    return _answer(prepared, pairs, threads, ask)
+
+
+def there_indices(prepared: Prepared, pairs: Any) -> tuple[Any, Any]:
+    """Indices of the sources and of the targets of pairs, on the current device.
+
+    Parameters
+    ----------
+    prepared : Prepared
+    pairs : list of (source, target), or int array of shape (k, 2)
+        On the host or on the device.
+
+    Returns
+    -------
+    sources, targets : int64 arrays, shape (k,)
+
+    Raises
+    ------
+    VertexError
+        If one of them is not a vertex.
+    OptionError
+        If ``pairs`` has another shape.
+    """
+    if runtime.is_device_array(pairs):
+        if prepared.vertex_numbers is not None:
+            return _indices_there(prepared, runtime.upload(pairs))
+        pairs = runtime.download(runtime.upload(pairs))  # names are looked up on the host
+    starts, ends = pair_indices(prepared, pairs)
+    return runtime.upload(starts), runtime.upload(ends)
+
+
+def _answer(prepared: Prepared, pairs: Any, threads: int, ask: Any) -> Any:
+    stay = runtime.is_device_array(pairs)
+    cp = runtime.cupy()
+    starts, ends = there_indices(prepared, pairs)
+    if prepared.adds_floats or prepared.beyond_arcs:
+        there = runtime.download(starts), runtime.download(ends)
+        found = pair_distances(prepared, *there, threads)
+        return cp.asarray(found) if stay else found
+    found = widened(prepared, ask(prepared, starts, ends), starts, ends, ask)
+    return found if stay else runtime.download(found)
+
+
+def _indices_there(prepared: Prepared, pairs: Any) -> tuple[Any, Any]:
+    """Sources and targets of an array of pairs on the device, after checking them there."""
+    cp = runtime.cupy()
+    if pairs.ndim != 2 or pairs.shape[1] != 2 or pairs.dtype.kind not in "iu":
+        raise OptionError(
+            f"pairs has shape {pairs.shape} and dtype {pairs.dtype}: give integers, "
+            "(source, target) per row"
+        )
+    numbers = prepared.vertex_numbers
+    assert numbers is not None
+    wrong = (pairs < numbers.start) | (pairs >= numbers.stop)
+    if bool(wrong.any()):
+        first = int(runtime.download(cp.flatnonzero(wrong)[:1])[0])
+        vertex = int(runtime.download(pairs.reshape(-1)[first : first + 1])[0])
+        what = ("source", "target")[first % 2]
+        raise VertexError(
+            f"{what} {vertex} of pair {first // 2} is not a vertex: use "
+            f"{numbers.start} to {numbers.stop - 1}"
+        )
+    wide = pairs.astype(np.int64) - numbers.start
+    return cp.ascontiguousarray(wide[:, 0]), cp.ascontiguousarray(wide[:, 1])
+
+
+def _walk(prepared: Prepared, starts: Any, ends: Any) -> Any:
+    walks = device_walks(prepared)
+    warps, shared = walks.launch_shape(2)
+    kernel = walks.program.kernel("pairs_walk")
+    kernel.allow_shared(shared)
+    found = runtime.cupy().empty(len(starts), dtype=prepared.answer_dtype)
+    if len(starts) == 0:
+        return found
+    blocks = min(kernel.resident_blocks(32 * warps, shared), -(-len(starts) // warps))
+    arguments = (
+        *(*walks.up, *walks.down, walks.spine, walks.tree.label, starts, ends),
+        *(np.int64(len(starts)), np.int32(walks.tree.height), found, walks.tree.step),
+    )
+    kernel(blocks, 32 * warps, arguments, shared=shared)
+    return found
+
+
+def _shared_walk(prepared: Prepared, starts: Any, ends: Any, devices: list[int]) -> Any:
+    """Walks on several devices, and what they find on the current one."""
+    home, count = runtime.device().ordinal, len(starts)
+    found = runtime.cupy().empty(count, dtype=prepared.answer_dtype)
+    each = max(_LEAST_SHARE, -(-count // (4 * len(devices))))
+
+    def begin() -> Callable[[slice], None]:
+        def work(block: slice) -> None:
+            near = _walk(prepared, several.here(starts[block]), several.here(ends[block]))
+            several.copy_to(found[block], home, near)
+
+        return work
+
+    blocks = [slice(first, min(first + each, count)) for first in range(0, count, each)]
+    several.warn_of(several.each_block(devices, blocks, begin))
+    return found
+
+
+def device_walks(prepared: Prepared) -> Walks:
+    """What walks read, on the current device.
+
+    Parameters
+    ----------
+    prepared : Prepared
+
+    Returns
+    -------
+    Walks
+
+    Raises
+    ------
+    OutOfMemoryError
+        Before anything is allocated.
+    """
+    return _WALKS.of(prepared, lambda: _made(prepared), runtime.device().ordinal)
+
+
+def walks_over(prepared: Prepared, up: QueryArcs, down: QueryArcs) -> Walks:
+    """The same over other arcs of the same tree.
+
+    Parameters
+    ----------
+    prepared : Prepared
+    up, down : QueryArcs
+        In host memory.
+
+    Returns
+    -------
+    Walks
+
+    Raises
+    ------
+    OutOfMemoryError
+        Before anything is allocated.
+    """
+    walks = device_walks(prepared)
+    over = _side(prepared, up)
+    return replace(walks, up=over, down=over if down is up else _side(prepared, down))
+
+
+def _side(prepared: Prepared, arcs: QueryArcs) -> tuple[Any, Any, Any]:
+    """Nodes, depths and weights of arcs in one direction."""
+    tree = prepared.preparation.tree
+    node = np.empty((tree.n_vertices, 4), dtype=np.int32)
+    node[:, 0], node[:, 1] = arcs.first[:-1], np.diff(arcs.first)
+    node[:, 2], node[:, 3] = tree.parent, tree.depth
+    needed = node.nbytes + arcs.head_depth.nbytes + arcs.weight.nbytes
+    runtime.require_memory(needed, "use device='cpu', or a GPU with more memory")
+    parts = (node, plain(arcs.head_depth), plain(arcs.weight))
+    node_, depths, weights = (runtime.upload(part) for part in parts)
+    return node_, depths, weights
+
+
+def _made(prepared: Prepared) -> Walks:
+    tree, there = prepared.preparation.tree, device_tree(prepared)
+    n = tree.n_vertices
+    spine = np.empty((n, 4), dtype=np.int32)
+    # A heavy path is a run of labels each of which is the parent of the one before.
+    ends = np.flatnonzero(tree.parent != np.arange(1, n + 1))
+    top = ends[np.searchsorted(ends, np.arange(n))]
+    offset = label_offsets(tree)
+    if offset[-1] // 8 >= 2**31:
+        raise VariantUnavailable(f"labels of {offset[-1]} values are too many: use device='cpu'")
+    spine[:, 0], spine[:, 1], spine[:, 2] = top, tree.parent[top], tree.depth
+    spine[:, 3] = offset[:-1] // 8
+    runtime.require_memory(spine.nbytes, "use device='cpu', or a GPU with more memory")
+    up = (there.node, there.head_depth, there.weight)
+    down = up if prepared.metric.sides == 1 else _side(prepared, prepared.metric.swept[1])
+    macros = {**there.macros, "PRUNES": int(prepared.summed.n_negative == 0)}
+    program = runtime.program("prepared/cuda/pairs/pairs.cuh", macros)
+    return Walks(there, runtime.upload(spine), up, down, program)

@@ -1,0 +1,155 @@
+"""Paths of pairs on a CUDA device; see paths.cuh."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from nearfar import _cpu
+from nearfar.errors import VariantUnavailable
+from nearfar.graph.slots import Slot
+from nearfar.prepared.cuda.device import plain
+from nearfar.prepared.cuda.pairs.pairs import Walks, device_walks, walks_over
+from nearfar.system.devices import runtime
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from nearfar.prepared.prepared import Prepared
+
+__all__ = ["device_paths"]
+
+_OPENED: Slot[_Opened] = Slot("origins of arcs on the device")
+_WARPS = 4  # per block, at most
+_STATIC = 1024  # bytes of shared memory that a block takes besides
+_SHARE = 4  # of the free memory one part may be steps
+_ADVICE = "give fewer pairs at a time, or use device='cpu'"
+
+
+@dataclass(frozen=True)
+class _Opened:
+    """What opening shortcuts reads besides what walks do; arrays of ``paths.cuh``.
+
+    Attributes
+    ----------
+    walks : Walks
+    first, head_depth : int32 arrays
+        Of all arcs.
+    origin : int32 array, shape (n_arcs * sides, 2)
+    length : int32 array, shape (n_arcs * sides,)
+    program : Program
+    """
+
+    walks: Walks
+    first: Any
+    head_depth: Any
+    origin: Any
+    length: Any
+    program: Any
+
+
+def device_paths(
+    prepared: Prepared, starts: NDArray[np.int64], ends: NDArray[np.int64]
+) -> tuple[Any, Any, Any]:
+    """The edges of a shortest path for each pair.
+
+    Parameters
+    ----------
+    prepared : Prepared
+        With whole weights of which every sum fits.
+    starts, ends : int64 arrays, shape (k,)
+        Vertices; on the host or on the device.
+
+    Returns
+    -------
+    offsets : int64 array, shape (k + 1,)
+    edges : int32 array
+        Those of pair ``i`` from ``offsets[i]`` on.
+    reached : bool array, shape (k,)
+
+    Raises
+    ------
+    OutOfMemoryError
+        Before anything is allocated.
+    VariantUnavailable
+        If the tree is too high for the shared memory of the device.
+    """
+    cp = runtime.cupy()
+    opened = _OPENED.of(prepared, lambda: _made(prepared), runtime.device().ordinal)
+    walks, height = opened.walks, max(opened.walks.tree.height, 1)
+    each = height * (2 * walks.up[2].dtype.itemsize + 4)
+    warps = min(_WARPS, (runtime.device().shared_per_block - _STATIC) // each)
+    if warps < 1:
+        raise VariantUnavailable(
+            f"the elimination tree is {height} high, and a walk does not fit the shared memory of "
+            "this device: use device='cpu'"
+        )
+    there, to = cp.asarray(starts), cp.asarray(ends)
+    room = int(runtime.memory()[0] // (_SHARE * 16 * height))
+    at_once = max(1, min(room, len(there), 2**31 // (2 * height)))
+    runtime.require_memory(at_once * 16 * height, _ADVICE)
+    parts = [
+        _some(opened, there[low : low + at_once], to[low : low + at_once], warps, each)
+        for low in range(0, len(there), at_once)
+    ]
+    offsets = cp.zeros(len(there) + 1, dtype=np.int64)
+    if not parts:
+        return offsets, cp.empty(0, np.int32), cp.empty(0, bool)
+    counts, edges, reached = (cp.concatenate(part) for part in zip(*parts, strict=True))
+    cp.cumsum(counts, out=offsets[1:])
+    return offsets, edges, reached.astype(bool)
+
+
+def _some(opened: _Opened, starts: Any, ends: Any, warps: int, each: int) -> tuple[Any, Any, Any]:
+    """Edges of each pair, how many, and which are reached."""
+    cp, walks = runtime.cupy(), opened.walks
+    count, height = len(starts), max(walks.tree.height, 1)
+    steps = cp.empty((count, 2 * height), dtype=np.int32)
+    before = cp.empty_like(steps)
+    bounds = cp.empty((count, 2), dtype=np.int32)
+    reached = cp.empty(count, dtype=np.uint8)
+    counts = cp.empty(count, dtype=np.int64)
+    kernel = opened.program.kernel("trace_paths")
+    kernel.allow_shared(warps * each)
+    arguments = (
+        *(*walks.up, *walks.down, walks.spine, walks.tree.label, starts, ends),
+        *(np.int32(count), np.int32(height), opened.first, opened.head_depth, opened.length),
+        *(steps, before, bounds, reached, counts),
+    )
+    blocks = min(kernel.resident_blocks(32 * warps, warps * each), -(-count // warps))
+    kernel(blocks, 32 * warps, arguments, shared=warps * each)
+    offsets = cp.zeros(count + 1, dtype=np.int64)
+    cp.cumsum(counts, out=offsets[1:])
+    total = int(offsets[-1])
+    runtime.require_memory(4 * total, _ADVICE)
+    edges = cp.empty(total, dtype=np.int32)
+    if total:
+        opening = (
+            *(offsets, np.int32(count), np.int32(height), steps, before, bounds),
+            *(opened.origin, opened.length, edges),
+        )
+        opened.program.kernel("open_paths")(-(-total // 256), 256, opening)
+    return counts, edges, reached
+
+
+def _made(prepared: Prepared) -> _Opened:
+    metric, arcs = prepared.metric, prepared.preparation.arcs
+    if arcs.n_arcs >= 2**30:
+        raise VariantUnavailable(f"{arcs.n_arcs} arcs are too many for paths: use device='cpu'")
+    # Those that the CPU follows, so that of equally short paths both take the same one.
+    same = metric.swept[0] is metric.up and metric.swept[1] is metric.down
+    walks = device_walks(prepared) if same else walks_over(prepared, metric.up, metric.down)
+    origins = prepared._origins
+    length = np.empty(len(origins) // 2, dtype=np.int32)
+    _cpu.prepared_path_lengths(origins, metric.sides, length)
+    first = arcs.first.astype(np.int32)
+    needed = first.nbytes + arcs.head_depth.nbytes + origins.nbytes + length.nbytes
+    runtime.require_memory(needed, "use device='cpu', or a GPU with more memory")
+    macros = {**walks.tree.macros, "PRUNES": int(prepared.n_negative == 0), "SIDES": metric.sides}
+    first_, depths, origins_, length_ = (
+        runtime.upload(plain(part)) for part in (first, arcs.head_depth, origins, length)
+    )
+    program = runtime.program("prepared/cuda/pairs/paths.cuh", macros)
+    return _Opened(walks, first_, depths, origins_, length_, program)

@@ -1,0 +1,215 @@
+"""How a sweep on a CUDA device is cut: the shape of the cells and the size of the top."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from nearfar.graph.slots import Slot
+from nearfar.prepared.cuda.cut.cells import PassShape
+from nearfar.prepared.cuda.cut.closures import most_members
+from nearfar.prepared.cuda.cut.pieces import UNIT as PIECE_UNIT
+from nearfar.prepared.cuda.cut.tiles import LeafShape
+from nearfar.system.devices import runtime
+
+if TYPE_CHECKING:
+    from nearfar.prepared.prepared import Prepared
+
+__all__ = [
+    "CHUNK",
+    "CHUNKS",
+    "ONE_LAUNCH",
+    "SMALL_CELLS",
+    "TALL",
+    "UNIT",
+    "AboveShape",
+    "above_shape",
+    "block_climb_form",
+    "climb_form",
+    "default_leaf",
+    "default_shape",
+    "one_launch",
+    "padded",
+]
+
+_LARGE: Slot[int] = Slot("labels at the top of the tree")
+CHUNK = 63 * 16  # bytes of a chunk of records in shared memory, at most; kChunk of sweep_cells.cuh
+UNIT = 128  # sources are padded to a multiple of this
+CHUNKS = 2  # of a cell, in shared memory
+TALL = 512  # levels of a tree, beyond which labels have hundreds of arcs
+# Two limits, because each is of a step of its own. Up to so many sources the passes over cells wait
+# for chains of vertices rather than fill the device, and chains are short in small cells.
+SMALL_CELLS = 512
+# Up to so many the steps above the cells are one launch, unless the tree is tall: 512 sources take
+# 0.77 us each for New York's rows with it, 0.84 with launches apart; more were not measured.
+ONE_LAUNCH = 512
+_FILLED = 256  # members that a piece is filled up to for them: fewer levels
+# Labels of the top for more than SMALL_CELLS sources: in a low tree climbs are quick.
+_MANY_TOP = 256
+
+
+class AboveShape(NamedTuple):
+    """How what lies above the cells is cut.
+
+    Attributes
+    ----------
+    top : int
+        Labels at the top of the tree of which all distances to each other are kept.
+    least : int
+        Members that a piece below it is filled up to (``pieces.cpp``).
+    """
+
+    top: int
+    least: int
+
+
+def padded(count: int) -> int:
+    """Columns of device memory for so many sources.
+
+    Parameters
+    ----------
+    count : int
+
+    Returns
+    -------
+    int
+    """
+    return max(1, -(-count // UNIT)) * UNIT
+
+
+def default_shape(size: int, sources: int, height: int) -> PassShape:
+    """Shape of the cells for values of so many bytes, so many sources and a tree of that height.
+
+    Many sources per block read each arc once for all of them; few sources want small cells for
+    short chains.
+
+    Parameters
+    ----------
+    size : int
+    sources : int
+    height : int
+
+    Returns
+    -------
+    PassShape
+    """
+    tall, columns = height > TALL, 16 // size
+    if sources <= SMALL_CELLS:
+        return PassShape(64, 48 if tall else 32, 32 * columns, columns)
+    # More slots leave room for fewer blocks, fewer of them more labels to products.
+    return PassShape(512, 64 if tall else 48, 32 * columns, columns)
+
+
+def climb_form(height: int, size: int) -> tuple[dict[str, str | int], int, int]:
+    """How a warp climbs a tree of that height, for values of so many bytes.
+
+    Taller trees have labels with more arcs, of which more are fetched together.
+
+    Parameters
+    ----------
+    height, size : int
+
+    Returns
+    -------
+    macros : dict
+        Of ``climb.cuh``.
+    warps : int
+        Of a block.
+    shared : int
+        Bytes of dynamic shared memory.
+    """
+    warps = 4
+    while warps > 1 and warps * height * size > runtime.device().shared_per_block:
+        warps //= 2  # a tall tree
+    batch = 4 if height > TALL else 2
+    return {"WARPS": warps, "BATCH": batch}, warps, warps * height * size
+
+
+def block_climb_form(height: int, size: int) -> tuple[dict[str, str | int], int, int]:
+    """The same for a block that climbs, of which there are fewer than a device holds.
+
+    Parameters
+    ----------
+    height, size : int
+
+    Returns
+    -------
+    macros : dict
+        Of ``climbing.cuh``.
+    threads : int
+        Of a block.
+    shared : int
+        Bytes of dynamic shared memory.
+    """
+    warps, room = 4, 16384 // size
+    most = runtime.device().shared_per_block
+    while room > 32 and 2 * room * (size + 4) + height * (size + 2) > most:
+        room //= 2  # a tall tree
+    batches = 2 * 4 * 32 * warps * 16  # of few_sources.cuh, where the climb had its arcs
+    shared = max(2 * room * (size + 4), batches) + height * (size + 2)
+    return {"WARPS": warps, "ROOM": room}, 32 * warps, shared
+
+
+def default_leaf(height: int, sources: int) -> LeafShape:
+    """Shape of the leaves below tiles of rows, for a tree of that height.
+
+    Parameters
+    ----------
+    height, sources : int
+
+    Returns
+    -------
+    LeafShape
+    """
+    return LeafShape(64 if sources <= SMALL_CELLS and height > TALL else 256, 16)
+
+
+def one_launch(height: int, sources: int) -> bool:
+    """Whether climbs and products are one launch for so many sources in a tree of that height.
+
+    Parameters
+    ----------
+    height, sources : int
+
+    Returns
+    -------
+    bool
+    """
+    return padded(sources) <= ONE_LAUNCH and height <= TALL
+
+
+def above_shape(prepared: Prepared, sources: int, top: int | None = None) -> AboveShape:
+    """How to cut what lies above the cells for so many sources.
+
+    How many labels of the top of the tree are worth a table of the distances among them: a
+    product costs the square of that per source, and saves the chain through the top. Large pieces
+    make few levels, which few sources wait for; many sources rather pay for what climbs reach.
+
+    Parameters
+    ----------
+    prepared : Prepared
+    sources : int
+    top : int or None
+        None chooses.
+
+    Returns
+    -------
+    AboveShape
+        Of the top no more than a piece may have.
+    """
+    most = most_members(prepared.metric.dtype.itemsize)
+    height = prepared.preparation.figures.height
+    together, quick = one_launch(height, sources), sources > SMALL_CELLS and height <= TALL
+    if top is not None:
+        size = min(top, most, prepared.n_vertices)
+    else:
+        large = _LARGE.of(prepared, lambda: _large(prepared))
+        size = min(_MANY_TOP if quick else most, large) // PIECE_UNIT * PIECE_UNIT
+    return AboveShape(size, _FILLED if together else PIECE_UNIT)
+
+
+def _large(prepared: Prepared) -> int:
+    """How many labels have many others below."""
+    low = prepared.preparation.tree.low
+    return int((np.arange(len(low)) - low >= 2048).sum())

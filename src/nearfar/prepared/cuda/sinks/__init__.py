@@ -1,0 +1,1 @@
+"""What becomes of computed rows: stored, restored to a search's sums, or reduced."""

@@ -1,0 +1,80 @@
+"""Rows of floats on a CUDA device with the sums that a search makes; see left_to_right.cuh."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from nearfar.cuda.device_graph import device_graph
+from nearfar.system.devices import runtime
+
+if TYPE_CHECKING:
+    from nearfar.prepared.prepared import Prepared
+
+__all__ = ["Restoration"]
+
+_THREADS = 256
+_SHARE = 4  # of the free memory one part may be scratch
+
+
+class Restoration:
+    """The pass that gives rows of sums over shortcuts the sums that a search makes, in place.
+
+    Parameters
+    ----------
+    prepared : Prepared
+        With float weights, none of them negative.
+    most : int
+        Rows per call, at most.
+
+    Raises
+    ------
+    OutOfMemoryError
+        Before anything is allocated, if there is no room for one row's scratch memory.
+
+    Notes
+    -----
+    One block per row. O(n + m) per row where few paths are equally long up to rounding, in as many
+    rounds as a shortest path has edges.
+    """
+
+    def __init__(self, prepared: Prepared, most: int) -> None:
+        self.graph = device_graph(prepared)
+        dtype, n = prepared.weight_dtype, prepared.n_vertices
+        macros = {**self.graph.macros, "THREADS": _THREADS}
+        self.kernel = runtime.program("prepared/cuda/sinks/left_to_right.cuh", macros).kernel(
+            "restore_sums"
+        )
+        each = self.row_bytes(prepared)
+        free, _ = runtime.memory()
+        wanted = min(most, self.kernel.resident_blocks(_THREADS))
+        self.blocks = max(1, min(wanted, free // (_SHARE * each)))
+        runtime.require_memory(self.blocks * each, "use device='cpu'")
+        cp = runtime.cupy()
+        self.spaces = cp.empty((self.blocks, n), dtype=dtype)
+        self.queues = cp.empty((self.blocks, 2, n), dtype=np.int32)
+        # Rounding takes less than this nearly always; what it took more is found by widening.
+        self.slack = dtype.type(np.finfo(dtype).eps * (2**8 if dtype.itemsize == 4 else 2**16))
+
+    @staticmethod
+    def row_bytes(prepared: Prepared) -> int:
+        """Scratch memory of a block."""
+        return prepared.n_vertices * (prepared.weight_dtype.itemsize + 8)
+
+    def __call__(self, sources: Any, rows: Any) -> None:
+        """Restore some rows.
+
+        Parameters
+        ----------
+        sources : int64 array, shape (k,)
+            Vertices; on the host or on the device.
+        rows : array, shape (k, n)
+            On the device; replaced.
+        """
+        count, n = rows.shape
+        arguments = (
+            *(np.int32(n), self.graph.offsets, self.graph.edges, runtime.upload(sources)),
+            *(rows, np.int32(count), self.spaces, self.queues, self.slack),
+        )
+        self.kernel(min(self.blocks, count), _THREADS, arguments)

@@ -1,0 +1,486 @@
+"""The launches that reduce rows on a CUDA device that never are in memory; see reduce.cuh."""
+
+from __future__ import annotations
+
+import math
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from nearfar.errors import OutOfMemoryError
+from nearfar.graph.saturation import FARTHEST, may_saturate
+from nearfar.prepared.cuda.bottoms.sweep import Sweep
+from nearfar.prepared.cuda.device import device_tree, far_value
+from nearfar.prepared.cuda.pairs.table import DeviceTable
+from nearfar.prepared.cuda.shapes import padded
+from nearfar.registry import Figures
+from nearfar.system.devices import runtime, several
+
+if TYPE_CHECKING:
+    from collections.abc import Generator, Sequence
+
+    from numpy.typing import NDArray
+
+    from nearfar.prepared.prepared import Prepared
+    from nearfar.registry import RowReduction
+
+__all__ = ["DeviceReduction", "has_room"]
+
+_FIGURES = ("count", "sum", "mean", "max", "summary")
+_ADDED = ("sum", "mean", "summary")
+_LEVELS = 6  # kLevels of halves.cuh
+_MOST_ROWS = 65_535  # of a grid's y
+_KEPT = 32  # nearest per source whose list has room in registers
+_ACROSS = 128  # kAcross of reduce.cuh
+_WARPS = 8  # kReduceWarps
+_SINK = "prepared/cuda/sinks/sweep_figures.cuh"
+_BLOCKS = 2048  # that fill a device
+_LEAST_SLICE = 512  # labels
+_STATIC = 1024  # bytes of shared memory that a block takes besides
+_ADVICE = "use fewer sources per block (block=), or device='cpu'"
+_BINS = 8192  # kBins of source_order.cuh
+_STATUS = 16  # bytes: status of place_figures.cuh
+# Of what is kept of a row, what place_figures.cuh writes.
+_PLACED = {
+    "count": ("counts",),
+    "sum": ("totals",),
+    "mean": ("means",),
+    "max": ("most",),
+    "summary": ("counts", "totals", "most"),
+    "harmonic": ("totals",),
+}
+
+
+def has_room(reduction: RowReduction, prepared: Prepared) -> bool:
+    """Whether registers and shared memory hold what a kernel keeps of a row.
+
+    Parameters
+    ----------
+    reduction : RowReduction
+    prepared : Prepared
+
+    Returns
+    -------
+    bool
+    """
+    if reduction.kind == "nearest":
+        return reduction.k <= _KEPT
+    if reduction.kind == "histogram":
+        return _shared_bytes(reduction, prepared) <= runtime.device().shared_per_block - _STATIC
+    return True
+
+
+def _shared_bytes(reduction: RowReduction, prepared: Prepared) -> int:
+    dtype = prepared.metric.dtype
+    edge = 8 if dtype.kind == "f" else dtype.itemsize
+    bins = len(reduction.edges) - 1
+    return -(-_span(bins) * edge // 16) * 16 + (bins + 2) * _ACROSS * 4
+
+
+def _span(bins: int) -> int:
+    """The power of two that a search among the edges halves: it tells bins + 2 places apart."""
+    return 1 << (bins + 1).bit_length()
+
+
+class DeviceReduction:
+    """What rows come to, for blocks of sources, on the current device.
+
+    Parameters
+    ----------
+    prepared : Prepared
+    reduction : RowReduction
+        One that :func:`has_room` has room for.
+    columns : int64 array or None
+        Vertices that count; None means all but the source.
+    limit : number or None
+        Distances that count, at most.
+    each : int
+        Sources per sweep, at most.
+    table : bool
+        Whether the distances of the columns come from a product, not from a sweep.
+
+    Raises
+    ------
+    OutOfMemoryError
+        Before anything is allocated.
+
+    Notes
+    -----
+    One sweep. Where all vertices count, the figures of a row cost no pass of their own over
+    most of them; bins, the nearest and sums in the order of a row are one pass over what the
+    sweep wrote.
+    """
+
+    def __init__(
+        self,
+        prepared: Prepared,
+        reduction: RowReduction,
+        columns: NDArray[np.int64] | None,
+        limit: Any,
+        each: int,
+        table: bool = False,
+    ) -> None:
+        self.reduction, self.columns = reduction, columns
+        self.width = prepared.n_vertices if columns is None else len(columns)
+        self.pitch, self.dtype = padded(each), prepared.metric.dtype
+        self.out_dtype, self.max_weight = prepared.weight_dtype, prepared.max_weight
+        self.tree = device_tree(prepared)
+        # A sum that does not fit shows as a distance that is missing, unless a limit is nearer.
+        within = limit is not None and limit <= FARTHEST[prepared.weight_dtype]
+        self.checks = not within and may_saturate(prepared)
+        self.fixed, self.step = prepared.fixed, self.tree.step
+        self.bound = _bound(prepared, limit if within else None)
+        self.columns_each = 16 // self.dtype.itemsize
+        self.macros: dict[str, str | int] = {
+            **self.tree.macros,
+            "WHOLE": int(self.dtype.kind != "f"),
+        }
+        self.zeroed: list[Any] = []
+        self.counts = reduction.kind in _FIGURES or self.checks
+        self._held: list[tuple[Any, int]] = []  # launches, and where they name `values`
+        self.plan: Any
+        self.values: Any
+        self.form: Any = None  # what it was made for, in `reduced`
+        bins = max(len(reduction.edges) - 1, 0)
+        kept = 2 * self._slices(self.width) * reduction.k * 8
+        halved = 8 * (self.width // 32 + 2) if self.halves else 0
+        self.scratch = self.pitch * (24 + 4 * bins + kept + halved)
+        if table:
+            assert columns is not None
+            self._over_table(prepared, columns, each)
+        else:
+            self._over_sweep(prepared, columns, each)
+        if reduction.kind == "histogram":
+            self._plan_histogram(_shared_bytes(reduction, prepared))
+        if reduction.kind == "nearest":
+            self._plan_nearest()
+        if self.halves:
+            self._plan_halves()
+        self._plan_places()
+
+    @property
+    def halves(self) -> bool:
+        """Whether there are sums whose order counts, which is that of a row."""
+        floats = self.out_dtype.kind == "f" and self.reduction.kind in _ADDED
+        return floats or self.reduction.kind == "harmonic"
+
+    def _over_table(self, prepared: Prepared, columns: NDArray[np.int64], each: int) -> None:
+        runtime.require_memory(self.scratch, _ADVICE)
+        self.plan = DeviceTable(prepared, columns, each, _ADVICE)
+        self.values, self.listed, self.names = self.plan.values, None, self.plan.targets
+        self.in_order = self.plan.place
+        self._make_figures()
+        if self.zeroed:
+            self._plan_figures(self.width)
+
+    def _over_sweep(self, prepared: Prepared, columns: NDArray[np.int64] | None, each: int) -> None:
+        sweep = Sweep(prepared, None, each)
+        cells = sweep.cells.host
+        # Figures of the bottom pass are joined as it goes, unless it keeps its distances in memory.
+        on_the_way = columns is None and self.reduction.kind in _FIGURES and not self.halves
+        on_the_way &= len(cells.cells) > 0
+        kept_rows = sweep.n_upper if on_the_way else prepared.n_vertices
+        self._make_values(kept_rows, sweep.scratch_bytes(each) + self.scratch)
+        self.listed, self.names = None, self.tree.vertex
+        if columns is not None:
+            there = runtime.upload(columns)
+            self.listed, self.names = self.tree.label[there], there.astype(np.int32)
+        self.in_order = self.tree.label if columns is None else self.listed
+        self._make_figures()
+        if on_the_way:
+            figures = (self.bound, self.sums, self.missed, self.most)
+            whole = {"WHOLE": self.macros["WHOLE"]}
+            self.plan = sweep.ending(self.values, _SINK, "sweep_figures", whole, figures)
+            self._plan_figures(kept_rows)
+            launches = self.plan.launches
+            self._held = [(each, at) for each in launches for at in each.places(self.values)]
+        else:
+            self.plan = sweep.columns(self.values)
+            if self.zeroed:
+                self._plan_figures(self.width)
+
+    def _make_values(self, rows: int, more: int) -> None:
+        """Memory for the distances of one sweep; `more` bytes are wanted besides."""
+        held = rows * self.pitch * self.dtype.itemsize
+        runtime.require_memory(held + more, _ADVICE)
+        self.values = runtime.cupy().empty((rows, self.pitch), dtype=self.dtype)
+        self.kept_rows = rows
+
+    @property
+    def may_rest(self) -> bool:
+        """Whether it can do without the memory of its distances between two calls."""
+        return bool(self._held)
+
+    def rest(self) -> None:
+        """Give the memory of the distances back until the next call."""
+        for launch, at in self._held:
+            launch.point(at, None)
+        self.values = None
+
+    def wake(self) -> bool:
+        """Make memory for the distances, after a rest; whether there was enough."""
+        try:
+            self._make_values(self.kept_rows, 0)
+        except OutOfMemoryError:
+            return False
+        for launch, at in self._held:
+            launch.point(at, self.values)
+        return True
+
+    def _make_figures(self) -> None:
+        if self.counts:
+            dtypes: list[Any] = [np.dtype(np.int64), np.dtype(np.uint32), self.dtype]
+            ends = np.cumsum([0, *(self.pitch * dtype.itemsize for dtype in dtypes)])
+            both = runtime.cupy().zeros(int(ends[-1]), dtype=np.uint8)
+            self.sums, self.missed, self.most = (
+                both[low:high].view(dtype)
+                for (low, high), dtype in zip(pairwise(ends.tolist()), dtypes, strict=True)
+            )
+            self.zeroed.append(both)
+
+    def _slices(self, some: int, across: int = _ACROSS) -> int:
+        """How many slices of the labels share out the work where sources alone are too few."""
+        wanted = -(-_BLOCKS // (self.pitch // across))
+        return max(1, min(wanted, some // _LEAST_SLICE))
+
+    def _kernel(self, name: str, **macros: int) -> Any:
+        own = {"COLUMNS": self.columns_each, "KEEP": 1, "FOUND_NAMES": 0, "SPAN": 2, **macros}
+        return runtime.program("prepared/cuda/sinks/reduce.cuh", {**self.macros, **own}).kernel(
+            name
+        )
+
+    def _listed(self, some: int) -> tuple[Any, ...]:
+        return self.values, np.int64(self.pitch), self.listed, np.int32(some), self.bound
+
+    def _plan_figures(self, some: int) -> None:
+        arguments = (*self._listed(some), self.sums, self.missed, self.most)
+        across = 32 * self.columns_each
+        grid = (self.pitch // across, self._slices(some, across))
+        kernel = self._kernel("figures")
+        self.plan.launches.append(runtime.Launch(kernel, grid, 32 * _WARPS, arguments))
+
+    def _plan_histogram(self, shared: int) -> None:
+        cp = runtime.cupy()
+        edges, bins = self.reduction.edges, len(self.reduction.edges) - 1
+        dtype, far = self.dtype, far_value(self.dtype)
+        if dtype.kind == "f":
+            there = np.array(edges, dtype=np.float64)
+        else:  # exact beyond 2**53 too
+            whole = [self._least(edge, far) for edge in edges]
+            there = np.array(whole, dtype=dtype)
+        self.host_edges = there
+        most = np.inf if dtype.kind == "f" else np.iinfo(dtype).max
+        searched = np.full(_span(bins), most, dtype=there.dtype)
+        searched[: bins + 1] = there
+        self.bins = cp.zeros((bins, self.pitch), dtype=np.uint32)
+        self.zeroed.append(self.bins)
+        kernel = self._kernel("histogram", SPAN=len(searched))
+        kernel.allow_shared(shared)
+        arguments = (*self._listed(self.width), runtime.upload(searched), np.int32(bins), self.bins)
+        grid = (self.pitch // _ACROSS, self._slices(self.width))
+        self.plan.launches.append(runtime.Launch(kernel, grid, _ACROSS, arguments, shared))
+
+    def _least(self, edge: float, far: Any) -> int:
+        """The least integer of a distance that is at least an edge, or what none is."""
+        if self.fixed is not None:
+            below = np.nextafter(edge, -np.inf) if edge > 0 else -1.0
+            return min(self.fixed.steps_within(below, self.out_dtype) + 1, int(far))
+        return int(far) if edge >= far else max(math.ceil(max(edge, 0.0)), 0)
+
+    def _plan_nearest(self) -> None:
+        cp, vertex = runtime.cupy(), self.tree.vertex
+        keep = min(self.reduction.k, self.width)
+        slices = self._slices(self.width)
+        but = self.plan.labels if self.columns is None else None  # the source itself
+        found = [
+            tuple(cp.empty((some * keep, self.pitch), dtype) for dtype in (self.dtype, np.int32))
+            for some in ((slices, 1) if slices > 1 else (1,))
+        ]
+        across = self.pitch // _ACROSS
+        kernel = self._kernel("nearest", KEEP=keep)
+        arguments = (*self._listed(self.width), self.names, but, vertex, *found[0])
+        self.plan.launches.append(runtime.Launch(kernel, (across, slices), _ACROSS, arguments))
+        if slices > 1:
+            kernel = self._kernel("nearest", KEEP=keep, FOUND_NAMES=1)
+            near, who = found[0]
+            some = np.int32(slices * keep)
+            arguments = (near, np.int64(self.pitch), None, some, self.bound, who, None, vertex)
+            self.plan.launches.append(
+                runtime.Launch(kernel, (across, 1), _ACROSS, (*arguments, *found[1]))
+            )
+        self.near, self.who = found[-1]
+
+    def _plan_halves(self) -> None:
+        cp = runtime.cupy()
+        kind, values, width = 2 if self.reduction.kind == "harmonic" else 1, self.values, self.width
+        listed, bound = self.in_order, self.bound
+        but = self.plan.labels if self.columns is None else None  # the source itself
+        while kind or width > 1:
+            after = -(-width // 2**_LEVELS)
+            sums = cp.empty((after, self.pitch), dtype=np.float64)
+            kernel = runtime.program(
+                "prepared/cuda/sinks/halves.cuh", {**self.tree.macros, "KIND": kind}
+            ).kernel("by_halves")
+            arguments = (
+                *(values, np.int64(self.pitch), listed, np.int32(width), bound, but),
+                *(self.tree.vertex, sums, self.step),
+            )
+            grid = (self.pitch // _ACROSS, min(after, _MOST_ROWS))
+            self.plan.launches.append(runtime.Launch(kernel, grid, _ACROSS, arguments))
+            kind, values, width, listed, bound, but = 0, sums, after, None, np.float64(0), None
+        self.halved = values
+
+    def _plan_places(self) -> None:
+        """The launches that bring sources into an order, and figures to the places of theirs."""
+        types: dict[str, str | int] = {"INDEX_T": "int", "OFFSET_T": "int", "WEIGHTED": 1}
+        kernel = runtime.program(
+            "prepared/cuda/sinks/source_order.cuh", {**types, "WEIGHT_T": "int"}
+        ).kernel("source_order")
+        shift = max((len(self.tree.label) - 1).bit_length() - (_BINS - 1).bit_length(), 0)
+        arguments = (None, self.tree.label, np.int32(0), np.int32(shift), None, None)
+        self._order = runtime.Launch(kernel, 1, 1024, arguments)
+        macros = {**self.macros, "DOUBLES": int(self.halves)}
+        kernel = runtime.program("prepared/cuda/sinks/place_figures.cuh", macros).kernel(
+            "place_figures"
+        )
+        whole, own = self.dtype.kind != "f", int(self.columns is None)
+        top = -1.0  # of columns that are missing nothing is known
+        if not self.checks:
+            top = np.iinfo(np.int64).max if whole else np.inf
+        elif own:
+            top = FARTHEST[self.out_dtype] - self.max_weight
+        sums = self.halved if self.halves else self.sums if self.counts else None
+        both = (self.missed, self.most) if self.counts else (None, None)
+        arguments = (
+            *(sums, *both, None, None, np.int32(0), np.int64(self.width - own)),
+            *(np.int64(top) if whole else np.float64(top), None, None, None, None, None, self.step),
+        )
+        grid = -(-self.pitch // 256)
+        self._place = runtime.Launch(kernel, grid, 256, arguments)
+
+    def steps(self, sources: NDArray[np.int64]) -> Generator[None, None, Figures | None]:
+        """What the rows of some sources come to.
+
+        Yields after the launches of the first sweep and after the last one, where another device
+        may be given work.
+
+        Parameters
+        ----------
+        sources : int64 array, shape (k,)
+
+        Returns
+        -------
+        Figures or None
+            None where a sum may not fit, so that rows are needed.
+        """
+        cp, count = runtime.cupy(), len(sources)
+        timer = runtime.Timer().start()
+        given = runtime.upload(sources.astype(np.int32))
+        # In the order of the tree: what is near a source is then near those beside it, too.
+        there, order = cp.empty(count, dtype=np.int64), cp.empty(count, dtype=np.int32)
+        for place, array in ((0, given), (4, there), (5, order)):
+            self._order.point(place, array)
+        self._order.set(2, np.int32(count))
+        self._order()
+        parts: list[tuple[Any, Any, Any]] = []
+        found: Any = None
+        fields: dict[str, tuple[int, int, Any]] = {}
+        for low in range(0, count, self.pitch):
+            for array in self.zeroed:
+                array.fill(0)
+            part = there[low : low + self.pitch]
+            self.plan(part)
+            if found is None:
+                yield
+                found, fields = self._made_room(count)
+            if fields or self.checks:
+                self._put(order[low : low + self.pitch], len(part))
+            parts.append(self._kept(len(part)))
+        bins, vertices, distances = (
+            None if column[0] is None else _in_places(column, order)
+            for column in zip(*parts, strict=True)
+        )
+        timer.stop()
+        landing = runtime.Pinned(found.nbytes)
+        landing.copy_from(found)
+        yield
+        landed = landing.wait_for()
+        farthest, lost = landed[:_STATUS].view(np.uint64).tolist()
+        if lost or (self.out_dtype.kind == "i" and farthest * self.width >= 2**63):
+            return None
+        figures = {
+            name: landed[low:high].view(dtype) for name, (low, high, dtype) in fields.items()
+        }
+        stats = {"sweeps": len(parts), "device_seconds": timer.seconds}
+        return Figures(bins=bins, vertices=vertices, distances=distances, stats=stats, **figures)
+
+    def __call__(self, sources: NDArray[np.int64]) -> Figures | None:
+        """What the rows of some sources come to, as :meth:`steps` returns it."""
+        here = runtime.device().ordinal
+        return several.in_turns([sources], [here], self.steps)[0][0]
+
+    def _made_room(self, count: int) -> tuple[Any, dict[str, tuple[int, int, Any]]]:
+        """Memory for what is placed, and of each field of it first and last byte and dtype."""
+        names = _PLACED.get(self.reduction.kind, ())
+        dtypes = {"counts": np.int64, "totals": np.float64, "means": np.float64}
+        kinds = [np.dtype(dtypes.get(name, self.out_dtype)) for name in names]
+        ends = np.cumsum([_STATUS, *(count * kind.itemsize for kind in kinds)]).tolist()
+        found = runtime.cupy().empty(ends[-1], dtype=np.uint8)
+        found[:_STATUS].fill(0)
+        fields = dict(zip(names, zip(ends[:-1], ends[1:], kinds, strict=True), strict=True))
+        self._place.point(12, found)
+        for place, name in enumerate(("counts", "totals", "means", "most"), start=8):
+            low, high, kind = fields.get(name, (0, 0, None))
+            self._place.point(place, None if kind is None else found[low:high])
+        return found, fields
+
+    def _put(self, order: Any, count: int) -> None:
+        """Bring the figures of one sweep to their places."""
+        place = self._place
+        place.point(3, self.plan.back if isinstance(self.plan, DeviceTable) else None)
+        place.point(4, order)
+        place.set(5, np.int32(count))
+        place()
+
+    def _kept(self, count: int) -> tuple[Any, Any, Any]:
+        """Of one sweep: bins, vertices and distances, copies."""
+        cp, dtype = runtime.cupy(), self.out_dtype
+        back = self.plan.back if isinstance(self.plan, DeviceTable) else slice(count)
+        bins = vertices = distances = None
+        if self.reduction.kind == "histogram":
+            bins = self.bins[:, back].T.astype(np.int64)
+            at = int(np.searchsorted(self.host_edges, 0, side="right")) - 1
+            if self.columns is None and 0 <= at < bins.shape[1]:
+                bins[:, at] -= 1  # the source does not count
+        if self.reduction.kind == "nearest":
+            k, keep = self.reduction.k, len(self.near)
+            none = self.who[:, back].T < 0
+            vertices = cp.full((count, k), -1, dtype=np.int64)
+            vertices[:, :keep] = self.who[:, back].T
+            far = np.inf if dtype.kind == "f" else np.iinfo(dtype).max
+            distances = cp.full((count, k), far, dtype=dtype)
+            near = self.near[:, back].T.astype(dtype)
+            if self.fixed is not None:
+                near = (near.astype(np.float64) * self.fixed.step).astype(dtype)
+            distances[:, :keep] = cp.where(none, dtype.type(far), near)
+        return bins, vertices, distances
+
+
+def _in_places(parts: Sequence[Any], places: Any) -> Any:
+    """Rows of all parts, each in its place."""
+    cp = runtime.cupy()
+    rows = cp.concatenate(parts)
+    found = cp.empty_like(rows)
+    found[places] = rows
+    return found
+
+
+def _bound(prepared: Prepared, limit: Any) -> Any:
+    """The greatest distance of the arcs' dtype that counts."""
+    dtype, fixed = prepared.metric.dtype, prepared.fixed
+    if fixed is not None and limit is not None:
+        return dtype.type(max(fixed.steps_within(float(limit), prepared.weight_dtype), 0))
+    if dtype.kind == "f":
+        return dtype.type(np.finfo(dtype).max if limit is None else limit)
+    return dtype.type(int(far_value(dtype)) - 1 if limit is None else math.floor(limit))

@@ -1,0 +1,131 @@
+"""A prepared graph as named arrays and values, and back: what its file holds."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, fields
+from typing import TYPE_CHECKING, Any
+
+from nearfar.errors import GraphError
+from nearfar.graph.graph import Graph
+from nearfar.prepared.metric.arc_weights import Metric, QueryArcs
+from nearfar.prepared.metric.fixed_point import FixedPoint
+from nearfar.prepared.order.preparation import Preparation
+from nearfar.prepared.order.tree import Arcs, Figures, Tree
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from nearfar.prepared.prepared import Prepared
+
+__all__ = ["assembled", "kept_arrays", "kept_values"]
+
+
+def kept_values(prepared: Prepared) -> dict[str, Any]:
+    """What a file keeps besides arrays.
+
+    Parameters
+    ----------
+    prepared : Prepared
+
+    Returns
+    -------
+    dict
+    """
+    plain, fixed = (str, int, float, bool), prepared.fixed
+    return {
+        "directed": prepared.directed,
+        "first_number": None if prepared.vertex_names is None else _first_number(prepared),
+        "perfect": prepared.perfect,
+        "fixed": None if fixed is None else [fixed.exponent, fixed.exact, fixed.bound],
+        "sides": prepared.metric.sides,
+        "method": prepared.preparation.method,
+        "figures": asdict(prepared.preparation.figures),
+        "attributes": {k: v for k, v in prepared.attributes.items() if isinstance(v, plain)},
+    }
+
+
+def _first_number(prepared: Prepared) -> int | None:
+    """The name of the first vertex where names are consecutive numbers."""
+    return None if prepared.vertex_numbers is None else prepared.vertex_numbers.start
+
+
+def kept_arrays(prepared: Prepared) -> dict[str, NDArray[Any]]:
+    """All arrays by name; those of the two directions once where they are the same.
+
+    Parameters
+    ----------
+    prepared : Prepared
+
+    Returns
+    -------
+    dict of str to array
+    """
+    found: dict[str, Any] = {
+        "indptr": prepared.indptr,
+        "indices": prepared.indices,
+        "weights": prepared.weights,
+        "vertex_names": None if prepared.vertex_numbers is not None else prepared.vertex_names,
+        "coordinates": prepared.coordinates,
+    }
+    preparation, metric = prepared.preparation, prepared.metric
+    for prefix, part in (("tree", preparation.tree), ("arcs", preparation.arcs)):
+        found |= {f"{prefix}.{f.name}": getattr(part, f.name) for f in fields(part)}
+    found["metric.weights"] = metric.weights
+    if prepared.fixed is not None:
+        found["fixed.weights"] = prepared.fixed.graph.weights
+    for side in ("up", "down")[: metric.sides]:
+        part = getattr(metric, side)
+        found |= {f"{side}.{f.name}": getattr(part, f.name) for f in fields(part)}
+    return {name: array for name, array in found.items() if array is not None}
+
+
+def assembled(
+    found: dict[str, Any], arrays: dict[str, NDArray[Any]]
+) -> tuple[Graph, Preparation, Metric, bool, FixedPoint | None]:
+    """The parts of a prepared graph from what a file holds.
+
+    Parameters
+    ----------
+    found : dict
+    arrays : dict of str to array
+
+    Returns
+    -------
+    Graph, Preparation, Metric, bool, FixedPoint or None
+        The fourth says whether the customization was perfect.
+
+    Raises
+    ------
+    GraphError, AttributeError, LookupError, OverflowError, TypeError, ValueError
+        If they do not belong together.
+    """
+    names: Any = arrays.get("vertex_names")
+    if found["first_number"] is not None:
+        start = int(found["first_number"])
+        names = range(start, start + len(arrays["indptr"]) - 1)
+    graph = Graph(
+        arrays["indptr"],
+        arrays["indices"],
+        arrays.get("weights"),
+        directed=found["directed"],
+        vertex_names=names,
+        coordinates=arrays.get("coordinates"),
+        attributes=found["attributes"],
+        copy=False,
+    )
+    tree = Tree(**{f.name: arrays[f"tree.{f.name}"] for f in fields(Tree)})
+    arcs = Arcs(**{f.name: arrays[f"arcs.{f.name}"] for f in fields(Arcs)})
+    up = QueryArcs(**{f.name: arrays[f"up.{f.name}"] for f in fields(QueryArcs)})
+    down = up
+    if found["sides"] == 2:
+        down = QueryArcs(**{f.name: arrays[f"down.{f.name}"] for f in fields(QueryArcs)})
+    metric = Metric(arrays["metric.weights"], up, down, found["sides"])
+    if tree.n_vertices != graph.n_vertices:
+        raise GraphError(f"a tree of {tree.n_vertices} vertices for {graph.n_vertices}")
+    preparation = Preparation(tree, arcs, Figures(**found["figures"]), found["method"])
+    fixed = None
+    if found["fixed"] is not None:
+        exponent, exact, bound = found["fixed"]
+        steps = Graph(arrays["indptr"], arrays["indices"], arrays["fixed.weights"], copy=False)
+        fixed = FixedPoint(steps, int(exponent), bool(exact), float(bound))
+    return graph, preparation, metric, found["perfect"], fixed

@@ -1,0 +1,307 @@
+// Customization on several workers, and what queries read afterwards.
+#include "prepared/metric/customize.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <memory>
+#include <new>
+#include <queue>
+#include <stdexcept>
+#include <vector>
+
+#include "cpu/dtypes.hpp"
+#include "cpu/spread.hpp"
+#include "prepared/metric/value.hpp"
+#include "prepared/metric/with_value.hpp"
+#include "prepared/order/arcs_view.hpp"
+#include "prepared/order/structure.hpp"
+
+namespace nearfar::prepared {
+namespace {
+
+template <class Value>
+struct Scratch {
+  Scratch(int threads, std::size_t size) : size_((size + 64) & ~std::size_t{31}) {
+    values_.assign(at(threads) * size_, far<Value>());
+  }
+  Value* of(int worker) { return values_.data() + at(worker) * size_; }
+
+ private:
+  std::size_t size_;
+  std::vector<Value> values_;
+};
+
+// Path rows of one worker, made when it first needs them.
+template <class Value>
+class WorkerRows {
+ public:
+  // Rows down to a depth, far() where no arc was.
+  PathRows<Value> of(const std::vector<int64_t>& start, int32_t depth) {
+    const PathRows<Value> rows = any(start);
+    if (depth >= ready_) {
+      std::fill(rows.value + start[at(ready_)], rows.value + start[at(depth) + 1], far<Value>());
+      ready_ = depth + 1;
+    }
+    return rows;
+  }
+  // Rows that hold anything.
+  PathRows<Value> any(const std::vector<int64_t>& start) {
+    if (!block_) {
+      block_ = std::make_unique_for_overwrite<int32_t[]>(start.size() + 1);
+      void* memory = nullptr;
+      if (posix_memalign(&memory, 64, at(start.back()) * sizeof(Value) + 64) != 0)
+        throw std::bad_alloc();
+      value_.reset(static_cast<Value*>(memory));
+    }
+    return {value_.get(), start.data(), block_.get()};
+  }
+
+ private:
+  struct Free {
+    void operator()(Value* values) const { std::free(values); }
+  };
+  std::unique_ptr<Value[], Free> value_;
+  std::unique_ptr<int32_t[]> block_;
+  int32_t ready_ = 0;  // so many rows were filled
+};
+
+template <class Value>
+std::vector<int64_t> row_starts(int32_t height, int sides) {
+  std::vector<int64_t> start(at(height) + 1, 0);
+  for (int32_t d = 0; d < height; ++d)
+    start[at(d) + 1] = start[at(d)] + path_row_size<Value>(d, sides);
+  return start;
+}
+
+// Basic customization: a part adds what the parts below it found out about arcs above them, and
+// leaves what it found out itself.
+template <class Value, class Weight, int kSides>
+void lower(const ArcsView& view, const Weight* edge_weights, Value* weights, int threads) {
+  const Arcs& arcs = view.arcs();
+  const TreeParts& tree = view.parts(threads);
+  const auto start = row_starts<Value>(arcs.height, kSides);
+  std::vector<WorkerRows<Value>> rows(at(threads));
+  std::vector<std::vector<Value>> left(tree.parts.size());
+  const auto pass = NEARFAR_PICK_ISA(lower_pass<Value, Weight, kSides>);
+  const auto take = NEARFAR_PICK_ISA(take_rows<Value, kSides>);
+  const auto add = NEARFAR_PICK_ISA(add_rows<Value, kSides>);
+  bottom_up(tree, threads, [&](int worker, int32_t number) {
+    const TreeParts::Part& part = tree.parts[at(number)];
+    const PathRows<Value> mine = rows[at(worker)].of(start, part.deepest);
+    for (int32_t c = part.first_below; c >= 0; c = tree.parts[at(c)].next_beside) {
+      add(arcs, tree.parts[at(c)].to, mine, left[at(c)].data());
+      std::vector<Value>().swap(left[at(c)]);
+    }
+    pass(arcs, edge_weights, weights, part.from, part.to, mine);
+    auto& out = left[at(number)];
+    out.resize(at(take(arcs, part.to, mine, nullptr)));
+    take(arcs, part.to, mine, out.data());
+  });
+}
+
+// Perfect customization, from the roots down.
+template <class Value, int kSides>
+void upper(const ArcsView& view, const Value* weights, Value* distances, uint8_t* flags,
+           int64_t* first, bool ties, int threads) {
+  const Arcs& arcs = view.arcs();
+  const TreeParts& tree = view.parts(threads);
+  const auto start = row_starts<Value>(arcs.height, kSides);
+  std::vector<WorkerRows<Value>> rows(at(threads));
+  Scratch<Value> scratch(threads, at(3 * (kSides * arcs.height + 64)));
+  const auto pass = NEARFAR_PICK_ISA(upper_pass<Value, kSides>);
+  top_down(tree, threads, [&](int worker, int32_t number) {
+    const TreeParts::Part& part = tree.parts[at(number)];
+    pass(arcs, weights, distances, flags, first, part.from, part.to, ties,
+         rows[at(worker)].any(start), scratch.of(worker));
+  });
+}
+
+int sides_of(const Arcs& arcs, std::size_t size) {
+  const auto all = at(arcs.n_arcs);
+  if (size != all && size != 2 * all) throw nb::type_error("weights: wrong size");
+  return size == all ? 1 : 2;  // no arcs: either
+}
+
+template <class F>
+void with_sides(int sides, F&& f) {
+  if (sides == 1)
+    f(std::integral_constant<int, 1>{});
+  else
+    f(std::integral_constant<int, 2>{});
+}
+
+// Weights of the edges and of the arcs as typed pointers, where the pair is one that customization
+// knows.
+template <class F>
+void with_weights(const ConstArray& edge_weights, const nb::dlpack::dtype& type, F&& f) {
+  with_weight_type(edge_weights.dtype(), [&](auto weight) {
+    using Weight = decltype(weight);
+    const auto* from = static_cast<const Weight*>(edge_weights.data());
+    if constexpr (std::is_floating_point_v<Weight>) {
+      if (type == nb::dtype<Weight>()) return f(from, Weight{});
+    } else {
+      using Unsigned = std::make_unsigned_t<Weight>;
+      if (type == nb::dtype<Unsigned>()) return f(from, Unsigned{});
+      if (type == nb::dtype<int64_t>()) return f(from, int64_t{});
+    }
+    throw nb::type_error("weights: no dtype for these edges");
+  });
+}
+
+void customize(const ArcsView& view, const ConstArray& edge_weights, const Array& weights,
+               int sides, int threads) {
+  const Arcs& arcs = view.arcs();
+  with_weights(edge_weights, weights.dtype(), [&](const auto* from, auto value) {
+    using Value = decltype(value);
+    using Weight = std::remove_cvref_t<decltype(*from)>;
+    Value* to = checked<Value>(weights, at(sides * arcs.n_arcs), "weights");
+    nb::gil_scoped_release release;
+    with_sides(sides, [&](auto count) { lower<Value, Weight, count>(view, from, to, threads); });
+  });
+}
+
+// Whether every edge has a reverse of the same weight, so that one value per arc is enough. Of
+// parallel edges the lightest counts.
+bool symmetric(const ArcsView& view, const ConstArray& edge_weights, int threads) {
+  const Arcs& arcs = view.arcs();
+  std::atomic<bool> same{true};
+  with_weight_type(edge_weights.dtype(), [&](auto weight) {
+    using Weight = decltype(weight);
+    const auto* from = static_cast<const Weight*>(edge_weights.data());
+    nb::gil_scoped_release release;
+    constexpr int32_t block = 8192;
+    spread((arcs.n + block - 1) / block, threads, [&](BatchCounter& counter, Interrupt& interrupt) {
+      std::vector<Weight> least(at(2 * arcs.height), unreached<Weight>());
+      for (int64_t b; same && (b = counter.take()) >= 0;) {
+        interrupt.poll(block);
+        for (auto x = static_cast<int32_t>(b * block);
+             x < std::min<int64_t>(arcs.n, (b + 1) * block); ++x) {
+          const int64_t first = arcs.edge_first[x], last = arcs.edge_first[x + 1];
+          for (int64_t i = first; i < last; ++i) {
+            Weight& slot = least[at(arcs.edge_place[i])];
+            slot = std::min(slot, from[arcs.edge[i]]);
+          }
+          for (int64_t i = first; i < last; ++i)
+            if (least[at(arcs.edge_place[i])] != least[at(arcs.edge_place[i] ^ 1)]) same = false;
+          for (int64_t i = first; i < last; ++i)
+            least[at(arcs.edge_place[i])] = unreached<Weight>();
+        }
+      }
+    });
+  });
+  return same;
+}
+
+// Recomputes the arcs of `labels` and of every label that their change can reach, lowest first. A
+// label whose arcs stay as they were passes nothing on. Returns how many were recomputed.
+int64_t update(const ArcsView& view, const ConstArray& edge_weights, const Array& weights,
+               const ArcsView::Ints& labels) {
+  const Arcs& arcs = view.arcs();
+  const int sides = sides_of(arcs, weights.size());
+  int64_t count = 0;
+  with_weights(edge_weights, weights.dtype(), [&](const auto* from, auto value) {
+    using Value = decltype(value);
+    using Weight = std::remove_cvref_t<decltype(*from)>;
+    auto* to = static_cast<Value*>(weights.data());
+    nb::gil_scoped_release release;
+    Interrupt interrupt;
+    std::vector<char> waits(at(arcs.n), 0);
+    std::priority_queue<int32_t, std::vector<int32_t>, std::greater<>> queue;
+    auto put = [&](int32_t x) {
+      if (waits[at(x)]) return;
+      waits[at(x)] = 1;
+      queue.push(x);
+    };
+    for (std::size_t i = 0; i < labels.size(); ++i) put(labels.data()[i]);
+    with_sides(sides, [&](auto kSides) {
+      Scratch<Value> scratch(1, at(kSides * arcs.height));
+      const auto step = NEARFAR_PICK_ISA(lower_triangles<Value, Weight, kSides>);
+      for (; !queue.empty(); ++count) {
+        const int32_t x = queue.top();
+        queue.pop();
+        interrupt.poll(1 + at(arcs.lower_first[x + 1] - arcs.lower_first[x]) * 8);
+        if (!step(arcs, from, to, x, scratch.of(0))) continue;
+        // Its arcs are sides of triangles whose third sides start at their upper ends.
+        int64_t j = arcs.first[x + 1];
+        for (int32_t a = arcs.parent[x]; j > arcs.first[x]; a = arcs.parent[a])
+          if (arcs.depth[a] == arcs.head_depth[j - 1]) put(a), --j;
+      }
+    });
+  });
+  return count;
+}
+
+// Distances between the ends of the arcs, flags per arc (see customize.hpp), and where the arcs of
+// each label begin that queries need: a row of `first` per side.
+void perfect(const ArcsView& view, const ConstArray& weights, const Array& distances,
+             const Array& flags, const Array& first, bool ties, int threads) {
+  const Arcs& arcs = view.arcs();
+  const int sides = sides_of(arcs, weights.size());
+  auto* known = checked<uint8_t>(flags, at(arcs.n_arcs), "flags");
+  auto* starts = checked<int64_t>(first, at(sides) * (at(arcs.n) + 1), "first");
+  with_value(weights.dtype(), [&](auto value) {
+    using Value = decltype(value);
+    const auto* from = static_cast<const Value*>(weights.data());
+    Value* to = checked<Value>(distances, weights.size(), "distances");
+    nb::gil_scoped_release release;
+    with_sides(sides, [&](auto count) {
+      upper<Value, count>(view, from, to, known, starts, ties, threads);
+    });
+    for (int s = 0; s < sides; ++s) {
+      int64_t* row = starts + at(s) * (at(arcs.n) + 1);
+      row[0] = 0;
+      for (int32_t x = 0; x < arcs.n; ++x) row[x + 1] += row[x];
+    }
+  });
+}
+
+// The arcs that queries need in one direction, copied out; `first` as perfect() counted them.
+void needed(const ArcsView& view, const ConstArray& weights, const ConstArray& flags, int side,
+            const ArcsView::Longs& first, const Array& depths, const Array& values, int threads) {
+  const Arcs& arcs = view.arcs();
+  const int sides = sides_of(arcs, weights.size());
+  const auto* known = static_cast<const uint8_t*>(flags.data());
+  if (flags.size() != at(arcs.n_arcs)) throw nb::type_error("flags: wrong size");
+  if (first.size() != at(arcs.n) + 1) throw nb::type_error("first: wrong size");
+  const int64_t* starts = first.data();
+  with_value(weights.dtype(), [&](auto value) {
+    using Value = decltype(value);
+    const auto* from = static_cast<const Value*>(weights.data());
+    auto* to_depth = checked<int32_t>(depths, at(starts[arcs.n]), "depths");
+    Value* to_value = checked<Value>(values, at(starts[arcs.n]), "values");
+    nb::gil_scoped_release release;
+    constexpr int64_t block = 4096;
+    spread((arcs.n + block - 1) / block, threads, [&](BatchCounter& counter, Interrupt& interrupt) {
+      for (int64_t b; (b = counter.take()) >= 0;) {
+        interrupt.poll(block * 4);
+        const int64_t end = starts[std::min<int64_t>(arcs.n, (b + 1) * block)];
+        int64_t place = starts[b * block];
+        // Written whether needed or not, and written over if not: a branch would be a guess.
+        for (int64_t j = arcs.first[b * block]; place < end; ++j) {
+          to_depth[place] = arcs.head_depth[j];
+          to_value[place] = from[sides * j + side];
+          place += (known[j] & kNeeded << side) != 0;
+        }
+      }
+    });
+  });
+}
+
+}  // namespace
+}  // namespace nearfar::prepared
+
+namespace nearfar {
+NEARFAR_BIND(m) {
+  using nb::arg;
+  m.def("prepared_customize", &prepared::customize, arg("arcs"), arg("edge_weights"),
+        arg("weights"), arg("sides"), arg("threads"));
+  m.def("prepared_symmetric", &prepared::symmetric, arg("arcs"), arg("edge_weights"),
+        arg("threads"));
+  m.def("prepared_update", &prepared::update, arg("arcs"), arg("edge_weights"), arg("weights"),
+        arg("labels"));
+  m.def("prepared_perfect", &prepared::perfect, arg("arcs"), arg("weights"), arg("distances"),
+        arg("flags"), arg("first"), arg("ties"), arg("threads"));
+  m.def("prepared_needed", &prepared::needed, arg("arcs"), arg("weights"), arg("flags"),
+        arg("side"), arg("first"), arg("depths"), arg("values"), arg("threads"));
+}
+}  // namespace nearfar

@@ -1,0 +1,30 @@
+// A customized tree as queries see it: typed pointers into NumPy arrays. A plain struct, shared by
+// the builds for several instruction sets.
+#pragma once
+
+#include <cstdint>
+
+#include "prepared/order/arcs.hpp"
+
+namespace nearfar::prepared {
+
+// The arcs that queries follow in one direction, those of label v being [first[v], first[v + 1]).
+template <class Value>
+struct Upward {
+  const int64_t* first = nullptr;
+  const int32_t* head_depth = nullptr;
+  const Value* weight = nullptr;
+};
+
+template <class ValueT>
+struct Metric {
+  using Value = ValueT;
+  Arcs arcs;
+  Upward<Value> up, down;          // tail to head, head to tail
+  const Value* weights = nullptr;  // of all arcs, `sides` each
+  int sides = 1;
+  bool prunes = true;  // no weight is negative, so a walk may stop at its bound
+  double step = 1;     // what an integer counts; a power of two
+};
+
+}  // namespace nearfar::prepared

@@ -1,0 +1,77 @@
+// A customized tree as Python hands it over.
+#pragma once
+
+#include <memory>
+#include <stdexcept>
+#include <variant>
+#include <vector>
+
+#include "cpu/bindings.hpp"
+#include "prepared/metric/metric.hpp"
+#include "prepared/order/arcs_view.hpp"
+
+namespace nearfar::prepared {
+
+using AnyMetric = std::variant<Metric<uint32_t>, Metric<uint64_t>, Metric<int64_t>, Metric<float>,
+                               Metric<double>>;
+
+class MetricView {
+ public:
+  MetricView(const ArcsView& arcs, ConstArray weights, int sides, bool prunes,
+             ArcsView::Longs up_first, ArcsView::Ints up_depth, ConstArray up_weight,
+             ArcsView::Longs down_first, ArcsView::Ints down_depth, ConstArray down_weight,
+             double step);
+
+  const ArcsView& arcs() const { return arcs_; }
+  template <class F>
+  decltype(auto) visit(F&& f) const {
+    return std::visit(std::forward<F>(f), metric_);
+  }
+
+ private:
+  const ArcsView& arcs_;  // Python keeps it alive
+  std::vector<ConstArray> arrays_;
+  std::vector<ArcsView::Longs> longs_;
+  std::vector<ArcsView::Ints> ints_;
+  AnyMetric metric_;
+};
+
+// The label of each vertex named, after checking that it is one.
+inline std::vector<int32_t> labels_of(const Arcs& arcs, const int64_t* vertices,
+                                      std::size_t count) {
+  std::vector<int32_t> out(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    if (vertices[i] < 0 || vertices[i] >= arcs.n) throw nb::index_error("not a vertex");
+    out[i] = arcs.label[vertices[i]];
+  }
+  return out;
+}
+
+// The type of edges' weights that belongs to the dtype of their array; f(Weight{}) where arcs of
+// this value are made of them.
+template <class Value, class F>
+void with_edge_weights(const nb::dlpack::dtype& type, F&& f) {
+  if constexpr (std::is_floating_point_v<Value>) {
+    if (type == nb::dtype<Value>()) return f(Value{});
+  } else if constexpr (std::is_unsigned_v<Value>) {
+    using Out = std::make_signed_t<Value>;
+    if (type == nb::dtype<Out>()) return f(Out{});
+  } else {
+    if (type == nb::dtype<int32_t>()) return f(int32_t{});
+    if (type == nb::dtype<int64_t>()) return f(int64_t{});
+  }
+  throw nb::type_error("edge weights: wrong dtype");
+}
+
+// The type of distances that belongs to the dtype of an output array; f(Out{}) where the metric's
+// values can become it: integers also become floats, of steps of the grid that they count.
+template <class Value, class F>
+void with_distances(const nb::dlpack::dtype& type, F&& f) {
+  if constexpr (!std::is_floating_point_v<Value>) {
+    if (type == nb::dtype<float>()) return f(float{});
+    if (type == nb::dtype<double>()) return f(double{});
+  }
+  with_edge_weights<Value>(type, f);
+}
+
+}  // namespace nearfar::prepared

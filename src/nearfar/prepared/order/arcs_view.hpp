@@ -1,0 +1,61 @@
+// The arcs as Python hands them over, and who works on which labels.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+#include "cpu/bindings.hpp"
+#include "prepared/order/arcs.hpp"
+
+namespace nearfar::prepared {
+
+// Parts of the tree that one worker goes through at a time. Small subtrees are parts of their own.
+// What is left on top of them is a tree of chains: labels next to each other, each the only child
+// of the next that is not in a small subtree.
+struct TreeParts {
+  struct Part {
+    int32_t from, to;                            // labels, `to` included
+    int32_t deepest;                             // depth of the deepest of them
+    int32_t above = -1;                          // the part that the parent of `to` lies in
+    int32_t first_below = -1, next_beside = -1;  // the parts whose `above` is this one
+  };
+  std::vector<Part> parts;
+  std::vector<int32_t> upwards, downwards;  // all parts, each behind those that it waits for
+};
+
+class ArcsView {
+ public:
+  using Ints = nb::ndarray<const int32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+  using Longs = nb::ndarray<const int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
+  ArcsView(Ints vertex, Ints label, Ints parent, Ints depth, Ints low, Longs first, Ints head_depth,
+           Longs lower_first, Ints lower_arc, Ints lower_tail, Longs edge_first, Ints edge,
+           Ints edge_place);
+
+  const Arcs& arcs() const { return arcs_; }
+  // The arrays themselves, for metrics that share them.
+  Longs first() const { return longs_[0]; }
+  Ints head_depth() const { return ints_[5]; }
+  // For so many workers; made once for each number.
+  const TreeParts& parts(int threads) const;
+
+ private:
+  std::vector<Ints> ints_;  // keep the arrays alive
+  std::vector<Longs> longs_;
+  Arcs arcs_;
+  mutable std::mutex mutex_;
+  mutable std::vector<std::pair<int, std::unique_ptr<TreeParts>>> parts_;
+};
+
+// Calls work(worker, part) for every part of the tree after all below it (bottom up) or after the
+// one above it (top down), on several workers. Defined in parts.cpp; a stopped run throws what
+// stopped it.
+using PartWork = std::function<void(int worker, int32_t part)>;
+void bottom_up(const TreeParts& tree, int threads, const PartWork& work);
+void top_down(const TreeParts& tree, int threads, const PartWork& work);
+
+}  // namespace nearfar::prepared

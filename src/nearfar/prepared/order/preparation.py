@@ -1,0 +1,57 @@
+"""What belongs to the structure of a prepared graph, whatever its edges weigh."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from nearfar import _cpu
+
+if TYPE_CHECKING:
+    from nearfar.prepared.order.tree import Arcs, Figures, Tree
+
+__all__ = ["Preparation"]
+
+
+@dataclass(frozen=True, slots=True)
+class Preparation:
+    """What belongs to the structure of a graph and not to its weights.
+
+    Attributes
+    ----------
+    tree : Tree
+    arcs : Arcs
+    figures : Figures
+    method : str
+        How the order was found.
+    view : nearfar._cpu.PreparedArcs
+        The C++ side's typed pointers into the arrays of the tree and its arcs.
+    spanning : list
+        Trees over the edges that bound every distance (``fixed_point.py``), once made.
+    """
+
+    tree: Tree
+    arcs: Arcs
+    figures: Figures
+    method: str
+    view: Any = field(init=False, repr=False, compare=False)
+    spanning: list[Any] = field(default_factory=list, init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        tree, arcs = self.tree, self.arcs
+        view = _cpu.PreparedArcs(
+            tree.vertex,
+            tree.label,
+            tree.parent,
+            tree.depth,
+            tree.low,
+            arcs.first,
+            arcs.head_depth,
+            arcs.lower_first,
+            arcs.lower_arc,
+            arcs.lower_tail,
+            arcs.edge_first,
+            arcs.edge,
+            arcs.edge_place,
+        )
+        object.__setattr__(self, "view", view)

@@ -1,0 +1,409 @@
+"""Prepared graphs with turn costs: the graph that is searched, ordered by the one it was made of.
+
+The vertices of a :class:`nearfar.TurnGraph` are ordered in groups: the copies for the two
+directions of an edge are one, a vertex that stays one is one, start and end of any other are one.
+The graph of these groups is little more than that of which edges meet, so a small cut through the
+edges of the original graph is a small separator here (Buchhold, Wagner, Zeitz and Zündorf 2020,
+"Customizable contraction hierarchies with turn costs").
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from nearfar.errors import GraphError, GraphFormatError, UnreachableError, quoted
+from nearfar.graph.graph import Graph
+from nearfar.graph.turns import TurnGraph
+from nearfar.prepared.cpu.pairs import pair_indices
+from nearfar.prepared.files.file import write_arrays
+from nearfar.prepared.files.stored import kept_arrays, kept_values
+from nearfar.prepared.order.elimination import checked_order, elimination_order, structure_of
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Mapping
+
+    from numpy.typing import ArrayLike, NDArray
+
+    from nearfar.prepared.prepared import Prepared, Sums
+
+__all__ = ["PreparedTurns", "has_turns", "turn_order", "turns_of"]
+
+_ARRAYS = ("starts", "ends", "vertices", "edges", "extra")
+_GRAPH = ("indptr", "indices", "weights", "vertex_names", "coordinates")
+
+
+class PreparedTurns(TurnGraph):
+    """A graph with turn costs that answers queries from an elimination tree.
+
+    Made by :func:`nearfar.prepare` of a :class:`nearfar.TurnGraph`, and taken wherever one is. Its
+    own methods answer point queries in microseconds.
+
+    Attributes
+    ----------
+    graph : Prepared
+        The prepared graph that is asked, without names.
+    """
+
+    graph: Prepared
+
+    def distance(self, source: Any, target: Any, *, sums: Sums = "fixed") -> Any:
+        """The distance between two vertices, as :meth:`nearfar.Prepared.distance` gives it.
+
+        Parameters
+        ----------
+        source, target : int or vertex name
+        sums : {"fixed", "search"}
+            As there.
+
+        Returns
+        -------
+        int or float
+
+        Raises
+        ------
+        VertexError
+            If one of them is not a vertex.
+        DistanceOverflowError
+            If the distance does not fit 64 bits.
+        """
+        return self.graph.distance(*self._ends(source, target), sums=sums)
+
+    def path(self, source: Any, target: Any) -> tuple[list[Any], Any]:
+        """A shortest path and its length, as :meth:`nearfar.Prepared.path` gives them.
+
+        Parameters
+        ----------
+        source, target : int or vertex name
+
+        Returns
+        -------
+        path : list
+            Vertices, source first, in external names.
+        length : int or float
+            The costs of turns included.
+
+        Raises
+        ------
+        VertexError
+            If one of them is not a vertex.
+        UnreachableError
+            If there is no path.
+        """
+        searched = self._searched_path(source, target)
+        edges = self._real(searched)
+        steps = [self.original.index_of(source, "source"), *self.original.indices[edges].tolist()]
+        names: list[Any] = self.original.name_of(np.array(steps, dtype=np.int64)).tolist()
+        return names, self.graph.lengths(searched)[-1]
+
+    def path_edges(self, source: Any, target: Any) -> NDArray[np.int64]:
+        """The edges of a shortest path.
+
+        Parameters
+        ----------
+        source, target : int or vertex name
+
+        Returns
+        -------
+        int64 array
+            Positions in :attr:`nearfar.Graph.indices` of the original graph, from the source on.
+
+        Raises
+        ------
+        VertexError
+            If one of them is not a vertex.
+        UnreachableError
+            If there is no path.
+        """
+        return self._real(self._searched_path(source, target))
+
+    def lengths(self, edges: NDArray[Any]) -> list[Any]:
+        """The distance from the source of every vertex of a path, costs of turns included.
+
+        Parameters
+        ----------
+        edges : int array, shape (k,)
+            As of :meth:`path_edges`.
+
+        Returns
+        -------
+        list of int or float, length k + 1
+        """
+        rows, at, places = self.graph.indptr, -1, []
+        for e in np.asarray(edges).tolist():
+            if at < 0:
+                at = int(self.starts[self.original.tails(np.int64)[e]])
+            row = slice(int(rows[at]), int(rows[at + 1]))
+            places.append(row.start + int(np.argmax(self.edges[row] == e)))
+            at = int(self.graph.indices[places[-1]])
+        return self.graph.lengths(np.array(places, dtype=np.int64))
+
+    def distances_of_pairs(self, pairs: Any, threads: int | None = None, **how: Any) -> Any:
+        """Distances of many pairs, as :meth:`nearfar.Prepared.distances_of_pairs` gives them.
+
+        Parameters
+        ----------
+        pairs : list of (source, target), or int array of shape (k, 2)
+        threads : int or None
+        **how
+            As there.
+
+        Returns
+        -------
+        array, shape (k,)
+
+        Raises
+        ------
+        VertexError
+            If one of them is not a vertex.
+        OptionError
+            If ``pairs`` has another shape, or a device does not exist.
+        """
+        sources, targets = pair_indices(self.original, pairs)
+        ways = np.stack([self.starts[sources], self.ends[targets]], axis=1)
+        return self.graph.distances_of_pairs(ways, threads, **how)
+
+    def reweight(self, weights: ArrayLike, threads: int | None = None) -> PreparedTurns:
+        """The same turns, order and arcs for other weights of the original edges.
+
+        Parameters
+        ----------
+        weights : array, shape (m,)
+            In the order of :attr:`nearfar.Graph.indices` of the original graph.
+        threads : int or None
+            None uses all cores of this process.
+
+        Returns
+        -------
+        PreparedTurns
+
+        Raises
+        ------
+        GraphError
+            If there is not one weight per edge, or one is not finite.
+        NegativeCycleError
+            If the weights have a negative cycle.
+        """
+        original = self.original.with_weights(weights)
+        searched = self.searched_weights(original.effective_weights)
+        return self._with(original, self.graph.reweight(searched, threads))
+
+    def update(
+        self, edges: ArrayLike, weights: ArrayLike, threads: int | None = None
+    ) -> PreparedTurns:
+        """The same turns, order and arcs after some original edges changed their weight.
+
+        Parameters
+        ----------
+        edges : int array, shape (k,)
+            Positions of the edges in the original graph.
+        weights : array, shape (k,)
+            Their new weights. Of an edge that is named twice the last counts.
+        threads : int or None
+            None uses all cores of this process.
+
+        Returns
+        -------
+        PreparedTurns
+
+        Raises
+        ------
+        GraphError
+            If an edge does not exist or a weight does not fit the dtype.
+        NegativeCycleError
+            If the weights have a negative cycle.
+        """
+        at, new = np.atleast_1d(np.asarray(edges)), np.atleast_1d(np.asarray(weights))
+        m = self.original.n_edges
+        if at.ndim != 1 or at.shape != new.shape or (at.size and at.dtype.kind not in "iu"):
+            raise GraphError(
+                f"edges has shape {at.shape} and dtype {at.dtype}, weights has shape {new.shape}: "
+                "give one weight per edge position"
+            )
+        if at.size and (at.min() < 0 or at.max() >= m):
+            wrong = at[(at < 0) | (at >= m)][0]
+            raise GraphError(f"edge {wrong} does not exist: the graph has {m} edges")
+        changed = self.original.effective_weights.copy()
+        with np.errstate(over="ignore", invalid="ignore"):
+            cast = new.astype(changed.dtype)
+        if changed.dtype.kind == "i" and not np.array_equal(cast, new):
+            raise GraphError(f"the new weights do not fit {changed.dtype} exactly: use reweight")
+        changed[at.astype(np.int64)] = cast
+        touched = np.zeros(m + 1, dtype=bool)
+        touched[at.astype(np.int64)] = True
+        places = np.flatnonzero(touched[self.edges])  # a link, -1, reads the last entry
+        unit = self.original.attributes.get("unit")
+        original = self.original.with_weights(changed, unit=unit)
+        searched = self.searched_weights(original.effective_weights)
+        return self._with(original, self.graph.update(places, searched[places], threads))
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write it to a file that ``nearfar.load(path, turns=True)`` maps into memory.
+
+        Parameters
+        ----------
+        path : str or path
+            Ends in ``.nfp``. The file appears complete or not at all.
+
+        Raises
+        ------
+        OptionError
+            For another suffix.
+        OSError
+            If the file cannot be written.
+        """
+        plain = (str, int, float, bool)
+        original = self.original
+        about = {
+            "directed": original.directed,
+            "attributes": {k: v for k, v in original.attributes.items() if isinstance(v, plain)},
+        }
+        arrays = {f"turns.{name}": getattr(self, name) for name in _ARRAYS}
+        arrays |= {
+            f"original.{name}": array
+            for name in _GRAPH
+            if (array := getattr(original, name)) is not None
+        }
+        write_arrays(
+            path, {**kept_values(self.graph), "turns": about}, {**kept_arrays(self.graph), **arrays}
+        )
+
+    def _ends(self, source: Any, target: Any) -> tuple[int, int]:
+        begin = self.original.index_of(source, "source")
+        return int(self.starts[begin]), int(self.ends[self.original.index_of(target, "target")])
+
+    def _searched_path(self, source: Any, target: Any) -> NDArray[np.int32]:
+        try:
+            return self.graph.path_edges(*self._ends(source, target))
+        except UnreachableError:  # which names vertices of the graph that is searched
+            raise UnreachableError(
+                f"vertex {quoted(target)} is not reached from {quoted(source)}"
+            ) from None
+
+    def _real(self, searched: NDArray[Any]) -> NDArray[np.int64]:
+        """The original edges of a path in the graph that is searched."""
+        edges: NDArray[np.int64] = self.edges[searched]
+        return edges[edges >= 0]
+
+    def _with(self, original: Graph, prepared: Prepared) -> PreparedTurns:
+        return prepared_turns(self._over(original, prepared), prepared)
+
+
+def prepared_turns(turns: TurnGraph, prepared: Prepared) -> PreparedTurns:
+    """The same turns over the prepared graph."""
+    return PreparedTurns(
+        turns.original,
+        prepared,
+        turns.starts,
+        turns.ends,
+        turns.vertices,
+        turns.edges,
+        turns.extra,
+    )
+
+
+def turn_order(turns: TurnGraph, order: Any, seed: int) -> tuple[NDArray[np.int32], str]:
+    """All vertices of the graph that is searched in the order of their elimination.
+
+    An array orders the original vertices: the copies for an edge then follow the later of its ends.
+
+    Parameters
+    ----------
+    turns : TurnGraph
+    order, seed
+        As for :func:`nearfar.prepare`.
+
+    Returns
+    -------
+    order : int32 array
+    method : str
+
+    Raises
+    ------
+    OptionError, MissingDependencyError, GraphError
+        As for :func:`nearfar.prepare`.
+    """
+    original, searched, n = turns.original, turns.graph, turns.n_vertices
+    other = turns.vertices.copy()  # the other end of the edge that a copy is for
+    copy = np.ones(len(other), dtype=bool)
+    copy[turns.starts] = copy[turns.ends] = False
+    heads, real = searched.indices, turns.edges >= 0
+    into = np.flatnonzero(real & copy[heads])
+    other[heads[into]] = original.tails(np.int64)[turns.edges[into]]
+    low, high = np.minimum(turns.vertices, other), np.maximum(turns.vertices, other)
+    if not isinstance(order, str):
+        rank = np.empty(n, dtype=np.int64)
+        rank[checked_order(order, n)] = np.arange(n)
+        place = np.maximum(rank[low], rank[high])
+        return np.lexsort((low, ~copy, place)).astype(np.int32), "given"
+    keys, group = np.unique(np.where(copy, low * n + high + n, turns.vertices), return_inverse=True)
+    first = np.empty(len(keys), dtype=np.int64)
+    first[group] = np.arange(len(group))  # any of each group
+    points = None
+    if original.coordinates is not None:
+        points = (original.coordinates[low[first]] + original.coordinates[high[first]]) / 2
+    groups = Graph.from_edges(
+        group[searched.tails(np.int64)], group[heads], n_vertices=len(keys), coordinates=points
+    )
+    found, method = elimination_order(groups, structure_of(groups), order, seed)
+    place = np.empty(len(keys), dtype=np.int64)
+    place[found] = np.arange(len(keys))
+    return np.argsort(place[group], kind="stable").astype(np.int32), method
+
+
+def has_turns(about: Mapping[str, Any]) -> bool:
+    """Whether a file with this header holds a prepared graph with turns."""
+    return "turns" in about
+
+
+def turns_of(
+    about: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]], prepared: Prepared
+) -> PreparedTurns:
+    """The prepared graph with the turns that a file holds beside it.
+
+    Parameters
+    ----------
+    about, arrays
+        What :func:`read_arrays` returns.
+    prepared : Prepared
+        The graph that is searched.
+
+    Returns
+    -------
+    PreparedTurns
+
+    Raises
+    ------
+    GraphFormatError, GraphError, LookupError, TypeError, ValueError
+        If they do not belong together.
+    """
+    parts: dict[str, Any] = {name: arrays.get(f"original.{name}") for name in _GRAPH}
+    original = Graph(
+        parts["indptr"],
+        parts["indices"],
+        parts["weights"],
+        directed=about["turns"]["directed"],
+        vertex_names=parts["vertex_names"],
+        coordinates=parts["coordinates"],
+        attributes=about["turns"]["attributes"],
+        copy=False,
+    )
+    starts, ends, vertices, edges, extra = (arrays[f"turns.{name}"] for name in _ARRAYS)
+    n, m, states = original.n_vertices, original.n_edges, prepared.n_vertices
+    for array, size, low, high in (
+        (starts, n, 0, states),
+        (ends, n, 0, states),
+        (vertices, states, 0, n),
+        (edges, prepared.n_edges, -1, m),
+    ):
+        wrong = array.shape != (size,) or array.dtype != np.int64
+        if wrong or (size and not low <= array.min() <= array.max() < high):
+            raise GraphFormatError("the turns do not belong to the graph")
+    turns = TurnGraph(original, prepared, starts, ends, vertices, edges, extra)
+    if not np.array_equal(
+        turns.searched_weights(original.effective_weights), prepared.effective_weights
+    ):
+        raise GraphFormatError("the costs of turns do not belong to the weights")
+    return prepared_turns(turns, prepared)

@@ -1,0 +1,263 @@
+"""Prepared graphs as variants: what ``sssp``, ``distances`` and ``all_pairs`` run on one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from nearfar import _cpu
+from nearfar.cpu.costs import bucket_search
+from nearfar.errors import OptionError
+from nearfar.graph.facts import Facts
+from nearfar.prepared.cpu.exact import restored_rows
+from nearfar.prepared.first import (
+    FirstOptions,
+    can_be_prepared,
+    cost_of_preparing,
+    is_ready,
+    of_prepared,
+    with_trees,
+)
+from nearfar.prepared.guess import POLISH, Guess, guess, row_seconds
+from nearfar.prepared.order.tree import arc_bytes
+from nearfar.prepared.prepared import Prepared, Sums
+from nearfar.registry import Answer, Estimate, Request, Workspace, variant
+from nearfar.system.memory import empty
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from numpy.typing import NDArray
+
+    from nearfar.graph.graph import Graph
+
+__all__ = [
+    "FirstOptions",
+    "TreeOptions",
+    "TreeRowsOptions",
+    "elimination_tree",
+    "elimination_tree_rows",
+    "prepare_first",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class TreeOptions:
+    """Options of ``elimination_tree@cpu``.
+
+    Parameters
+    ----------
+    sums : {"fixed", "search"}
+        How floats are added: in fixed point, within the bound of :func:`nearfar.prepare`; or from
+        left to right by a pass over the edges afterwards, bit for bit as searches add. Integers
+        are exact either way.
+    """
+
+    sums: Sums = "fixed"
+
+
+@dataclass(frozen=True, slots=True)
+class TreeRowsOptions:
+    """Options of ``elimination_tree_rows@cpu``.
+
+    Parameters
+    ----------
+    sums : {"fixed", "search"}
+        As for ``elimination_tree@cpu``.
+    lanes : int
+        Sources per sweep: 16 or 32 for weights of 32 bits, 8 or 16 for 64; 0 takes the larger for
+        tables of many sources, else the smaller.
+    """
+
+    sums: Sums = "fixed"
+    lanes: int = 0
+
+
+_ARC = 2.3e-9  # seconds per arc of a pass for one source
+
+
+def _one(facts: Facts, request: Request) -> Estimate | None:
+    if not isinstance(facts.graph, Prepared):
+        return None
+    seconds = 1e-5 + _ARC * facts.graph.metric.n_swept
+    if facts.graph.adds_floats:
+        seconds += POLISH * facts.n
+    return Estimate(seconds, "prepared: one pass over the arcs, whatever the source")
+
+
+def _many(facts: Facts, request: Request) -> Estimate | None:
+    if not isinstance(facts.graph, Prepared):
+        return None
+    reason = "prepared: sources in vector lanes, one pass over the arcs"
+    return Estimate(_rows_seconds(facts, request, facts.graph), reason)
+
+
+def _rows_seconds(facts: Facts, request: Request, prepared: Prepared) -> float:
+    arcs = prepared.metric.n_swept
+    if request.targets is not None and not prepared.adds_floats:
+        # A target needs its ancestors, and many share theirs: a few dozen of their own each.
+        arcs = min(arcs, 200 * len(request.targets) + 20 * prepared.preparation.figures.height)
+    restored = prepared.adds_floats
+    return 1e-5 + _sweeps_seconds(facts, request, arcs, restored)
+
+
+def _sweeps_seconds(facts: Facts, request: Request, arcs: float, restored: bool = False) -> float:
+    width = None if request.targets is None else len(request.targets)
+    each = row_seconds(facts, arcs, width, restored)
+    return request.n_sources * each / _gain(facts, request)
+
+
+def _gain(facts: Facts, request: Request) -> float:
+    return 1 + (request.threads - 1) * (facts.gain - 1)
+
+
+def _first(facts: Facts, request: Request) -> Estimate | None:
+    searches = request.n_sources * facts.share * bucket_search(facts) / _gain(facts, request)
+    return cost_of_preparing(facts, request, searches, _rows_seconds, _guessed)
+
+
+def _guessed(facts: Facts, request: Request, found: Guess) -> tuple[float, float]:
+    rows = _sweeps_seconds(facts, request, found.n_arcs)
+    return found.weights / _gain(facts, request), rows
+
+
+def _is_prepared(graph: Graph, request: Request) -> Literal[True] | str:
+    if not isinstance(graph, Prepared):
+        return "the graph is not prepared: nearfar.prepare(graph) makes one that is"
+    if graph.beyond_arcs:
+        return "negative weights may add up to more than 2^60, half of what arcs can hold"
+    return True
+
+
+def _first_bytes(graph: Graph, request: Request) -> int:
+    """Arcs and their weights where they are not there yet, and what rows take."""
+    rows = _lane_bytes(graph, request)
+    if is_ready(graph):
+        return rows
+    found = guess(Facts(graph))
+    arcs = 0.0 if isinstance(found, str) else found.n_arcs
+    return rows + arc_bytes(graph, arcs)
+
+
+def _lane_bytes(graph: Graph, request: Request) -> int:
+    """A line of memory or two per vertex and worker, and whole rows of floats before the cut."""
+    sweeps = request.threads * graph.n_vertices * (128 + 8)
+    floats = not isinstance(graph, Prepared) or graph.adds_floats
+    return sweeps + (2**29 if floats and graph.weight_dtype.kind == "f" else 0)
+
+
+@variant(
+    "elimination_tree",
+    device="cpu",
+    weights="any",
+    options=TreeOptions,
+    requires=_is_prepared,
+    paper="dibbelt-2016",
+    section="elimination tree query, then one pass over all arcs as in PHAST",
+    summary="a walk to the root of the elimination tree, then one pass down (prepared graphs)",
+    complexity="O(arcs)",
+    cost=_one,
+)
+def elimination_tree(
+    graph: Graph, source: int, options: TreeOptions, workspace: Workspace
+) -> Answer:
+    """One row."""
+    assert isinstance(graph, Prepared)
+    graph = graph.summing(options.sums)
+    out = np.empty(graph.n_vertices, dtype=graph.answer_dtype)
+    start = np.array([source], dtype=np.int64)
+    if graph.adds_floats:
+        restored_rows(graph, start, 1, out=out.reshape(1, -1))
+    elif not _near(graph, start, workspace, out):
+        _cpu.prepared_distances(graph.metric_view, start, None, out, 0, 1)
+    stats: dict[str, Any] = {"edges_relaxed": len(graph.metric.down.weight)}
+    return Answer(out, stats)
+
+
+def _near(
+    graph: Prepared, sources: NDArray[np.int64], workspace: Workspace, out: NDArray[Any]
+) -> bool:
+    """Fill whole rows within a limit, where there is one that leaves out most of the graph."""
+    limit = workspace.limit
+    if limit is None or graph.adds_floats or graph.n_negative:
+        return False
+    fixed, dtype = graph.fixed, graph.weight_dtype
+    bound = int(limit) if fixed is None else fixed.steps_within(float(limit), dtype)
+    bound = min(bound, 2**63 - 1)
+    most = graph.n_vertices // 8 + 2 * graph.preparation.figures.height
+    view, threads = graph.metric_view, workspace.threads
+    return bool(_cpu.prepared_rows_within(view, sources, bound, most, out, threads))
+
+
+@variant(
+    "elimination_tree_rows",
+    device="cpu",
+    problems={"batch", "all_pairs"},
+    weights="any",
+    options=TreeRowsOptions,
+    requires=_is_prepared,
+    paper="dibbelt-2016",
+    section="elimination tree query; sources in vector lanes",
+    summary="sources in the lanes of vector registers, one pass over the arcs (prepared graphs)",
+    complexity="O(k arcs)",
+    cost=_many,
+    scratch=_lane_bytes,
+)
+def elimination_tree_rows(
+    graph: Graph, sources: NDArray[np.int64], options: TreeRowsOptions, workspace: Workspace
+) -> Answer:
+    """Rows, or a table where there are columns: then only what the columns need is looked at."""
+    assert isinstance(graph, Prepared)
+    graph = graph.summing(options.sums)
+    narrow = 16 if graph.metric.dtype.itemsize == 4 else 8
+    if options.lanes not in (0, narrow, 2 * narrow):
+        raise OptionError(f"lanes is {options.lanes}: use {narrow} or {2 * narrow} here")
+    columns, threads = workspace.columns, workspace.threads
+    width = graph.n_vertices if columns is None else len(columns)
+    shape = (len(sources), width)
+    given = workspace.out
+    fits = given is not None and given.shape == shape and given.dtype == graph.answer_dtype
+    out = given if fits else empty(shape, graph.answer_dtype, threads)
+    stats: dict[str, Any] = {"sweeps": -(-len(sources) // (options.lanes or narrow))}
+    if graph.adds_floats and columns is None:
+        restored_rows(graph, sources, threads, options.lanes, out)
+    elif columns is None and _near(graph, sources, workspace, out):
+        stats["sweeps"] = len(sources)
+    elif graph.adds_floats:
+        # The sums are restored in whole rows, a few at a time.
+        step = max(1, min(len(sources), 2**26 // max(graph.n_vertices, 1)))
+        for first in range(0, len(sources), step):
+            part = slice(first, first + step)
+            out[part] = restored_rows(graph, sources[part], threads, options.lanes)[:, columns]
+    else:
+        lanes = options.lanes
+        used = _cpu.prepared_distances(graph.metric_view, sources, columns, out, lanes, threads)
+        stats["sweeps"] = -(-len(sources) // used)
+    return Answer(out, stats)
+
+
+@variant(
+    "prepare_first",
+    device="cpu",
+    problems={"batch", "all_pairs"},
+    options=FirstOptions,
+    requires=can_be_prepared,
+    paper="dibbelt-2016",
+    section="customizable contraction hierarchies; sources in vector lanes",
+    summary="prepares the graph within the call, for sources that are many enough to repay it",
+    complexity="O(m log n + triangles + k arcs)",
+    cost=_first,
+    scratch=_first_bytes,
+)
+def prepare_first(
+    graph: Graph, sources: NDArray[np.int64], options: FirstOptions, workspace: Workspace
+) -> Answer:
+    """Rows, after preparing a plain graph; what was prepared stays with it."""
+
+    def rows(it: Prepared) -> Answer:
+        answer = elimination_tree_rows(it, sources, TreeRowsOptions(options.sums), workspace)
+        return with_trees(it.summing(options.sums), sources, answer, workspace)
+
+    return of_prepared(graph, options.force, workspace.threads, rows)

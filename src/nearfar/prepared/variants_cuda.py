@@ -1,0 +1,272 @@
+"""Prepared graphs on CUDA as a variant: many sources in one sweep over cells of the tree."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from nearfar.prepared.cuda.bottoms.sweep import Sweep
+from nearfar.prepared.cuda.bottoms.tiles import TileSweep, row_sweep
+from nearfar.prepared.cuda.pairs.table import TableRows, sources_per_table, table_pays
+from nearfar.prepared.cuda.room import require_factor
+from nearfar.prepared.cuda.shapes import padded
+from nearfar.prepared.cuda.sinks.reduce import reduced, reduces
+from nearfar.prepared.cuda.sinks.rows import DeviceRows, RowForm
+from nearfar.prepared.first import (
+    FirstOptions,
+    can_be_prepared,
+    cost_of_preparing,
+    of_prepared,
+    with_trees,
+)
+from nearfar.prepared.guess import Guess
+from nearfar.prepared.prepared import Prepared, Sums
+from nearfar.registry import (
+    Answer,
+    Estimate,
+    Figures,
+    Request,
+    RowReduction,
+    Workspace,
+    variant,
+)
+from nearfar.system.devices import runtime
+from nearfar.system.devices.several import each_block
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from nearfar.graph.facts import Facts
+    from nearfar.graph.graph import Graph
+
+__all__ = ["DeviceTreeOptions", "elimination_tree_rows", "prepare_first", "sources_per_sweep"]
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceTreeOptions:
+    """Options of ``elimination_tree_rows@cuda``.
+
+    Parameters
+    ----------
+    sums : {"fixed", "search"}
+        As for ``elimination_tree@cpu``.
+    sweep : int
+        Sources per sweep; 0 chooses.
+    """
+
+    sums: Sums = "fixed"
+    sweep: int = 0
+
+
+_ARC = 1.5e-13  # seconds per arc and source, the device being full
+_VERTEX = 2.5e-12  # and per distance written
+_COMMON = 3e-14  # and per entry of a table and level of the tree
+_LEVEL = 4e-7  # seconds per level of the tree, whatever the number of sources
+_RESTORED = 1e-10  # seconds per distance, for the sums of floats that a search makes
+_SEARCHED = 1.2e-10  # seconds per vertex of a search from one source among thousands, at least
+_MOST_AT_ONCE = 8192  # sources per sweep that pay
+_CUT = 2e-7  # seconds per vertex to cut the tree into cells and bring them to the device
+
+
+def _many(facts: Facts, request: Request) -> Estimate | None:
+    if not isinstance(facts.graph, Prepared):
+        return None
+    seconds = _rows_seconds(facts, request, facts.graph)
+    return Estimate(seconds, "prepared: sources in the lanes of warps, cells in shared memory")
+
+
+def _rows_seconds(facts: Facts, request: Request, prepared: Prepared) -> float:
+    height = prepared.preparation.figures.height
+    return _swept(facts, request, prepared.metric.n_swept, height) + 1e-4 + _LEVEL * height
+
+
+def _swept(facts: Facts, request: Request, arcs: float, height: float) -> float:
+    each = _ARC * arcs + _VERTEX * facts.n
+    if isinstance(facts.graph, Prepared) and facts.graph.adds_floats:
+        each += _RESTORED * facts.n
+    elif request.targets is not None:  # a product, unless they are many
+        each = min(each, len(request.targets) * (_COMMON * height + _VERTEX))
+    return request.n_sources * each
+
+
+def _first(facts: Facts, request: Request) -> Estimate | None:
+    searches = request.n_sources * _SEARCHED * facts.n
+    return cost_of_preparing(facts, request, searches, _rows_seconds, _guessed)
+
+
+def _guessed(facts: Facts, request: Request, found: Guess) -> tuple[float, float]:
+    gain = max(facts.gain, 1.0)  # a GPU's profile says nothing of workers
+    weights = found.weights / (1 + (request.threads - 1) * (gain - 1))
+    height = 2 * math.sqrt(facts.n)
+    rows = _swept(facts, request, found.n_arcs, height) + _CUT * facts.n + _LEVEL * height
+    return weights, rows
+
+
+def _is_prepared(graph: Graph, request: Request) -> Literal[True] | str:
+    if not isinstance(graph, Prepared):
+        return "the graph is not prepared: nearfar.prepare(graph) makes one that is"
+    if graph.beyond_arcs:
+        return "negative weights may add up to more than 2^60, half of what arcs can hold"
+    return True
+
+
+def is_table(prepared: Prepared, columns: Any) -> bool:
+    """Whether targets are few enough for a product; a search's sums are made in whole rows."""
+    if columns is None or prepared.adds_floats:
+        return False
+    return table_pays(prepared, len(columns))
+
+
+def _reduced(
+    graph: Graph,
+    sources: NDArray[np.int64],
+    options: DeviceTreeOptions,
+    workspace: Workspace,
+    reduction: RowReduction,
+) -> list[Figures] | None:
+    """What rows come to, as their distances are on their way down the tree."""
+    assert isinstance(graph, Prepared)
+    graph = graph.summing(options.sums)
+    columns = workspace.columns
+    width = graph.n_vertices if columns is None else len(columns)
+    if not len(sources) or not reduces(graph, reduction, width):
+        return None
+    if reduction.kind == "nearest" and graph.fixed is not None:
+        return None  # sums that differ may round to one float, whose ties go by the vertex
+    table = is_table(graph, columns)
+
+    def each(wanted: int) -> int:
+        at_once = _sources_at_once(graph, columns, table, wanted, rows=False)
+        return options.sweep or min(at_once, wanted)
+
+    most = options.sweep or _MOST_AT_ONCE
+    devices = list(workspace.devices or [runtime.device().ordinal])
+    limit = workspace.limit
+    return reduced(graph, reduction, columns, limit, most, each, table, sources, devices)
+
+
+@variant(
+    "elimination_tree_rows",
+    device="cuda",
+    problems={"batch", "all_pairs"},
+    weights="any",
+    options=DeviceTreeOptions,
+    requires=_is_prepared,
+    paper="dibbelt-2016",
+    section="elimination tree query; sources in lanes, cells of the tree in shared memory",
+    summary="cells of the elimination tree in shared memory, sources in lanes (prepared graphs)",
+    complexity="O(k arcs)",
+    cost=_many,
+    devices={"host", "device"},
+    reduce=_reduced,
+)
+def elimination_tree_rows(
+    graph: Graph, sources: NDArray[np.int64], options: DeviceTreeOptions, workspace: Workspace
+) -> Answer:
+    """Rows or a table, in as many sweeps as the memory asks for."""
+    assert isinstance(graph, Prepared)
+    cp = runtime.cupy()
+    graph = graph.summing(options.sums)
+    dtype, columns = graph.answer_dtype, workspace.columns
+    shape = (len(sources), graph.n_vertices if columns is None else len(columns))
+    if graph.n_vertices == 0 or len(sources) == 0:
+        return Answer(cp.empty(shape, dtype), {"iterations": 0})
+    devices = list(workspace.devices or [runtime.device().ordinal])
+    given = workspace.out
+    fits = given is not None and given.shape == shape and given.dtype == dtype
+    there = fits and runtime.is_device_array(given)
+    whole = there or workspace.on_device
+    timer = runtime.Timer().start()
+    share = -(-len(sources) // len(devices))
+    table = is_table(graph, columns)
+    with runtime.on_device(devices[0]):
+        each = min(
+            options.sweep or _sources_at_once(graph, columns, table, share, rows=True), share
+        )
+    home = runtime.device().ordinal
+    advice = "ask for fewer rows, targets or a reduction" if whole else ""
+    if whole and not there:
+        runtime.require_memory(shape[0] * shape[1] * dtype.itemsize, advice)
+    out: Any = given if fits else (cp if whole else np).empty(shape, dtype=dtype)
+    form = RowForm(columns, home if whole else None, advice, workspace.threads)
+    blocks = [slice(k, min(k + each, len(sources))) for k in range(0, len(sources), each)]
+
+    def begin() -> Callable[[slice], None]:
+        rows: Any = (TableRows if table else DeviceRows)(graph, form, each)
+        return lambda block: rows(sources[block], out[block])
+
+    failed = each_block(devices, blocks, begin)
+    timer.stop()
+    stats: dict[str, Any] = {"sweeps": len(blocks)}
+    if devices == [home]:
+        stats["device_seconds"] = timer.seconds
+    else:
+        stats["devices"] = devices
+    if failed:
+        stats["failed_devices"] = {device: str(error) for device, error in failed.items()}
+    return Answer(out, stats)
+
+
+def _sources_at_once(
+    prepared: Prepared, columns: Any, table: bool, sources: int, rows: bool
+) -> int:
+    if table:
+        return sources_per_table(prepared, len(columns), sources)
+    require_factor(prepared)
+    sweep = row_sweep(prepared, sources) if rows else Sweep(prepared, None, sources)
+    return sources_per_sweep(sweep, sources)
+
+
+def sources_per_sweep(sweep: Sweep | TileSweep, sources: int) -> int:
+    """As many sources as a third of the free memory has room for, and no more than pay."""
+    free, _ = runtime.memory()
+    each = sweep.values_bytes(1) // padded(1) + sweep.scratch_bytes(1) // padded(1)
+    room = max(1, min(free // (3 * each), sweep.most_sources) // 128) * 128
+    return int(min(room, _MOST_AT_ONCE, max(sources, 1)))
+
+
+def _first_reduced(
+    graph: Graph,
+    sources: NDArray[np.int64],
+    options: FirstOptions,
+    workspace: Workspace,
+    reduction: RowReduction,
+) -> list[Figures] | None:
+    there = DeviceTreeOptions(options.sums)
+    return of_prepared(
+        graph,
+        options.force,
+        workspace.threads,
+        lambda it: _reduced(it, sources, there, workspace, reduction),
+    )
+
+
+@variant(
+    "prepare_first",
+    device="cuda",
+    problems={"batch", "all_pairs"},
+    options=FirstOptions,
+    requires=can_be_prepared,
+    paper="dibbelt-2016",
+    section="customizable contraction hierarchies; sources in lanes",
+    summary="prepares the graph within the call, for sources that are many enough to repay it",
+    complexity="O(m log n + triangles + k arcs)",
+    cost=_first,
+    devices={"host", "device"},
+    reduce=_first_reduced,
+)
+def prepare_first(
+    graph: Graph, sources: NDArray[np.int64], options: FirstOptions, workspace: Workspace
+) -> Answer:
+    """Rows, after preparing a plain graph on the host; what was prepared stays with it."""
+
+    def rows(it: Prepared) -> Answer:
+        answer = elimination_tree_rows(it, sources, DeviceTreeOptions(options.sums), workspace)
+        return with_trees(it.summing(options.sums), sources, answer, workspace)
+
+    return of_prepared(graph, options.force, workspace.threads, rows)
