@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from nearfar.answer.paths import Paths
+    from nearfar.graph.graph import Graph
 
 __all__ = [
     "LABELLED",
@@ -124,11 +124,15 @@ def _column(library: ModuleType, values: NDArray[Any], missing: NDArray[np.bool_
     return column
 
 
-def paths_frame(paths: Paths, library: str | None, reached_only: bool) -> Any:
-    """See :meth:`nearfar.Paths.to_frame`."""
+def paths_frame(
+    graph: Graph,
+    distances: NDArray[Any],
+    before: NDArray[Any],
+    library: str | None,
+    reached_only: bool,
+) -> Any:
+    """See :meth:`nearfar.Paths.to_frame`; ``before`` has the predecessors."""
     module = labelling_library(library)
-    graph, distances = paths.graph, paths._host_distances
-    before = paths._host_predecessors
     reached = distances != unreached_value(distances.dtype)
     places = np.flatnonzero(reached) if reached_only else np.arange(graph.n_vertices)
     first = before[places]

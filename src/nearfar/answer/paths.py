@@ -295,6 +295,7 @@ class Paths:
             weights if self.graph.is_weighted else None,
             n_vertices=self.graph.n_vertices,
             vertex_names=self.graph.vertex_names,
+            names=False,
             coordinates=self.graph.coordinates,
         )
 
@@ -367,7 +368,8 @@ class Paths:
         MissingDependencyError
             If it is not installed.
         """
-        return paths_frame(self, library, reached_only)
+        distances, before = self._host_distances, self._host_predecessors
+        return paths_frame(self.graph, distances, before, library, reached_only)
 
     @property
     def _host_reached(self) -> NDArray[np.bool_]:

@@ -14,6 +14,7 @@ from nearfar.graph.dtypes import WEIGHT_DTYPES, unreached_value
 from nearfar.graph.given import as_numpy
 from nearfar.graph.turns import TurnGraph
 from nearfar.options import check_limit
+from nearfar.prepared import is_prepared
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -97,7 +98,8 @@ def certify(
         unreached = values == unreached_value(values.dtype)
         values = values.astype(np.int64)
         values[unreached] = unreached_value(values.dtype)
-    solved = graph if values.dtype == graph.weight_dtype else graph.astype(values.dtype)
+    given = values
+    solved, values, limit = _tight_form(graph, start, values, limit)
     trees = None
     if predecessors is not None:
         trees = _predecessors(graph, predecessors)
@@ -107,8 +109,33 @@ def certify(
         values, limit = _without_limit(solved, start, values, trees, limit), None
     flaw, u, v = _cpu.verify(solved.view, start, values, trees, bool(graph.n_negative), limit)
     if flaw is not None:
-        du = values[u] if 0 <= u < len(values) else "none"
-        raise _broken(graph, flaw, u, v, du=du, dv=values[v], limit=limit)
+        du = given[u] if 0 <= u < len(given) else "none"
+        raise _broken(graph, flaw, u, v, du=du, dv=given[v], limit=limit)
+
+
+def _tight_form(
+    graph: Graph, start: int, values: NDArray[Any], limit: Any
+) -> tuple[Graph, NDArray[Any], Any]:
+    """Graph, distances and limit in the arithmetic that the distances were made in.
+
+    A prepared graph adds floats in fixed point: the distances are proven there, after a look at
+    whether its integers stand for the weights.
+    """
+    form = graph if values.dtype == graph.weight_dtype else graph.astype(values.dtype)
+    solved, rows = form.tight_form(start, values)
+    if is_prepared(form) and form.fixed is not None and solved is form.fixed.graph:
+        if not form.fixed.stands_for(form):
+            raise ProofError("the weights in fixed point are not those of the graph")
+        limit = None if limit is None else form.fixed.steps_within(float(limit), form.weight_dtype)
+    return solved, rows, limit
+
+
+def _same_edges(one: Graph, other: Graph) -> bool:
+    """Whether two graphs have the same edges with the same weights, in the same order."""
+    if one.n_edges != other.n_edges or one.weight_dtype != other.weight_dtype:
+        return False
+    parts = ("indptr", "indices", "effective_weights")
+    return all(np.array_equal(getattr(one, part), getattr(other, part)) for part in parts)
 
 
 def _without_limit(
@@ -217,12 +244,14 @@ def verify(graph: Graph | TurnGraph, paths: Paths) -> None:
         if not isinstance(paths, TurnPaths):
             raise OptionError("the graph has turns, the answer none: give the graph it was made of")
         verify(graph.graph, paths.searched)
-        searched = paths.searched._host_distances[: graph.original.n_vertices].copy()
-        searched[paths._source_index] = 0
+        searched = paths.searched._host_distances[graph.ends]
         if not np.array_equal(searched, paths._host_distances):
             raise ProofError("the distances are not those of the graph that was searched")
         return
     if isinstance(paths, TurnPaths):
         raise OptionError("the answer is one with turns: give the TurnGraph that it was made of")
+    made_in = paths.graph
+    if is_prepared(made_in) and not is_prepared(graph) and _same_edges(made_in, graph):
+        graph = made_in
     limit = paths.stats.get("proof_limit", paths.limit)
     certify(graph, paths.source, paths.distances, paths._predecessors, limit)

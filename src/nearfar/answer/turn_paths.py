@@ -64,10 +64,8 @@ class TurnPaths(Paths):
         return self._edges(self._reached(target))
 
     def _edges(self, end: int) -> NDArray[np.int64]:
-        if end == self._source_index:
-            return np.empty(0, dtype=np.int64)
-        found: NDArray[np.int64] = self.turns.edges[self.searched.edges_to(end)]
-        return found
+        found: NDArray[np.int64] = self.turns.edges[self.searched.edges_to(self.turns.ends[end])]
+        return found[found >= 0]
 
     def _steps_to(self, end: int) -> list[int]:
         return [self._source_index, *self.graph.indices[self._edges(end)].tolist()]
@@ -85,8 +83,7 @@ class TurnPaths(Paths):
 def turn_paths(turns: TurnGraph, searched: Paths, source: int) -> TurnPaths:
     """The answer for the original graph; ``source`` is an index there."""
     original = turns.original
-    distances = searched._host_distances[: original.n_vertices].copy()
-    distances[source] = 0
+    distances = searched._host_distances[turns.ends]
     return TurnPaths(
         original,
         source,

@@ -1,13 +1,17 @@
-"""Potentials by Bellman-Ford, and the sum and the error of a negative cycle that forbids them."""
+"""Potentials by Bellman-Ford, and the negative cycle that forbids them: found, summed, raised."""
 
 from __future__ import annotations
 
+import contextlib
 import math
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nearfar.errors import GraphError, NegativeCycleError, SolverError
+from nearfar.errors import DistanceOverflowError, GraphError, NegativeCycleError, SolverError
+from nearfar.graph.saturation import widest
+from nearfar.graph.slots import Slot
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -16,7 +20,36 @@ if TYPE_CHECKING:
 
     from nearfar.graph.graph import Graph
 
-__all__ = ["cycle_total", "negative_cycle_error", "potentials"]
+__all__ = [
+    "cycle_total",
+    "negative_cycle_error",
+    "note_proven",
+    "potentials",
+    "proof_wanted",
+    "refuse_negative_cycle",
+    "refuse_reached_cycle",
+]
+
+_PROVEN: Slot[NDArray[np.bool_]] = Slot("vertices that reach no negative cycle")
+
+
+def proof_wanted(graph: Graph, source: int) -> bool:
+    """Whether rounding may hide a negative cycle from a search; a source of -1 reaches all.
+
+    Not with integers, and not where an earlier search has reached the source and was proven: what
+    lies beyond it was proven too.
+    """
+    if graph.n_negative == 0 or graph.weight_dtype.kind == "i":
+        return False
+    proven = _PROVEN.get(graph)
+    return proven is None or not (proven.all() if source < 0 else proven[source])
+
+
+def note_proven(graph: Graph, distances: NDArray[Any]) -> None:
+    """Keep which vertices a proven search has reached; it lost no sum to the end of the range."""
+    reached = distances < np.inf
+    proven = _PROVEN.of(graph, lambda: np.zeros(len(reached), dtype=np.bool_))
+    np.logical_or(proven, reached, out=proven)
 
 
 def potentials(graph: Graph) -> NDArray[Any]:
@@ -30,28 +63,64 @@ def potentials(graph: Graph) -> NDArray[Any]:
     -------
     array, shape (n,)
         ``h`` with ``h <= 0`` and ``weight + h[u] - h[v] >= 0`` on every edge (up to rounding for
-        floats). Dtype of the weights; int64 when 32 bits are too few.
+        floats). Dtype of the weights; 64 bits of its kind when 32 are too few.
 
     Raises
     ------
     NegativeCycleError
         If the graph has a negative cycle.
+    DistanceOverflowError
+        If it has none, and a potential does not fit 64 bits.
     """
     from nearfar import _cpu
 
     h = np.zeros(graph.n_vertices, dtype=graph.weight_dtype)
     if graph.n_negative == 0:
         return h
-    stats = _cpu.bellman_ford_subtree(graph.view, -1, h)
-    if not stats["cycle"] and stats["saturated"]:
-        if graph.weight_dtype != np.int32:
-            raise SolverError("a sum of weights does not fit 64 bits: scale the weights down")
-        return potentials(graph.astype(np.int64))
+    proof = proof_wanted(graph, -1)
+    stats = _cpu.bellman_ford_subtree(graph.view, -1, h, proof)
     cycle = stats["cycle"]
     if cycle:
         first = cycle.index(min(cycle))
         raise negative_cycle_error(graph, cycle[first:] + cycle[:first])
+    if stats["saturated"]:
+        if graph.weight_dtype.itemsize == 4:
+            return potentials(widest(graph))
+        raise DistanceOverflowError(
+            f"a sum of negative weights does not fit {graph.weight_dtype}: scale the weights down"
+        )
+    if stats["proven"]:
+        note_proven(graph, h)
     return h
+
+
+def refuse_negative_cycle(graph: Graph) -> None:
+    """Refuse a graph with a negative cycle anywhere, whatever its sums are.
+
+    Raises
+    ------
+    NegativeCycleError
+    """
+    with contextlib.suppress(DistanceOverflowError):  # raised when it is known that there is none
+        potentials(graph)
+
+
+def refuse_reached_cycle(graph: Graph, source: int) -> None:
+    """Refuse a negative cycle that the source reaches, by the weights alone.
+
+    For a search that lost sums to the range of its dtype. O(n m) at worst, in integers of as many
+    bits as the sums take.
+
+    Raises
+    ------
+    NegativeCycleError
+    """
+    from nearfar import _cpu
+
+    if graph.n_negative:
+        cycle = _cpu.reached_negative_cycle(graph.view, int(source))
+        if cycle:
+            raise negative_cycle_error(graph, cycle)
 
 
 def cycle_total(graph: Graph, cycle: Sequence[int]) -> int | float:
@@ -68,8 +137,8 @@ def cycle_total(graph: Graph, cycle: Sequence[int]) -> int | float:
     Returns
     -------
     int or float
-        Exact for integers; for floats the exact sum, rounded once (``math.fsum``), so its sign is
-        right.
+        Exact for integers. For floats the exact sum rounded once, so its sign is right; beyond the
+        range of floats an integer, the exact sum without its fraction.
 
     Raises
     ------
@@ -85,7 +154,16 @@ def cycle_total(graph: Graph, cycle: Sequence[int]) -> int | float:
         if not len(found):
             raise GraphError(f"no edge leads from vertex {u} to vertex {v}: this is not a cycle")
         parts.append(np.min(found).item())
-    return sum(parts) if graph.weight_dtype.kind == "i" else math.fsum(parts)
+    if graph.weight_dtype.kind == "i":
+        return int(sum(parts))
+    try:
+        return math.fsum(parts)
+    except OverflowError:  # of the sum, or of a part of it
+        exact = sum(map(Fraction, parts))
+    try:
+        return float(exact)
+    except OverflowError:
+        return int(exact)
 
 
 def negative_cycle_error(graph: Graph, cycle: Sequence[int]) -> NegativeCycleError:

@@ -6,10 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from nearfar.graph.dtypes import unreached_value
+
 if TYPE_CHECKING:
     from nearfar.graph.graph import Graph
 
-__all__ = ["FARTHEST", "may_saturate", "widest"]
+__all__ = ["FARTHEST", "heaviest_path", "may_saturate", "narrowed", "widened", "widest"]
 
 #: The greatest distance that a dtype can hold, as a number of Python.
 FARTHEST: dict[np.dtype[Any], int | float] = {
@@ -23,6 +25,13 @@ FARTHEST: dict[np.dtype[Any], int | float] = {
 def widest(graph: Graph) -> Graph:
     """The graph in the 64-bit dtype of its kind."""
     return graph.astype(np.float64 if graph.weight_dtype.kind == "f" else np.int64)
+
+
+def heaviest_path(graph: Graph) -> int | float:
+    """No path of the graph has a weight of larger magnitude; inf beyond the range of floats."""
+    number = float if graph.weight_dtype.kind == "f" else int
+    heaviest = max(abs(number(graph.max_weight)), abs(number(graph.min_weight)))
+    return heaviest * max(graph.n_vertices - 1, 1)
 
 
 def may_saturate(graph: Graph, dtype: np.dtype[Any] | None = None) -> bool:
@@ -45,3 +54,23 @@ def may_saturate(graph: Graph, dtype: np.dtype[Any] | None = None) -> bool:
         return False
     # The mean is rounded.
     return graph.n_negative > 0 or graph.mean_weight * graph.n_edges * 1.01 >= top
+
+
+def widened(values: Any, dtype: np.dtype[Any]) -> Any:
+    """The distances in another dtype, unreached staying unreached."""
+    if values.dtype == dtype:
+        return values
+    wide = values.astype(dtype)
+    wide[values == unreached_value(np.dtype(values.dtype))] = unreached_value(np.dtype(dtype))
+    return wide
+
+
+def narrowed(values: Any, dtype: np.dtype[Any]) -> Any:
+    """Integer distances in a shorter dtype, if every one fits it; else as they are."""
+    if values.dtype == dtype or dtype.kind != "i":
+        return values
+    bounds = np.iinfo(dtype)
+    reached = values != unreached_value(np.dtype(values.dtype))
+    if bool((reached & ((values < bounds.min) | (values >= bounds.max))).any()):
+        return values
+    return widened(values, dtype)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from nearfar.cpu.potentials import potentials
+from nearfar.cpu.potentials import potentials, refuse_negative_cycle
 from nearfar.errors import NegativeCycleError
 from nearfar.solve.request import as_graph
 
@@ -22,7 +22,8 @@ class NegativeCycle(NamedTuple):
     vertices : list
         External names in order; the edge from the last to the first closes the cycle.
     total : int or float
-        Sum of the weights, exact for integers and rounded once for floats.
+        Sum of the weights, exact for integers and rounded once for floats; an integer where it is
+        beyond the range of floats.
     """
 
     vertices: list[Any]
@@ -55,9 +56,8 @@ def find_negative_cycle(
     Notes
     -----
     Tarjan's subtree disassembly from a virtual source joined to every vertex by an edge of weight
-    0, O(n m) at worst. With floats a cycle counts only if the exact sum of its weights is below
-    zero, so rounding raises no false alarm; a cycle whose exact sum is negative by less than the
-    rounding of the distances involved may go unseen.
+    0, O(n m) at worst. With floats a cycle counts if and only if the exact sum of its weights is
+    below zero: sums that rounding could have changed are made again without rounding.
 
     Examples
     --------
@@ -67,7 +67,7 @@ def find_negative_cycle(
     NegativeCycle(vertices=[0, 1, 2], total=-1)
     """
     try:
-        potentials(as_graph(graph, weight))
+        refuse_negative_cycle(as_graph(graph, weight))
     except NegativeCycleError as found:
         return NegativeCycle(found.cycle, found.total)
     return None

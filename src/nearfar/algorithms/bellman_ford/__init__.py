@@ -2,26 +2,25 @@
 
 The idea: relax edges until none improves a distance. After round ``k`` every shortest path of at
 most ``k`` edges is known, so ``n - 1`` rounds are enough - unless a negative cycle is reachable,
-which keeps improving for ever. The forms here differ in which edges a round looks at and in which
-order::
+which keeps improving for ever. Forms differ in which edges a round looks at and in which order::
 
     distance[source] = 0, every other distance = unreached
     while something improved:
         for each edge (u, v, w) chosen for this round:
             if distance[u] + w < distance[v]: distance[v] = distance[u] + w; predecessor[v] = u
 
-- ``bellman_ford``: every edge, in storage order: the textbook
-- ``bellman_ford_queue``: edges of the vertices that improved in the last round (johnson-cuda 4.1)
-- ``bellman_ford_edge_classes``: the same with self-loops, source edges, targets of in-degree 1 and
-  targets of out-degree 0 treated apart (johnson-cuda 4.1, Algorithm 1)
-- ``tarjan_subtree``: the queue, without scanning vertices below an improved one
+- ``tarjan_subtree``: a queue of improved vertices, without scanning vertices below an improved one
 - ``goldberg_radzik``: the improved vertices in topological order of the edges that can improve
-- ``bellman_ford_child_launches``: CUDA: the queue with a child launch per vertex (johnson-cuda 5.1)
-- ``bellman_ford_warps``: CUDA: the queue with a warp per vertex, in place of child launches
-- ``bellman_ford_persistent``: CUDA: the same with all rounds in one launch, the default there
+- ``bellman_ford_persistent``: CUDA: a queue with a warp per vertex, all rounds in one launch
 
-**When a cycle counts as negative.** Only if the exact sum of its weights, not the rounded one, is
-below zero. Integer weights leave nothing to say. With floats a sum that rounds downwards at each
+``papers/johnson_apsp`` has the textbook's form, the queue, edge classes and child launches,
+``papers/davidson_2014`` the plain sweep on CUDA.
+
+**When a cycle counts as negative.** If and only if the exact sum of its weights, not the rounded
+one, is below zero. Rounding can hide such a cycle: beside 1e16 a weight of -1 changes no distance.
+So a search over floats is proven after it ended, without rounding where rounding could matter
+(``exact_cycles.hpp``), once per graph. Integers leave nothing to say, unless a sum leaves 64 bits;
+then the weights decide too. With floats a sum that rounds downwards at each
 turn can make a cycle of exact weight zero (or slightly above) look like an improvement; such an
 improvement is refused, every run ends, and no error is raised for a cycle that is not there. On a
 graph with such a cycle the distances of different forms may differ by the rounding that made the

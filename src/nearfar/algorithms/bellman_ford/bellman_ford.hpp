@@ -1,18 +1,19 @@
-// What the CPU forms of Bellman-Ford share: the outcome of a run, the cycle in a predecessor graph,
-// and the exact sign of its weight.
+// What the CPU forms of Bellman-Ford share: the outcome of a run and the cycle in a predecessor
+// graph.
 //
 // Rule for negative cycles (all forms): a cycle counts only if the exact sum of its weights is
 // below zero. Integer weights make every cycle of the predecessor graph such a cycle. With floats,
 // rounding can close a cycle whose exact sum is zero or above; such a find proves nothing, so the
 // run is handed to the subtree method (subtree.hpp), which refuses exactly those improvements and
-// so always ends.
+// so always ends. Rounding can hide a cycle as well: exact_cycles.hpp proves every run on floats.
 #pragma once
 
-#include <cmath>
 #include <cstdint>
+#include <limits>
 #include <utility>
 #include <vector>
 
+#include "algorithms/bellman_ford/exact_sum.hpp"
 #include "cpu/graph_view.hpp"
 
 namespace nearfar::bellman_ford {
@@ -23,6 +24,7 @@ struct Outcome {
   int64_t vertices_processed = 0;
   int64_t refused = 0;     // improvements refused because only rounding made them
   bool saturated = false;  // a sum fell below the range of the weights
+  bool proven = false;     // nothing that was reached leads to a negative cycle
   bool undecided = false;  // only rounding or saturation can explain the run: repeat by subtrees
   std::vector<int64_t> cycle;  // vertices in order of the edges; empty when there is none
   bool full = false;           // whether to fill the two arrays below, one entry per iteration
@@ -38,40 +40,6 @@ struct Outcome {
       edges.push_back(looked_at);
     }
   }
-};
-
-// Sign-exact sum: integers in 128 bits, floats as a list of non-overlapping parts (Shewchuk 1997),
-// whose last part has the sign of the whole.
-template <class Weight>
-class ExactSum {
- public:
-  void add(Weight w) {
-    if constexpr (std::is_floating_point_v<Weight>) {
-      double x = w;
-      std::size_t kept = 0;
-      for (double part : parts_) {
-        if (std::fabs(x) < std::fabs(part)) std::swap(x, part);
-        const double high = x + part;
-        const double low = part - (high - x);
-        if (low != 0) parts_[kept++] = low;
-        x = high;
-      }
-      parts_.resize(kept);
-      parts_.push_back(x);
-    } else {
-      total_ += w;
-    }
-  }
-  bool negative() const {
-    if constexpr (std::is_floating_point_v<Weight>)
-      return !parts_.empty() && parts_.back() < 0;
-    else
-      return total_ < 0;
-  }
-
- private:
-  __int128 total_ = 0;
-  std::vector<double> parts_;
 };
 
 // Predecessor of each vertex during a run: the vertex and the edge it came by.
@@ -124,13 +92,24 @@ bool stopped_by_cycle(const Graph& graph, const std::vector<Arrival<Index>>& arr
   return true;
 }
 
-// Candidate distance; notes when it left the range downwards.
+// Candidate distance; notes when an integer left the range downwards.
 template <class Weight>
 inline Weight candidate(Weight d, Weight w, bool& saturated) {
-  const Weight sum = saturating_add(d, w);
-  if constexpr (!std::is_floating_point_v<Weight>)
-    if (sum == std::numeric_limits<Weight>::lowest() + 1) saturated = true;
-  return sum;
+  if constexpr (std::is_floating_point_v<Weight>) {
+    return d + w;
+  } else {
+    Weight sum;
+    if (!__builtin_add_overflow(d, w, &sum)) return sum;
+    if (w > 0) return unreached<Weight>();
+    saturated = true;
+    return std::numeric_limits<Weight>::lowest() + 1;
+  }
+}
+
+// The same without rounding, which no range limits.
+template <int kLimbs>
+inline Fixed<kLimbs> candidate(const Fixed<kLimbs>& d, const Fixed<kLimbs>& w, bool&) {
+  return d + w;
 }
 
 }  // namespace nearfar::bellman_ford

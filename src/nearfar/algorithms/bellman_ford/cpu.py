@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from nearfar import _cpu
-from nearfar.cpu.potentials import negative_cycle_error
-from nearfar.graph.slots import Slot
+from nearfar.cpu.potentials import negative_cycle_error, note_proven, proof_wanted
 from nearfar.registry import Answer, Estimate, Workspace, variant
 
 if TYPE_CHECKING:
@@ -21,81 +20,29 @@ if TYPE_CHECKING:
     from nearfar.options import NoOptions
     from nearfar.registry import Request
 
-__all__ = ["edge_classes", "goldberg_radzik", "queue", "subtree", "textbook"]
-
-_EDGE_CLASSES: Slot[_cpu.EdgeClasses] = Slot("edge classes")
+__all__ = ["goldberg_radzik", "solve", "subtree"]
 
 
-def _solve(
+def solve(
     graph: Graph,
     source: int,
     workspace: Workspace,
-    form: Callable[[_cpu.GraphView, int, NDArray[Any], bool], dict[str, Any]],
+    form: Callable[[_cpu.GraphView, int, NDArray[Any], bool, bool], dict[str, Any]],
 ) -> Answer:
     """Run one form; where only rounding explains its find, let the subtree method decide."""
     distances = np.empty(graph.n_vertices, dtype=graph.weight_dtype)
-    full = workspace.stats == "full"
-    stats = form(graph.view, int(source), distances, full)
+    full, proof = workspace.stats == "full", proof_wanted(graph, int(source))
+    stats = form(graph.view, int(source), distances, proof, full)
     if stats.pop("undecided"):
-        stats = _cpu.bellman_ford_subtree(graph.view, int(source), distances, full)
+        stats = _cpu.bellman_ford_subtree(graph.view, int(source), distances, proof, full)
         del stats["undecided"]
         stats["decided_by"] = "tarjan_subtree"
     cycle = stats.pop("cycle")
     if cycle:
         raise negative_cycle_error(graph, cycle)
+    if stats.pop("proven"):
+        note_proven(graph, distances)
     return Answer(distances, stats)
-
-
-@variant(
-    "bellman_ford",
-    device="cpu",
-    weights="any",
-    paper="johnson-cuda",
-    section="4.1",
-    summary="every edge in every round, until nothing improves",
-    complexity="O(n m)",
-)
-def textbook(graph: Graph, source: int, options: NoOptions, workspace: Workspace) -> Answer:
-    """Bellman-Ford as in textbooks."""
-    return _solve(graph, source, workspace, _cpu.bellman_ford_textbook)
-
-
-@variant(
-    "bellman_ford_queue",
-    device="cpu",
-    weights="any",
-    paper="johnson-cuda",
-    section="4.1",
-    summary="only edges of vertices that improved in the last round",
-    complexity="O(n m)",
-)
-def queue(graph: Graph, source: int, options: NoOptions, workspace: Workspace) -> Answer:
-    """Bellman-Ford with the paper's queue of active vertices."""
-    return _solve(graph, source, workspace, _cpu.bellman_ford_queue)
-
-
-@variant(
-    "bellman_ford_edge_classes",
-    device="cpu",
-    weights="any",
-    paper="johnson-cuda",
-    section="4.1, Algorithm 1",
-    summary="the queue with self-loop, source, in-degree 1 and out-degree 0 edges treated apart",
-    complexity="O(n m)",
-)
-def edge_classes(graph: Graph, source: int, options: NoOptions, workspace: Workspace) -> Answer:
-    """The queue with the paper's four edge classes, built once per graph in O(n + m)."""
-    classes = _EDGE_CLASSES.of(graph, lambda: _cpu.EdgeClasses(graph.view))
-
-    def form(
-        view: _cpu.GraphView, start: int, distances: NDArray[Any], full: bool
-    ) -> dict[str, Any]:
-        stats: dict[str, Any] = _cpu.bellman_ford_edge_classes(
-            view, classes, start, distances, full
-        )
-        return stats
-
-    return _solve(graph, source, workspace, form)
 
 
 @variant(
@@ -109,7 +56,7 @@ def edge_classes(graph: Graph, source: int, options: NoOptions, workspace: Works
 )
 def subtree(graph: Graph, source: int, options: NoOptions, workspace: Workspace) -> Answer:
     """Tarjan's subtree disassembly."""
-    return _solve(graph, source, workspace, _cpu.bellman_ford_subtree)
+    return solve(graph, source, workspace, _cpu.bellman_ford_subtree)
 
 
 def _in_topological_order(facts: Facts, request: Request) -> Estimate | None:
@@ -135,4 +82,4 @@ def _in_topological_order(facts: Facts, request: Request) -> Estimate | None:
 )
 def goldberg_radzik(graph: Graph, source: int, options: NoOptions, workspace: Workspace) -> Answer:
     """Goldberg and Radzik's scan in topological order."""
-    return _solve(graph, source, workspace, _cpu.bellman_ford_goldberg_radzik)
+    return solve(graph, source, workspace, _cpu.bellman_ford_goldberg_radzik)

@@ -1,95 +1,186 @@
-"""Bellman-Ford on CUDA in its plainest form: the baseline of the near-far paper."""
+"""Bellman-Ford on CUDA over a queue of active vertices, weights of either sign; see queue.cuh.
+
+Negative cycles: a run on a graph with negative weights gives up after some thousands of rounds,
+and the subtree method on the CPU decides: it raises the error with the cycle, or returns the
+distances. With floats rounding may hide a cycle: the CPU decides what a graph's first search
+reaches, and searches from there on are the GPU's alone.
+"""
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nearfar.algorithms.bellman_ford import queue_cuda
-from nearfar.cuda.device_graph import device_graph
+from nearfar import _cpu
+from nearfar.cpu.potentials import negative_cycle_error, note_proven, proof_wanted
+from nearfar.cuda.device_graph import DeviceGraph, device_graph
+from nearfar.errors import SolverError
 from nearfar.graph.dtypes import unreached_value
 from nearfar.options import NoOptions
-from nearfar.registry import Answer, variant
+from nearfar.registry import Answer, Estimate, variant
 from nearfar.system.devices import runtime
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from nearfar.graph.facts import Facts
     from nearfar.graph.graph import Graph
-    from nearfar.registry import Workspace
+    from nearfar.registry import Request, Workspace
 
-__all__ = ["all_vertices", "queue_cuda"]
+__all__ = ["KERNELS", "QueueRun", "decide", "finish", "one_launch"]
 
-_BLOCK = 256
-_LOOK_EVERY = 4  # iterations between two looks at the state
+KERNELS = "algorithms/bellman_ford/queue.cuh"
+BLOCK = 256
+_PATIENCE = 4096  # rounds, on a graph with negative weights
+ROUNDS_BEYOND = 2  # the watchdog without: shortest paths have at most n - 1 edges
+
+
+def _limit(limit: float | None, dtype: np.dtype[Any]) -> Any:
+    """The limit in the weights' dtype, not below it."""
+    top = unreached_value(dtype)
+    if limit is None or limit >= top:
+        return dtype.type(top)
+    if dtype.kind == "f":
+        return np.nextafter(dtype.type(limit), dtype.type(np.inf))
+    return dtype.type(max(int(limit), int(np.iinfo(dtype).min)))
+
+
+class QueueRun:
+    """Device arrays of one solve and the arguments that the kernels share.
+
+    ``lanes`` work on a vertex. ``parts`` are the places in each row where its edges change their
+    class, for kernels that treat classes apart.
+    """
+
+    def __init__(
+        self,
+        graph: Graph,
+        source: int,
+        workspace: Workspace,
+        lanes: int,
+        parts: tuple[NDArray[Any], NDArray[Any]] | None = None,
+        kernels: str = KERNELS,
+    ) -> None:
+        cp = runtime.cupy()
+        self.device: DeviceGraph = device_graph(graph)
+        n, weight = self.device.n, self.device.weight_dtype
+        vertex = self.device.vertex_dtype
+        runtime.require_memory(n * (weight.itemsize + 4 + 2 * vertex.itemsize))
+        self.distance = cp.empty(max(n, 1), dtype=weight)
+        self.stamp = cp.empty(max(n, 1), dtype=np.uint32)
+        self.active = cp.empty(2 * max(n, 1), dtype=vertex)
+        self.sizes = cp.zeros(4, dtype=np.uint32)
+        self.stats = cp.zeros(4, dtype=np.uint64)
+        offset = self.device.offset_dtype
+        self.parts: tuple[Any, Any] = (None, None)
+        if parts is not None:
+            self.parts = (cp.asarray(parts[0].astype(offset)), cp.asarray(parts[1].astype(offset)))
+        macros = {**self.device.macros, "LANES_EACH": lanes, "CLASSES": int(parts is not None)}
+        self.program = runtime.program(kernels, macros)
+        # A limit below zero is not an early stop where later edges may be negative.
+        limit = workspace.limit if graph.n_negative == 0 else None
+        self.limit = _limit(limit, weight)
+        self.grid = runtime.device().multiprocessors * 8
+        self.timer = runtime.Timer().start()
+        self.program.kernel("start_queue")(
+            self.grid,
+            BLOCK,
+            (
+                *(self.distance, self.stamp, self.active, self.sizes),
+                *(np.int64(n), np.int64(source), self.stats),
+            ),
+        )
+        self.arguments = (
+            *(self.device.offsets, *self.parts, self.device.edges, self.distance, self.stamp),
+            *(self.active, self.sizes, np.int64(n), self.limit, np.int64(source), self.stats),
+        )
+
+    def most_rounds(self, graph: Graph) -> int:
+        """Rounds after which the CPU decides; without negative weights, that no run takes."""
+        if graph.n_negative:
+            return _PATIENCE
+        return min(graph.n_vertices + ROUNDS_BEYOND, 2**31 - 2)
+
+    def in_one_launch(self, most: int) -> bool:
+        """All rounds in one cooperative launch; whether the queue ran empty."""
+        cp = runtime.cupy()
+        kernel = self.program.kernel("one_launch")
+        barrier = cp.zeros(1, dtype=np.uint32)
+        blocks = min(kernel.resident_blocks(BLOCK), self.grid)
+        kernel(
+            blocks,
+            BLOCK,
+            (*self.arguments, np.uint32(0), np.uint32(most), barrier),
+            cooperative=True,
+        )
+        done = int(self.stats.get()[1])
+        return int(self.sizes.get()[done % 3]) == 0
+
+    def answer(self) -> Answer:
+        """Distances and counters."""
+        self.timer.stop()
+        edges, rounds, vertices = (int(x) for x in self.stats.get()[:3])
+        stats = {
+            "iterations": rounds,
+            "edges_relaxed": edges,
+            "vertices_processed": vertices,
+            "device_seconds": self.timer.seconds,
+        }
+        return Answer(self.distance, stats)
+
+
+def decide(graph: Graph, source: int, answer: Answer | None) -> Answer:
+    """Let the subtree method on the CPU raise the cycle or give the distances."""
+    distances = np.empty(graph.n_vertices, dtype=graph.weight_dtype)
+    proof = proof_wanted(graph, int(source))
+    found = _cpu.bellman_ford_subtree(graph.view, int(source), distances, proof)
+    if found["cycle"]:
+        raise negative_cycle_error(graph, found["cycle"])
+    if found["proven"]:
+        note_proven(graph, distances)
+    stats = dict(answer.stats) if answer is not None else {}
+    stats["saturated"] = found["saturated"]
+    return Answer(distances, {**stats, "decided_by": "tarjan_subtree@cpu"})
+
+
+def finish(graph: Graph, source: int, run: QueueRun, finished: bool) -> Answer:
+    """What follows the rounds: the decision on the CPU, the counters."""
+    if not finished and not graph.n_negative:
+        raise SolverError(
+            f"Bellman-Ford on CUDA did not end within {run.most_rounds(graph)} rounds: check the "
+            "device with `nearfar doctor`"
+        )
+    if not finished or proof_wanted(graph, int(source)):
+        return decide(graph, source, run.answer())
+    answer = run.answer()
+    if graph.n_negative:
+        lowest, dtype = run.distance.min().item(), graph.weight_dtype
+        least = -np.inf if dtype.kind == "f" else -int(np.iinfo(dtype).max)
+        answer.stats["saturated"] = lowest <= least
+    return answer
+
+
+def _cost(facts: Facts, request: Request) -> Estimate | None:
+    if not facts.negative:
+        return None
+    sweeps = 2 + math.log2(facts.n + 2)
+    seconds = sweeps * facts.m * 3e-11 + facts.hops * 7e-6 + 1e-4  # on an H200
+    return Estimate(seconds, "negative weights, one launch")
 
 
 @variant(
-    "bellman_ford",
+    "bellman_ford_persistent",
     device="cuda",
-    summary="every edge of every reached vertex in every round, one thread per vertex",
-    options=NoOptions,
-    paper="davidson-2014",
-    section="II.B, as in LonestarGPU",
+    weights="any",
+    summary="a queue of active vertices, a warp each, all rounds in one launch",
+    paper="johnson-cuda",
+    section="5.1, in one launch (beyond the paper)",
     complexity="O(n m)",
+    cost=_cost,
 )
-def all_vertices(graph: Graph, source: int, options: NoOptions, workspace: Workspace) -> Answer:
-    """Relax all edges until nothing improves; non-negative weights."""
-    on_device = device_graph(graph)
-    n, weight = on_device.n, on_device.weight_dtype
-    runtime.require_memory(n * weight.itemsize + 64)
-    cp = runtime.cupy()
-    distance = cp.empty(max(n, 1), dtype=weight)
-    state = cp.zeros(32, dtype=np.uint8)  # three counters and `last`: one copy brings all
-    counters, last = state[:24].view(np.uint64), state[24:28].view(np.uint32)
-    program = runtime.program("algorithms/bellman_ford/sweep_all.cuh", on_device.macros)
-    grid = runtime.device().multiprocessors * 8
-    limit = unreached_value(weight) if workspace.limit is None else _upper(workspace.limit, weight)
-
-    timer = runtime.Timer().start()
-    arrays = (distance, np.int64(n), np.int64(source), last, counters)
-    program.kernel("start_all")(grid, _BLOCK, arrays)
-    sweep = runtime.Launch(
-        program.kernel("sweep_all"),
-        grid,
-        _BLOCK,
-        (
-            *(on_device.offsets, on_device.edges, distance, np.int64(n), weight.type(limit)),
-            *(last, counters, np.uint32(0)),
-        ),
-    )
-    turns = [runtime.Pinned(32), runtime.Pinned(32)]
-    iteration = 0
-    before: tuple[runtime.Pinned, int] | None = None
-    while True:
-        for _ in range(_LOOK_EVERY):
-            sweep.set(7, np.uint32(iteration))
-            sweep()
-            iteration += 1
-        now = turns[iteration // _LOOK_EVERY & 1]
-        now.copy_from(state)
-        if before is not None:
-            # Look at the batch before the one just queued, so that the GPU never waits for the
-            # host.
-            seen, launched = before
-            if np.frombuffer(seen.wait()[24:28], np.uint32)[0] < launched:
-                break
-        before = now, iteration
-    timer.stop()
-    iterations, edges, vertices = map(int, np.frombuffer(now.wait()[:24], np.uint64))
-    stats = {
-        "iterations": iterations,
-        "edges_relaxed": edges,
-        "vertices_processed": vertices,
-        "average_parallelism": vertices / max(iterations, 1),
-        "device_seconds": timer.seconds,
-    }
-    return Answer(distance, stats)
-
-
-def _upper(limit: float, dtype: np.dtype[Any]) -> Any:
-    """A limit that fits the dtype and is not below the one given."""
-    if dtype.kind == "i":
-        return max(min(int(limit), int(np.iinfo(dtype).max)), -1)
-    with np.errstate(over="ignore"):
-        rounded = dtype.type(limit)
-        return rounded if rounded >= limit else np.nextafter(rounded, dtype.type(np.inf))
+def one_launch(graph: Graph, source: int, options: NoOptions, workspace: Workspace) -> Answer:
+    """The default for negative weights on a GPU."""
+    run = QueueRun(graph, source, workspace, 32)
+    return finish(graph, source, run, run.in_one_launch(run.most_rounds(graph)))

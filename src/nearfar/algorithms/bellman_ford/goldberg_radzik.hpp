@@ -18,14 +18,15 @@ namespace nearfar::bellman_ford {
 
 template <class Graph, class Poll>
 void goldberg_radzik(const Graph& graph, typename Graph::Index source,
-                     typename Graph::Weight* distance, Outcome& outcome, Poll&& poll) {
+                     typename Graph::Weight* distance,
+                     std::vector<Arrival<typename Graph::Index>>& arrival, Outcome& outcome,
+                     Poll&& poll) {
   using Index = typename Graph::Index;
   using Weight = typename Graph::Weight;
   enum : char { idle, labelled, on_path, ordered };
   std::fill(distance, distance + graph.n, unreached<Weight>());
   distance[source] = 0;
   std::vector<char> state(graph.n, idle);
-  std::vector<Arrival<Index>> arrival(graph.n);
   std::vector<Index> fresh{source}, order;
   struct Frame {
     Index vertex, edge;  // edge: the next one to look at

@@ -79,15 +79,14 @@ class PreorderTree {
 // and the search for a negative cycle anywhere).
 template <class Graph, class Poll>
 void subtree(const Graph& graph, typename Graph::Index source, typename Graph::Weight* distance,
-             Outcome& outcome, Poll&& poll) {
+             std::vector<Arrival<typename Graph::Index>>& arrival, Outcome& outcome, Poll&& poll) {
   using Index = typename Graph::Index;
   using Weight = typename Graph::Weight;
   const Index n = graph.n, root = source < 0 ? n : source;
   PreorderTree<Index> tree(n + 1);
-  std::vector<Arrival<Index>> arrival(n);
   std::vector<char> waiting(n, 0);
   std::vector<Index> active, next;
-  std::fill(distance, distance + n, source < 0 ? Weight{0} : unreached<Weight>());
+  std::fill(distance, distance + n, source < 0 ? Weight{} : unreached<Weight>());
   tree.plant(root);
   if (source < 0) {
     active.resize(n);
@@ -98,7 +97,7 @@ void subtree(const Graph& graph, typename Graph::Index source, typename Graph::W
       tree.attach(v, root);
     }
   } else {
-    distance[source] = 0;
+    distance[source] = Weight{};
     active.push_back(source);
     waiting[source] = 1;
   }

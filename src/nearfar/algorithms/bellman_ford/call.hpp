@@ -1,0 +1,74 @@
+// How Python calls a form of Bellman-Ford: a typed graph and distance array, without the GIL.
+#pragma once
+
+#include <nanobind/stl/vector.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <utility>
+#include <vector>
+
+#include "algorithms/bellman_ford/exact_cycles.hpp"
+#include "cpu/bindings.hpp"
+#include "cpu/interrupt.hpp"
+
+namespace nearfar::bellman_ford {
+
+inline Fields report(Outcome&& outcome) {
+  nb::dict stats;
+  stats["iterations"] = outcome.iterations;
+  stats["edges_relaxed"] = outcome.edges_relaxed;
+  stats["vertices_processed"] = outcome.vertices_processed;
+  stats["refused"] = outcome.refused;
+  stats["saturated"] = outcome.saturated;
+  stats["undecided"] = outcome.undecided;
+  stats["proven"] = outcome.proven;
+  stats["cycle"] = outcome.cycle;
+  if (outcome.full) {
+    stats["frontier"] = as_numpy(std::move(outcome.frontier));
+    stats["edges"] = as_numpy(std::move(outcome.edges));
+  }
+  return stats;
+}
+
+// Whether sums of a run that ended without a cycle left the range, or hid a cycle.
+template <class Graph, class Poll>
+__attribute__((noinline)) void prove(const Graph& graph, typename Graph::Index source,
+                                     const typename Graph::Weight* distance,
+                                     const std::vector<Arrival<typename Graph::Index>>& arrival,
+                                     bool wanted, Outcome& outcome, const Poll& poll) {
+  using Weight = typename Graph::Weight;
+  if constexpr (std::is_floating_point_v<Weight>) {
+    const auto lowest = std::numeric_limits<Weight>::lowest();
+    outcome.saturated =
+        !std::all_of(distance, distance + graph.n, [=](Weight d) { return d >= lowest; });
+    if (wanted && !outcome.saturated) Proof(graph, distance, arrival, poll).run(outcome);
+  }
+  // 32 bits are repeated in 64; there the weights decide.
+  if (sizeof(Weight) == 8 && outcome.saturated) outcome.cycle = reached_cycle(graph, source, poll);
+}
+
+// Runs `form` on the typed graph and distance array with the GIL released, and proves it if wanted.
+template <class Form>
+Fields run(GraphView& view, int64_t source, const Array& distances, bool proof, bool full,
+           Form&& form) {
+  Outcome outcome;
+  outcome.full = full;
+  view.visit([&](const auto& csr) {
+    using Weight = typename std::decay_t<decltype(csr)>::Weight;
+    auto* out = checked<Weight>(distances, static_cast<std::size_t>(csr.n), "distances");
+    using Index = typename std::decay_t<decltype(csr)>::Index;
+    nb::gil_scoped_release release;
+    Interrupt interrupt;
+    const auto poll = [&](uint64_t work) { interrupt.poll(work); };
+    std::vector<Arrival<Index>> arrival(csr.n);
+    form(csr, static_cast<Index>(source), out, arrival, outcome, poll);
+    if (outcome.cycle.empty() && !outcome.undecided)
+      prove(csr, static_cast<Index>(source), out, arrival, proof, outcome, poll);
+  });
+  return report(std::move(outcome));
+}
+
+}  // namespace nearfar::bellman_ford

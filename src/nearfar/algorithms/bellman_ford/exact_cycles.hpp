@@ -1,0 +1,215 @@
+// Negative cycles decided by sums without rounding, for every form and dtype.
+//
+// Rounding hides a cycle: beside 1e16 a weight of -1 changes no distance. So a run on floats is
+// proven after it ended. Its distances d and its tree give sums along the tree: d[v] + c[v], where
+// c[v] is what rounding took on the way, in a double of its own. These are potentials; the slack of
+// an edge (u, v) is sum[u] + w - sum[v], 0 along the tree. A cycle weighs what its slacks sum to.
+// Were all slacks at least 0, none would be negative: that is nearly always so, and one sequential
+// pass over the edges shows it, for an edge whose slack is larger than all that rounding can take
+// needs one addition. Otherwise let V be the sum of what is missing. A negative cycle consists of
+// edges whose slack is at most V; all others go, and then all vertices that lie on no cycle of what
+// is left. What remains is empty, or searched in integers of as many bits as it takes.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <utility>
+#include <vector>
+
+#include "algorithms/bellman_ford/bellman_ford.hpp"
+
+namespace nearfar::bellman_ford {
+
+struct ExactEdge {
+  int64_t tail, head;
+  Dyadic weight;
+};
+
+using Poll = std::function<void(uint64_t)>;
+
+// A cycle of the edges whose exact sum is below zero, in order; empty if there is none.
+std::vector<int64_t> exact_cycle(int64_t n, std::vector<ExactEdge> edges, const Poll& poll);
+
+// A negative cycle that the source reaches, or any if it is below 0, from the weights alone: for
+// runs whose sums left the range of the dtype.
+template <class Graph, class Polled>
+std::vector<int64_t> reached_cycle(const Graph& graph, typename Graph::Index source,
+                                   const Polled& poll) {
+  using Index = typename Graph::Index;
+  std::vector<char> seen(graph.n, source < 0);
+  std::vector<Index> open;
+  if (source >= 0) seen[source] = 1, open.push_back(source);
+  while (!open.empty()) {
+    const Index v = open.back();
+    open.pop_back();
+    poll(static_cast<uint64_t>(graph.indptr[v + 1] - graph.indptr[v]) + 1);
+    for (Index i = graph.indptr[v]; i < graph.indptr[v + 1]; ++i) {
+      const Index t = graph.indices[i];
+      if (!seen[t]) seen[t] = 1, open.push_back(t);
+    }
+  }
+  std::vector<ExactEdge> edges;
+  for (Index v = 0; v < graph.n; ++v)
+    for (Index i = graph.indptr[v]; seen[v] && i < graph.indptr[v + 1]; ++i)
+      edges.push_back({v, graph.indices[i], Dyadic(graph.weights[i])});
+  return exact_cycle(graph.n, std::move(edges), poll);
+}
+
+// Proves a run on floats that ended without a cycle and with finite distances, or finds the cycle
+// that rounding hid. Sets `undecided` where the edges of arrival are not a tree.
+template <class Graph, class Polled>
+class Proof {
+  using Index = typename Graph::Index;
+  using Weight = typename Graph::Weight;
+  static constexpr double kUnit = std::numeric_limits<double>::epsilon() / 2;
+
+  struct Near {
+    Index tail, edge;
+    double slack;  // not above the exact one
+  };
+
+ public:
+  Proof(const Graph& graph, const Weight* distance, const std::vector<Arrival<Index>>& arrival,
+        const Polled& poll)
+      : graph_(graph), distance_(distance), arrival_(arrival), poll_(poll), lost_(graph.n, 0.0) {}
+
+  void run(Outcome& outcome) {
+    if (!sum_along_tree()) {
+      outcome.undecided = true;
+      return;
+    }
+    outcome.cycle = hidden_cycle();
+    outcome.proven = outcome.cycle.empty() && !lost_edge_;
+  }
+
+ private:
+  std::vector<int64_t> hidden_cycle() {
+    // Beyond that, sums of the proof could leave the range themselves.
+    if (farthest_ > std::numeric_limits<double>::max() / 16) {
+      near_everywhere();
+    } else {
+      const double ordinary = 4 * most_lost_ + 8 * kUnit * farthest_;
+      double missing = look(ordinary);
+      if (missing == 0) return {};
+      if (missing > ordinary / 8) missing = look(16 * missing);
+      near_.erase(std::remove_if(near_.begin(), near_.end(),
+                                 [&](const Near& near) { return near.slack > missing; }),
+                  near_.end());
+    }
+    std::vector<ExactEdge> edges;
+    edges.reserve(near_.size() + static_cast<std::size_t>(graph_.n));
+    for (const Near& near : near_) edges.push_back(exact(near.tail, near.edge));
+    for (Index v = 0; v < graph_.n; ++v)
+      if (arrival_[v].edge >= 0) edges.push_back(exact(arrival_[v].vertex, arrival_[v].edge));
+    return exact_cycle(graph_.n, std::move(edges), poll_);
+  }
+
+  bool reached(Index v) const { return distance_[v] != unreached<Weight>(); }
+
+  ExactEdge exact(Index tail, Index edge) const {
+    return {tail, graph_.indices[edge], Dyadic(graph_.weights[edge])};
+  }
+
+  // a + b as the rounded sum and the exact rest (Knuth).
+  static std::pair<double, double> two_sum(double a, double b) {
+    const double sum = a + b, part = sum - a;
+    return {sum, (a - (sum - part)) + (b - part)};
+  }
+
+  // Fills lost_; false when the arrivals hold a cycle.
+  bool sum_along_tree() {
+    enum : char { open, climbing, closed };
+    std::vector<char> state(graph_.n, open);
+    std::vector<Index> climb;
+    for (Index start = 0; start < graph_.n; ++start) {
+      if (state[start] != open || !reached(start)) continue;
+      Index v = start;
+      while (state[v] == open && arrival_[v].edge >= 0) {
+        state[v] = climbing;
+        climb.push_back(v);
+        v = arrival_[v].vertex;
+      }
+      if (state[v] == climbing) return false;
+      if (state[v] == open) {  // the source, or below the virtual one
+        state[v] = closed;
+        farthest_ = std::max(farthest_, std::abs(static_cast<double>(distance_[v])));
+      }
+      for (; !climb.empty(); climb.pop_back()) {
+        v = climb.back();
+        const Index p = arrival_[v].vertex;
+        const double here = distance_[v];
+        const auto [sum, rest] = two_sum(distance_[p], graph_.weights[arrival_[v].edge]);
+        const auto [first, a] = two_sum(sum - here, rest);  // the difference is exact
+        const auto [lost, b] = two_sum(first, lost_[p]);
+        missing_ += std::abs(a) + std::abs(b);
+        lost_[v] = lost;
+        most_lost_ = std::max(most_lost_, std::abs(lost));
+        farthest_ = std::max(farthest_, std::abs(here));
+        state[v] = closed;
+      }
+    }
+    return true;
+  }
+
+  void near_everywhere() {
+    near_.clear();
+    for (Index u = 0; u < graph_.n; ++u)
+      for (Index i = graph_.indptr[u]; reached(u) && i < graph_.indptr[u + 1]; ++i) {
+        near_.push_back({u, i, 0});
+        lost_edge_ |= !reached(graph_.indices[i]);
+      }
+  }
+
+  // Notes the edges beside the tree with a slack that may be at most about `bound`, and returns V:
+  // what all slacks miss to 0, or a little more.
+  double look(double bound) {
+    near_.clear();
+    double missing = missing_;
+    for (Index u = 0; u < graph_.n; ++u) {
+      if (!reached(u)) continue;
+      const double from = distance_[u];
+      const Index end = graph_.indptr[u + 1];
+      for (Index i = graph_.indptr[u]; i < end; ++i) {
+        const Index t = graph_.indices[i];
+        if (from + graph_.weights[i] - distance_[t] > bound) continue;
+        if (arrival_[t].edge == i) continue;
+        if (!reached(t)) {
+          lost_edge_ = true;
+          continue;
+        }
+        const double slack = slack_of(u, t, graph_.weights[i]);
+        if (slack < 0) missing -= slack;
+        near_.push_back({u, i, slack});
+      }
+      poll_(static_cast<uint64_t>(end - graph_.indptr[u]) / 8 + 1);
+    }
+    return missing * (1 + 1e-6);  // this sum is rounded too
+  }
+
+  // A bound from below on sum[u] + w - sum[t].
+  double slack_of(Index u, Index t, double w) const {
+    const auto [sum, rest] = two_sum(distance_[u], w);
+    const double beyond = sum - distance_[t], before = lost_[u], after = lost_[t];
+    if (before == after) {  // all that was added exactly is compared exactly
+      if (beyond == 0) return rest;
+      if (rest == 0) return beyond;
+    }
+    const double all = std::abs(beyond) + std::abs(rest) + std::abs(before) + std::abs(after);
+    return beyond + (rest + (before - after)) - 8 * kUnit * all;
+  }
+
+  const Graph& graph_;
+  const Weight* distance_;
+  const std::vector<Arrival<Index>>& arrival_;
+  const Polled& poll_;
+  std::vector<double> lost_;
+  std::vector<Near> near_;
+  double farthest_ = 0, most_lost_ = 0;
+  double missing_ = 0;      // by which slacks along the tree are not 0, where c itself was rounded
+  bool lost_edge_ = false;  // one from a reached vertex reaches none: its sum left the range
+};
+
+}  // namespace nearfar::bellman_ford
