@@ -1,0 +1,379 @@
+// bounded@cpu: a search per source that costs what it reaches. Its result is a sparse row, a dense
+// one, a few numbers, or aggregates of values that lie on the vertices.
+//
+// Workers take sources in runs of neighbouring vertex ids, whose searches read the same memory.
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/vector.h>
+
+#include <cmath>
+#include <mutex>
+#include <numeric>
+#include <vector>
+
+#include "algorithms/bounded/search.hpp"
+#include "cpu/bindings.hpp"
+#include "cpu/spread.hpp"
+
+namespace nearfar::bounded {
+namespace {
+
+constexpr std::size_t kRun = 64;  // sources that a worker takes at a time
+
+// Positions of the sources in order of vertex.
+std::vector<uint32_t> in_order_of_vertex(const Ids& sources) {
+  std::vector<uint32_t> order(sources.size());
+  std::iota(order.begin(), order.end(), 0);
+  const int64_t* ids = sources.data();
+  if (!std::is_sorted(ids, ids + sources.size()))
+    std::stable_sort(order.begin(), order.end(),
+                     [ids](uint32_t a, uint32_t b) { return ids[a] < ids[b]; });
+  return order;
+}
+
+// The greatest distance that counts; without a limit the greatest that is not "unreached".
+template <class Weight>
+Weight farthest(std::optional<double> limit) {
+  if constexpr (std::is_floating_point_v<Weight>)
+    return std::min(limit_as<Weight>(limit), std::numeric_limits<Weight>::max());
+  else
+    return std::min(limit_as<Weight>(limit), unreached<Weight>() - 1);
+}
+
+template <class C>
+void check_sources(const C& csr, const Ids& sources) {
+  for (std::size_t i = 0; i < sources.size(); ++i)
+    if (sources.data()[i] < 0 || sources.data()[i] >= static_cast<int64_t>(csr.n))
+      throw nb::index_error("source is not a vertex");
+}
+
+// Searches from each source and calls visit(state, position of the source, search) after each, with
+// a state per worker that begin() makes and finish(state) takes. Returns the edges looked at.
+template <class C, class Begin, class Visit, class Finish>
+uint64_t each_source(const C& csr, const Ids& sources, std::optional<double> limit,
+                     std::size_t most, int threads, Begin&& begin, Visit&& visit, Finish&& finish) {
+  const std::vector<uint32_t> order = in_order_of_vertex(sources);
+  const std::size_t k = order.size();
+  const auto bound = farthest<typename C::Weight>(limit);
+  std::mutex mutex;
+  uint64_t edges = 0;
+  spread(static_cast<int64_t>((k + kRun - 1) / kRun), threads,
+         [&](BatchCounter& counter, Interrupt& interrupt) {
+           Search<C> search(csr, most);
+           auto state = begin();
+           for (int64_t run; (run = counter.take()) >= 0;) {
+             const std::size_t first = static_cast<std::size_t>(run) * kRun;
+             for (std::size_t i = first; i < std::min(first + kRun, k); ++i) {
+               search.run(static_cast<typename C::Index>(sources.data()[order[i]]), bound,
+                          interrupt);
+               visit(state, order[i], search);
+             }
+           }
+           const std::lock_guard lock(mutex);
+           edges += search.edges();
+           finish(std::move(state));
+         });
+  return edges;
+}
+
+constexpr std::size_t kAll = std::numeric_limits<std::size_t>::max();
+
+// The same for results that need no state.
+template <class C, class Visit>
+uint64_t each_source(const C& csr, const Ids& sources, std::optional<double> limit, int threads,
+                     Visit&& visit, std::size_t most = kAll) {
+  return each_source(
+      csr, sources, limit, most, threads, [] { return 0; },
+      [&](int, uint32_t row, const auto& search) { visit(row, search); }, [](int) {});
+}
+
+// Sparse rows: (indptr, vertices, distances, edges looked at), each row in order of distance.
+nb::tuple rows(GraphView& view, const Ids& sources, std::optional<double> limit, int threads) {
+  const auto run = [&](const auto& csr) -> nb::tuple {
+    using C = std::decay_t<decltype(csr)>;
+    check_sources(csr, sources);
+    struct Part {
+      std::vector<uint32_t> sources;
+      Buffer<typename Search<C>::Settled> settled;
+    };
+    std::vector<std::unique_ptr<Part>> parts;
+    std::vector<int64_t> indptr(sources.size() + 1);
+    std::vector<typename C::Index> vertices;
+    std::vector<typename C::Weight> distances;
+    uint64_t edges;
+    {
+      nb::gil_scoped_release release;
+      edges = each_source(
+          csr, sources, limit, kAll, threads, [] { return std::make_unique<Part>(); },
+          [&](auto& part, uint32_t row, const auto& search) {
+            part->sources.push_back(row);
+            indptr[row + 1] = static_cast<int64_t>(search.size());
+            for (const auto& one : search) part->settled.push(one);
+          },
+          [&](auto part) { parts.push_back(std::move(part)); });
+      std::partial_sum(indptr.begin(), indptr.end(), indptr.begin());
+      vertices.resize(static_cast<std::size_t>(indptr.back()));
+      distances.resize(static_cast<std::size_t>(indptr.back()));
+      spread(static_cast<int64_t>(parts.size()), threads, [&](BatchCounter& counter, Interrupt&) {
+        for (int64_t p; (p = counter.take()) >= 0;) {
+          const Part& part = *parts[static_cast<std::size_t>(p)];
+          const auto* from = part.settled.data;
+          for (const uint32_t row : part.sources)
+            for (int64_t at = indptr[row]; at < indptr[row + 1]; ++at, ++from) {
+              vertices[static_cast<std::size_t>(at)] = from->vertex;
+              distances[static_cast<std::size_t>(at)] = from->distance;
+            }
+        }
+      });
+    }
+    return nb::make_tuple(as_numpy(std::move(indptr)), as_numpy(std::move(vertices)),
+                          as_numpy(std::move(distances)), edges);
+  };
+  return view.visit_packed(run, threads);
+}
+
+// Dense rows: the distances of all vertices, or of `columns`, written to `out`.
+Fields fill(GraphView& view, const Ids& sources, const Array& out,
+            const std::optional<Ids>& columns, std::optional<double> limit, int threads) {
+  uint64_t settled = 0;
+  const auto run = [&](const auto& csr) -> uint64_t {
+    using C = std::decay_t<decltype(csr)>;
+    using Weight = typename C::Weight;
+    check_sources(csr, sources);
+    const auto n = static_cast<std::size_t>(csr.n);
+    const std::size_t width = columns ? columns->size() : n;
+    Weight* first = checked<Weight>(out, sources.size() * width, "out");
+    for (std::size_t c = 0; columns && c < width; ++c)
+      if (columns->data()[c] < 0 || static_cast<std::size_t>(columns->data()[c]) >= n)
+        throw nb::index_error("column is not a vertex");
+    nb::gil_scoped_release release;
+    std::atomic<uint64_t> count{0};
+    const uint64_t edges =
+        each_source(csr, sources, limit, threads, [&](uint32_t row, auto& search) {
+          Weight* to = first + row * width;
+          count.fetch_add(search.size(), std::memory_order_relaxed);
+          if (columns) {
+            for (std::size_t c = 0; c < width; ++c)
+              to[c] = search.distance(static_cast<typename C::Index>(columns->data()[c]));
+            return;
+          }
+          std::fill_n(to, width, unreached<Weight>());
+          for (const auto& one : search) to[one.vertex] = one.distance;
+        });
+    settled = count;
+    return edges;
+  };
+  nb::dict stats;
+  stats["edges_relaxed"] = view.visit_packed(run, threads);
+  stats["vertices_processed"] = settled;
+  stats["iterations"] = sources.size();
+  return stats;
+}
+
+// Sums of float64 entries of a row in the order in which every device adds a whole row: entry i and
+// entry i + half, until one is left. Entries that are not there are zeros.
+class SumByHalves {
+ public:
+  void add(std::size_t at, double value) { entries_.push_back({at, value}); }
+
+  // The sum of a row of `width` entries; forgets them.
+  double take(std::size_t width) {
+    std::sort(entries_.begin(), entries_.end(),
+              [](const Entry& a, const Entry& b) { return a.at < b.at; });
+    for (; entries_.size() > 1; width = (width + 1) / 2) {
+      const std::size_t half = (width + 1) / 2;
+      auto high = std::lower_bound(entries_.begin(), entries_.end(), half,
+                                   [](const Entry& a, std::size_t at) { return a.at < at; });
+      if (high == entries_.end()) continue;
+      joined_.clear();
+      auto low = entries_.begin();
+      const auto middle = high;
+      while (low != middle || high != entries_.end()) {
+        if (high == entries_.end() || (low != middle && low->at < high->at - half)) {
+          joined_.push_back(*low++);
+        } else if (low == middle || low->at > high->at - half) {
+          joined_.push_back({high->at - half, high->value});
+          ++high;
+        } else {
+          joined_.push_back({low->at, low->value + high->value});
+          ++low, ++high;
+        }
+      }
+      entries_.swap(joined_);
+    }
+    const double sum = entries_.empty() ? 0.0 : entries_.front().value;
+    entries_.clear();
+    return sum;
+  }
+
+ private:
+  struct Entry {
+    std::size_t at;
+    double value;
+  };
+  std::vector<Entry> entries_, joined_;
+};
+
+// For each source (count, greatest distance or -1, sum, edges looked at) over the vertices reached
+// apart from itself. Sums are left out (zeros) unless asked for: "sum" of the distances or
+// "harmonic", of their inverses. At most `most` vertices are settled by a search.
+nb::tuple figures(GraphView& view, const Ids& sources, std::optional<double> limit, int threads,
+                  const std::string& added, std::optional<int64_t> most) {
+  const bool sum = added == "sum", harmonic = added == "harmonic";
+  const auto run = [&](const auto& csr) -> nb::tuple {
+    using C = std::decay_t<decltype(csr)>;
+    using Weight = typename C::Weight;
+    check_sources(csr, sources);
+    std::vector<int64_t> counts(sources.size());
+    std::vector<Weight> greatest(sources.size());
+    std::vector<double> totals(sources.size());
+    uint64_t edges;
+    {
+      nb::gil_scoped_release release;
+      edges = each_source(
+          csr, sources, limit, most ? static_cast<std::size_t>(*most) : kAll, threads,
+          [] { return SumByHalves(); },
+          [&](SumByHalves& by_halves, uint32_t row, const auto& search) {
+            counts[row] = static_cast<int64_t>(search.size()) - 1;
+            greatest[row] = search.size() > 1 ? (search.end() - 1)->distance : Weight(-1);
+            if (!std::is_floating_point_v<Weight> && sum) {
+              Wide total = 0;
+              for (const auto& one : search) total += static_cast<uint64_t>(one.distance);
+              totals[row] = static_cast<double>(total);
+            } else if (sum || harmonic) {
+              for (const auto* one = search.begin() + 1; one < search.end(); ++one)
+                if (sum || one->distance != 0)
+                  by_halves.add(static_cast<std::size_t>(one->vertex),
+                                harmonic ? 1 / static_cast<double>(one->distance)
+                                         : static_cast<double>(one->distance));
+              totals[row] = by_halves.take(static_cast<std::size_t>(csr.n));
+            }
+          },
+          [](const SumByHalves&) {});
+    }
+    return nb::make_tuple(as_numpy(std::move(counts)), as_numpy(std::move(greatest)),
+                          as_numpy(std::move(totals)), edges);
+  };
+  return view.visit_packed(run, threads);
+}
+
+// How much a value at some distance counts.
+class Decay {
+ public:
+  Decay(const std::string& kind, double scale, const std::optional<std::vector<double>>& at,
+        const std::optional<std::vector<double>>& factors)
+      : kind_(kind == "exponential" ? kExponential
+              : kind == "linear"    ? kLinear
+                                    : kFlat),
+        scale_(scale) {
+    if (at && factors) {
+      kind_ = kTable;
+      at_ = *at;
+      factors_ = *factors;
+    }
+  }
+
+  double operator()(double distance) const {
+    switch (kind_) {
+      case kLinear:
+        return std::max(0.0, 1.0 - distance / scale_);
+      case kExponential:
+        return std::exp(-distance / scale_);
+      case kTable: {
+        const auto next = std::upper_bound(at_.begin(), at_.end(), distance);
+        const auto i = static_cast<std::size_t>(next - at_.begin());
+        if (i == 0) return factors_.front();
+        if (i == at_.size()) return factors_.back();
+        const double part = (distance - at_[i - 1]) / (at_[i] - at_[i - 1]);
+        return factors_[i - 1] + part * (factors_[i] - factors_[i - 1]);
+      }
+      default:
+        return 1.0;
+    }
+  }
+
+ private:
+  enum Kind { kFlat, kLinear, kExponential, kTable } kind_;
+  double scale_;
+  std::vector<double> at_, factors_;
+};
+
+using Values = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+using Table = nb::ndarray<double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+
+// Aggregates for each source the values of what lies on the vertices reached, itself included.
+//
+// The values of vertex v are rows place[v] to place[v + 1] of `values`, one column each; NaN is no
+// value. For each column: the sum of value x decay, the sum of the decay over the values that there
+// are, least and greatest value (NaN where there is none). Values are added in order of distance,
+// then vertex, then row.
+uint64_t aggregate(GraphView& view, const Ids& sources, double limit, int threads, const Ids& place,
+                   const Values& values, const Decay& decay, const Table& sums, const Table& shares,
+                   const Table& least, const Table& greatest) {
+  const std::size_t width = values.shape(1);
+  for (const Table* table : {&sums, &shares, &least, &greatest})
+    if (table->shape(0) != sources.size() || table->shape(1) != width)
+      throw nb::type_error("one row per source and one column per column of values");
+  const auto run = [&](const auto& csr) -> uint64_t {
+    check_sources(csr, sources);
+    if (place.size() != static_cast<std::size_t>(csr.n) + 1 ||
+        place.data()[csr.n] != static_cast<int64_t>(values.shape(0)))
+      throw nb::type_error("place has one entry per vertex and one more");
+    nb::gil_scoped_release release;
+    return each_source(csr, sources, limit, threads, [&](uint32_t row, const auto& search) {
+      double* sum = sums.data() + row * width;
+      double* share = shares.data() + row * width;
+      double* low = least.data() + row * width;
+      double* high = greatest.data() + row * width;
+      std::fill_n(sum, width, 0.0);
+      std::fill_n(share, width, 0.0);
+      std::fill_n(low, width, std::numeric_limits<double>::quiet_NaN());
+      std::fill_n(high, width, std::numeric_limits<double>::quiet_NaN());
+      for (const auto& one : search) {
+        const auto v = static_cast<std::size_t>(one.vertex);
+        const int64_t begin = place.data()[v], end = place.data()[v + 1];
+        if (begin == end) continue;
+        const double factor = decay(static_cast<double>(one.distance));
+        for (int64_t i = begin; i < end; ++i) {
+          const double* value = values.data() + static_cast<std::size_t>(i) * width;
+          for (std::size_t c = 0; c < width; ++c) {
+            if (std::isnan(value[c])) continue;
+            sum[c] += factor * value[c];
+            share[c] += factor;
+            if (!(low[c] <= value[c])) low[c] = value[c];
+            if (!(high[c] >= value[c])) high[c] = value[c];
+          }
+        }
+      }
+    });
+  };
+  return view.visit_packed(run, threads);
+}
+
+}  // namespace
+}  // namespace nearfar::bounded
+
+namespace nearfar {
+NEARFAR_BIND(m) {
+  using nb::arg;
+  m.def("bounded_rows", &bounded::rows, arg("view"), arg("sources"), arg("limit") = nb::none(),
+        arg("threads") = 1);
+  m.def("bounded_fill", &bounded::fill, arg("view"), arg("sources"), arg("out"),
+        arg("columns") = nb::none(), arg("limit") = nb::none(), arg("threads") = 1);
+  m.def("bounded_figures", &bounded::figures, arg("view"), arg("sources"),
+        arg("limit") = nb::none(), arg("threads") = 1, arg("added") = "", arg("most") = nb::none());
+  m.def(
+      "bounded_aggregate",
+      [](GraphView& view, const Ids& sources, double limit, int threads, const Ids& place,
+         const bounded::Values& values, const std::string& decay, double scale,
+         std::optional<std::vector<double>> at, std::optional<std::vector<double>> factors,
+         const bounded::Table& sums, const bounded::Table& shares, const bounded::Table& least,
+         const bounded::Table& greatest) {
+        return bounded::aggregate(view, sources, limit, threads, place, values,
+                                  bounded::Decay(decay, scale, at, factors), sums, shares, least,
+                                  greatest);
+      },
+      arg("view"), arg("sources"), arg("limit"), arg("threads"), arg("place"), arg("values"),
+      arg("decay"), arg("scale"), arg("at").none(), arg("factors").none(), arg("sums"),
+      arg("shares"), arg("least"), arg("greatest"));
+}
+}  // namespace nearfar

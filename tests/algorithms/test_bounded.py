@@ -1,0 +1,132 @@
+"""Bounded searches: the rows, sparse rows and reductions of dense searches, at a ball's cost."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import nearfar
+from nearfar import Graph, _cpu
+from nearfar.graph.dtypes import unreached_value
+from nearfar.graph.facts import within
+from tests.zoo import DTYPES, ZOO, as_dtype
+
+REDUCTIONS = [
+    "count", "sum", "mean", "max", "summary", "harmonic", "nearest:3",
+    ("histogram", (0.0, 1.0, 2.5, 7.0, 100.0)),
+]  # fmt: skip
+
+
+def limits(graph: Graph) -> list[float]:
+    """Limits that reach nothing, little and much."""
+    row = nearfar.distances(graph, [0], method="dijkstra")[0]
+    some = np.sort(row[row != unreached_value(row.dtype)])
+    return [0.0, float(some[len(some) // 4]), float(some[len(some) // 2])]
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_answers_of_the_zoo(dtype: str) -> None:
+    for name, build in ZOO.items():
+        graph = as_dtype(build(), dtype)
+        if graph.n_negative or not graph.n_vertices:
+            continue
+        sources = np.arange(0, graph.n_vertices, max(1, graph.n_vertices // 40))[::-1]
+        for limit in limits(graph):
+            call: dict[str, Any] = {"sources": sources, "limit": limit}
+            dense = nearfar.distances(graph, method="worker_per_source", **call)
+            found = nearfar.distances(graph, method="bounded", **call)
+            np.testing.assert_array_equal(found, dense, err_msg=name)
+            few = nearfar.distances(graph, method="bounded", targets=sources[:5], **call)
+            np.testing.assert_array_equal(few, dense[:, sources[:5]], err_msg=name)
+            sparse = nearfar.distances(graph, method="bounded", out="csr", **call)
+            want = nearfar.distances(graph, method="worker_per_source", out="csr", **call)
+            for part in ("indptr", "indices", "data"):
+                np.testing.assert_array_equal(getattr(sparse, part), getattr(want, part), name)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("reduce", REDUCTIONS, ids=str)
+def test_reductions_of_the_zoo_have_the_same_bits(reduce: Any, dtype: str) -> None:
+    for name, build in ZOO.items():
+        graph = as_dtype(build(), dtype)
+        if graph.n_negative or not graph.n_vertices:
+            continue
+        for limit in limits(graph):
+            call = {"limit": limit, "reduce": reduce, "sources": np.arange(graph.n_vertices)[:200]}
+            found = nearfar.distances(graph, method="bounded", **call)
+            want = nearfar.distances(graph, method="worker_per_source", **call)
+            for one, other in zip(np.atleast_1d(found), np.atleast_1d(want), strict=True):
+                np.testing.assert_array_equal(one, other, err_msg=name)
+
+
+def test_without_a_limit_rows_are_whole() -> None:
+    graph = nearfar.generate("road_like", vertices=500, seed=3)
+    found = nearfar.distances(graph, method="bounded")
+    np.testing.assert_array_equal(found, nearfar.distances(graph, method="dijkstra"))
+
+
+def test_sums_beyond_the_dtype_are_repeated_in_64_bits() -> None:
+    most = 2**31 - 1
+    graph = Graph.from_edges([0, 1], [1, 2], np.array([most - 1, most - 1], np.int32))
+    found = nearfar.distances(graph, [0], method="bounded", limit=2.0**40)
+    assert found.tolist() == [[0, most - 1, 2 * (most - 1)]]
+    counts = nearfar.distances(graph, [0], method="bounded", limit=2.0**40, reduce="count")
+    assert counts.tolist() == [2]
+    sparse = nearfar.distances(graph, [0], method="bounded", limit=2.0**40, out="csr")
+    assert sparse.data.tolist() == [0, most - 1, 2 * (most - 1)]
+
+
+def test_rows_come_in_order_of_distance_then_vertex() -> None:
+    graph = Graph.from_edges([3, 3, 3, 1, 0], [0, 1, 2, 4, 5], [2, 1, 1, 0, 0], n_vertices=6)
+    _, vertices, distances, _ = _cpu.bounded_rows(graph.view, np.array([3]), 5.0, 1)
+    assert vertices.tolist() == [3, 1, 2, 4, 0, 5]
+    assert distances.tolist() == [0, 1, 1, 1, 2, 2]
+
+
+@pytest.mark.parametrize("shape", ["star", "path", "hub_and_ring", "zero_cycle"])
+def test_workers_do_not_disturb_each_other(shape: str) -> None:
+    n = 400
+    ring, hub = np.arange(n), np.zeros(n, int)
+    edges = {
+        "star": (hub, ring, np.ones(n)),
+        "path": (ring[:-1], ring[1:], np.ones(n - 1)),
+        "hub_and_ring": (
+            np.r_[np.zeros(n, int), ring],
+            np.r_[ring, (ring + 1) % n],
+            np.ones(2 * n),
+        ),
+        "zero_cycle": (ring, (ring + 1) % n, np.r_[np.zeros(n - 5), np.ones(5)]),
+    }[shape]
+    graph = Graph.from_edges(*edges, n_vertices=n)
+    want = nearfar.distances(graph, method="dijkstra", limit=3)
+    for repeat in range(60):
+        threads = 2 + repeat % 7
+        found = nearfar.distances(graph, method="bounded", limit=3, threads=threads)
+        np.testing.assert_array_equal(found, want)
+        sparse = nearfar.distances(graph, method="bounded", limit=3, threads=threads, out="csr")
+        np.testing.assert_array_equal(sparse.toarray(), np.where(want == np.inf, 0, want))
+
+
+def test_auto_looks_how_far_a_limit_leads() -> None:
+    graph = nearfar.generate("road_like", vertices=20_000, seed=1)
+    stats: dict[str, Any] = {}
+    near = float(np.median(graph.weights)) * 4
+    nearfar.distances(graph, limit=near, reduce="count", stats=stats)
+    assert stats["engine"] == "bounded@cpu"
+    nearfar.distances(graph, np.arange(64), limit=1e12, reduce="count", stats=stats)
+    assert stats["engine"] != "bounded@cpu"
+    assert within(graph, 1e12, (0, 1)) is None
+    reach = within(graph, near, (0, 1, 2))
+    assert reach is not None
+    assert reach[0] < 200
+
+
+def test_memory_follows_what_is_reached() -> None:
+    graph = nearfar.generate("road_like", vertices=200_000, seed=1)
+    near = float(np.median(graph.weights)) * 3
+    few = np.arange(64)
+    found = nearfar.distances(graph, few, limit=near, reduce="count", memory=40_000_000)
+    want = nearfar.distances(graph, few, limit=near, reduce="count", method="worker_per_source")
+    np.testing.assert_array_equal(found, want)
