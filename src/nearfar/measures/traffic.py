@@ -16,7 +16,7 @@ from nearfar.errors import DistanceOverflowError, NegativeWeightError, OptionErr
 from nearfar.graph.dtypes import unreached_value
 from nearfar.graph.saturation import may_saturate, widest
 from nearfar.graph.turns import TurnGraph
-from nearfar.measures.demand import read_demand
+from nearfar.measures.demand import Demand, read_demand
 from nearfar.measures.simple import many_rows, on_device_or_cores, takes_device
 from nearfar.solve.request import as_graph, vertex_indices
 from nearfar.system.threads import check_threads
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from nearfar.graph.graph import Graph
     from nearfar.options import Device
 
-__all__ = ["EdgeLoads", "Skims", "edge_loads", "skims"]
+__all__ = ["EdgeLoads", "Searched", "Skims", "Trips", "edge_loads", "skims"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +79,7 @@ class Skims:
     totals: Any
 
 
-class _Searched:
+class Searched:
     """A graph that is searched for a caller's, and how their vertices and edges belong together."""
 
     def __init__(self, graph: Any, weight: Any) -> None:
@@ -97,13 +97,11 @@ class _Searched:
         """Loads of the caller's edges."""
         if self.turns is None:
             return found
-        total = np.zeros(self.named.n_edges, dtype=found.dtype)
-        np.add.at(total, self.turns.edges, found)
-        return total
+        return self.turns.to_edges(found)
 
     def quantity(self, values: NDArray[Any]) -> NDArray[Any]:
         """A quantity of the caller's edges, for those that are searched."""
-        return values if self.turns is None else values[self.turns.edges]
+        return values if self.turns is None else self.turns.of_edges(values)
 
     def solved(self, run: Callable[[Graph], NDArray[np.bool_]]) -> None:
         """Run; again in 64 bits where a distance that does not fit may look unreached.
@@ -188,33 +186,15 @@ def edge_loads(
     >>> nearfar.measures.edge_loads(g, [(0, 2, 10), (0, 1, 3)]).loads
     array([13,  0, 10])
     """
-    searched = _Searched(graph, weight)
-    pairs = read_demand(searched.named, demand, zones)
-    workers = check_threads(threads)
-    lengths = np.zeros(len(pairs.amounts))
-    # From a vertex to itself there is nothing to carry; with turns its start has no way in.
-    away = np.flatnonzero(pairs.sources != pairs.targets)
-    begins, targets, amounts = (column[away] for column in pairs)
-    first = np.flatnonzero(np.append(np.ones(min(len(away), 1)), begins[1:] != begins[:-1]))
-    sources = begins[first]
-    first = np.append(first, len(away)).astype(np.int64)
-    rows = searched.starts(sources)
-
-    def on_cores() -> tuple[NDArray[Any], NDArray[np.float64]]:
-        return _on_cores(searched, rows, first, targets, amounts, workers)
-
-    def on_device() -> tuple[NDArray[Any], NDArray[np.float64]]:
-        from nearfar.measures.device_loads import device_loads
-
-        return device_loads(searched.graph, rows, first, targets, amounts)
-
-    takes = takes_device(device, searched.graph, len(rows))
-    loads, lengths[away] = on_device_or_cores(device, on_device, on_cores) if takes else on_cores()
+    searched = Searched(graph, weight)
+    trips = Trips(read_demand(searched.named, demand, zones))
+    loads, lengths = trips.on(searched, device, check_threads(threads))
+    pairs = trips.pairs
     lost = np.flatnonzero(~np.isfinite(lengths))
     there = np.isfinite(lengths)
     name_of = searched.named.name_of
     return EdgeLoads(
-        searched.loads(loads),
+        loads,
         pairs.amounts[there].sum().item(),
         float(pairs.amounts[there].astype(np.float64) @ lengths[there]),
         pairs.amounts[lost].sum().item(),
@@ -224,20 +204,50 @@ def edge_loads(
     )
 
 
+class Trips:
+    """Demand arranged by source, to be put on the shortest paths of a graph again and again."""
+
+    def __init__(self, pairs: Demand) -> None:
+        self.pairs = pairs
+        # From a vertex to itself there is nothing to carry; with turns its start has no way in.
+        self.away = np.flatnonzero(pairs.sources != pairs.targets)
+        begins, self.targets, self.amounts = (column[self.away] for column in pairs)
+        first = np.ones(len(begins), dtype=bool)
+        first[1:] = begins[1:] != begins[:-1]
+        self.sources = begins[first]
+        self.first = np.append(np.flatnonzero(first), len(begins)).astype(np.int64)
+        self.ends = np.unique(self.targets)
+
+    def on(
+        self, searched: Searched, device: Any, workers: int
+    ) -> tuple[NDArray[Any], NDArray[np.float64]]:
+        """Loads of the caller's edges, and the length of each pair's path: inf for none."""
+        rows = searched.starts(self.sources)
+        lengths = np.zeros(len(self.pairs.amounts))
+
+        def on_cores() -> tuple[NDArray[Any], NDArray[np.float64]]:
+            return _on_cores(searched, rows, self, workers)
+
+        def on_device() -> tuple[NDArray[Any], NDArray[np.float64]]:
+            from nearfar.measures.device_loads import device_loads
+
+            return device_loads(searched.graph, rows, self.first, self.targets, self.amounts)
+
+        takes = takes_device(device, searched.graph, len(rows))
+        loads, lengths[self.away] = (
+            on_device_or_cores(device, on_device, on_cores) if takes else on_cores()
+        )
+        return searched.loads(loads), lengths
+
+
 def _on_cores(
-    searched: _Searched,
-    rows: NDArray[np.int64],
-    first: NDArray[np.int64],
-    targets: NDArray[np.int64],
-    amounts: NDArray[Any],
-    workers: int,
+    searched: Searched, rows: NDArray[np.int64], trips: Trips, workers: int
 ) -> tuple[NDArray[Any], NDArray[np.float64]]:
     """Loads of the searched edges and the lengths of all paths, on the CPU."""
     from nearfar import _cpu
 
-    loads = np.zeros(searched.graph.n_edges, dtype=amounts.dtype)
-    lengths = np.zeros(len(amounts))
-    ends = np.unique(targets)
+    loads = np.zeros(searched.graph.n_edges, dtype=trips.amounts.dtype)
+    lengths = np.zeros(len(trips.amounts))
     into, entering, tails = searched.graph.entering()
 
     def run(solved: Graph) -> NDArray[np.bool_]:
@@ -248,10 +258,10 @@ def _on_cores(
             entering,
             tails,
             rows,
-            first,
-            targets,
-            ends,
-            amounts,
+            trips.first,
+            trips.targets,
+            trips.ends,
+            trips.amounts,
             lengths,
             loads,
             workers,
@@ -316,7 +326,7 @@ def skims(
     """
     from nearfar import _cpu
 
-    searched = _Searched(graph, weight)
+    searched = Searched(graph, weight)
     rows = vertex_indices(searched.named, sources, "source")
     columns = vertex_indices(searched.named, targets, "target")
     workers = check_threads(threads)
