@@ -6,9 +6,10 @@ A vertex at which no turn differs from another stays one vertex. Any other verte
 - a start, from which paths from ``v`` leave, and
 - a copy for each edge into ``v``, from which the turns allowed after that edge lead on.
 
-An edge leads to the end of ``v`` and to its copy there, with its weight and the cost of the turn
-before it. A vertex that no path may pass through has no copies. So any search of this graph obeys
-the turns, and a path in it is a path of the original one, edge by edge.
+An edge leads to the copy for it, with its weight and the cost of the turn before it. Links of
+weight 0 lead from the start and from all copies of ``v`` to its end. A vertex that no path may pass
+through has no copies: edges lead to its end. So any search of this graph obeys the turns, and a
+path in it, without its link, is a path of the original graph, edge by edge.
 """
 
 from __future__ import annotations
@@ -32,21 +33,23 @@ __all__ = ["TurnGraph", "with_turns"]
 class TurnGraph:
     """A graph with turn costs, made by :meth:`nearfar.Graph.with_turns`.
 
-    :func:`nearfar.sssp`, :func:`nearfar.shortest_path` and :func:`nearfar.distances` take it, and
-    :func:`nearfar.measures.edge_loads` and :func:`nearfar.measures.skims`; answers are in vertices
-    and edges of the original graph.
+    What takes it answers in vertices and edges of the original graph: :func:`nearfar.sssp`,
+    :func:`nearfar.shortest_path`, :func:`nearfar.distances`, :func:`nearfar.nearest`,
+    :func:`nearfar.k_shortest_paths`, :func:`nearfar.isochrone`, :func:`nearfar.prepare` and the
+    measures, apart from those that list or count the shortest paths one by one.
 
     Attributes
     ----------
     original : Graph
         The graph it was made of.
     graph : Graph
-        The graph that is searched, without names. Its vertices 0 to n - 1 are where paths to the
-        original vertices end.
-    starts : int64 array, shape (n,)
-        The vertex of :attr:`graph` where paths from each original vertex begin.
+        The graph that is searched, without names.
+    starts, ends : int64 arrays, shape (n,)
+        The vertices of :attr:`graph` where paths from and to each original vertex begin and end.
+    vertices : int64 array
+        The original vertex that each vertex of :attr:`graph` belongs to.
     edges : int64 array, shape (m,)
-        The original edge that each edge of :attr:`graph` stands for.
+        The original edge that each edge of :attr:`graph` stands for; -1 for a link to an end.
     extra : array, shape (m,)
         The cost of the turn before it, in units of the weights.
     """
@@ -56,19 +59,130 @@ class TurnGraph:
         original: Graph,
         graph: Graph,
         starts: NDArray[np.int64],
+        ends: NDArray[np.int64],
+        vertices: NDArray[np.int64],
         edges: NDArray[np.int64],
         extra: NDArray[Any],
     ) -> None:
         self.original, self.graph = original, graph
-        self.starts, self.edges, self.extra = starts, edges, extra
+        self.starts, self.ends, self.vertices = starts, ends, vertices
+        self.edges, self.extra = edges, extra
+        self._reverse: TurnGraph | None = None
 
-    def with_weights(self, weights: ArrayLike) -> TurnGraph:
+    @property
+    def n_vertices(self) -> int:
+        """Number of vertices of the original graph."""
+        return self.original.n_vertices
+
+    #: A turn has a direction, whatever the edges have.
+    directed = True
+
+    @property
+    def weight_dtype(self) -> np.dtype[Any]:
+        """Dtype of the weights that are searched."""
+        return self.graph.weight_dtype
+
+    @property
+    def n_negative(self) -> int:
+        """Number of negative weights of the original graph."""
+        return self.original.n_negative
+
+    @property
+    def first_negative(self) -> int:
+        """The first original edge of negative weight."""
+        return self.original.first_negative
+
+    def name_of(self, vertex: Any) -> Any:
+        """External names, as of :meth:`nearfar.Graph.name_of`.
+
+        Parameters
+        ----------
+        vertex : int or int array
+
+        Returns
+        -------
+        name, or array of names
+        """
+        return self.original.name_of(vertex)
+
+    def indices_of(self, vertices: Any, what: str = "vertex") -> NDArray[np.int64]:
+        """Indices of original vertices, as of :meth:`nearfar.Graph.indices_of`.
+
+        Parameters
+        ----------
+        vertices : vertices
+        what : str
+            What they are called in an error.
+
+        Returns
+        -------
+        int64 array
+
+        Raises
+        ------
+        VertexError
+        """
+        return self.original.indices_of(vertices, what)
+
+    def searched_weights(self, weights: NDArray[Any]) -> NDArray[Any]:
+        """Weights of the edges of :attr:`graph`, the costs of turns included.
+
+        Parameters
+        ----------
+        weights : array
+            Weights of the original edges.
+
+        Returns
+        -------
+        array
+        """
+        whole = weights.dtype.kind == "i" and self.extra.dtype.kind == "f"
+        extra = self.extra if whole else self.extra.astype(weights.dtype)
+        found: NDArray[Any] = self.of_edges(weights) + extra
+        return found
+
+    def of_edges(self, values: NDArray[Any]) -> NDArray[Any]:
+        """Values of the original edges at the edges of :attr:`graph`; 0 for links.
+
+        Parameters
+        ----------
+        values : array, shape (m,)
+
+        Returns
+        -------
+        array
+        """
+        found = np.zeros(len(self.edges), dtype=values.dtype)
+        real = self.edges >= 0
+        found[real] = values[self.edges[real]]
+        return found
+
+    def to_edges(self, values: NDArray[Any]) -> NDArray[Any]:
+        """Sums over the edges of :attr:`graph` that stand for each original edge.
+
+        Parameters
+        ----------
+        values : array
+            One per edge of :attr:`graph`.
+
+        Returns
+        -------
+        array
+        """
+        found = np.zeros(self.original.n_edges, dtype=values.dtype)
+        real = self.edges >= 0
+        np.add.at(found, self.edges[real], values[real])
+        return found
+
+    def with_weights(self, weights: ArrayLike, *, unit: str | None = None) -> TurnGraph:
         """The same turns for other weights of the original edges.
 
         Parameters
         ----------
         weights : array, shape (m,)
             In the order of :attr:`nearfar.Graph.indices` of the original graph.
+        unit : str or None
+            As for :meth:`nearfar.Graph.with_weights`.
 
         Returns
         -------
@@ -79,18 +193,70 @@ class TurnGraph:
         GraphError
             If there is not one weight per edge, or one is not a finite number.
         """
-        original = self.original.with_weights(weights)
-        there = original.effective_weights[self.edges]
-        whole = there.dtype.kind == "i" and self.extra.dtype.kind == "f"
-        extra = self.extra if whole else self.extra.astype(there.dtype)
+        original = self.original.with_weights(weights, unit=unit)
+        searched = self.graph.with_weights(self.searched_weights(original.effective_weights))
+        return self._over(original, searched)
+
+    def without_names(self) -> TurnGraph:
+        """The same with the original graph's vertices called by their indices.
+
+        Returns
+        -------
+        TurnGraph
+        """
+        return self._over(self.original.without_names(), self.graph)
+
+    def transpose(self) -> TurnGraph:
+        """Every edge and every turn reversed, cached; O(n + m).
+
+        Returns
+        -------
+        TurnGraph
+        """
+        if self._reverse is None:
+            _, order, _ = self.graph.entering()
+            original = self.original
+            if not original.directed:  # a turn has a direction, so edges have one here
+                original = type(original).from_csr(
+                    original.indptr,
+                    original.indices,
+                    original.weights,
+                    vertex_names=original.vertex_names,
+                    coordinates=original.coordinates,
+                    copy=False,
+                )
+            place = np.empty(original.n_edges, dtype=np.int64)
+            place[original.entering()[1]] = np.arange(len(place))
+            edges = self.edges[order]
+            edges[edges >= 0] = place[edges[edges >= 0]]
+            self._reverse = TurnGraph(
+                original.transpose(),
+                self.graph.transpose(),
+                self.ends,
+                self.starts,
+                self.vertices,
+                edges,
+                self.extra[order],
+            )
+            self._reverse._reverse = self
+        return self._reverse
+
+    def _over(self, original: Graph, searched: Graph) -> TurnGraph:
+        """The same vertices and turns over other graphs of the same edges."""
         return TurnGraph(
-            original, self.graph.with_weights(there + extra), self.starts, self.edges, self.extra
+            original,
+            searched,
+            self.starts,
+            self.ends,
+            self.vertices,
+            self.edges,
+            self.extra,
         )
 
     def __repr__(self) -> str:
         return (
-            f"TurnGraph({self.original!r}; searched with {self.graph.n_vertices:,} vertices and "
-            f"{self.graph.n_edges:,} edges)"
+            f"{type(self).__name__}({self.original!r}; searched with {self.graph.n_vertices:,} "
+            f"vertices and {self.graph.n_edges:,} edges)"
         )
 
 
@@ -103,15 +269,13 @@ def with_turns(
     """See :meth:`nearfar.Graph.with_turns`."""
     n, m = graph.n_vertices, graph.n_edges
     tails, heads = graph.tails(np.int64), graph.indices.astype(np.int64)
-    banned = {turn for given in forbidden for turn in _turns(graph, given)}
-    priced: dict[tuple[int, int], Any] = {}
-    for given, cost in costs.items():
-        _check_cost(graph, given, cost)
-        priced |= dict.fromkeys(_turns(graph, given), cost)
+    banned, _ = _pairs(graph, list(forbidden), tails, heads)
+    priced, which = _pairs(graph, list(costs), tails, heads)
+    added = _checked_costs(graph, costs)[which]
     shut = np.zeros(n, dtype=bool)
     shut[graph.indices_of(list(closed))] = True
     ruled = shut.copy()
-    ruled[[heads[a] for a, _ in banned | priced.keys()]] = True
+    ruled[heads[np.concatenate([banned[:, 0], priced[:, 0]])]] = True
 
     starts = np.arange(n, dtype=np.int64)
     at = np.flatnonzero(ruled)
@@ -125,35 +289,56 @@ def with_turns(
     into = np.repeat(copied, degrees)
     shift = np.arange(len(into)) - np.repeat(np.cumsum(degrees) - degrees, degrees)
     out = graph.indptr.astype(np.int64)[heads[into]] + shift
-    extra = np.zeros(len(into), dtype=_cost_dtype(graph, priced))
+    extra = np.zeros(len(into), dtype=_cost_dtype(graph, added))
     allowed = np.ones(len(into), dtype=bool)
     keys = into * m + out
     order = np.argsort(keys)
 
-    def places(turns: Iterable[tuple[int, int]]) -> NDArray[np.int64]:
-        """Where these turns stand; one at a closed vertex stands nowhere."""
-        listed = [a * m + b for a, b in turns if not shut[heads[a]]]
-        found: NDArray[np.int64] = order[np.searchsorted(keys, listed, sorter=order)]
+    def places(turns: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Where these turns stand, none of them at a closed vertex."""
+        found: NDArray[np.int64] = order[
+            np.searchsorted(keys, turns[:, 0] * m + turns[:, 1], sorter=order)
+        ]
         return found
 
-    allowed[places(banned)] = False
-    extra[places(priced)] = [cost for (a, _), cost in priced.items() if not shut[heads[a]]]
-    everything = np.arange(m)
-    states = np.concatenate([starts[tails], copy[into[allowed]]])
-    edges = np.concatenate([everything, out[allowed]])
-    extra = np.concatenate([np.zeros(m, dtype=extra.dtype), extra[allowed]])
-    onward = np.flatnonzero(copy[edges] >= 0)
-    states = np.concatenate([states, states[onward]])
-    ends = np.concatenate([heads[edges], copy[edges[onward]]])
-    edges = np.concatenate([edges, edges[onward]])
-    extra = np.concatenate([extra, extra[onward]])
-
-    order = np.argsort(states, kind="stable")  # as the rows of the graph will be
-    weights = graph.effective_weights[edges[order]] + extra[order]
-    searched = type(graph).from_edges(
-        states[order], ends[order], weights, n_vertices=n + len(at) + len(copied)
+    allowed[places(banned[~shut[heads[banned[:, 0]]]])] = False
+    open_ = ~shut[heads[priced[:, 0]]]
+    extra[places(priced[open_])] = added[open_]  # of a turn that is given twice the last counts
+    ends = np.arange(n, dtype=np.int64)
+    into, out, onward = into[allowed], out[allowed], extra[allowed]
+    goal = np.where(copy >= 0, copy, heads)  # where each edge leads
+    # Links first: of a link and a parallel loop of weight 0 at a closed vertex, the link counts.
+    tail = np.concatenate([starts[at], copy[copied], starts[tails], copy[into]])
+    head = np.concatenate([at, heads[copied], goal, goal[out]])
+    links = np.full(len(at) + len(copied), -1)
+    edges = np.concatenate([links, np.arange(m), out])
+    extra = np.zeros(len(edges), dtype=extra.dtype)
+    extra[len(links) + m :] = onward
+    order = np.argsort(tail, kind="stable")  # as the rows of the graph will be
+    vertices = np.concatenate([ends, at, heads[copied]])
+    turns = TurnGraph(graph, graph, starts, ends, vertices, edges[order], extra[order])
+    weights = turns.searched_weights(graph.effective_weights.astype(extra.dtype, copy=False))
+    turns.graph = type(graph).from_edges(
+        tail[order], head[order], weights, n_vertices=len(vertices)
     )
-    return TurnGraph(graph, searched, starts, edges[order], extra[order])
+    return turns
+
+
+def _pairs(
+    graph: Graph, turns: list[Any], tails: NDArray[np.int64], heads: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The pairs of edges that turns stand for, and the place of each in the list."""
+    if {type(turn) for turn in turns} == {tuple} and {len(turn) for turn in turns} == {2}:
+        ends = np.fromiter((e for turn in turns for e in turn), dtype=object, count=2 * len(turns))
+        if {type(e) for e in ends} == {int}:
+            found = np.clip(ends.astype(np.float64), -1, len(heads)).astype(np.int64).reshape(-1, 2)
+            if found.min() >= 0 and found.max() < len(heads):
+                joined = heads[found[:, 0]] == tails[found[:, 1]]
+                if joined.all():
+                    return found, np.arange(len(turns))
+    listed = [(pair, at) for at, turn in enumerate(turns) for pair in _turns(graph, turn)]
+    pairs = np.array([pair for pair, _ in listed], dtype=np.int64).reshape(-1, 2)
+    return pairs, np.array([at for _, at in listed], dtype=np.int64)
 
 
 def _turns(graph: Graph, given: Any) -> list[tuple[int, int]]:
@@ -202,10 +387,19 @@ def _check_cost(graph: Graph, given: Any, cost: Any) -> None:
         )
 
 
-def _cost_dtype(graph: Graph, priced: dict[tuple[int, int], Any]) -> Any:
+def _checked_costs(graph: Graph, costs: Mapping[Any, Any]) -> NDArray[Any]:
+    """The costs as an array, each of them checked."""
+    for turn, cost in costs.items():
+        _check_cost(graph, turn, cost)
+    if graph.weight_dtype.kind == "i":
+        return np.array([int(cost) for cost in costs.values()], dtype=np.int64)
+    return np.array(list(costs.values()), dtype=np.float64)
+
+
+def _cost_dtype(graph: Graph, costs: NDArray[Any]) -> Any:
     """That of the weights, or 64 bits where a cost does not fit it."""
     dtype = graph.weight_dtype
-    most = max(priced.values(), default=0)
+    most = int(costs.max(initial=0)) if dtype.kind == "i" else 0
     if dtype.kind == "i" and most + graph.max_weight > np.iinfo(dtype).max - 1:
         return np.dtype(np.int64)
     return dtype
