@@ -8,6 +8,10 @@ apart from the package (``soak_oracle.py``). The output keeps the counts by door
 one part per device; a run on the other device adds its part to the same file. Ctrl-C ends a run
 early and keeps its counts.
 
+One long run in parts: with ``--add`` a run goes on after the cases that the output names and adds
+its counts to the part, until ``--goal`` solves and rows are there; ``--merge A B ... -o C`` adds
+the parts of files made apart, with other seeds. ``runs`` in a part says when and where each ran.
+
 Each process is started by this one and takes its share of the numbers of cases. One that dies or
 hangs counts as a wrong answer, and another goes on with the next case. A wrong answer leaves a
 file with the arrays of its graph and the call in words in ``--failures``, and the exit code is 1.
@@ -56,7 +60,7 @@ def wrong_with(trial: Trial) -> str | None:
     try:
         found = trial.call()
     except Exception as error:  # every error but the one that must come is a finding
-        if trial.error and isinstance(error, trial.error):
+        if isinstance(error, trial.error + trial.refusals):
             return None
         if isinstance(error.__cause__, Declined):
             return None  # a variant saw that it does not suit the graph, and says so
@@ -69,11 +73,11 @@ def wrong_with(trial: Trial) -> str | None:
         return f"{str(found)[:500]}: {''.join(traceback.format_exception(error)[-3:])}"
 
 
-def trials(soak: Soak) -> Iterator[tuple[str, Trial]]:
+def trials(soak: Soak, without: list[str]) -> Iterator[tuple[str, Trial]]:
     """All trials of a case with their doors; the oracle is held against another one at times."""
     yield "oracle", Trial("heap search", lambda: _other_oracle(soak), _no_difference, 0, "oracle")
     for name, (door, share) in DOORS.items():
-        if soak.chance(share):
+        if soak.chance(share) and name not in without:
             for trial in door(soak):
                 yield name, trial
 
@@ -94,11 +98,11 @@ def _no_difference(found: Any) -> str | None:
     return found if isinstance(found, str) else None
 
 
-def run_case(case: Case, device: str, place: Path, emit: Emit) -> None:
+def run_case(case: Case, device: str, place: Path, without: list[str], emit: Emit) -> None:
     """All trials of a case; what was counted and what was wrong goes to ``emit``."""
     soak = Soak(case, device, place, np.random.default_rng([case.seed, case.number, 2]))
     counts: Counter[str] = Counter()
-    walk = trials(soak)
+    walk = trials(soak, without)
     while True:
         try:
             door, trial = next(walk)
@@ -137,14 +141,15 @@ def reproducer(case: Case, about: dict[str, Any], place: Path) -> Path:
     return file
 
 
-def work(seed: int, first: int, step: int, end: float, device: str, emit: Emit) -> None:
+def work(given: argparse.Namespace, first: int, step: int, end: float, emit: Emit) -> None:
     """Case after case until the time is over."""
     warnings.simplefilter("ignore")
     number = first
     with folder() as place:
         while time.monotonic() < end:
             emit({"begin": number})
-            run_case(soak_graphs.make(seed, number), device, place, emit)
+            case = soak_graphs.make(given.seed, number)
+            run_case(case, given.device, place, given.without, emit)
             number += step
 
 
@@ -176,9 +181,9 @@ class Totals:
 class Worker(threading.Thread):
     """A process that works on every ``step``-th case, started again where it dies."""
 
-    def __init__(self, share: int, given: argparse.Namespace, end: float, totals: Totals) -> None:
+    def __init__(self, first: int, given: argparse.Namespace, end: float, totals: Totals) -> None:
         super().__init__(daemon=True)
-        self.number, self.given, self.end, self.totals = share, given, end, totals
+        self.number, self.given, self.end, self.totals = first, given, end, totals
         self.lock, self.process = threading.Lock(), None  # type: Any, Any
         self.heard = time.monotonic()
 
@@ -188,7 +193,8 @@ class Worker(threading.Thread):
             step = self.given.processes
             share = [f"{self.number}", f"{step}", f"{left}"]
             command = [sys.executable, __file__, "--seed", str(self.given.seed), "--device",
-                       self.given.device, "--worker", *share]  # fmt: skip
+                       self.given.device, "--without", *self.given.without,
+                       "--worker", *share]  # fmt: skip
             self.process = subprocess.Popen(
                 command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
             )
@@ -241,9 +247,11 @@ def run(given: argparse.Namespace) -> dict[str, Any]:
     totals = Totals()
     began = time.monotonic()
     started = environment()
-    workers = [
-        Worker(share, given, began + given.seconds, totals) for share in range(given.processes)
-    ]
+    end, before = began + given.seconds, given.before
+    first = before.get("next", 0)
+    workers = [Worker(first + share, given, end, totals) for share in range(given.processes)]
+    wanted = None if given.goal is None else given.goal - before.get("solves", 0)
+    wanted = None if wanted is None else wanted - before.get("rows", 0)
     lock = threading.Lock()
     for worker in workers:
         worker.lock = lock
@@ -255,20 +263,63 @@ def run(given: argparse.Namespace) -> dict[str, Any]:
             time.sleep(0.1)
             for worker in workers:
                 worker.watch()
+            if wanted is not None and totals.sum_of("solves") + totals.sum_of("rows") >= wanted:
+                _stop(workers)
+                break
             if time.monotonic() - shown > 60:
                 shown = time.monotonic()
                 print(progress(totals, shown - began), flush=True)
     except KeyboardInterrupt:  # which the processes got too
         interrupted = True
-        for worker in workers:
-            worker.end = 0.0
-            if worker.process is not None and worker.process.poll() is None:
-                worker.process.send_signal(signal.SIGINT)
-        for worker in workers:
-            worker.join(10)
+        _stop(workers)
     took = time.monotonic() - began
     with lock:
-        return part(given, totals, took, started, interrupted)
+        found = part(given, totals, took, started, interrupted)
+    # Every case is begun once at most: the next run begins behind the last one of this.
+    return {**found, "next": max((w.number for w in workers), default=first) + given.processes}
+
+
+def _stop(workers: list[Worker]) -> None:
+    """End the processes of a run, whose counts are kept."""
+    for worker in workers:
+        worker.end = 0.0
+        if worker.process is not None and worker.process.poll() is None:
+            worker.process.send_signal(signal.SIGINT)
+    for worker in workers:
+        worker.join(10)
+
+
+_RUN = ("environment", "seed", "processes", "seconds", "interrupted", "graphs", "solves", "rows")
+
+
+def merged(first: dict[str, Any], second: dict[str, Any]) -> dict[str, Any]:
+    """The sum of two parts: counts are added, ``runs`` names both."""
+    if not first:
+        return {**second, "runs": second.get("runs") or [{key: second[key] for key in _RUN}]}
+    one, other = (part if "runs" in part else merged({}, part) for part in (first, second))
+    groups: dict[str, dict[str, dict[str, int]]] = {}
+    for group in ("by_door", "by_variant", "by_dtype"):
+        groups[group] = {}
+        for name in sorted(one[group].keys() | other[group].keys()):
+            pair = one[group].get(name, {}), other[group].get(name, {})
+            groups[group][name] = {w: sum(c.get(w, 0) for c in pair) for w in ("rows", "solves")}
+    added = ("graphs", "solves", "rows", "wrong")
+    missing = {
+        f"{what}_without_a_run": [
+            name for name in other[f"{what}_without_a_run"] if name in one[f"{what}_without_a_run"]
+        ]
+        for what in ("doors", "variants")
+    }
+    return {
+        **other,
+        **{name: one[name] + other[name] for name in added},
+        "seconds": round(one["seconds"] + other["seconds"], 1),
+        "interrupted": one["interrupted"] or other["interrupted"],
+        "wrong_answers": (one["wrong_answers"] + other["wrong_answers"])[:100],
+        **missing,
+        **groups,
+        "runs": one["runs"] + other["runs"],
+    }
 
 
 def progress(totals: Totals, seconds: float) -> str:
@@ -308,7 +359,7 @@ def part(
     }
 
 
-def again(seed: int, number: int, device: str) -> int:
+def again(seed: int, number: int, device: str, without: list[str]) -> int:
     """Run one case in this process and show what is wrong; the number of findings."""
     warnings.simplefilter("ignore")
     case = soak_graphs.make(seed, number)
@@ -321,7 +372,7 @@ def again(seed: int, number: int, device: str) -> int:
             print(json.dumps(message["wrong"], indent=1).replace("\\n", "\n"))
 
     with folder() as place:
-        run_case(case, device, place, emit)
+        run_case(case, device, place, without, emit)
     return len(findings)
 
 
@@ -333,6 +384,14 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--device", choices=["cpu", "cuda"], default="cpu")
     parser.add_argument("--failures", type=Path, default=Path("soak-failures"))
     add_output(parser)
+    more = "go on behind the cases of the output's part and add to it"
+    parser.add_argument("--add", action="store_true", help=more)
+    parser.add_argument("--goal", type=int, metavar="COUNT",
+                        help="end when the part has so many solves and rows")  # fmt: skip
+    parser.add_argument("--without", nargs="*", choices=list(DOORS), default=[], metavar="DOOR",
+                        help="leave doors out")  # fmt: skip
+    more = "add up the parts of these files into the output; nothing runs"
+    parser.add_argument("--merge", nargs="+", type=Path, metavar="FILE", help=more)
     parser.add_argument("--case", metavar="SEED:NUMBER", help="run one case again")
     parser.add_argument("--worker", nargs=3, metavar=("FIRST", "STEP", "SECONDS"),
                         help="as a process of a run")  # fmt: skip
@@ -353,7 +412,7 @@ def main() -> int:
 
         try:
             end = time.monotonic() + float(seconds)
-            work(given.seed, int(first), int(step), end, given.device, emit)
+            work(given, int(first), int(step), end, emit)
         except KeyboardInterrupt:
             return 130
         return 0
@@ -361,12 +420,25 @@ def main() -> int:
         seed, _, number = given.case.partition(":")
         if not (seed.isdecimal() and number.isdecimal()):
             parser.error(f"--case {quoted(given.case)}: give SEED:NUMBER")
-        return 1 if again(int(seed), int(number), given.device) else 0
+        return 1 if again(int(seed), int(number), given.device, given.without) else 0
+    document: dict[str, Any] = {}
+    if given.output is not None and given.output.is_file():
+        document = json.loads(given.output.read_text())
+    if given.merge:
+        if given.output is None:
+            parser.error("--merge needs -o FILE")
+        for file in given.merge:
+            for device, other in json.loads(file.read_text()).items():
+                document[device] = merged(document.get(device, {}), other)
+        write_json(given.output, document)
+        return 1 if any(part["wrong"] for part in document.values()) else 0
+    given.before = document.get(given.device, {}) if given.add else {}
+    if given.before and given.before.get("seed") != given.seed:
+        parser.error(f"{given.output} has seed {given.before.get('seed')}: give --seed, or --merge")
     found = run(given)
+    if given.add:
+        found = merged(given.before, found)
     if given.output is not None:
-        document: dict[str, Any] = {}
-        if given.output.is_file():
-            document = json.loads(given.output.read_text())
         write_json(given.output, {**document, given.device: found})
     missed = found["variants_without_a_run"] + found["doors_without_a_run"]
     print(

@@ -25,6 +25,7 @@ from nearfar import Graph, Prepared
 from nearfar.errors import DistanceOverflowError, NegativeCycleError
 from nearfar.formats import read, write
 from nearfar.registry import Request
+from soak_extremes import extremes
 from soak_oracle import Edges, Rows, answer, differs, lightest, rows_of, wrong_tree
 from soak_solves import (
     distances,
@@ -493,6 +494,7 @@ DOORS: dict[str, tuple[Callable[[Soak], Iterator[Trial]], float]] = {
     "command line": (command_line, 0.05),
     "prepared": (prepared, 0.4),
     "device arrays": (on_device, 1.0),
+    "ends of the dtypes": (extremes, 1.0),
 }
 
 

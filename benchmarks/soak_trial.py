@@ -25,7 +25,8 @@ class Trial:
     """One call and what it must give.
 
     ``error`` names the exceptions of which one must come instead of an answer; ``rows`` is how many
-    rows of distances are compared; ``stats`` is filled by the call where it can be.
+    rows of distances are compared; ``stats`` is filled by the call where it can be; ``refusals``
+    are errors that may come, since the package says beforehand what it cannot hold.
     """
 
     words: str
@@ -35,6 +36,7 @@ class Trial:
     engine: str = ""
     error: tuple[type[Exception], ...] = ()
     stats: dict[str, Any] = field(default_factory=dict)
+    refusals: tuple[type[Exception], ...] = ()
 
 
 @dataclass

@@ -39,8 +39,13 @@ def planted(graph, source, options, workspace):
 '''
 
 
+# What that door finds today is not mended yet: sums of prepared graphs that leave the range of
+# their dtype, and negative cycles below rounding.
+KNOWN = ("--without", "ends of the dtypes")
+
+
 def soak(*arguments: object, env: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
-    words = [*PROGRAM, *map(str, arguments)]
+    words = [*PROGRAM, *KNOWN, *map(str, arguments)]
     return subprocess.run(words, capture_output=True, text=True, timeout=300, check=False, env=env)
 
 
@@ -112,7 +117,16 @@ def test_a_process_that_dies_is_a_wrong_answer_and_the_next_case_runs(tmp_path: 
 
 def test_ctrl_c_keeps_what_was_counted(tmp_path: Path) -> None:
     kept = tmp_path / "soak.json"
-    words = [*PROGRAM, "--seconds", "3600", "--failures", str(tmp_path / "wrong"), "-o", str(kept)]
+    words = [
+        *PROGRAM,
+        *KNOWN,
+        "--seconds",
+        "3600",
+        "--failures",
+        str(tmp_path / "wrong"),
+        "-o",
+        str(kept),
+    ]
     run = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     assert run.stdout is not None
     assert run.stdout.readline().startswith("seed 1")
@@ -143,3 +157,55 @@ def test_the_oracle_agrees_with_a_textbook_search(kind: str) -> None:
             assert [found[v] for v in there] == truth.values[row, there].tolist()
             compared += 1
     assert compared > 20
+
+
+def test_a_run_goes_on_and_parts_are_added(tmp_path: Path) -> None:
+    kept, other = tmp_path / "soak.json", tmp_path / "other.json"
+    run = ("--seconds", 3, "--failures", tmp_path / "wrong")
+    soak(*run, "--add", "-o", kept)
+    first = part_of(kept)
+    soak(*run, "--add", "-o", kept)
+    second = part_of(kept)
+    assert second["next"] > first["next"] > 0
+    assert [one["rows"] for one in second["runs"]] == [
+        first["rows"],
+        second["rows"] - first["rows"],
+    ]
+    soak(*run, "--seed", 9, "-o", other)
+    refused = soak(*run, "--seed", 9, "--add", "-o", kept)
+    assert refused.returncode == 2
+    assert "has seed 1" in refused.stderr
+    both = tmp_path / "both.json"
+    soak("--merge", kept, other, "-o", both)
+    sums = part_of(both)
+    assert [one["seed"] for one in sums["runs"]] == [1, 1, 9]
+    for what in ("graphs", "solves", "rows"):
+        assert sums[what] == second[what] + part_of(other)[what]
+        assert what == "graphs" or sums[what] == sum(d[what] for d in sums["by_door"].values())
+
+
+def test_a_run_ends_at_its_goal(tmp_path: Path) -> None:
+    kept = tmp_path / "soak.json"
+    soak("--seconds", 100, "--goal", 500, "--add", "--failures", tmp_path / "wrong", "-o", kept)
+    part = part_of(kept)
+    assert part["solves"] + part["rows"] >= 500
+    assert part["seconds"] < 60
+
+
+def test_exact_distances_at_the_ends_of_the_dtypes() -> None:
+    sys.path.insert(0, str(ROOT / "benchmarks"))
+    try:
+        import soak_extremes
+    finally:
+        sys.path.remove(str(ROOT / "benchmarks"))
+    ends = np.array([0, 1]), np.array([1, 2])
+    high = soak_extremes.Small(3, *ends, np.array([3e38, 3e38], np.float32))
+    judge = soak_extremes.rows_judge(high, [high.rows[0]])
+    assert judge(np.array([0, 3e38, np.inf])) is not None  # a sum that left the range
+    assert judge(np.array([0, 3e38, 6e38], np.float64)) is None
+    one = soak_extremes.Small(3, *ends, np.array([1e308, 1e308]))
+    assert soak_extremes.error_of(one, [one.rows[0]])
+    assert not soak_extremes.error_of(one, [one.rows[1]])
+    ring = np.array([0, 1, 2]), np.array([1, 2, 0])
+    below = soak_extremes.Small(3, *ring, np.array([1, -1, -2.7e-39], np.float32))
+    assert below.rows == [None, None, None]
