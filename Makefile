@@ -21,6 +21,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 JOBS ?= 2
 PYTEST_ARGS ?=
+# Vector code of this processor's level alone (native), or of every level (all), as wheels have it.
+LEVELS ?= native
 # 3.11 and 3.12 each give a wheel; later ones try that of 3.12.
 PYTHONS ?= $(PYTHON)
 
@@ -33,7 +35,8 @@ BUILD_TOOLS := "scikit-build-core>=0.10" "nanobind>=2.4" "cmake>=3.24" ninja
 # Dependencies come from the network while the compiler works.
 PIP := $(BIN)/pip --quiet --disable-pip-version-check
 INSTALL = PATH="$(CURDIR)/$(BIN):$$PATH" CMAKE_BUILD_PARALLEL_LEVEL=$(JOBS) \
-          $(PIP) install --no-deps --no-build-isolation --editable .
+          $(PIP) install --no-deps --no-build-isolation --editable . \
+          --config-settings=cmake.define.NEARFAR_LEVELS=$(LEVELS)
 NEEDS = $(BIN)/python scripts/list_requirements.py
 # Tests start hundreds of Python processes: they find the package compiled, whatever is set outside.
 PYTEST = PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest
@@ -70,7 +73,7 @@ format: $(VENV)/dev.stamp
 	$(BIN)/clang-format -i $(CXX_FILES)
 
 docs-tables: $(VENV)/dev.stamp
-	$(BIN)/python -m nearfar.lab.pages
+	$(BIN)/python -m docs.generators
 
 docs: $(VENV)/docs.stamp
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet

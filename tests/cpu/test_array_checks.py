@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from nearfar import _cpu
 from tests.program import run_python
 
 #: Lengths about the registers and the blocks of every instruction set; a place in each of them.
@@ -46,6 +47,6 @@ for size in (0, 1, 7, 8, 9, 31, 63, 64, 65, 127, 129, 4095, 4096, 4097, 70_001):
 """
 
 
-@pytest.mark.parametrize("level", ["v2", "v3", "v4"])
+@pytest.mark.parametrize("level", _cpu.isa_levels())
 def test_every_instruction_set_finds_the_same(level: str) -> None:
     run_python(CODE, NEARFAR_CPU_LEVEL=level)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from nearfar.graph.facts import Facts
 
-__all__ = ["UNEVEN", "bucket_search", "heap_search"]
+__all__ = ["UNEVEN", "bucket_search", "even_search", "heap_search"]
 
 #: Weight spread from which on no one width of the buckets suits all weights.
 UNEVEN = 32
@@ -21,11 +21,15 @@ UNEVEN = 32
 
 def bucket_search(facts: Facts) -> float:
     """Seconds of one search over the buckets of delta-stepping; non-negative weights."""
-    n, spread = facts.n, facts.weight_spread
-    # Beyond the second-level cache a vertex costs a few more misses, half of which are hidden.
-    vertex = 25e-9 + 15e-9 * min(1.0, n / 2**20)
-    seconds = n * vertex + facts.m * 2.6e-9
+    seconds, spread = even_search(facts), facts.weight_spread
     return seconds * (1 + min(math.log2(spread) - 5, 20)) if spread > UNEVEN else seconds
+
+
+def even_search(facts: Facts) -> float:
+    """Seconds of such a search where one width of the buckets suits all weights."""
+    # Beyond the second-level cache a vertex costs a few more misses, half of which are hidden.
+    vertex = 25e-9 + 15e-9 * min(1.0, facts.n / 2**20)
+    return facts.n * vertex + facts.m * 2.6e-9
 
 
 def heap_search(facts: Facts) -> float:

@@ -1,56 +1,71 @@
-// Detects the processor's level once.
+// Picks the level once, among those that were compiled and that the processor has.
 #include "cpu/isa.hpp"
 
 #include <cstdlib>
-#include <cstring>
+#include <iterator>
+#include <stdexcept>
+#include <string>
+#include <vector>
 
 #include "cpu/bindings.hpp"
 
 namespace nearfar {
 namespace {
 
-Isa detect() {
-#if defined(__x86_64__)
-  __builtin_cpu_init();
-  Isa best = Isa::v2;
-  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi") &&
-      __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("fma") &&
-      __builtin_cpu_supports("lzcnt") && __builtin_cpu_supports("movbe") &&
-      __builtin_cpu_supports("f16c"))
-    best = Isa::v3;
-  if (best == Isa::v3 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-      __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq") &&
-      __builtin_cpu_supports("avx512vl"))
-    best = Isa::v4;
-  if (const char* asked = std::getenv("NEARFAR_CPU_LEVEL")) {
-    if (std::strcmp(asked, "v2") == 0) return Isa::v2;
-    if (std::strcmp(asked, "v3") == 0 && best >= Isa::v3) return Isa::v3;
-  }
-  return best;
-#else
-  return Isa::baseline;
-#endif
+constexpr const char* kNames[] = {"baseline", "v2", "v3", "v4"};
+
+#define NEARFAR_LISTED(level) Isa::level,
+constexpr Isa kCompiled[] = {NEARFAR_FOR_EACH_ISA(NEARFAR_LISTED)};
+#undef NEARFAR_LISTED
+
+std::string name(Isa level) {
+  return kNames[static_cast<int>(level) - 1];
+}
+
+// Compiled levels that this processor runs.
+std::vector<Isa> usable() {
+  std::vector<Isa> levels;
+  for (const Isa level : kCompiled)
+    if (level <= processor_level()) levels.push_back(level);
+  return levels;
+}
+
+std::string listed(const std::vector<Isa>& levels) {
+  std::string text;
+  for (const Isa level : levels) text += (text.empty() ? "" : ", ") + name(level);
+  return text;
+}
+
+Isa pick() {
+  const std::vector<Isa> levels = usable();
+  if (levels.empty())
+    throw std::runtime_error("this processor has level " + name(processor_level()) +
+                             " of x86-64 and nearfar was compiled for " +
+                             listed({std::begin(kCompiled), std::end(kCompiled)}) +
+                             ": build nearfar on this machine (v2 is the least)");
+  const char* const asked = std::getenv("NEARFAR_CPU_LEVEL");
+  if (asked == nullptr || *asked == '\0') return levels.back();
+  for (const Isa level : levels)
+    if (name(level) == asked) return level;
+  throw std::runtime_error("NEARFAR_CPU_LEVEL=" + std::string(asked) +
+                           " was not compiled or is not of this processor, expected one of " +
+                           listed(levels));
 }
 
 }  // namespace
 
 Isa isa() {
-  static const Isa level = detect();
+  static const Isa level = pick();
   return level;
 }
 
 NEARFAR_BIND(m) {
-  m.def("isa", [] {
-    switch (isa()) {
-      case Isa::v4:
-        return "v4";
-      case Isa::v3:
-        return "v3";
-      case Isa::v2:
-        return "v2";
-      default:
-        return "baseline";
-    }
+  isa();
+  m.def("isa", [] { return name(isa()); });
+  m.def("isa_levels", [] {
+    nb::list names;
+    for (const Isa level : usable()) names.append(name(level).c_str());
+    return nb::typed<nb::list, nb::str>(std::move(names));
   });
 }
 

@@ -10,9 +10,16 @@
 //   linker merges between levels;
 // - should one slip through, CMake links the plain objects first, then the levels in rising order,
 //   and the first definition of a weak symbol wins, which is the oldest.
+//
+// A local build has one level, that of its processor (NEARFAR_ONLY_ISA); wheels have them all.
 #pragma once
 
-#if defined(__x86_64__)
+#include "cpu/processor_level.hpp"
+
+#if defined(NEARFAR_ONLY_ISA)
+#define NEARFAR_FOR_EACH_ISA(X) X(NEARFAR_ONLY_ISA)
+#define NEARFAR_PICK_ISA(...) (NEARFAR_ONLY_ISA::__VA_ARGS__)
+#elif defined(__x86_64__)
 #define NEARFAR_FOR_EACH_ISA(X) X(v2) X(v3) X(v4)
 #define NEARFAR_PICK_ISA(...)                                 \
   (::nearfar::isa() == ::nearfar::Isa::v4   ? v4::__VA_ARGS__ \
@@ -25,10 +32,9 @@
 
 namespace nearfar {
 
-enum class Isa { baseline, v2, v3, v4 };
-
-// The best level of this processor, or the lower one that the environment variable
-// NEARFAR_CPU_LEVEL names (v2, v3, v4), for tests and comparisons. Read once.
+// The best compiled level that this processor has, or the one that the environment variable
+// NEARFAR_CPU_LEVEL names, for tests and comparisons. Read once, when the module is imported, which
+// fails where there is none.
 Isa isa();
 
 }  // namespace nearfar

@@ -126,12 +126,9 @@ class KShortest {
   // Whether a sum fits, and the sum. One that does not belongs to paths longer than all that do.
   bool fits(Weight a, Weight b, Weight& sum) {
     sum = saturating_add(a, b);
-    if constexpr (!kFloat)
-      if (sum == unreached<Weight>()) {
-        lost_ = true;
-        return false;
-      }
-    return true;
+    if (sum != unreached<Weight>()) return true;
+    lost_ = true;
+    return false;
   }
 
   void reach(Index v, Weight g, Index before) {

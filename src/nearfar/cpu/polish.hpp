@@ -10,7 +10,7 @@
 // within it: once all are reached no edge can improve any, whatever the slack was. Where rounding
 // took more than the slack some vertex is not reached, and the queue goes on with more slack, at
 // last without bounds. O(n + m) per row where few paths are equally long up to rounding; no order
-// and no heap. prepared/left_to_right.cuh is the form for CUDA devices.
+// and no heap. prepared/cuda/sinks/left_to_right.cuh is the form for CUDA devices.
 #pragma once
 
 #include <algorithm>

@@ -35,9 +35,9 @@ def tight_predecessors(graph: Graph, source: int, distances: Any) -> Any:
     """
     from nearfar import _cpu
 
-    solved = graph if distances.dtype == graph.weight_dtype else graph.astype(distances.dtype)
-    if not isinstance(distances, np.ndarray) or is_device_array(distances):
+    solved, distances = graph.tight_form(source, distances)
+    if type(distances) is not np.ndarray and is_device_array(distances):
         return device_predecessors(solved, [source], upload(distances))[0]
     out = np.empty(graph.n_vertices, dtype=graph.indptr.dtype)
-    _cpu.predecessors(solved.view, source, distances, bool(graph.n_negative), out)
+    _cpu.predecessors(solved.view, source, distances, bool(solved.n_negative), out)
     return out

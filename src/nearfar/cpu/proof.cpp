@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "cpu/dtypes.hpp"
+#include "cpu/search.hpp"
 #include "cpu/spread.hpp"
 #include "cpu/tight_edges.hpp"
 
@@ -32,7 +33,7 @@ template <class W>
 W bound_of(const Limit& limit) {
   if (!limit) return unreached<W>();
   if constexpr (std::is_floating_point_v<W>) {
-    return std::visit([](auto value) { return static_cast<W>(value); }, *limit);
+    return limit_as<W>(std::visit([](auto value) { return static_cast<double>(value); }, *limit));
   } else {
     const int64_t* const exact = std::get_if<int64_t>(&*limit);
     if (exact == nullptr) throw nb::type_error("limit: integer distances have a whole one");
@@ -67,6 +68,25 @@ void predecessors(const GraphView& view, int64_t source, ConstArray distances, b
   });
 }
 
+template <class W>
+bool below_range(W d) {
+  if constexpr (std::is_floating_point_v<W>)
+    return d < std::numeric_limits<W>::lowest();
+  else
+    return false;
+}
+
+// Whether a sum lies below the range of its type: no distance can stand for it.
+template <class W>
+bool leaves_range(W d, W w) {
+  if constexpr (std::is_floating_point_v<W>) {
+    return below_range(d + w);
+  } else {
+    W sum;
+    return w < 0 && __builtin_add_overflow(d, w, &sum);
+  }
+}
+
 // The first flaw, or none where the answer is proven, with the edge (u, v) or vertex v that has it.
 std::tuple<std::optional<Flaw>, int64_t, int64_t> verify(const GraphView& view, int64_t source,
                                                          ConstArray distances,
@@ -85,12 +105,14 @@ std::tuple<std::optional<Flaw>, int64_t, int64_t> verify(const GraphView& view, 
     const I s = static_cast<I>(source);
     if (d[s] != W{0}) return fail(Flaw::source_distance, s, s);
     for (I u = 0; u < csr.n; ++u) {
-      if (d[u] != d[u] || (!any_sign && d[u] < 0)) return fail(Flaw::impossible_distance, u, u);
+      if (d[u] != d[u] || (!any_sign && d[u] < 0) || below_range(d[u]))
+        return fail(Flaw::impossible_distance, u, u);
       if (d[u] == unreached<W>()) continue;
       if (d[u] > bound) return fail(Flaw::beyond_limit, u, u);
       for (I e = csr.indptr[u]; e < csr.indptr[u + 1]; ++e) {
         const I v = csr.indices[e];
         const W sum = saturating_add(d[u], csr.weights[e]);
+        if (leaves_range(d[u], csr.weights[e])) return fail(Flaw::overflow, u, v);
         if (sum < d[v] && !(sum > bound))
           return fail(d[v] == unreached<W>() ? Flaw::missed : Flaw::not_shortest, u, v);
         // A saturated sum at an unreached vertex is a finite distance that does not fit.

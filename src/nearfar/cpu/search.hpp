@@ -67,15 +67,16 @@ struct IterationLog;
 NEARFAR_COLD void note_iteration(IterationLog& log, uint64_t frontier, uint64_t near, uint64_t far,
                                  uint64_t edges);
 
-// The caller's inclusive limit in the weights' type; never smaller than what was asked for.
+// The caller's inclusive limit in the weights' type: of floats the greatest number that is not
+// above it, so that exactly the distances within it pass. Of integers never smaller than asked for.
 template <class Weight>
 Weight limit_as(std::optional<double> limit) {
   if (!limit) return unreached<Weight>();
   double value = *limit;
   if constexpr (std::is_floating_point_v<Weight>) {
     const Weight cast = static_cast<Weight>(value);
-    return static_cast<double>(cast) < value
-               ? std::nextafter(cast, std::numeric_limits<Weight>::infinity())
+    return static_cast<double>(cast) > value
+               ? std::nextafter(cast, -std::numeric_limits<Weight>::infinity())
                : cast;
   } else {
     // Above 2^53 the double may lie below the integer that the caller meant.
