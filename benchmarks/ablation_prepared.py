@@ -46,7 +46,7 @@ sys.path.insert(0, where)
 import numpy as np
 import nearfar
 from nearfar import _cpu
-from nearfar.prepared.metric import customized
+from nearfar.prepared.metric.arc_weights import customized
 if not nearfar.__file__.startswith(where):
     raise SystemExit(f"expected nearfar from {where}, got {nearfar.__file__}")
 other = np.zeros(2**23)

@@ -415,6 +415,7 @@ class Builds:
         configure = [
             *("cmake", "-S", ".", "-B", "build", "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Release"),
             *(f"-DPython_EXECUTABLE={sys.executable}", "-DCMAKE_EXPORT_COMPILE_COMMANDS=ON"),
+            "-DNEARFAR_LEVELS=all",
         ]
         run(configure, self.base)
         build = ["cmake", "--build", "build", "--target", "_cpu", "--parallel", str(self.jobs)]

@@ -23,20 +23,20 @@ from typing import Any
 import numpy as np
 
 from in_parts import answer
-from nearfar.algorithms.near_far.options import paper_delta
 from nearfar.cuda.device_graph import C_NAMES
 from nearfar.cuda.kernel_times import kernel_times
 from nearfar.cuda.settle import Criterion, Settle, Steps, settle_loop
 from nearfar.generators import generate
+from nearfar.graph.delta import paper_delta
 from nearfar.graph.dense import dense_view
 from nearfar.graph.graph import Graph
 from nearfar.lab.bench.cases import case, proven
 from nearfar.lab.bench.suite import draw_sources
-from nearfar.lab.experiments.davidson_2014 import graphs as davidson_graphs
-from nearfar.lab.experiments.johnson_apsp import graphs as johnson_graphs
-from nearfar.lab.experiments.ortega_arranz_2015 import graphs as ortega_graphs
-from nearfar.lab.experiments.ortega_arranz_2015.run import DEFAULT_SHAPE
 from nearfar.options import LaunchOptions, build_options
+from nearfar.papers.davidson_2014 import graphs as davidson_graphs
+from nearfar.papers.johnson_apsp import graphs as johnson_graphs
+from nearfar.papers.ortega_arranz_2015 import graphs as ortega_graphs
+from nearfar.papers.ortega_arranz_2015.run import DEFAULT_SHAPE
 from nearfar.registry import Answer, Workspace, registered
 from nearfar.system.devices import compiler, launching, runtime
 
@@ -133,7 +133,7 @@ _ATOMIC = "atomic_minimum(target, sum);"
 
 def stored(graph: Graph, source: int, matrix: Any, kernel: str, text: str) -> Run:
     """F-GPU on a matrix with another way to store sums."""
-    files = ("algorithms/frontier/frontier.cuh", "algorithms/frontier/matrix.cuh")
+    files = ("papers/martin_2009/frontier/frontier.cuh", "papers/martin_2009/frontier/matrix.cuh")
     original = compiler.assemble(files)
     if original.count(_ATOMIC) != 1:
         raise SystemExit("matrix.cuh has changed: say again what to replace")

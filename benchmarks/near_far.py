@@ -20,12 +20,13 @@ from typing import Any
 
 import nearfar
 from graphs_on_disk import GRAPHS, load, proven, source_of
-from nearfar.algorithms.near_far.options import TRAVERSALS, paper_delta
 from nearfar.cuda.device_graph import device_graph
 from nearfar.errors import MissingDependencyError
+from nearfar.graph.delta import paper_delta
 from nearfar.graph.graph import Graph
 from nearfar.lab.profile import dijkstra_edges
 from nearfar.options import build_options
+from nearfar.papers.davidson_2014.near_far.options import TRAVERSALS
 from nearfar.registry import Workspace, find
 from nearfar.system.devices import runtime
 from result_file import add_output

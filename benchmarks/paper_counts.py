@@ -26,13 +26,13 @@ from numpy.typing import NDArray
 
 import nearfar
 from in_parts import answer
-from nearfar.algorithms.crauser.lightest import LIGHTEST_OUT
 from nearfar.generators import generate
 from nearfar.graph.dtypes import unreached_value
 from nearfar.graph.graph import Graph
 from nearfar.lab.bench.cases import case, proven, time_once
 from nearfar.lab.bench.suite import draw_sources
-from nearfar.lab.experiments.johnson_apsp import graphs as johnson
+from nearfar.papers.johnson_apsp import graphs as johnson
+from nearfar.papers.ortega_arranz_2015.crauser.lightest import LIGHTEST_OUT
 
 WARP = 32
 _TURNS = 15

@@ -31,8 +31,8 @@ from nearfar import Graph, Prepared
 from nearfar.errors import MissingDependencyError
 from nearfar.lab.bench.environment import environment
 from nearfar.lab.bench.report import write_json
-from nearfar.prepared.order import elimination_order, structure_of
-from nearfar.prepared.tree import analyse
+from nearfar.prepared.order.elimination import elimination_order, structure_of
+from nearfar.prepared.order.tree import analyse
 from nearfar.system.threads import default_threads
 from prepared_graphs import FORESEEN, GRAPHS, SMALL, foresee, scaled
 from prepared_peers import PEERS, Clock, build_peers, measure_peers
@@ -92,6 +92,12 @@ class Contest:
         self.rows = np.empty((ROWS, graph.n_vertices), np.int32)
         self.table = np.empty((TABLE, TABLE), np.int32)
         self.float_rows = np.empty((EXACT, graph.n_vertices))
+        narrow = self.floats.weights.astype(np.float32)
+        forms = (self.prepared.astype(np.int64), self.prepared.reweight(narrow), self.floats)
+        self.widths = {
+            form.weight_dtype.name: (form, np.empty((EXACT, graph.n_vertices), form.weight_dtype))
+            for form in forms
+        }
         self.prepared.path_edges(int(self.asked.many[0]), int(self.asked.many[0]))
 
     def turn(self, order: bool) -> None:
@@ -157,16 +163,21 @@ class Contest:
         clock.time("one search", lambda: nearfar.sssp(self.graph, begin, device="cpu", threads=1))
 
     def _floats(self) -> None:
-        """What the left-to-right sums of floats cost: rows, and pairs by walking."""
+        """Floats beside integers of the same width, and what the sums of a search cost."""
         clock, asked, floats = self.clock, self.asked, self.floats
-        for exact in (True, False):
-            said = "exact" if exact else "without the last pass"
-            shared: dict[str, Any] = {"method": ROWS_METHOD, "threads": 1, "exact": exact}
-            few = asked.many[:EXACT]
-            rows = partial(nearfar.distances, floats, few, out=self.float_rows, **shared)
-            clock.time(f"float rows, {said}, 1", rows, EXACT)
-            pairs = partial(floats.distances_of_pairs, asked.pairs[:1000], 1, exact=exact)
-            clock.time(f"float pairs, {said}, 1", pairs, 1000)
+        few, some = asked.many[:EXACT], asked.pairs[:1000]
+        shared: dict[str, Any] = {"method": ROWS_METHOD, "threads": 1}
+        for form, (ready, memory_of_rows) in self.widths.items():
+            rows = partial(nearfar.distances, ready, few, out=memory_of_rows, **shared)
+            clock.time(f"row of many, {form}, 1", rows, EXACT)
+            table = partial(nearfar.distances, ready, asked.sources, targets=asked.targets)
+            clock.time(f"table, {form}, 1", partial(table, **shared))
+            pairs = partial(ready.distances_of_pairs, some, 1)
+            clock.time(f"pair, {form}, 1", pairs, 1000)
+        rows = partial(nearfar.distances, floats, few, out=self.float_rows, **shared)
+        clock.time("float rows, exact, 1", partial(rows, sums="search"), EXACT)
+        pairs = partial(floats.distances_of_pairs, some, 1, sums="search")
+        clock.time("float pairs, exact, 1", pairs, 1000)
         clock.time(
             "float search",
             lambda: nearfar.sssp(self.plain_floats, int(asked.many[0]), device="cpu", threads=1),
@@ -191,7 +202,7 @@ class Contest:
         row = nearfar.sssp(renewed, int(asked.many[0]), method=TREE_METHOD).distances
         found.append(np.array_equal(row, nearfar.sssp(other, int(asked.many[0])).distances))
         exact = nearfar.distances(self.plain_floats, asked.many[:1], device="cpu")
-        row = nearfar.distances(self.floats, asked.many[:1], method=ROWS_METHOD)
+        row = nearfar.distances(self.floats, asked.many[:1], method=ROWS_METHOD, sums="search")
         found.append(np.array_equal(row, exact))
         near = [
             nearfar.nearest(of, asked.places, k=NEAREST).distances for of in (prepared, self.graph)
@@ -200,10 +211,10 @@ class Contest:
         return all(found)
 
     def float_difference(self) -> float:
-        """The largest relative difference of a float row without the last pass."""
+        """The largest relative difference of a float row in fixed point and of a search's."""
         one = self.asked.many[:1]
-        exact = nearfar.distances(self.floats, one, method=ROWS_METHOD)
-        rough = nearfar.distances(self.floats, one, method=ROWS_METHOD, exact=False)
+        exact = nearfar.distances(self.floats, one, method=ROWS_METHOD, sums="search")
+        rough = nearfar.distances(self.floats, one, method=ROWS_METHOD)
         kept = np.isfinite(exact) & (exact > 0)
         return float(np.max(np.abs(rough[kept] / exact[kept] - 1), initial=0.0))
 

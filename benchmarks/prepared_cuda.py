@@ -31,13 +31,13 @@ from nearfar import Graph, Prepared
 from nearfar.graph.dtypes import unreached_value
 from nearfar.lab.bench.environment import environment
 from nearfar.lab.bench.report import write_json
-from nearfar.prepared.cells import PassShape
-from nearfar.prepared.device_arcs import device_arcs
-from nearfar.prepared.device_customize import customized_there
-from nearfar.prepared.device_shapes import padded
-from nearfar.prepared.device_sweep import Sweep
-from nearfar.prepared.device_tiles import TileSweep, row_sweep
-from nearfar.prepared.tiles import LeafShape
+from nearfar.prepared.cuda.bottoms.sweep import Sweep
+from nearfar.prepared.cuda.bottoms.tiles import TileSweep, row_sweep
+from nearfar.prepared.cuda.cut.cells import PassShape
+from nearfar.prepared.cuda.cut.tiles import LeafShape
+from nearfar.prepared.cuda.metric.arcs import device_arcs
+from nearfar.prepared.cuda.metric.customize import customized_there
+from nearfar.prepared.cuda.shapes import padded
 from nearfar.system.devices import launching, runtime
 from prepared_graphs import GRAPHS, SMALL, scaled
 from result_file import add_output

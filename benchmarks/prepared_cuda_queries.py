@@ -28,13 +28,13 @@ import nearfar
 from nearfar import Graph, Prepared
 from nearfar.lab.bench.environment import environment
 from nearfar.lab.bench.report import write_json
-from nearfar.prepared.device_arcs import device_arcs
-from nearfar.prepared.device_customize import customized_there
-from nearfar.prepared.device_exact import Restoration
-from nearfar.prepared.device_reduction import DeviceReduction
-from nearfar.prepared.device_rows import DeviceRows, RowForm
-from nearfar.prepared.device_sweep import Sweep
-from nearfar.prepared.device_table import TableRows
+from nearfar.prepared.cuda.bottoms.sweep import Sweep
+from nearfar.prepared.cuda.metric.arcs import device_arcs
+from nearfar.prepared.cuda.metric.customize import customized_there
+from nearfar.prepared.cuda.pairs.table import TableRows
+from nearfar.prepared.cuda.sinks.exact import Restoration
+from nearfar.prepared.cuda.sinks.reduction import DeviceReduction
+from nearfar.prepared.cuda.sinks.rows import DeviceRows, RowForm
 from nearfar.solve import Reduction
 from nearfar.system.devices import runtime
 from nearfar.system.devices.several import chosen, each_block
@@ -114,12 +114,12 @@ def pairs(prepared: Prepared, meter: Meter, count: int) -> dict[str, Any]:
     host = rng.integers(0, prepared.n_vertices, (count, 2))
     there = runtime.cupy().asarray(host)
     sample = slice(0, min(count, 20_000))
-    truth = prepared.distances_of_pairs(host[sample], device="cpu", exact=False)
+    truth = prepared.distances_of_pairs(host[sample], device="cpu")
     labels = meter.time("making labels, ms", lambda: prepared.label(device="cuda"), 1, 1e3, "ms")
     for name, asked in (("walks", prepared), ("labels", labels)):
 
         def work(asked: Any = asked) -> Any:
-            return asked.distances_of_pairs(there, exact=False)
+            return asked.distances_of_pairs(there)
 
         found = meter.time(f"{name}, {count} pairs", work, count, 1e9, "ns")
         if prepared.weight_dtype.kind == "i":

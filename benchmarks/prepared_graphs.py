@@ -18,8 +18,8 @@ import nearfar
 from nearfar import Graph
 from nearfar.generators import generate
 from nearfar.lab.bench.suite import data_file
-from nearfar.prepared.order import elimination_order, structure_of
-from nearfar.prepared.tree import analyse
+from nearfar.prepared.order.elimination import elimination_order, structure_of
+from nearfar.prepared.order.tree import analyse
 
 __all__ = ["FORESEEN", "GRAPHS", "SMALL", "foresee", "scaled"]
 

@@ -32,8 +32,8 @@ import partitioned
 from all_pairs import snap
 from nearfar.errors import OutOfMemoryError
 from nearfar.graph.graph import Graph
+from nearfar.lab.bench.report import link_share
 from nearfar.lab.bench.suite import load
-from nearfar.lab.pages.partitioned import link_share
 from nearfar.measures import betweenness
 from nearfar.system.devices import runtime
 from result_file import add_output

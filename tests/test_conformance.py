@@ -35,10 +35,13 @@ def expected(name: str, dtype: str, graph: Graph, source: int) -> np.ndarray:
 
 
 def served(variant: Variant, graph: Graph) -> Graph:
-    """The graph as the variant takes it: prepared, for those that ask for that."""
+    """The graph as the variant takes it: prepared, for those that ask for that, to a search's bits.
+
+    Sums in fixed point are compared with exact rational arithmetic in ``tests/prepared``.
+    """
     if variant.family != "prepared":
         return graph
-    return nearfar.prepare(graph, "levels", force=True)
+    return nearfar.prepare(graph, "levels", force=True).summing("search")
 
 
 def check(variant: Variant, graph: Graph, source: int, want: np.ndarray, **options: object) -> None:

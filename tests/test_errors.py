@@ -88,7 +88,7 @@ def test_quoted(token: object, shown: str) -> None:
 
 BIG = "x" * 5000
 GRAPH = nearfar.Graph.from_edges([0], [1], [2.0])
-NAMED = nearfar.Graph.from_edges([0], [1], [2.0], vertex_names=["a", "b"])
+NAMED = nearfar.Graph.from_edges([0], [1], [2.0], vertex_names=["a", "b"], names=False)
 
 
 @pytest.mark.parametrize(

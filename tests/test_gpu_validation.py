@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from nearfar.system.devices import compiler
-from tests.gpu.digest import VALIDATION, digest, fresh_modules
+from tests.gpu.digest import VALIDATION, compiled, digest, fresh_modules
 
 #: Launched behind the observers' backs, to keep the device busy while launches are queued.
 UNSEEN = {"cuda/pause.cuh"}
@@ -36,10 +36,19 @@ def test_every_recorded_gpu_test_passed() -> None:
 def test_the_digest_sees_a_change(tmp_path, monkeypatch) -> None:
     monkeypatch.setattr(compiler, "PACKAGE", tmp_path)
     seen = []
-    for text in ("// one", "// other", None):
+    for text in ("int one;", "int other;", None):
         path = tmp_path / "kernel.cuh"
         path.write_text(text) if text else path.unlink()
         seen.append(digest(["kernel.cuh"]))
         record = {"modules": {"test_x.py": {"kernels": ["kernel.cuh"], "digest": seen[0]}}}
         assert fresh_modules(record) == ({"test_x.py"} if len(seen) == 1 else set())
     assert len(set(seen)) == 3
+
+
+def test_words_and_folders_do_not_make_a_record_stale() -> None:
+    text = '// What.\n// requires: a/b.cuh\n// links: cudadevrt\nint a  = 1;  // one\nf("//x");\n'
+    moved = '/* W.\n*/\n//requires: c/d/b.cuh\n// links: cudadevrt\nint a = 1;\n\nf("//x");'
+    assert compiled(text) == compiled(moved)
+    assert compiled(text).split("\n")[2:] == ["int a = 1;", 'f("//x");']
+    for old, new in (("b.cuh", "c.cuh"), ("links", "lacks"), ("= 1", "= 2"), ("//x", "//y")):
+        assert compiled(text.replace(old, new)) != compiled(text)

@@ -13,7 +13,6 @@ from tests.loading import load_program
 
 ROOT = Path(__file__).resolve().parents[1]
 wheels = load_program("scripts", "make_wheels")
-metadata = load_program("scripts", "project_metadata")
 
 
 def test_the_version_stands_in_one_place() -> None:
@@ -26,57 +25,30 @@ def test_the_version_stands_in_one_place() -> None:
     assert found[1] == nearfar.__version__
 
 
-def targets_of(text: str) -> list[str]:
-    """Where the links and pictures of a page lead, outside its code."""
-    prose = re.sub(r"^```.*?^```", "", text, flags=re.MULTILINE | re.DOTALL)
-    return re.findall(r"\]\(([^)\s]+)\)", prose) + re.findall(r'src="([^"]+)"', prose)
-
-
-def test_the_long_description_leads_nowhere_while_there_is_no_address() -> None:
-    """Its links and its picture were relative: broken on the package index."""
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    assert any(target.startswith("docs/") for target in targets_of(readme))
-    text = metadata.long_description(readme, None)
-    assert [t for t in targets_of(text) if not t.startswith(("https:", "#"))] == []
-    assert "OpenStreetMap contributors" not in text  # the picture's caption
-    assert not re.search(r"^#+ .*\n\s*(#|\Z)", text, re.MULTILINE)  # no heading of nothing
-    assert metadata.project_urls(None) == {}
-    for block in re.findall(r"^```.*?^```", readme, re.MULTILINE | re.DOTALL):
-        assert block in text
-
-
-def test_with_an_address_every_link_is_absolute() -> None:
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    at, version = "https://example.org/graphs/nearfar", nearfar.__version__
-    text = metadata.long_description(readme, at)
-    targets = targets_of(text)
-    assert len(targets) == len(targets_of(readme))
-    assert all(target.startswith(("https:", "#")) for target in targets)
-    assert f"{at}/raw/v{version}/docs/images/helsinki-isochrones.png" in targets
-    for target in targets:
-        if target.startswith(at):
-            kind, _, rest = target.removeprefix(f"{at}/").partition("/")
-            assert kind in ("blob", "raw")
-            assert (ROOT / rest.removeprefix(f"v{version}/").partition("#")[0]).exists(), target
-    assert set(metadata.project_urls(at)) == {
-        "Repository", "Documentation", "Changelog", "Issues",
-    }  # fmt: skip
-
-
-def test_the_build_takes_both_from_one_place(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert metadata.citation("version") == nearfar.__version__
-    assert metadata.citation("title").startswith("nearfar: ")
-    assert metadata.citation("volume") is None  # of a reference
-    places = {"repository-code": "https://example.org/a/b", "version": "9"}
-    monkeypatch.setattr(metadata, "citation", places.get)
-    assert metadata.dynamic_metadata("urls")["Repository"] == "https://example.org/a/b"
-    shown = metadata.dynamic_metadata("readme")
-    assert shown["content-type"] == "text/markdown"
-    assert "https://example.org/a/b/blob/v9/CHANGELOG.md" in shown["text"]
+def test_the_metadata_needs_no_file_beside_the_package() -> None:
+    """A build script read CITATION.cff and README.md; a source distribution may lack both."""
     tables = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
-    asked = tables["tool"]["scikit-build"]["metadata"]
-    for field in ("readme", "urls"):
-        assert (ROOT / asked[field]["provider-path"] / f"{asked[field]['provider']}.py").exists()
+    assert tables["project"]["dynamic"] == ["version"]
+    build = tables["tool"]["scikit-build"]
+    assert "experimental" not in build
+    assert build["metadata"] == {
+        "version": {
+            "provider": "scikit_build_core.metadata.regex",
+            "input": "src/nearfar/__init__.py",
+        }
+    }
+    readme = tables["project"]["readme"]
+    # Relative links would be broken on the package index.
+    assert re.findall(r"\]\((?!https:)[^)]*\)", readme["text"]) == []
+
+
+def test_the_example_of_the_metadata_runs() -> None:
+    tables = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    example = re.search(r"```python\n(.*?)```", tables["project"]["readme"]["text"], re.DOTALL)
+    assert example is not None
+    names: dict[str, nearfar.Paths] = {}
+    exec(example[1], names)
+    assert list(names["paths"].path_to(2)) == [0, 1, 2]
 
 
 def test_workflows_run_what_is_there() -> None:
@@ -123,3 +95,27 @@ def test_the_changelog_is_for_users() -> None:
     assert re.findall(r"benchmarks/\w+\.\w+", text.replace("(benchmarks/README.md)", "")) == []
     assert text.startswith("# Changelog\n")
     assert "(benchmarks/README.md)" in text
+
+
+def test_the_wheel_has_no_generator_and_no_test() -> None:
+    """Pages are made in a checkout: what makes them is not installed, and neither are tests."""
+    from scikit_build_core.build._pathutil import packages_to_file_mapping
+
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    wheel = project["tool"]["scikit-build"]["wheel"]
+    files = packages_to_file_mapping(
+        packages={Path(name).name: str(ROOT / name) for name in wheel["packages"]},
+        platlib_dir=Path("."),
+        include=[],
+        src_exclude=[],
+        target_exclude=wheel["exclude"],
+        build_dir="",
+        mode="default",
+    )
+    names = {Path(target).as_posix() for target in files.values()}
+    assert {"nearfar/__init__.py", "nearfar/papers/martin_2009/run.py", "nearfar/py.typed"} <= names
+    assert any(name.endswith(".cuh") for name in names)
+    inside = {Path(name).suffix for name in names}
+    assert not inside & {".cpp", ".hpp", ".md", ".json"}
+    unwanted = re.compile(r"/papers/\w+/page\.py$|/(conftest|test_\w+)\.py$|/(pages|tests|docs)/")
+    assert not [name for name in names if unwanted.search(name)]

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from nearfar.formats import read, write
     from nearfar.generators import generate
     from nearfar.graph.graph import Graph
+    from nearfar.measures.catchment import catchment
     from nearfar.prepared.prepare import load, prepare
     from nearfar.prepared.prepared import Prepared
     from nearfar.solve.explain import explain
@@ -57,6 +58,7 @@ _WHERE = {
     "load": "prepared.prepare",
     "sssp": "solve.one",
     "shortest_path": "solve.one",
+    "catchment": "measures.catchment",
     "distances": "solve.many",
     "all_pairs": "solve.many",
     "find_negative_cycle": "solve.negative_cycles",
@@ -111,6 +113,7 @@ __all__ = [
     "VertexError",
     "ZeroCycleError",
     "all_pairs",
+    "catchment",
     "distances",
     "explain",
     "find_negative_cycle",

@@ -52,6 +52,7 @@ class _SharedOptions(TypedDict, total=False):
     buckets: int
     carveout: int | None
     child_edges: int
+    constant_degree: bool
     criterion: Literal["out", "in_out"]
     delta: float | None
     delta_growth: float | None
@@ -59,10 +60,12 @@ class _SharedOptions(TypedDict, total=False):
     duplicates: str
     eager_growth: float
     exact: bool
+    level_bits: int | None
     local_leave: int
     local_limit: int | None
     local_rounds: int
     parts: int | None
+    pivot_rounds: int | None
     pull: float
     pull_share: int
     queue_factor: float

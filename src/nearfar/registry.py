@@ -32,6 +32,7 @@ __all__ = [
     "Reduce",
     "Request",
     "RowReduction",
+    "SparseRows",
     "Variant",
     "Workspace",
     "canonical_method",
@@ -122,6 +123,11 @@ class Figures:
     vertices: Any = None
     distances: Any = None
     stats: dict[str, Any] = field(default_factory=dict)
+
+
+#: Rows of which the reached entries alone are kept: int64 offsets of each row and the end, vertices
+#: and distances in order of distance, then of the vertex, and counters of the run.
+SparseRows = tuple[Any, Any, Any, dict[str, Any]]
 
 
 class RowReduction(Protocol):
@@ -249,6 +255,14 @@ class Reduce(Protocol):
     ) -> list[Figures] | None: ...
 
 
+class Sparse(Protocol):
+    """Signature of a variant's sparse rows, without rows of n entries; None: make dense ones."""
+
+    def __call__(
+        self, graph: Graph, sources: Any, options: Any, workspace: Workspace, /
+    ) -> SparseRows | None: ...
+
+
 class Cost(Protocol):
     """Signature of a variant's cost."""
 
@@ -294,7 +308,9 @@ class Variant:
     scratch : callable or None
         ``(graph, request) -> bytes`` of host memory that a batch takes besides its rows.
     reduce : callable or None
-        What a reduction of the rows of a batch comes to, on the device, without the rows.
+        Reduces the rows of a batch without making them.
+    sparse : callable or None
+        Returns the reached entries of each row without making the row.
     parallel : bool
         Whether several workers share the solve from one source.
     tune : bool
@@ -323,6 +339,7 @@ class Variant:
     cost: Cost | None = None
     scratch: Callable[[Graph, Request], int] | None = None
     reduce: Reduce | None = None
+    sparse: Sparse | None = None
     parallel: bool = False
     tune: bool = False
     devices: frozenset[str] = frozenset()
@@ -344,11 +361,11 @@ class Variant:
         """Like :meth:`can_run`, without asking whether the device is there."""
         if request.problem not in self.problems:
             can = " and ".join(words for name, words in _PROBLEMS.items() if name in self.problems)
-            return f"{self.id} solves {can}, not {_PROBLEMS[request.problem]}"
+            return f"solves {can}, not {_PROBLEMS[request.problem]}"
         if self.weights == "unweighted" and graph.is_weighted:
-            return f"{self.id} needs a graph without weights"
+            return "needs a graph without weights"
         if self.dtypes != _EVERY_DTYPE and graph.weight_dtype.name not in self.dtypes:
-            return f"{self.id} does not take {graph.weight_dtype} weights"
+            return f"does not take {graph.weight_dtype} weights"
         if self.weights == "nonnegative" and graph.n_negative:
             return f"negative weight on edge {graph.first_negative}"
         return True if self.requires is None else self.requires(graph, request)
@@ -367,10 +384,11 @@ class Variant:
 
 
 _DEVICES = ("cpu", "cuda")
+#: Which part of a module's name is the family of its variants, by the folder that they lie in.
+_FAMILY_AT = {"algorithms": 2, "papers": 3, "prepared": 1}
 _priced: dict[tuple[str, str, bool], tuple[Variant, ...]] = {}
 _registry: dict[str, Variant] = {}
-_discovered: set[str] = set()  # devices
-_discovered_prepared: set[str] = set()
+_discovered: set[tuple[str, str]] = set()  # folder and device
 
 
 def variant(
@@ -391,6 +409,7 @@ def variant(
     cost: Cost | None = None,
     scratch: Callable[[Graph, Request], int] | None = None,
     reduce: Reduce | None = None,
+    sparse: Sparse | None = None,
     parallel: bool = False,
     tune: bool = False,
     devices: set[str] | frozenset[str] = frozenset(),
@@ -403,9 +422,9 @@ def variant(
             raise ValueError(f"variant {identity} is registered twice")
         module = getattr(run, "__module__", "")
         parts = module.split(".")
-        family = parts[parts.index("algorithms") + 1] if "algorithms" in parts else module
-        if parts[:2] == ["nearfar", "prepared"]:
-            family = "prepared"
+        family = module
+        if parts[0] == "nearfar" and parts[1] in _FAMILY_AT:
+            family = parts[_FAMILY_AT[parts[1]]]
         _registry[identity] = Variant(
             id=identity,
             idea=idea,
@@ -426,6 +445,7 @@ def variant(
             cost=cost,
             scratch=scratch,
             reduce=reduce,
+            sparse=sparse,
             parallel=parallel,
             tune=tune,
             devices=frozenset(devices),
@@ -436,22 +456,39 @@ def variant(
     return register
 
 
-def _discover(device: str | None = None, prepared: bool = True) -> None:
+def _discover(
+    device: str | None = None,
+    folders: Sequence[str] = tuple(_FAMILY_AT),
+) -> None:
     """Register the variants of one kind of device, or of both: a run on the other needs none.
 
-    Those of prepared graphs, a third of all modules, can be left out.
+    Those of folders that a request has no use for can be left out.
     """
     for place in _DEVICES if device is None else (device,):
-        if place not in _discovered:
-            algorithms = importlib.import_module("nearfar.algorithms")
-            for family in sorted(info.name for info in pkgutil.iter_modules(algorithms.__path__)):
-                package = importlib.import_module(f"nearfar.algorithms.{family}")
-                if place in {info.name for info in pkgutil.iter_modules(package.__path__)}:
-                    importlib.import_module(f"nearfar.algorithms.{family}.{place}")
-            _discovered.add(place)
-        if prepared and place not in _discovered_prepared:
-            importlib.import_module(f"nearfar.prepared.{place}")
-            _discovered_prepared.add(place)
+        for folder in folders:
+            if (folder, place) in _discovered:
+                continue
+            if folder == "prepared":
+                importlib.import_module(f"nearfar.prepared.variants_{place}")
+            elif folder == "algorithms":
+                _import_families("nearfar.algorithms", place)
+            else:
+                for paper in _packages("nearfar.papers"):
+                    _import_families(paper, place)
+            _discovered.add((folder, place))
+
+
+def _packages(name: str) -> list[str]:
+    """The packages in a package, sorted."""
+    parent = importlib.import_module(name)
+    return sorted(f"{name}.{i.name}" for i in pkgutil.iter_modules(parent.__path__) if i.ispkg)
+
+
+def _import_families(parent: str, place: str) -> None:
+    for family in _packages(parent):
+        package = importlib.import_module(family)
+        if place in {info.name for info in pkgutil.iter_modules(package.__path__)}:
+            importlib.import_module(f"{family}.{place}")
 
 
 def variants(
@@ -487,7 +524,7 @@ def priced(device: str, problem: str) -> tuple[Variant, ...]:
     prepared = problem != "sssp" or "nearfar.prepared.prepared" in sys.modules
     key = device, problem, prepared
     if key not in _priced:
-        _discover(device, prepared)
+        _discover(device, ("algorithms", "prepared") if prepared else ("algorithms",))
         known = _listed(device, problem, unsafe=False)
         _priced[key] = tuple(v for v in known if v.cost is not None)
     return _priced[key]
@@ -529,14 +566,16 @@ def find(method: str, device: str = "auto", *, allow_unsafe: bool = False) -> li
     VariantUnavailable
         For an unsafe variant without ``allow_unsafe``.
     """
-    _discover()
     idea, _, at = canonical_method(method).partition("@")
     at, device = "cuda" if at == "gpu" else at, canonical_device(device)
     if at and device not in ("auto", at):
         raise OptionError(f"method {quoted(method)} names {at}, but device is {quoted(device)}")
     wanted = at or device
     places = _DEVICES if wanted == "auto" else (wanted,)
-    ids = (f"{idea}@{place}" for place in places)
+    ids = [f"{idea}@{place}" for place in places]
+    _discover(wanted if wanted in _DEVICES else None, ("algorithms",))
+    if not all(identity in _registry for identity in ids):
+        _discover()
     found = [_registry[identity] for identity in ids if identity in _registry]
     if not found:
         found = [

@@ -143,7 +143,7 @@ def test_many_small_searches_reset_only_what_they_touched(queue):
         np.testing.assert_array_equal(found, np.where(whole > limit, 2**31 - 1, whole))
 
 
-@pytest.mark.parametrize("level", ["v2", "v3"])
+@pytest.mark.parametrize("level", _cpu.isa_levels())
 def test_instruction_sets_agree(level):
     code = (
         "import numpy as np, nearfar\n"

@@ -10,10 +10,10 @@ import pytest
 import nearfar
 from nearfar import Graph
 from nearfar.algorithms.breadth_first import balls, cuda, reverse
-from nearfar.algorithms.near_far import cuda as near_far
 from nearfar.cuda.device_graph import device_graph
 from nearfar.errors import OptionError, OutOfMemoryError, SolverError
 from nearfar.generators import generate
+from nearfar.papers.davidson_2014.near_far import cuda as near_far
 from tests import oracle
 from tests.zoo import ZOO, as_dtype
 

@@ -7,11 +7,11 @@ import pytest
 
 import nearfar
 from nearfar import Graph
-from nearfar.algorithms.crauser import fused as fused_form
-from nearfar.algorithms.crauser.lightest import lightest_in, lightest_out
 from nearfar.errors import SolverError
 from nearfar.generators import generate
 from nearfar.graph.dtypes import unreached_value
+from nearfar.papers.ortega_arranz_2015.crauser import fused as fused_form
+from nearfar.papers.ortega_arranz_2015.crauser.lightest import lightest_in, lightest_out
 from nearfar.registry import Variant, variants
 from tests import oracle
 from tests.settle_checks import check_same_as_cpu, family

@@ -7,10 +7,11 @@ import pytest
 
 import nearfar
 from nearfar import Graph
-from nearfar.algorithms.near_far.options import TRAVERSALS, paper_delta
 from nearfar.cuda.device_graph import DEVICE_GRAPH
 from nearfar.errors import OptionError
 from nearfar.graph.build import HostArrays
+from nearfar.graph.delta import paper_delta
+from nearfar.papers.davidson_2014.near_far.options import TRAVERSALS
 from nearfar.registry import Request, registered
 from tests import oracle
 from tests.zoo import ZOO, as_dtype
@@ -90,7 +91,7 @@ def test_paper_delta() -> None:
     "options", [{"traversal": "diagonal"}, {"duplicates": "keep"}, {"delta": 0}]
 )
 def test_wrong_options_are_refused(options: dict[str, object]) -> None:
-    from nearfar.algorithms.near_far.options import NearFarOptions
+    from nearfar.papers.davidson_2014.near_far.options import NearFarOptions
 
     with pytest.raises(OptionError, match=next(iter(options))):
         NearFarOptions(**options)
@@ -173,8 +174,8 @@ def test_limit_on_the_emulated_device(emulated_gpu: None, method: str) -> None:
 def test_wide_kernels_on_the_emulated_device(
     emulated_gpu: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from nearfar.algorithms.near_far import driver
     from nearfar.cuda.device_graph import device_graph
+    from nearfar.papers.davidson_2014.near_far import driver
 
     monkeypatch.setattr(driver, "device_graph", lambda graph: device_graph(graph, wide=True))
     graph = skewed(600)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 import nearfar
 from nearfar import Graph
-from nearfar.algorithms.near_far import one_launch
+from nearfar.algorithms.near_far.one_launch import driver as one_launch
 from nearfar.cuda.device_graph import device_graph
 from nearfar.cuda.row_heads import RowHeads, row_heads
 from nearfar.errors import OutOfMemoryError

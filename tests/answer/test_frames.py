@@ -19,7 +19,12 @@ from nearfar.errors import MissingDependencyError, OptionError, VertexError
 def small(dtype: str = "int32", names: Any = ("a", "b", "c", "d")) -> Graph:
     weights = np.array([4, 3, 9], dtype=dtype)
     return Graph.from_edges(
-        [0, 1, 0], [1, 2, 2], weights, n_vertices=4, vertex_names=None if names is None else names
+        [0, 1, 0],
+        [1, 2, 2],
+        weights,
+        n_vertices=4,
+        vertex_names=None if names is None else names,
+        names=False,
     )
 
 

@@ -26,7 +26,7 @@ def street() -> Graph:
     """Three vertices in a row, 100 s each, and one that nothing leads to."""
     return Graph.from_edges(
         [0, 1], [1, 2], [100, 100], n_vertices=4, directed=False,
-        vertex_names=["a", "b", "c", "d"],
+        vertex_names=["a", "b", "c", "d"], names=False,
         coordinates=[[24.0, 60.0], [24.1, 60.0], [24.2, 60.0], [24.3, 60.0]],
         attributes={"unit": "s", "attribution": "surveyors <of> Bern"},
     )  # fmt: skip

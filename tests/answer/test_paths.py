@@ -19,7 +19,12 @@ from tests.zoo import ZOO
 @pytest.fixture
 def named() -> Graph:
     return Graph.from_edges(
-        [0, 1, 0], [1, 2, 2], [4, 3, 9], n_vertices=4, vertex_names=["a", "b", "c", "d"]
+        [0, 1, 0],
+        [1, 2, 2],
+        [4, 3, 9],
+        n_vertices=4,
+        vertex_names=["a", "b", "c", "d"],
+        names=False,
     )
 
 

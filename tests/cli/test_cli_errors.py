@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ctypes
 import gzip
 import os
+import platform
 import resource
 import signal
 import subprocess
@@ -14,6 +16,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import nearfar
 from nearfar.cli.console import Exit, duration, plain
 from tests.program import PROGRAM, fail, run, succeed
 
@@ -181,6 +184,114 @@ def test_interrupt_leaves_no_file(tmp_path: Path) -> None:
     assert child.returncode == Exit.INTERRUPTED
     assert err == "nearfar: interrupted\n"
     assert not table.exists()
+
+
+def _child(*words: object) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [*PROGRAM, *map(str, words)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def test_sigterm_leaves_one_line_and_no_file(tmp_path: Path) -> None:
+    """Issue 43: temporary files stayed, and no line said why the program ended."""
+    graph, table = tmp_path / "g.nfg", tmp_path / "g.graphml"
+    succeed("generate", "road_like", "--vertices", 200_000, "-o", graph)
+    child = _child("convert", graph, table, "--quiet")
+    deadline = time.monotonic() + 60
+    while not any(".tmp." in p.name for p in tmp_path.iterdir()):
+        assert child.poll() is None, child.communicate()
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    child.send_signal(signal.SIGTERM)
+    _, err = child.communicate(timeout=60)
+    assert (child.returncode, err.splitlines()[-1]) == (
+        Exit.TERMINATED,
+        "nearfar: ended by SIGTERM",
+    )
+    assert [p.name for p in tmp_path.iterdir()] == ["g.nfg"]
+
+
+@pytest.mark.parametrize("after", [0.0, 0.3, 0.6, 0.9, 1.2])
+def test_sigterm_during_prepare_is_one_line(tmp_path: Path, after: float) -> None:
+    """Issue 43: METIS's handlers made of it "RuntimeError: Caught an unknown exception!"."""
+    pytest.importorskip("pymetis")
+    graph = tmp_path / "g.nfg"
+    succeed("generate", "road_like", "--vertices", 400_000, "-o", graph)
+    child = _child("prepare", graph, "-o", tmp_path / "g.nfp", "--order", "metis", "--quiet")
+    while "pymetis" not in Path(f"/proc/{child.pid}/maps").read_text():
+        assert child.poll() is None, child.communicate()
+        time.sleep(0.01)
+    time.sleep(after)
+    child.send_signal(signal.SIGTERM)
+    _, err = child.communicate(timeout=60)
+    assert child.returncode in (Exit.TERMINATED, Exit.UNAVAILABLE)
+    assert len(err.splitlines()) == 1
+    assert "SIGTERM" in err
+    assert [p.name for p in tmp_path.iterdir()] == ["g.nfg"]
+
+
+def test_metis_that_fails_leaves_the_handlers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A handler of SIGTERM is the caller's again after METIS, which fails on the signal."""
+    pymetis = pytest.importorskip("pymetis")
+
+    def nested_dissection(**_: object) -> None:
+        taken = ctypes.CDLL(None).signal(int(signal.SIGTERM), None)  # as METIS: not Python's
+        assert taken != 0
+        raise RuntimeError("Caught an unknown exception!")
+
+    monkeypatch.setattr(pymetis, "nested_dissection", nested_dissection)
+    heard: list[int] = []
+    before = signal.signal(signal.SIGTERM, lambda number, _: heard.append(number))
+    try:
+        with pytest.raises(nearfar.SolverError, match="METIS ended without an order"):
+            nearfar.prepare(nearfar.generate("road_like", vertices=500), order="metis", force=True)
+        signal.raise_signal(signal.SIGTERM)
+        assert heard == [signal.SIGTERM]
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+@pytest.mark.parametrize("limited", [True, False])
+def test_too_little_address_space_is_out_of_memory(graph_file: Path, limited: bool) -> None:
+    """Issue 43: `ulimit -v 200000` ended `info` with exit 1, as a library was not mapped."""
+    program = f"""
+import resource, sys
+class Finder:
+    def find_spec(self, name, path=None, target=None):
+        if name == "nearfar._cpu":
+            raise ImportError("_cpu.so: failed to map segment from shared object")
+sys.meta_path.insert(0, Finder())
+if {limited}:
+    resource.setrlimit(resource.RLIMIT_AS, (1 << 46, resource.RLIM_INFINITY))
+from nearfar.cli.main import main
+sys.exit(main(["info", {str(graph_file)!r}]))
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=False, timeout=60
+    )
+    assert done.returncode == (Exit.OUT_OF_MEMORY if limited else Exit.UNAVAILABLE)
+    assert done.stderr.startswith("nearfar: error: ")
+    assert done.stderr.endswith("ulimit -v\n") == limited
+    assert len(done.stderr.splitlines()) == 1
+
+
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="the levels are those of x86-64")
+def test_a_module_that_does_not_load_is_one_sentence(graph_file: Path) -> None:
+    """As on a processor below the least level that was compiled: tests/cpu/test_isa.py."""
+    done = subprocess.run(
+        [*PROGRAM, "info", str(graph_file)],
+        env={**os.environ, "NEARFAR_CPU_LEVEL": "v1"},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    assert done.returncode == Exit.UNAVAILABLE
+    assert done.stderr.startswith("nearfar: error: NEARFAR_CPU_LEVEL=v1 was not compiled")
+    assert len(done.stderr.splitlines()) == 1
 
 
 def test_a_failed_write_leaves_nothing(graph_file: Path, tmp_path: Path) -> None:

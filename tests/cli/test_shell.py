@@ -25,7 +25,7 @@ def town(tmp_path: Path) -> Path:
     """Four corners with coordinates in degrees."""
     graph = nearfar.Graph.from_edges(
         [0, 1, 2], [1, 2, 3], [5, 6, 7],
-        vertex_names=range(11, 15),
+        vertex_names=range(11, 15), names=False,
         coordinates=[[24.94, 60.17], [24.95, 60.17], [24.96, 60.17], [18.4, -33.9]],
     )  # fmt: skip
     nearfar.write(graph, tmp_path / "town.nfg")

@@ -165,6 +165,18 @@ def test_unweighted_counts_what_is_stored_whatever_its_value(value: float, direc
             )
 
 
+@pytest.mark.parametrize("directed", [True, False])
+def test_floyd_warshall_counts_no_infinite_entry(directed: bool) -> None:
+    """Issue 43: infinities of a masked array were edges there with ``unweighted=True``."""
+    values = np.array([[0, 1, np.inf, 0], [2, 0, 0, 0], [0, 3, 0, np.inf], [0, 0, 0, 0]])
+    stored = sp.csr_array(values)
+    for matrix in (np.ma.masked_array(values, mask=values == 0), stored, stored.tocsc()):
+        np.testing.assert_array_equal(
+            ours.floyd_warshall(matrix, directed=directed, unweighted=True),
+            theirs.floyd_warshall(matrix, directed=directed, unweighted=True),
+        )
+
+
 @pytest.mark.parametrize("missing", [np.nan, 2.5])
 @pytest.mark.parametrize("indices", [0, [0, 1], None])
 @pytest.mark.parametrize(

@@ -119,6 +119,7 @@ def test_tables_with_names(suffix: str, packed: str, tmp_path: Path) -> None:
         [1, 2, 0, 1],
         [1.5, 2.25, 0.1, 1e300],
         vertex_names=["Oslo", "Rīga", 'a "b", c'],
+        names=False,
     )
     path = tmp_path / f"t{suffix}{packed}"
     write(graph, path)
@@ -297,6 +298,7 @@ def test_coordinates_names_and_attributes_survive(tmp_path: Path) -> None:
         [1, 2],
         [3, 4],
         vertex_names=["a", "b", "c d"],
+        names=False,
         coordinates=[[24.9, 60.1], [-1e-6, 2.5], [3.0, -4.125]],
         attributes={"unit": "s", "levels": [1, 2], "callback": print},
     )
@@ -363,7 +365,9 @@ def test_numbers_of_the_file_are_names(name: str, tmp_path: Path) -> None:
 
 
 def test_other_numbers_are_kept(tmp_path: Path) -> None:
-    graph = Graph.from_edges([0, 1], [1, 2], [3, 4], n_vertices=4, vertex_names=range(100, 104))
+    graph = Graph.from_edges(
+        [0, 1], [1, 2], [3, 4], n_vertices=4, vertex_names=range(100, 104), names=False
+    )
     write(graph, tmp_path / "g.txt")
     write(graph, tmp_path / "g.nfg")
     for name in ("g.txt", "g.nfg"):
@@ -640,7 +644,11 @@ class TestWriting:
             (".wsg", lambda: Graph.from_edges([0], [1], [2**40]), "int32"),
             (".jlg", lambda: Graph.from_edges([0], [1], [3]), "weights"),
             (".map", lambda: Graph.from_edges([0], [1], [3]), "coordinates"),
-            (".txt", lambda: Graph.from_edges([0], [1], vertex_names=["a b", "c"]), "name"),
+            (
+                ".txt",
+                lambda: Graph.from_edges([0], [1], vertex_names=["a b", "c"], names=False),
+                "name",
+            ),
         ],
     )
     def test_what_a_format_cannot_hold_is_refused(
@@ -649,3 +657,17 @@ class TestWriting:
         with pytest.raises(GraphFormatError, match=why):
             write(make(), tmp_path / f"g{suffix}")
         assert not list(tmp_path.iterdir())
+
+
+def test_a_guessed_edge_list_that_fails_says_that_it_was_guessed(tmp_path: Path) -> None:
+    """Issue 42: a .sch file was told that a line has 25 fields, but the first data line has 4."""
+    file = tmp_path / "psp3.sch"
+    file.write_text("100\t5\t0\t0\n0\t1\t2\t8\t5\t[0]\t[0]\n")
+    with pytest.raises(GraphFormatError, match=r"\.sch is of no known format, and as an edge list"):
+        nearfar.read(file)
+    with pytest.raises(GraphFormatError, match=r"line 2: the line has 7 fields"):
+        nearfar.read(file, format="edges")
+    named = tmp_path / "psp3.txt"
+    named.write_bytes(file.read_bytes())
+    with pytest.raises(GraphFormatError, match=r"line 2: the line has 7 fields"):
+        nearfar.read(named)

@@ -220,7 +220,9 @@ def _saved_rows(place: Path) -> Target:
 
 def _answer(suffix: str, place: Path) -> Target:
     """A saved distance table, as `nearfar verify` reads it."""
-    graph = Graph.from_edges([0, 1, 2], [1, 2, 0], [4.0, 5.0, 6.5], vertex_names=["a", "b", "7"])
+    graph = Graph.from_edges(
+        [0, 1, 2], [1, 2, 0], [4.0, 5.0, 6.5], vertex_names=["a", "b", "7"], names=False
+    )
     whole = place / f"answer{suffix}"
     save_answer(str(whole), nearfar.sssp(graph, "a"), predecessors=True)
     pack, unpack = {
@@ -240,7 +242,7 @@ def _prepared(place: Path) -> Iterator[Target]:
     """Prepared graphs: the header damaged behind its right checksum, and arrays behind theirs."""
     ends = np.arange(40)
     ring = Graph.from_edges(
-        *(ends, (ends + 1) % 40, ends + 1), vertex_names=[f"v{end}" for end in ends]
+        *(ends, (ends + 1) % 40, ends + 1), vertex_names=[f"v{end}" for end in ends], names=False
     )
     rng = np.random.default_rng(3)
     tails, heads = rng.integers(0, 30, (2, 90))
@@ -300,7 +302,7 @@ def prepared_file(header: dict[str, Any], arrays: bytes) -> bytes:
         part = arrays[entry["offset"] : entry["offset"] + size]
         entries.append({**entry, "crc": zlib.crc32(part)})
     text = json.dumps({**header, "arrays": entries}).encode()
-    prefix = struct.pack("<8sIIQ", b"nearfar\0", 1, zlib.crc32(text), len(text))
+    prefix = struct.pack("<8sIIQ", b"nearfar\0", 2, zlib.crc32(text), len(text))
     return (prefix + text).ljust(-(-(24 + len(text)) // 64) * 64, b"\0") + arrays
 
 
@@ -359,6 +361,7 @@ def _more(name: str, place: Path) -> list[bytes]:
         graph = Graph.from_edges(
             *([0, 1], [1, 2], [0.5, 2.0]),
             vertex_names=["a", "b", "ccc"],
+            names=False,
             coordinates=np.zeros((3, 2)),
             attributes={"unit": "m"},
         )

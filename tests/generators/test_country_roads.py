@@ -15,8 +15,8 @@ import pytest
 import nearfar
 from nearfar import Graph
 from nearfar.generators import country_roads, road_like
-from nearfar.prepared.order import elimination_order, structure_of
-from nearfar.prepared.tree import analyse
+from nearfar.prepared.order.elimination import elimination_order, structure_of
+from nearfar.prepared.order.tree import analyse
 from tests.datafiles import data_path
 from tests.loading import load_program
 

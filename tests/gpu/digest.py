@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,15 +13,35 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 VALIDATION = Path(__file__).resolve().parent / "validation.json"
+_COMMENT_OR_STRING = re.compile(r'"(?:\\.|[^"\\\n])*"|//[^\n]*|/\*.*?\*/', re.DOTALL)
+_DIRECTIVE = re.compile(r"//\s*(requires|links):\s*(\S+)\s*$")
+
+
+def compiled(text: str) -> str:
+    """What of a kernel file reaches the machine code: no comments, no folders, no blank space.
+
+    Of the comments, ``// requires:`` and ``// links:`` say what is compiled with it, so they stay.
+    """
+    rest = _COMMENT_OR_STRING.sub(_shortened, text)
+    return "\n".join(line for raw in rest.split("\n") if (line := " ".join(raw.split())))
+
+
+def _shortened(found: re.Match[str]) -> str:
+    text = found.group()
+    if text.startswith('"'):
+        return text
+    directive = _DIRECTIVE.match(text)
+    return f"// {directive[1]}: {Path(directive[2]).name}" if directive else " "
 
 
 def digest(files: Iterable[str]) -> str:
-    """SHA-256 over the names and texts of kernel files; of one that is gone, over its name."""
-    state = hashlib.sha256()
-    for name in sorted(files):
+    """SHA-256 over what is compiled of kernel files; of one that is gone, over its name."""
+    parts = []
+    for name in files:
         path = compiler.PACKAGE / name
-        state.update(name.encode() + b"\0" + (path.read_bytes() if path.exists() else b"") + b"\0")
-    return state.hexdigest()
+        text = compiled(path.read_text(encoding="utf-8")) if path.exists() else ""
+        parts.append(f"{path.name}\0{text}\0")
+    return hashlib.sha256("".join(sorted(parts)).encode()).hexdigest()
 
 
 def fresh_modules(record: dict[str, Any]) -> set[str]:

@@ -12,7 +12,7 @@ from nearfar.lab.bench.cases import case
 from nearfar.lab.bench.memory import solve_bytes
 from nearfar.lab.bench.suite import data_folder
 from nearfar.lab.experiments import run
-from nearfar.lab.experiments.martin_2009.graphs import source_of
+from nearfar.papers.martin_2009.graphs import source_of
 from nearfar.registry import Workspace
 
 

@@ -11,10 +11,10 @@ import pytest
 
 import nearfar
 from nearfar import Graph, OutOfMemoryError
-from nearfar.algorithms.near_far import driver
-from nearfar.algorithms.near_far.options import DUPLICATES, TRAVERSALS
 from nearfar.cuda.device_graph import device_graph
 from nearfar.generators import generate
+from nearfar.papers.davidson_2014.near_far import driver
+from nearfar.papers.davidson_2014.near_far.options import DUPLICATES, TRAVERSALS
 from nearfar.system.devices import runtime
 from tests import oracle
 from tests.algorithms.test_near_far import CUDA, skewed

@@ -9,7 +9,7 @@ import pytest
 
 import nearfar
 from nearfar import Graph
-from nearfar.algorithms.near_far import one_launch_forms
+from nearfar.algorithms.near_far.one_launch import forms as one_launch_forms
 from nearfar.cuda.device_graph import device_graph
 from nearfar.generators import generate
 from nearfar.registry import Workspace, find
@@ -113,7 +113,7 @@ def test_every_form_and_dtype(form: str, dtype: str) -> None:
 @pytest.mark.parametrize("form", FORMS)
 def test_64_bit_kernels(form: str, monkeypatch: pytest.MonkeyPatch) -> None:
     wide = lambda graph: device_graph(graph, wide=True)  # noqa: E731
-    monkeypatch.setattr("nearfar.algorithms.near_far.one_launch.device_graph", wide)
+    monkeypatch.setattr("nearfar.algorithms.near_far.one_launch.driver.device_graph", wide)
     monkeypatch.setattr("nearfar.cuda.sorted_rows.device_graph", wide)
     graph = GRAPHS["kronecker"]()
     want = nearfar.sssp(graph, 1, device="cpu").distances

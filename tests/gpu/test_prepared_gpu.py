@@ -76,7 +76,8 @@ def test_reductions_without_rows(dtype, count):
     kinds = ("summary", "mean", "nearest:5", ("histogram", (0.0, 100.0, 1e3, 1e4)), "harmonic")
     for kind in kinds:
         for given in ({}, {"limit": 900}, {"targets": targets}):
-            truth = distances(prepared, sources, reduce=kind, device="cpu", **given)
+            call = {"reduce": kind, **given}
+            truth = distances(prepared, sources, method="elimination_tree_rows@cpu", **call)
             for _ in range(REPEATS // 30 if count == 1000 else 1):
                 found = distances(prepared, sources, reduce=kind, method=METHOD, **given)
                 assert_same(found, truth)
@@ -105,11 +106,11 @@ def test_reductions_repeat_bit_for_bit():
 def test_pairs_by_walks_and_labels(dtype, symmetric):
     prepared = city(dtype, symmetric)
     pairs = np.random.default_rng(3).integers(0, prepared.n_vertices, (100_003, 2))
-    truth = prepared.distances_of_pairs(pairs, device="cpu", exact=False)
+    truth = prepared.distances_of_pairs(pairs, device="cpu")
     labels = prepared.label(device="cuda")
     given = there(pairs)
     for asked in (prepared, labels):
-        found = asked.distances_of_pairs(given, exact=False)
+        found = asked.distances_of_pairs(given)
         if truth.dtype.kind == "i":
             np.testing.assert_array_equal(found.get(), truth)
         else:
@@ -117,7 +118,7 @@ def test_pairs_by_walks_and_labels(dtype, symmetric):
                 found.get(), truth, rtol=1e-4 if found.itemsize == 4 else 1e-12
             )
         for _ in range(REPEATS // 3):
-            assert bool((asked.distances_of_pairs(given, exact=False) == found).all())
+            assert bool((asked.distances_of_pairs(given) == found).all())
     exact = prepared.distances_of_pairs(given[:500])
     np.testing.assert_array_equal(
         exact.get(), prepared.distances_of_pairs(pairs[:500], device="cpu")
@@ -178,7 +179,12 @@ def test_random_graphs(dtype, negative):
     for n, m in [(1, 0), (9, 0), (9, 30), (70, 120), (300, 700)]:
         graph = random_graph(rng, n, m, dtype, negative=negative and n > 9)
         prepared = nearfar.prepare(graph, force=True)
-        truth = rows_of(graph)
+        if prepared.fixed is not None:
+            searched = all_pairs(prepared, method=METHOD, sums="search")
+            np.testing.assert_array_equal(searched, rows_of(graph))
+            truth = all_pairs(prepared, method="elimination_tree_rows@cpu")
+        else:
+            truth = rows_of(graph)
         np.testing.assert_array_equal(all_pairs(prepared, method=METHOD), truth)
         pairs = rng.integers(0, n, (200, 2))
         wanted = truth[pairs[:, 0], pairs[:, 1]]
@@ -190,15 +196,17 @@ def test_random_graphs(dtype, negative):
 
 def test_any_slack_gives_the_same_bits():
     """The rows may be off by more than rounding, and what is too little is widened."""
-    from nearfar.prepared.device_exact import Restoration
+    from nearfar.prepared.cuda.sinks.exact import Restoration
 
     prepared = city("float32")
     sources = np.arange(0, prepared.n_vertices, 199)
-    truth = distances(prepared, sources, device="cpu")
+    truth = distances(
+        prepared, sources, device="cpu", method="elimination_tree_rows", sums="search"
+    )
     for slack in (0, 1e-5, 1e-2):
         noise = np.random.default_rng(1).random(truth.shape) - 0.5
         rows = there((truth * (1 + 1e-4 * noise)).astype(np.float32))
-        restore = Restoration(prepared, len(sources))
+        restore = Restoration(prepared.summing("search"), len(sources))
         restore.slack = np.float32(slack)
         restore(sources, rows)
         np.testing.assert_array_equal(rows.get(), truth)

@@ -176,9 +176,11 @@ def test_given_names_order_the_vertices_and_may_be_more() -> None:
         Graph.from_edges(["q"], ["a"], vertex_names=["a", "b"])
     with pytest.raises(GraphError, match="n_vertices is 5, but there are 2 names"):
         Graph.from_edges(["q"], ["a"], n_vertices=5)
-    mixed = Graph.from_edges([0], [1], vertex_names=[1, "1"])
+    mixed = Graph.from_edges([0], [1], vertex_names=[1, "1"], names=False)
     assert mixed.vertex_names.tolist() == [1, "1"]
-    assert Graph.from_edges([0], [1], vertex_names=[(0, 0), (0, 1)]).index_of((0, 1)) == 1
+    assert (
+        Graph.from_edges([0], [1], vertex_names=[(0, 0), (0, 1)], names=False).index_of((0, 1)) == 1
+    )
 
 
 @pytest.mark.parametrize("missing", [None, float("nan"), pd.NA])
@@ -328,7 +330,9 @@ def test_graphml(tmp_path: Path) -> None:
     assert back.attributes["unit"] == "s"
     np.testing.assert_array_equal(back.coordinates, g.coordinates)
     assert nx.read_graphml(tmp_path / "g.graphml").number_of_edges() == 3
-    numbers = Graph.from_edges([0, 1], [1, 2], [7, 8], directed=False, vertex_names=range(1, 4))
+    numbers = Graph.from_edges(
+        [0, 1], [1, 2], [7, 8], directed=False, vertex_names=range(1, 4), names=False
+    )
     nearfar.write(numbers, tmp_path / "n.graphml.gz")
     same(nearfar.read(tmp_path / "n.graphml.gz"), numbers)
     nx.write_graphml(nx.Graph([(1, 2, {"km": 3})]), tmp_path / "km.graphml")

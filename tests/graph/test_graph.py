@@ -340,7 +340,7 @@ def test_astype_refuses_loss() -> None:
 
 
 def test_vertex_lookup() -> None:
-    g = Graph.from_edges([0], [1], vertex_names=["s", "t"])
+    g = Graph.from_edges([0], [1], vertex_names=["s", "t"], names=False)
     assert g.index_of("t") == 1
     with pytest.raises(VertexError, match="'u' is not a vertex name"):
         g.index_of("u")
@@ -355,7 +355,7 @@ def test_vertex_lookup() -> None:
 
 def test_a_name_of_several_vertices_is_not_guessed() -> None:
     """The last of them was taken, and a dict of distances held one of them."""
-    g = Graph.from_edges([0, 1], [1, 2], vertex_names=["s", "t", "t"])
+    g = Graph.from_edges([0, 1], [1, 2], vertex_names=["s", "t", "t"], names=False)
     paths = nearfar.sssp(g, "s")
     with pytest.raises(VertexError, match="'t' is the name of several vertices: give each its own"):
         g.index_of("t")
@@ -366,7 +366,7 @@ def test_a_name_of_several_vertices_is_not_guessed() -> None:
 
 def test_names_and_coordinates_have_the_right_length() -> None:
     with pytest.raises(GraphError, match="vertex_names has shape"):
-        Graph.from_edges([0], [1], vertex_names=["s"])
+        Graph.from_edges([0], [1], vertex_names=["s"], names=False)
     with pytest.raises(GraphError, match="coordinates have shape"):
         Graph.from_edges([0], [1], coordinates=[[0.0, 0.0]])
     with pytest.raises(GraphError, match=r"coordinates of vertex 1 are nan, 2\.0: give finite"):
@@ -443,6 +443,7 @@ def test_a_graph_that_solved_can_be_copied_and_pickled(again, dtype) -> None:
         weights,
         n_vertices=4,
         vertex_names=names,
+        names=False,
         coordinates=np.arange(8.0).reshape(4, 2),
         attributes={"unit": "m"},
     )
@@ -456,3 +457,18 @@ def test_a_graph_that_solved_can_be_copied_and_pickled(again, dtype) -> None:
     answer = again(paths)
     assert answer.path_to(7) == ["a", 7]
     nearfar.verify(found, answer)
+
+
+def test_new_weights_have_no_unit_unless_one_is_given() -> None:
+    """Issue 32: an isochrone of seconds divided by 60 was drawn as minutes from 0 to 0.04."""
+    g = Graph.from_edges([0, 1], [1, 2], [60, 120], attributes={"unit": "s", "mode": "walk"})
+    assert g.with_weights(g.weights / 60).attributes == {"mode": "walk"}
+    assert g.with_weights([1, 2], unit="min").attributes == {"mode": "walk", "unit": "min"}
+    turns = g.with_turns(closed=[0])
+    assert "unit" not in turns.with_weights([1, 2]).original.attributes
+    assert turns.with_weights([1, 2], unit="min").original.attributes["unit"] == "min"
+    prepared = nearfar.prepare(g, force=True)
+    assert prepared.attributes["unit"] == "s"
+    assert "unit" not in prepared.reweight([1, 2]).attributes
+    assert prepared.reweight_each([[1, 2]], unit="min")[0].attributes["unit"] == "min"
+    assert prepared.update([0], [7]).attributes["unit"] == "s"  # one edge's weight, in its unit

@@ -88,7 +88,7 @@ def town() -> Graph:
     names = np.array(list("nesmw"))
     place = {name: i for i, name in enumerate("nesmw")}
     s, t = zip(*((place[a], place[b]) for a, b in pairs), strict=True)
-    return Graph.from_edges(s, t, [1, 1, 1, 1, 5] * 2, vertex_names=names)
+    return Graph.from_edges(s, t, [1, 1, 1, 1, 5] * 2, vertex_names=names, names=False)
 
 
 def test_names_and_vertex_triples() -> None:
@@ -178,8 +178,12 @@ def test_errors() -> None:
         _ = nearfar.sssp(turns, "n").predecessors
     with pytest.raises(OptionError, match="no single predecessor"):
         nearfar.sssp(turns, "n", predecessors=True)
-    with pytest.raises(OptionError, match="does not go with turns"):
-        nearfar.distances(turns, reduce="sum")
+    with pytest.raises(OptionError, match="no single predecessor"):
+        nearfar.distances(turns, predecessors=True)
+    with pytest.raises(OptionError, match="reduce goes without out"):
+        nearfar.distances(turns, reduce="sum", out="csr")
+    with pytest.raises(OptionError, match="no single predecessor"):
+        nearfar.nearest(turns, ["n"], predecessors=True)
     with pytest.raises(VertexError, match="target 'x'"):
         nearfar.sssp(turns, "n", targets=["x"])
 
@@ -203,6 +207,6 @@ def test_answers_with_turns_are_proven_in_the_graph_that_was_searched() -> None:
 
 def test_what_takes_no_turns_says_so() -> None:
     turns = town().with_turns(forbidden=[("n", "m", "e")])
-    for call in (nearfar.measures.betweenness, nearfar.measures.diameter, nearfar.prepare):
+    for call in (nearfar.measures.path_counts, nearfar.measures.shortest_path_dag):
         with pytest.raises(GraphError, match=r"got a TurnGraph, .* use its \.original"):
-            call(turns)
+            call(turns, "n")

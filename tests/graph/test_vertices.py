@@ -102,7 +102,7 @@ NAMES = [None, range(4), range(1, 5), range(-2, 2), [9, 7, 8, 5], ["a", "b", "c"
 
 @pytest.mark.parametrize("names", NAMES)
 def test_names_in_names_out(names) -> None:
-    graph = Graph.from_edges([0, 1, 2], [1, 2, 3], [4, 3, 2], vertex_names=names)
+    graph = Graph.from_edges([0, 1, 2], [1, 2, 3], [4, 3, 2], vertex_names=names, names=False)
     told = list(range(4)) if names is None else list(names)
     assert [graph.name_of(i) for i in range(4)] == told
     assert [graph.index_of(name) for name in told] == [0, 1, 2, 3]
@@ -138,7 +138,7 @@ def test_names_in_names_out(names) -> None:
 
 def test_consecutive_names_take_no_memory() -> None:
     names = range(1, 2**16 + 1)
-    graph = Graph.from_edges([0], [2**16 - 1], vertex_names=names)
+    graph = Graph.from_edges([0], [2**16 - 1], vertex_names=names, names=False)
     assert graph.vertex_names is names
     assert graph.index_of(np.array([1, 2**16], dtype=np.uint32)).tolist() == [
         0,
@@ -150,8 +150,8 @@ def test_consecutive_names_take_no_memory() -> None:
         with pytest.raises(VertexError, match="give 1 to 65536"):
             graph.index_of(bad)
     with pytest.raises(GraphError, match="vertex_names has length 3: give 2 names"):
-        Graph.from_edges([0], [1], vertex_names=range(3))
-    by_twos = Graph.from_edges([0], [1], vertex_names=range(0, 4, 2))
+        Graph.from_edges([0], [1], vertex_names=range(3), names=False)
+    by_twos = Graph.from_edges([0], [1], vertex_names=range(0, 4, 2), names=False)
     assert by_twos.name_of(1) == 2
 
 
@@ -170,7 +170,7 @@ def test_matrix_functions_count_places() -> None:
     """SciPy's indices are rows of the matrix, whatever the vertices are called."""
     import nearfar.csgraph
 
-    graph = Graph.from_edges([0, 1], [1, 2], [4.0, 3.0], vertex_names=range(1, 4))
+    graph = Graph.from_edges([0, 1], [1, 2], [4.0, 3.0], vertex_names=range(1, 4), names=False)
     assert nearfar.csgraph.dijkstra(graph, indices=0).tolist() == [0, 4, 7]
     assert nearfar.distances(graph, pairs=[(1, 3), (2, 3)]).tolist() == [7, 3]
 
@@ -190,3 +190,58 @@ def test_consecutive_names_in_every_room(tmp_path) -> None:
     np.testing.assert_array_equal(prepared.distances_of_pairs(pairs), np.diag(want[:, [0, 1, 1]]))
     prepared.save(tmp_path / "p.nfp")
     assert nearfar.load(tmp_path / "p.nfp").vertex_names == range(1, 43)
+
+
+class TestIntegerNames:
+    """Issue 32: integers were taken for indices beside the names that were just given."""
+
+    def test_ends_are_names_where_names_are_given(self) -> None:
+        numbers = Graph.from_edges([2, 1], [1, 0], [10, 20], vertex_names=[2, 1, 0])
+        texts = Graph.from_edges(["2", "1"], ["1", "0"], [10, 20], vertex_names=["2", "1", "0"])
+        assert nearfar.shortest_path(numbers, 2, 1) == ([2, 1], 10)
+        assert nearfar.shortest_path(texts, "2", "1") == (["2", "1"], 10)
+        assert numbers.indices.tolist() == texts.indices.tolist() == [1, 2]
+        by_range = Graph.from_edges([7, 8], [8, 9], [1, 1], vertex_names=range(7, 11))
+        assert by_range.indices.tolist() == [1, 2]
+
+    def test_indices_beside_names_are_said(self) -> None:
+        g = Graph.from_edges([2, 1], [1, 0], [10, 20], vertex_names=[2, 1, 0], names=False)
+        assert nearfar.shortest_path(g, 0, 1) == ([0, 1], 10)
+        with pytest.raises(GraphError, match=r"0 is not among vertex_names.*names=False"):
+            Graph.from_edges([0], [1], vertex_names=["a", "b"])
+
+    def test_large_ids(self) -> None:
+        ids = np.array([10_264_346_111, 98_765, 10_264_346_111])
+        others = np.array([98_765, 5_000_000_000, 5_000_000_000])
+        for given in (ids, ids.tolist(), ids.astype(np.uint64)):
+            g = Graph.from_edges(given, others, [1, 2, 9], names=True)
+            assert g.vertex_names.tolist() == sorted({*ids.tolist(), *others.tolist()})  # type: ignore[union-attr]
+            assert nearfar.shortest_path(g, ids[0], others[1]) == (
+                [10_264_346_111, 98_765, 5_000_000_000],
+                3,
+            )
+        known = np.unique(np.concatenate([ids, others, [4]]))
+        more = Graph.from_edges(ids, others, [1, 2, 9], vertex_names=known)
+        assert more.n_vertices == 4
+        assert nearfar.shortest_path(more, ids[0], others[1])[1] == 3
+        with pytest.raises(GraphError, match="98765 is not among vertex_names"):
+            Graph.from_edges(ids, others, vertex_names=[10_264_346_111, 5_000_000_000])
+
+    def test_other_numbers_are_names_where_that_is_said(self) -> None:
+        g = Graph.from_edges([0.5, 1.5], [1.5, 2.5], [1, 2], names=True)
+        assert nearfar.shortest_path(g, 0.5, 2.5) == ([0.5, 1.5, 2.5], 3)
+
+    def test_gaps_are_remarked_on(self) -> None:
+        with pytest.warns(UserWarning, match="310 vertices, of which 3 have an edge.*names=True"):
+            Graph.from_edges([101, 205], [205, 309], [1.0, 2.0])
+        assert Graph.from_edges([101], [309], names=False).n_vertices == 310
+        assert Graph.from_edges([101], [309], n_vertices=310).n_vertices == 310
+        assert Graph.from_edges([0], [19]).n_vertices == 20  # one in ten
+        # Many sinks of one source are no gaps.
+        assert Graph.from_edges(np.zeros(999, np.int64), np.arange(1, 1000)).n_vertices == 1000
+
+    @pytest.mark.parametrize("names", [[5, 6, 6], ["5", "6", "6"]])
+    def test_a_name_of_several_vertices_is_no_end(self, names: list[object]) -> None:
+        with pytest.raises(GraphError, match="name of several vertices"):
+            Graph.from_edges(names[:1], names[1:2], vertex_names=names)
+        assert Graph.from_edges(names[:1], names[:1], vertex_names=names).n_vertices == 3

@@ -7,9 +7,9 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from docs.generators import batches
 
 import nearfar
-from nearfar.lab.pages import batches
 from tests.loading import load_program
 
 if TYPE_CHECKING:

@@ -8,9 +8,9 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
+from docs.generators import choosing
 
 from nearfar.generators import generate
-from nearfar.lab.pages import choosing
 from tests.loading import load_program
 
 BENCHMARKS = Path(__file__).resolve().parents[2] / "benchmarks"

@@ -11,20 +11,20 @@ import pytest
 from nearfar import generate
 from nearfar.lab.experiments import experiments, run
 from nearfar.lab.experiments.claims import DIFFERS, NOT_MEASURED, claim, spread, table_of_claims
-from nearfar.lab.experiments.davidson_2014.figures import figures_of
-from nearfar.lab.experiments.davidson_2014.tables import discarded
 from nearfar.lab.experiments.experiment import Column, Done, Settings, Table
-from nearfar.lab.experiments.martin_2009.claims import claims_of as martin_claims
-from nearfar.lab.experiments.ortega_arranz_2015.claims import claims_of as ortega_claims
-from nearfar.lab.experiments.ortega_arranz_2015.paper_tables import (
+from nearfar.lab.experiments.render import draw, markdown_table
+from nearfar.papers.davidson_2014.figures import figures_of
+from nearfar.papers.davidson_2014.tables import discarded
+from nearfar.papers.martin_2009.claims import claims_of as martin_claims
+from nearfar.papers.ortega_arranz_2015.claims import claims_of as ortega_claims
+from nearfar.papers.ortega_arranz_2015.paper_tables import (
     TABLE_1,
     TABLE_2,
     TABLE_4,
     degree_class,
     paper_tables,
 )
-from nearfar.lab.experiments.ortega_arranz_2015.tables import ratio_of
-from nearfar.lab.experiments.render import draw, markdown_table
+from nearfar.papers.ortega_arranz_2015.tables import ratio_of
 from tests.loading import load_program
 
 

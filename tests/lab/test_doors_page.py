@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-
-from nearfar.lab.pages import doors_cuda
+from docs.generators import doors_cuda
 
 DEVICE = {"name": "GPU X", "driver": "13.0", "cupy": "14"}
 

@@ -20,9 +20,9 @@ from nearfar.lab.bench.suite import draw_sources
 from nearfar.lab.experiments import run
 from nearfar.lab.experiments.ahead import Ahead, keep, load, shared_out
 from nearfar.lab.experiments.experiment import Input, Settings, Task
-from nearfar.lab.experiments.johnson_apsp.run import EXPERIMENT as JOHNSON
-from nearfar.lab.experiments.martin_2009.run import EXPERIMENT as MARTIN
-from nearfar.lab.experiments.martin_2009.run import Martin2009
+from nearfar.papers.johnson_apsp.run import EXPERIMENT as JOHNSON
+from nearfar.papers.martin_2009.run import EXPERIMENT as MARTIN
+from nearfar.papers.martin_2009.run import Martin2009
 
 TINY = Settings("tiny", "cpu")
 

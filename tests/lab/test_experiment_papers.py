@@ -13,17 +13,17 @@ from nearfar.errors import MissingDependencyError
 from nearfar.lab import checkout
 from nearfar.lab.bench.cases import proven
 from nearfar.lab.experiments import keep, run
-from nearfar.lab.experiments.beyond.roofline import bytes_once
-from nearfar.lab.experiments.davidson_2014.graphs import GRAPHS, source_of
-from nearfar.lab.experiments.davidson_2014.run import EXPERIMENT as DAVIDSON
-from nearfar.lab.experiments.davidson_2014.run import METHODS
-from nearfar.lab.experiments.davidson_2014.tables import TABLE_III, summary
 from nearfar.lab.experiments.experiment import Done, Settings
-from nearfar.lab.experiments.johnson_apsp.graphs import GRAPHS as JOHNSON_GRAPHS
-from nearfar.lab.experiments.johnson_apsp.graphs import MISSING
-from nearfar.lab.experiments.johnson_apsp.run import EXPERIMENT as JOHNSON
 from nearfar.lab.experiments.kept import Kept
 from nearfar.lab.experiments.solving import geometric, hops, weighted
+from nearfar.papers.beyond.roofline import bytes_once
+from nearfar.papers.davidson_2014.graphs import GRAPHS, source_of
+from nearfar.papers.davidson_2014.run import EXPERIMENT as DAVIDSON
+from nearfar.papers.davidson_2014.run import METHODS
+from nearfar.papers.davidson_2014.tables import TABLE_III, summary
+from nearfar.papers.johnson_apsp.graphs import GRAPHS as JOHNSON_GRAPHS
+from nearfar.papers.johnson_apsp.graphs import MISSING
+from nearfar.papers.johnson_apsp.run import EXPERIMENT as JOHNSON
 from tests.datafiles import data_path
 
 TINY = Settings("tiny", "cpu", rounds=1)

@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from docs.generators import gpu_engine, scale
 
 import nearfar
 from nearfar.errors import OutOfMemoryError
 from nearfar.generators import generate
-from nearfar.lab.pages import gpu_engine, scale
 from nearfar.system.devices import runtime
 from tests.loading import load_program
 

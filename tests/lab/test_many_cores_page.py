@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from docs.generators import many_cores
 
 import nearfar
 from nearfar.lab.bench.peers import PEERS
 from nearfar.lab.bench.peers.gap import WrongAnswer
-from nearfar.lab.pages import many_cores
 from tests.loading import load_program
 
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-
-from nearfar.lab.pages import many_sources
+from docs.generators import many_sources
 
 DEVICE = {"name": "GPU X", "driver": "13.0", "cupy": "14"}
 ENTRY: dict[str, Any] = {

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-
-from nearfar.lab.pages import partitioned
+from docs.generators import partitioned
 
 AROUND = {
     "gpu": {"name": "GPU", "driver": "13.0", "cupy": "14"},

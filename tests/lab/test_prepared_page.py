@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from docs.generators import prepared_graphs
 
-from nearfar.lab.pages import prepared_graphs
 from tests.loading import load_program
 
 pytest.importorskip("pymetis")
@@ -84,7 +84,7 @@ def test_orders_and_graphs_that_do_not_pay(
 
 def test_float_sums(kept: dict[str, Any]) -> None:
     text = prepared_graphs.float_sums()
-    for said in ("row, ms", "a search, ms", "pair with `exact=False`, us"):
+    for said in ("row, float64, ms", "a search, float64, ms", "pair, int64, us"):
         assert f"| {said} |" in text
 
 

@@ -160,6 +160,30 @@ def test_a_picture_outside_of_the_folder_is_refused(folder: Path) -> None:
     assert "no such picture" in report_html(folder)
 
 
+@pytest.mark.parametrize("name", ["stolen.png", "notes.md", "more.json"])
+@pytest.mark.parametrize("by_folder", [False, True])
+def test_links_that_leave_the_folder_are_refused(
+    folder: Path, tmp_path: Path, name: str, by_folder: bool
+) -> None:
+    """Issue 43: pictures that were links were followed, and what they named was shown."""
+    outside = tmp_path / "private"
+    outside.mkdir()
+    (outside / name).write_bytes(b"a secret")
+    if by_folder:
+        (folder / "below").symlink_to(outside)
+        (folder / name).symlink_to("below/" + name)
+    else:
+        (folder / name).symlink_to(outside / name)
+    with pytest.raises(OptionError, match=f"{name} is a link to a file outside"):
+        report_html(folder)
+
+
+def test_links_within_the_folder_are_followed(folder: Path) -> None:
+    figure = next(p for p in folder.rglob("*") if p.suffix == ".svg")
+    (folder / "again.svg").symlink_to(figure)
+    assert report_html(folder)
+
+
 def test_written_whole_or_not_at_all(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = write_report(folder)
     before = file.read_text()

@@ -6,8 +6,7 @@ import xml.etree.ElementTree as ElementTree
 from typing import Any
 
 import pytest
-
-from nearfar.lab.pages import scale
+from docs.generators import scale
 
 AROUND = {"gpu": {"name": "GPU <X>"}, "date": "2026-11-22T12:00:00", "cores": 2, "load_average": 1}
 

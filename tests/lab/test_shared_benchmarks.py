@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from docs.generators import front_doors
 
-from nearfar.lab.pages import front_doors
 from tests.loading import ROOT, load_program
 
 

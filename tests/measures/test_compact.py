@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import nearfar
 from nearfar import Graph
 from nearfar.errors import ZeroCycleError
 from nearfar.measures import betweenness
@@ -101,12 +102,21 @@ def test_dead_ends_beyond_32_bits() -> None:
     assert betweenness(parallel, normalized=False).tolist() == [4, 2, 0, 0]
 
 
-def test_floats_tie_where_the_sums_from_the_source_do() -> None:
-    """0.1 + 0.2 is not 0.3, but 4.0 + 0.1 + 0.2 is 4.0 + 0.3: a dead end may not be folded."""
+def test_ties_of_floats_do_not_depend_on_the_order_of_additions() -> None:
+    """4.0 + 0.1 + 0.2 is 4.0 + 0.3 in float64, but the weights' own sums differ."""
     graph = both_ways([0, 1, 0, 0], [1, 2, 2, 3], np.array([0.1, 0.2, 0.3, 4.0]))
     assert 4.0 + 0.1 + 0.2 == 4.0 + 0.3
     assert betweenness(graph, [0], normalized=False).tolist() == [0, 0, 0, 0]
-    assert betweenness(graph, [3], normalized=False).tolist() == [2, 0.5, 0, 0]
+    assert betweenness(graph, [3], normalized=False).tolist() == [2, 0, 0, 0]
+    # The same three weights in two orders, whose sums from left to right differ in the last place.
+    one, other = [0.1, 0.7, 0.3], [0.3, 0.1, 0.7]
+    assert sum(one) != sum(other)
+    ways = Graph.from_edges([0, 1, 2, 0, 4, 5], [1, 2, 3, 4, 5, 3], [*one, *other])
+    assert betweenness(ways, [0], normalized=False).tolist() == [0, 1.5, 0.5, 0, 1.5, 0.5]
+    assert nearfar.measures.path_counts(ways, 0).values()[3] == 2
+    assert len(nearfar.measures.all_shortest_paths(ways, 0, 3)) == 2
+    ready = nearfar.prepare(ways, force=True)
+    assert betweenness(ready, [0], normalized=False).tolist() == [0, 1.5, 0.5, 0, 1.5, 0.5]
 
 
 @pytest.mark.parametrize("weight", [None, 3])

@@ -125,7 +125,9 @@ def test_without_edges(n: int) -> None:
 
 
 def test_names_are_not_mistaken_for_positions() -> None:
-    graph = Graph.from_edges([0, 1], [1, 2], [4, 5], vertex_names=np.array(["c", "b", "a"]))
+    graph = Graph.from_edges(
+        [0, 1], [1, 2], [4, 5], vertex_names=np.array(["c", "b", "a"]), names=False
+    )
     found = describe(graph, source="c")
     assert found.reach is not None
     assert (found.reach.source, found.reach.distance) == ("c", 9)

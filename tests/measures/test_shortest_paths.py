@@ -149,7 +149,11 @@ def test_edges_of_a_path(name: str) -> None:
 
 def test_edges_of_a_path_with_parallel_edges() -> None:
     graph = Graph.from_edges(
-        [0, 0, 0, 1, 1], [1, 1, 1, 2, 2], [9, 2, 2, 5, 4], vertex_names=np.array(list("xyz"))
+        [0, 0, 0, 1, 1],
+        [1, 1, 1, 2, 2],
+        [9, 2, 2, 5, 4],
+        vertex_names=np.array(list("xyz")),
+        names=False,
     )
     paths = nearfar.sssp(graph, "x")
     assert paths.edges_to("z").tolist() == [1, 4]

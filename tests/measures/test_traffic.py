@@ -134,7 +134,7 @@ def test_demand_in_every_form() -> None:
 
 def test_names() -> None:
     graph = Graph.from_edges(
-        [0, 1, 3], [1, 2, 3], [2, 3, 1], vertex_names=np.array(["a", "b", "c", "d"])
+        [0, 1, 3], [1, 2, 3], [2, 3, 1], vertex_names=np.array(["a", "b", "c", "d"]), names=False
     )
     found = edge_loads(graph, [("a", "c", 5), ("a", "d", 2), ("c", "a", 1), ("b", "c", 1)])
     assert found.loads.tolist() == [5, 6, 0]

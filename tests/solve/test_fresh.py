@@ -11,6 +11,7 @@ import scipy.sparse.csgraph as theirs
 
 import nearfar
 import nearfar.csgraph as ours
+from nearfar import _cpu
 from nearfar.algorithms.delta_stepping import bare
 from nearfar.csgraph.inputs import adjacency
 from nearfar.csgraph.rows import Engine, Rows, solve_rows
@@ -237,7 +238,7 @@ def test_a_matrix_that_was_searched_is_a_graph_like_others() -> None:
         _ = graph.colour
 
 
-@pytest.mark.parametrize("level", ["v2", "v3"])
+@pytest.mark.parametrize("level", _cpu.isa_levels())
 def test_every_instruction_set_checks_and_narrows_alike(level: str) -> None:
     code = (
         "import numpy as np, scipy.sparse as sp, scipy.sparse.csgraph as theirs\n"

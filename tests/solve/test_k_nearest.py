@@ -98,7 +98,9 @@ def test_sums_beyond_32_and_64_bits() -> None:
 
 
 def test_negative_weights_names_and_what_does_not_go_together() -> None:
-    graph = Graph.from_edges([0, 1, 3], [1, 2, 2], [4, -3, 5], vertex_names=list("abcd"))
+    graph = Graph.from_edges(
+        [0, 1, 3], [1, 2, 2], [4, -3, 5], vertex_names=list("abcd"), names=False
+    )
     for served in (graph, ready(graph)):
         found = nearfar.nearest(served, ["d", "a", "d"], k=2)
         assert found.sources.tolist() == [["a", None], ["a", None], ["a", "d"], ["d", None]]

@@ -7,7 +7,7 @@ import pytest
 
 import nearfar
 from nearfar.algorithms.batched import cuda, device_rows, essential
-from nearfar.algorithms.bellman_ford import queue_cuda
+from nearfar.algorithms.bellman_ford import cuda as queue_cuda
 from nearfar.cuda.device_graph import device_graph
 from nearfar.errors import NegativeCycleError, OptionError, SolverError, VertexError
 from nearfar.generators import generate
@@ -437,3 +437,22 @@ def test_figures_of_rows_come_with_the_rows(method, dtype, monkeypatch):
                 np.testing.assert_array_equal(one, other)
             assert bool(passes) == ("targets" in given or dtype == np.float32)
             passes.clear()
+
+
+@pytest.mark.parametrize("method", ["block_per_source", "lanes"])
+def test_sources_given_again_are_rows_of_the_device_too(method):
+    graph = random_graph(np.random.default_rng(3), 50, 200, np.int32)
+    given = [7, 3, 7, 7, 0, 3]
+    truth = rows_of(graph)[given]
+    stats = {}
+    np.testing.assert_array_equal(
+        distances(graph, given, method=f"{method}@cuda", stats=stats), truth
+    )
+    there = runtime.upload(np.empty_like(truth))
+    assert distances(graph, given, method=f"{method}@cuda", out=there) is there
+    np.testing.assert_array_equal(to_host(there), truth)
+    found, before = distances(graph, given, method=f"{method}@cuda", predecessors=True)
+    np.testing.assert_array_equal(found, truth)
+    np.testing.assert_array_equal(before[0], before[3])
+    counted = distances(graph, given, method=f"{method}@cuda", reduce="count")
+    np.testing.assert_array_equal(counted, (truth != unreached_value(truth.dtype)).sum(axis=1) - 1)

@@ -46,7 +46,9 @@ def test_nearest_is_the_minimum_of_many_searches(dtype: object, limit: float | N
 
 
 def test_nearest_takes_names_and_gives_names() -> None:
-    graph = Graph.from_edges([0, 1, 3], [1, 2, 2], [4, 3, 5], vertex_names=list("abcd"))
+    graph = Graph.from_edges(
+        [0, 1, 3], [1, 2, 2], [4, 3, 5], vertex_names=list("abcd"), names=False
+    )
     found = nearfar.nearest(graph, ["a", "d"], limit=4)
     assert found.distances.tolist()[:2] == [0, 4]
     assert found.sources.tolist() == ["a", "a", None, "d"]

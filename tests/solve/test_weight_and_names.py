@@ -150,7 +150,9 @@ def answers(graph: Graph) -> Iterator[tuple[str, Any]]:
 @pytest.mark.parametrize("kind", NAMES)
 def test_no_index_comes_back(kind: str) -> None:
     """`k_shortest_paths`, `paths_to`, `source`, `farthest` and `nearest:k` gave indices."""
-    graph = Graph.from_edges(*ENDS, [4, 3, 2, 9, 1], n_vertices=SIZE, vertex_names=NAMES[kind])
+    graph = Graph.from_edges(
+        *ENDS, [4, 3, 2, 9, 1], n_vertices=SIZE, vertex_names=NAMES[kind], names=False
+    )
     known = {graph.name_of(v) for v in range(SIZE)}
     assert not known & set(range(SIZE))
     seen = set()
@@ -165,7 +167,9 @@ def test_no_index_comes_back(kind: str) -> None:
 @pytest.mark.parametrize("kind", NAMES)
 def test_names_are_those_of_the_indices(kind: str) -> None:
     """The same answers as without names, vertex for vertex."""
-    graph = Graph.from_edges(*ENDS, [4, 3, 2, 9, 1], n_vertices=SIZE, vertex_names=NAMES[kind])
+    graph = Graph.from_edges(
+        *ENDS, [4, 3, 2, 9, 1], n_vertices=SIZE, vertex_names=NAMES[kind], names=False
+    )
     bare = graph.without_names()
     called = [graph.name_of(v) for v in range(SIZE)]
     named = nearfar.sssp(graph, called[0])
@@ -193,6 +197,7 @@ def test_a_negative_cycle_is_told_by_names(kind: str) -> None:
         [1, -4, 1, 1, 1],
         n_vertices=SIZE,
         vertex_names=NAMES[kind],
+        names=False,
     )
     names = [graph.name_of(v) for v in range(SIZE)]
     ring = names[1:4]
@@ -227,7 +232,9 @@ def test_a_negative_cycle_is_told_by_names(kind: str) -> None:
 
 
 def test_messages_tell_names() -> None:
-    graph = Graph.from_edges([0, 1], [1, 2], [4, 3], n_vertices=4, vertex_names=range(701, 705))
+    graph = Graph.from_edges(
+        [0, 1], [1, 2], [4, 3], n_vertices=4, vertex_names=range(701, 705), names=False
+    )
     paths = nearfar.sssp(graph, 701, predecessors=True)
     nearfar.verify(graph, paths)
     nearfar.answer.certify(graph, 701, paths.distances, paths.predecessors)
@@ -244,7 +251,9 @@ def test_messages_tell_names() -> None:
 @pytest.mark.parametrize("kind", NAMES)
 def test_a_parquet_folder_holds_names(kind: str, tmp_path: Path) -> None:
     pytest.importorskip("pyarrow")
-    graph = Graph.from_edges(*ENDS, [4, 3, 2, 9, 1], n_vertices=SIZE, vertex_names=NAMES[kind])
+    graph = Graph.from_edges(
+        *ENDS, [4, 3, 2, 9, 1], n_vertices=SIZE, vertex_names=NAMES[kind], names=False
+    )
     wanted = [graph.name_of(v) for v in (4, 0, 2)]
     folder = tmp_path / "rows.parquet"
     if kind == "objects":

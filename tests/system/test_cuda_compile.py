@@ -27,7 +27,8 @@ ARCHITECTURES = ("sm_75", "sm_80", "sm_90", "sm_100")
 FULL = "sm_90"  # every form of every program is compiled for this one
 OLDEST = "sm_75"  # has the fewest instructions
 NEWEST = "sm_100"  # launch shapes were not measured there, and the compiler spills more
-NEAR_FAR = "algorithms/near_far/"
+NEAR_FAR = "papers/davidson_2014/near_far/"
+ONE_LAUNCH = "algorithms/near_far/"
 # (index, position, weight, weighted): the narrow forms, the wide one, and none without weights.
 TYPES = {
     "int32": ("int", "int", "int", 1),
@@ -114,26 +115,29 @@ def one_launch_cases(kind: str) -> Iterator[Case]:
     if base["WEIGHTED"] and whole:
         packed = {**base, **scan, "BLOCK_THREADS": 384, "BLOCKS_EACH": 2}
         for bits in (8, 16):
-            yield f"{NEAR_FAR}one_launch.cuh", {**packed, "DISTANCE_BITS": bits}
+            yield f"{ONE_LAUNCH}one_launch/one_launch.cuh", {**packed, "DISTANCE_BITS": bits}
     yield "cuda/row_heads.cuh", {**types(kind), "ROW_HEAD": 4}
-    yield f"{NEAR_FAR}one_launch.cuh", {**base, **scan}
+    yield f"{ONE_LAUNCH}one_launch/one_launch.cuh", {**base, **scan}
     wide = base["WEIGHT_T"] in ("long long", "double")
     shape = {"BLOCK_THREADS": 384 if wide else 512}
-    yield f"{NEAR_FAR}one_launch.cuh", {**base, **shape, "ROW_HEAD": 4}
+    yield f"{ONE_LAUNCH}one_launch/one_launch.cuh", {**base, **shape, "ROW_HEAD": 4}
     if base["WEIGHTED"] and whole:
         yield "cuda/row_shortcuts.cuh", {**types(kind), "ROW_HEAD": 8}
-        yield f"{NEAR_FAR}one_launch.cuh", {**base, **shape, "ROW_HEAD": 8, "SHORTCUTS": 1}
-    yield f"{NEAR_FAR}one_launch.cuh", base
+        yield (
+            f"{ONE_LAUNCH}one_launch/one_launch.cuh",
+            {**base, **shape, "ROW_HEAD": 8, "SHORTCUTS": 1},
+        )
+    yield f"{ONE_LAUNCH}one_launch/one_launch.cuh", base
     due = {**base, "HEAVY_DEGREE": 512}
     own = {"INDEX_T": "int", "SEEN_FROM_L1": 0, "BLOCKS_EACH": 2 - wide, "LONG_IN_FLIGHT": 2}
-    yield f"{NEAR_FAR}partitioned.cuh", {**due, **own}
+    yield f"{ONE_LAUNCH}partitioned.cuh", {**due, **own}
     if base["WEIGHTED"]:
         sifted, ordered = {"SORTED_ROWS": 0}, {}
         if base["INDEX_T"] == "int":
             sifted |= {} if wide else {"BLOCK_THREADS": 384, "BLOCKS_EACH": 2}
             ordered |= {"BLOCK_THREADS": 384 if wide else 448, "BLOCKS_EACH": 2}
-        yield f"{NEAR_FAR}one_launch_ranges.cuh", {**due, **sifted}
-        yield f"{NEAR_FAR}one_launch_ranges.cuh", {**due, **ordered}
+        yield f"{ONE_LAUNCH}one_launch/one_launch_ranges.cuh", {**due, **sifted}
+        yield f"{ONE_LAUNCH}one_launch/one_launch_ranges.cuh", {**due, **ordered}
         yield "cuda/sort_rows.cuh", {**types(kind), "SEGMENT": 512}
 
 
@@ -163,60 +167,60 @@ def batch_cases(kind: str) -> Iterator[Case]:
         form = {"LANES_EACH": lanes, "CLASSES": classes}
         yield "algorithms/bellman_ford/queue.cuh", {**base, **form}
     form = {"LANES_EACH": 1, "CLASSES": 0}
-    yield "algorithms/bellman_ford/child_launches.cuh", {**base, **form}
+    yield "papers/johnson_apsp/bellman_ford/child_launches.cuh", {**base, **form}
 
 
 def prepared_cases(kind: str) -> Iterator[Case]:
     """Prepared graphs: climbs, sweeps over cells, rows, pairs, customization, exact floats."""
     out = TYPES[kind][2]
     if out in ("float", "double"):
-        yield "prepared/left_to_right.cuh", {**types(kind), "THREADS": 256}
+        yield "prepared/cuda/sinks/left_to_right.cuh", {**types(kind), "THREADS": 256}
     values = {"int": "unsigned int", "long long": "unsigned long long"}.get(str(out), str(out))
     columns = 2 if out in ("long long", "double") else 4
     for value in (values, "long long")[: 2 if "int" in kind else 1]:
         base = {"VALUE_T": value, "OUT_T": out, "SIGNED_VALUES": int(value == "long long")}
         for batch in (2, 4):
-            yield "prepared/climb.cuh", {**base, "WARPS": 4, "BATCH": batch}
-        yield "prepared/rows.cuh", base
+            yield "prepared/cuda/fronts/climb.cuh", {**base, "WARPS": 4, "BATCH": batch}
+        yield "prepared/cuda/sinks/rows.cuh", base
         weigh = {"INDEX_T": "int", "OFFSET_T": "int", "WEIGHT_T": out, "WEIGHTED": 1}
         for sides in (1, 2):
             form = {**base, **weigh, "THREADS": 640, "CLUSTER": 8, "SIDES": sides}
-            yield "prepared/customize.cuh", form
-        yield "prepared/pairs.cuh", {**base, "PRUNES": int(value == values)}
+            yield "prepared/cuda/metric/customize.cuh", form
+        yield "prepared/cuda/pairs/pairs.cuh", {**base, "PRUNES": int(value == values)}
         if "int" in kind:
             for sides in (1, 2):
                 form = {**base, "PRUNES": int(value == values), "SIDES": sides}
-                yield "prepared/paths.cuh", form
+                yield "prepared/cuda/pairs/paths.cuh", form
         per_thread = columns if value == values else 2
-        yield "prepared/closures.cuh", base
+        yield "prepared/cuda/cut/closures.cuh", base
         wide_values = value in ("unsigned long long", "long long", "double")
         leaves = {**base, "COLUMNS": 2 if wide_values else 4}
         for margin in (0, 8):
             yield (
-                "prepared/tiles.cuh",
+                "prepared/cuda/bottoms/tiles.cuh",
                 {**leaves, "MARGIN": margin, "TILE": 128 if wide_values else 192},
             )
-        yield "prepared/leaf_closures.cuh", leaves
-        yield "prepared/own_leaf.cuh", leaves
-        yield "prepared/leaf_ways.cuh", base
+        yield "prepared/cuda/bottoms/leaf_closures.cuh", leaves
+        yield "prepared/cuda/bottoms/own_leaf.cuh", leaves
+        yield "prepared/cuda/bottoms/leaf_ways.cuh", base
         for lanes, each, by_vertex in ((32, 1, 0), (32 * per_thread, per_thread, 1)):
             form = {"LANES": lanes, "COLUMNS": each, "BY_VERTEX": by_vertex}
-            yield "prepared/sweep.cuh", {**base, **form}
-        yield "prepared/table.cuh", {**base, "COLUMNS": per_thread}
+            yield "prepared/cuda/bottoms/sweep.cuh", {**base, **form}
+        yield "prepared/cuda/pairs/table.cuh", {**base, "COLUMNS": per_thread}
         if value == values:
             whole = {**base, "COLUMNS": columns, "WHOLE": int(out in ("int", "long long"))}
             for keep, names, span in ((1, 0, 4), (32, 1, 512)):
                 form = {"KEEP": keep, "FOUND_NAMES": names, "SPAN": span}
-                yield "prepared/reduce.cuh", {**whole, **form}
+                yield "prepared/cuda/sinks/reduce.cuh", {**whole, **form}
             for summed in range(3):
-                yield "prepared/halves.cuh", {**base, "KIND": summed}
+                yield "prepared/cuda/sinks/halves.cuh", {**base, "KIND": summed}
             for doubles in (0, 1):
-                yield "prepared/place_figures.cuh", {**whole, "DOUBLES": doubles}
-            yield "prepared/source_order.cuh", weigh
+                yield "prepared/cuda/sinks/place_figures.cuh", {**whole, "DOUBLES": doubles}
+            yield "prepared/cuda/sinks/source_order.cuh", weigh
             form = {"LANES": 32 * columns, "COLUMNS": columns}
-            yield "prepared/sweep_figures.cuh", {**whole, **form}
+            yield "prepared/cuda/sinks/sweep_figures.cuh", {**whole, **form}
         form = {"WARPS": 4, "ROOM": 2048 if wide_values else 4096, "STAGE": 16, "STAGES": 4}
-        yield "prepared/few_sources.cuh", {**leaves, **weigh, **form}
+        yield "prepared/cuda/fronts/few_sources.cuh", {**leaves, **weigh, **form}
         for groups, across, high, down, shares, ahead in ((1, 8, 4, 4, 8, 3), (2, 16, 4, 4, 1, 4)):
             form = {
                 "COLUMNS": 2 if wide_values else 4,
@@ -227,7 +231,7 @@ def prepared_cases(kind: str) -> Iterator[Case]:
                 "SHARES": shares,
                 "STAGES": ahead,
             }
-            yield "prepared/upper.cuh", {**base, **weigh, **form}
+            yield "prepared/cuda/fronts/upper.cuh", {**base, **weigh, **form}
 
 
 def measure_cases(kind: str) -> Iterator[Case]:

@@ -14,7 +14,7 @@ from nearfar.registry import Request, registered
 from nearfar.system.devices import compiler, linking, runtime
 
 METHOD = "bellman_ford_child_launches@cuda"
-FILE = "algorithms/bellman_ford/child_launches.cuh"
+FILE = "papers/johnson_apsp/bellman_ford/child_launches.cuh"
 
 
 class DriverError(RuntimeError):

@@ -9,8 +9,8 @@ from nearfar.system.devices import compiler, structs
 from nearfar.system.devices.structs import enum_names, filled, struct_dtype
 from tests.system.test_cuda_compile import types
 
-STATE = "algorithms/near_far/state.cuh"
-ROWS = "algorithms/near_far/one_launch_rows.cuh"
+STATE = "papers/davidson_2014/near_far/state.cuh"
+ROWS = "algorithms/near_far/one_launch/one_launch_rows.cuh"
 SEARCH = "algorithms/breadth_first/search_state.cuh"
 POLICY = {"FAR": 1, "HYBRID": 1, "BUCKETS": 1, "OWNERS": 1, "GATHER": 1, "STATS": 1}
 TIGHT = {"PULL": 0, "SORTED": 0, "SIGNED": 0, "COUNTED": 1, "SEGMENT": 512}

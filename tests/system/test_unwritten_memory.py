@@ -36,7 +36,7 @@ def to_rows(values: Any, shared: int = 0) -> Any:
     """Rows from columns; `shared` bytes that the kernel does not need."""
     cp = runtime.cupy()
     types: dict[str, str | int] = {"VALUE_T": "unsigned int", "OUT_T": "int", "SIGNED_VALUES": 0}
-    kernel = runtime.program("prepared/rows.cuh", types).kernel("to_rows")
+    kernel = runtime.program("prepared/cuda/sinks/rows.cuh", types).kernel("to_rows")
     some, count = values.shape
     out = cp.zeros((count, some), np.int32)
     place = cp.arange(some, dtype=np.int32)

@@ -1,4 +1,4 @@
-"""One folder per family: the idea, its pseudo-code, the CPU and the CUDA form as neighbours.
+"""What ``auto`` can pick, and baselines: a folder per family with its CPU and its CUDA form.
 
 ``NEARFAR_VARIANTS`` names folders that hold more families, separated as in ``PATH``: each is found
 and registered like those that lie here.

@@ -9,13 +9,14 @@ serve the request is taken. :func:`explain` shows it all.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from nearfar.choose import machine as choose_machine
+from nearfar.cpu.costs import bucket_search
 from nearfar.cuda.device_graph import at_hand
 from nearfar.errors import VariantUnavailable
-from nearfar.graph.facts import Facts, degree_spread
+from nearfar.graph.facts import Facts, degree_spread, share_of_edges
 from nearfar.prepared import is_prepared
 from nearfar.registry import CHOICES, Request, Variant, priced, variants
 from nearfar.system.html import table
@@ -32,6 +33,9 @@ _WORTH = 2e-3  # seconds on the CPU below which no GPU is looked for
 # One search of many costs more than alone, in the units of the batch variants' costs: every row is
 # fresh memory, and workers share caches. On smaller graphs the start from Python weighs, too.
 _CROWDED, _LARGE = 2.0, 20_000  # times; vertices
+#: Searches that show how early those of a request stop, and the part of a run that they may take.
+_PROBES, _PROBED = 4, 0.05
+_CHOICES_HELD = 256  # by different requests of a graph
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +66,8 @@ class Explanation:
         What can serve the request, cheapest first; the first is what ``auto`` runs.
     others : dict of str to str
         The other variants, each with the reason why it is out.
+    elsewhere : dict of str to str
+        Of those that only lack a GPU, what one like the model's would take.
     statistics : dict
         What the models looked at; of a prepared graph also what it is made of.
     machines : dict
@@ -72,6 +78,11 @@ class Explanation:
     others: dict[str, str]
     statistics: dict[str, Any]
     machines: dict[str, str]
+    elsewhere: dict[str, str] = field(default_factory=dict)
+
+    def reason(self, name: str) -> str:
+        """Why a variant is out, with what it would take elsewhere."""
+        return " - ".join(filter(None, (self.others[name], self.elsewhere.get(name))))
 
     @property
     def made_of(self) -> str | None:
@@ -98,7 +109,7 @@ class Explanation:
 
     def _repr_html_(self) -> str:
         ranked = [(c.variant.id, f"{c.seconds * 1e3:.3f}", c.reason) for c in self.ranking]
-        others = [(name, "", reason) for name, reason in self.others.items()]
+        others = [(name, "", self.reason(name)) for name in self.others]
         return table("Ranking of methods", ("method", "ms", "reason"), [*ranked, *others])
 
 
@@ -123,15 +134,37 @@ def estimates(
     speeds = choose_machine.machine(device)
     facts = Facts(graph, speeds.gain, reach)
     on_the_way, words = _moving(graph, request, speeds) if device == "cuda" else (0.0, "")
-    found = []
-    for v in _accepting(graph, device, request.problem):
-        cost = v.estimate(facts, request)
-        if cost is not None and cost.seconds < math.inf:
-            seconds = on_the_way + cost.seconds * speeds.factor(v.id)
-            found.append(Choice(v, seconds, cost.reason + words))
-    if device == "cpu" and request.problem != "sssp":
-        found += _source_by_source(facts, request, speeds)
-    return sorted(found, key=lambda choice: choice.seconds)
+
+    def stated(facts: Facts) -> list[Choice]:
+        found = []
+        for v in _accepting(graph, device, request.problem):
+            cost = v.estimate(facts, request)
+            if cost is not None and cost.seconds < math.inf:
+                seconds = on_the_way + cost.seconds * speeds.factor(v.id)
+                found.append(Choice(v, seconds, cost.reason + words))
+        if device == "cpu" and request.problem != "sssp":
+            found += _source_by_source(facts, request, speeds)
+        return sorted(found, key=lambda choice: choice.seconds)
+
+    found = stated(facts)
+    if device == "cpu" and found and (probes := _probes(facts, request, found[0].seconds)):
+        share = share_of_edges(graph, probes, request.limit, request.targets)
+        if share < 1:
+            found = stated(replace(facts, share=share))
+    return found
+
+
+def _probes(facts: Facts, request: Request, seconds: float) -> tuple[int, ...]:
+    """Sources from which to look how early searches stop, where that takes a small part of a run.
+
+    ``seconds`` are those of the cheapest by the estimates for searches that do not stop.
+    """
+    if request.problem == "sssp" or (request.limit is None and request.targets is None):
+        return ()
+    step = -(-len(request.sources) // _PROBES)
+    sources = request.sources[step // 2 :: step]
+    whole = len(sources) * bucket_search(facts)
+    return sources if whole < _PROBED * seconds else ()
 
 
 def _accepting(graph: Graph, device: str, problem: str) -> Iterator[Variant]:
@@ -266,7 +299,7 @@ def cheapest(
         request.device,
         request.n_sources,
         request.threads,
-        None if request.targets is None else len(request.targets),
+        _bounds(request) if request.problem != "sssp" else request.targets is None,
         request.once and not graph.has_view,
         request.comes_back,
         at_hand(graph),
@@ -276,6 +309,8 @@ def cheapest(
     known = CHOICES.get(graph, key)
     if known is not None and _can_serve(known[0], graph, request):
         return known
+    if len(CHOICES.held(graph)) >= _CHOICES_HELD:
+        CHOICES.drop(graph)
     plain = _whatever_the_reach(graph, request, family)
     if plain is not None:
         CHOICES.put(graph, plain, key)
@@ -285,6 +320,17 @@ def cheapest(
             CHOICES.put(graph, (choice.variant, choice.reason), key)
             return choice.variant, choice.reason
     return None
+
+
+def _bounds(request: Request) -> Any:
+    """Return what tells requests for many sources apart that stop early; None for whole rows."""
+    targets = request.targets
+    if request.limit is None and targets is None:
+        return None
+    if targets is None:
+        return request.limit, request.sources
+    some = tuple(targets[:: max(1, len(targets) // _PROBES)].tolist())
+    return request.limit, request.sources, len(targets), some
 
 
 def best(graph: Graph, request: Request) -> tuple[Variant, str]:
@@ -338,7 +384,7 @@ def _without_device(graph: Graph, request: Request, names: set[str]) -> dict[str
         except VariantUnavailable:  # whether it fits is a question to the device itself
             continue
         if name in names and fits is True:
-            found[name] = f"{missing} - {would}: {choice.reason}"
+            found[name] = f"{would}: {choice.reason}"
     return found
 
 
@@ -383,7 +429,7 @@ def explain(graph: Graph, request: Request | None = None, **fields: Any) -> Expl
     >>> found.ranking[0].variant.device
     'cpu'
     >>> found.others["breadth_first@cpu"]
-    'breadth_first@cpu needs a graph without weights'
+    'needs a graph without weights'
     """
     from nearfar.system.threads import default_threads
 
@@ -408,8 +454,7 @@ def explain(graph: Graph, request: Request | None = None, **fields: Any) -> Expl
             cost = v.estimate(facts, request)
             answer = "never chosen for such a graph and request" if cost is None else cost.reason
         others[v.id] = str(answer)
-    if request.device != "cpu":
-        others |= _without_device(graph, request, set(others))
+    elsewhere = {} if request.device == "cpu" else _without_device(graph, request, set(others))
     used = {choice.variant.device for choice in ranking}
     machines = {str(d): choose_machine.machine(d).measured or "defaults" for d in sorted(used)}
-    return Explanation(ranking, others, _statistics(graph), machines)
+    return Explanation(ranking, others, _statistics(graph), machines, elsewhere)

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     import argparse
 
     from nearfar.graph.graph import Graph
+    from nearfar.graph.turns import TurnGraph
 
 __all__ = [
     "STDIN",
@@ -272,6 +273,22 @@ def read_file(
             stage = progress.stage
             graph = read(name, format=form, dtype=dtype, progress=stage, **options)
     return graph, time.perf_counter() - began
+
+
+def with_turns(args: argparse.Namespace, graph: Graph) -> Graph | TurnGraph:
+    """The graph that obeys its turn restrictions; itself where there are none."""
+    from nearfar.prepared.prepared import Prepared
+
+    if isinstance(graph, Prepared):
+        raise OptionError("--turns is for graph files: a prepared graph does not know turns")
+    turns = graph.forbidden_turns
+    left_out = graph.attributes.get("restrictions_left_out", {})
+    note(
+        args,
+        f"{len(turns):,} forbidden turns"
+        + (f"; {sum(left_out.values()):,} restrictions could not be taken" if left_out else ""),
+    )
+    return graph.with_turns(forbidden=turns) if turns else graph
 
 
 def write_graph(args: argparse.Namespace, graph: Graph, form: str | None) -> float:

@@ -27,6 +27,7 @@ __all__ = [
     "epilog",
     "exit_code",
     "exit_codes",
+    "is_short_of_address_space",
     "note",
     "plain",
     "rows",
@@ -47,6 +48,7 @@ class Exit(enum.IntEnum):
     UNAVAILABLE = 8
     INTERRUPTED = 130
     PIPE_CLOSED = 141
+    TERMINATED = 143
 
 
 EXIT_CODES: dict[Exit, str] = {
@@ -61,6 +63,7 @@ EXIT_CODES: dict[Exit, str] = {
     Exit.UNAVAILABLE: "a method, optional package or cluster is not available here",
     Exit.INTERRUPTED: "interrupted by Ctrl-C",
     Exit.PIPE_CLOSED: "the program that read the output has ended, as in `| head`",
+    Exit.TERMINATED: "ended by SIGTERM",
 }
 
 # The first entry that matches decides, so subclasses stand before their bases.
@@ -73,6 +76,7 @@ _BY_ERROR: tuple[tuple[type[BaseException], Exit], ...] = (
     (errors.MissingDependencyError, Exit.UNAVAILABLE),
     (errors.KernelCompileError, Exit.UNAVAILABLE),
     (errors.ClusterError, Exit.UNAVAILABLE),
+    (errors.SolverError, Exit.UNAVAILABLE),
     (errors.GraphFormatError, Exit.BAD_INPUT),
     (errors.GraphError, Exit.BAD_INPUT),
     (errors.VertexError, Exit.BAD_INPUT),
@@ -80,12 +84,27 @@ _BY_ERROR: tuple[tuple[type[BaseException], Exit], ...] = (
     (errors.ZeroCycleError, Exit.BAD_INPUT),
     (errors.DistanceOverflowError, Exit.BAD_INPUT),
     (MemoryError, Exit.OUT_OF_MEMORY),
+    (ImportError, Exit.UNAVAILABLE),
     (OSError, Exit.BAD_INPUT),
 )
 
 
+def is_short_of_address_space(error: BaseException) -> bool:
+    """Whether a library was not loaded in a process whose address space is limited.
+
+    The loader reports that as an ImportError like any other.
+    """
+    if not isinstance(error, ImportError) or isinstance(error, ModuleNotFoundError):
+        return False
+    import resource
+
+    return resource.getrlimit(resource.RLIMIT_AS)[0] != resource.RLIM_INFINITY
+
+
 def exit_code(error: BaseException) -> Exit:
     """Exit code that belongs to an exception."""
+    if is_short_of_address_space(error):
+        return Exit.OUT_OF_MEMORY
     for kind, code in _BY_ERROR:
         if isinstance(error, kind):
             return code

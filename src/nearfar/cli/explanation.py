@@ -21,7 +21,7 @@ def explain(args: argparse.Namespace, graph: Graph, request: Request) -> int:
     from nearfar.choose.ranking import explain as explained
 
     found = explained(graph, request)
-    others = [{"id": name, "reason": reason} for name, reason in found.others.items()]
+    others = [{"id": name, "reason": found.reason(name)} for name in found.others]
     places: list[dict[str, Any]] = [
         {"id": c.variant.id, "seconds": c.seconds, "reason": c.reason} for c in found.ranking
     ]
@@ -48,7 +48,7 @@ def explain(args: argparse.Namespace, graph: Graph, request: Request) -> int:
         time_text = duration(item["seconds"])
         lines.append(f"{place:3}. {item['id']:<{width}}  {time_text:>8}  {item['reason']}")
     lines += ["not ranked:"] if others else []
-    lines += not_ranked(found.others, width)
+    lines += not_ranked(found.others, width, found.elsewhere)
     facts = {
         "ranking": places,
         "others": others,
@@ -59,12 +59,13 @@ def explain(args: argparse.Namespace, graph: Graph, request: Request) -> int:
     return Exit.OK
 
 
-def not_ranked(others: Mapping[str, str], width: int) -> Iterator[str]:
+def not_ranked(
+    others: Mapping[str, str], width: int, elsewhere: Mapping[str, str] | None = None
+) -> Iterator[str]:
     """Variants with the reasons why they are out; one that many share is said once."""
     groups: dict[str, list[tuple[str, str]]] = {}
     for name, reason in others.items():
-        shared, _, own = reason.partition(" - ")
-        groups.setdefault(shared, []).append((name, own))
+        groups.setdefault(reason, []).append((name, (elsewhere or {}).get(name, "")))
     for shared, members in groups.items():
         if len(members) < 3:
             for name, own in members:

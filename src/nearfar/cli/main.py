@@ -6,20 +6,30 @@ import sys
 
 try:
     import argparse
+    import contextlib
     import importlib
     import os
     import pkgutil
+    import signal
+    import threading
     from typing import TYPE_CHECKING, Any
 
     import nearfar
-    from nearfar.cli.console import Exit, add_output, epilog, exit_code, exit_codes
+    from nearfar.cli.console import (
+        Exit,
+        add_output,
+        epilog,
+        exit_code,
+        exit_codes,
+        is_short_of_address_space,
+    )
     from nearfar.cli.parser import Parser, in_flags
 except KeyboardInterrupt:  # imports take most of a short run: Ctrl-C is likely to come here
     sys.stderr.write("nearfar: interrupted\n")
     raise SystemExit(130) from None
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
 __all__ = ["build_parser", "commands", "main"]
 
@@ -98,6 +108,8 @@ def _sentence(error: BaseException, parser: Parser) -> str:
     if isinstance(error, MemoryError) and not isinstance(error, nearfar.NearfarError):
         said = f" ({error})" if str(error) else ""
         return f"out of memory{said}: use a smaller graph, or a machine with more memory"
+    if is_short_of_address_space(error):
+        return f"out of memory ({error}): raise the limit of this shell, ulimit -v"
     text = " ".join(str(error).split()) or type(error).__name__
     if exit_code(error) is Exit.UNEXPECTED:
         return f"{type(error).__name__}: {text} (unexpected: --debug shows the traceback)"
@@ -117,6 +129,31 @@ def _run(args: argparse.Namespace, parser: Parser) -> int:
             raise
         print(f"nearfar: error: {_sentence(error, parser)}", file=sys.stderr)
         return exit_code(error)
+
+
+class _Terminated(BaseException):
+    """SIGTERM, as an exception that unwinds: temporary files are removed on the way."""
+
+
+@contextlib.contextmanager
+def _terminating() -> Iterator[None]:
+    """Turn the first SIGTERM into an exception; a signal that the caller handles stays so."""
+    if (
+        threading.current_thread() is not threading.main_thread()
+        or signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL
+    ):
+        yield
+        return
+
+    def stop(number: int, frame: object) -> None:
+        signal.signal(number, signal.SIG_IGN)  # a second one would stop the clearing up
+        raise _Terminated
+
+    signal.signal(signal.SIGTERM, stop)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
 
 def _complete() -> None:
@@ -156,7 +193,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         if args.command is None:
             parser.print_help(sys.stderr)
             return Exit.USAGE
-        return _run(args, parser.innermost(given))
+        with _terminating():
+            return _run(args, parser.innermost(given))
+    except _Terminated:
+        print("nearfar: ended by SIGTERM", file=sys.stderr)
+        return Exit.TERMINATED
     except KeyboardInterrupt as stop:
         kept = f": {stop}" if str(stop) else ""
         print(f"nearfar: interrupted{kept}", file=sys.stderr)

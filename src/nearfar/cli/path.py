@@ -20,6 +20,7 @@ from nearfar.cli.arguments import (
     read_graph,
     read_vertex,
     solver_options,
+    with_turns,
 )
 from nearfar.cli.console import Exit, duration, emit, note
 from nearfar.cli.sssp import distance_text
@@ -29,8 +30,6 @@ if TYPE_CHECKING:
     import argparse
 
     from nearfar.answer.paths import Paths
-    from nearfar.graph.graph import Graph
-    from nearfar.graph.turns import TurnGraph
 
 NAME = "path"
 HELP = "one shortest path"
@@ -50,7 +49,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--prove", action="store_true", help="prove the answer (exit 6 if it fails)"
     )
     parser.add_argument(
-        "--turns", action="store_true", help="obey the turn restrictions of an OpenStreetMap file"
+        "--turns",
+        action="store_true",
+        help="obey the turn restrictions of an OpenStreetMap file; with .nfp, those it holds",
     )
     parser.add_argument(
         "-o", "--output", metavar="FILE", help="also write the route; .geojson or .gpkg"
@@ -62,27 +63,32 @@ def run(args: argparse.Namespace) -> int:
     """Find the path and print it."""
     import nearfar
     from nearfar.answer.geography import route_lines, write_geography
+    from nearfar.prepared.prepare import load
     from nearfar.prepared.prepared import Prepared
+    from nearfar.prepared.turns import PreparedTurns
     from nearfar.solve.one import WALKED
 
     if args.output is not None:
         if not args.output.lower().endswith((".geojson", ".json", ".gpkg")):
             raise OptionError(f"output {args.output!r}: end it in .geojson or .gpkg")
         check_folder(args.output)
-    graph, _ = read_graph(args)
+    ready = None
+    if args.turns and args.graph.endswith(".nfp"):
+        ready = load(args.graph, turns=True)
+    graph = read_graph(args)[0] if ready is None else ready.original
     source = read_vertex(args, graph, args.source, "source")
     target = read_vertex(args, graph, args.target, "target")
     load_methods()
-    searched = _with_turns(args, graph) if args.turns else graph
+    searched = ready or (with_turns(args, graph) if args.turns else graph)
     if graph.forbidden_turns and not args.turns:
         note(args, f"not obeyed without --turns: {len(graph.forbidden_turns):,} forbidden turns")
     began = time.perf_counter()
     if (
-        isinstance(searched, Prepared)
+        isinstance(searched, (Prepared, PreparedTurns))
         and not (args.prove or args.option or args.device == "cuda")
         and (args.method == "auto")
     ):
-        edges = searched.path_edges(source, target)
+        edges: Any = searched.path_edges(source, target)
         vertices = [source, *graph.name_of(graph.indices[edges]).tolist()]
         distances = searched.lengths(edges)
         seconds = time.perf_counter() - began
@@ -120,22 +126,6 @@ def run(args: argparse.Namespace) -> int:
         f"{engine}, {duration(seconds)}{proof}",
     )
     return Exit.OK
-
-
-def _with_turns(args: argparse.Namespace, graph: Graph) -> Graph | TurnGraph:
-    """The graph that obeys its turn restrictions; itself where there are none."""
-    from nearfar.prepared.prepared import Prepared
-
-    if isinstance(graph, Prepared):
-        raise OptionError("--turns is for graph files: a prepared graph does not know turns")
-    turns = graph.forbidden_turns
-    left_out = graph.attributes.get("restrictions_left_out", {})
-    note(
-        args,
-        f"{len(turns):,} forbidden turns"
-        + (f"; {sum(left_out.values()):,} restrictions could not be taken" if left_out else ""),
-    )
-    return graph.with_turns(forbidden=turns) if turns else graph
 
 
 def _along(paths: Paths, target: Any) -> list[Any]:

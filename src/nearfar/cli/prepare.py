@@ -13,7 +13,7 @@ import time
 from typing import TYPE_CHECKING
 
 from nearfar.cli.answers import check_folder
-from nearfar.cli.arguments import add_graph, byte_count, device_name, read_graph
+from nearfar.cli.arguments import add_graph, byte_count, device_name, read_graph, with_turns
 from nearfar.cli.console import Exit, duration, emit, rows
 from nearfar.cli.parser import in_flags
 from nearfar.cli.tables import read_numbers
@@ -23,13 +23,16 @@ if TYPE_CHECKING:
     import argparse
 
     from nearfar.graph.graph import Graph
+    from nearfar.graph.turns import TurnGraph
     from nearfar.prepared.prepared import Prepared
+    from nearfar.prepared.turns import PreparedTurns
 
 NAME = "prepare"
 HELP = "prepare a graph for many queries"
 EXAMPLES = """\
 nearfar prepare roads.gr.gz -o roads.nfp
 nearfar prepare roads.gr.gz --dry-run
+nearfar prepare town.osm.pbf --turns -o town-turns.nfp
 nearfar prepare roads.gr.gz -o roads.nfp --order levels
 nearfar prepare roads.nfp --reweight evening.npy -o evening.nfp"""
 
@@ -51,6 +54,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="other weights for a prepared GRAPH: a number per edge in the graph's order, .npy or "
         "text with one per line",
+    )
+    parser.add_argument(
+        "--turns", action="store_true", help="obey the turn restrictions of an OpenStreetMap file"
     )
     parser.add_argument(
         "--keep-all",
@@ -83,8 +89,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Prepare, write, report."""
+    from nearfar.prepared.order.tree import check_worth
     from nearfar.prepared.prepare import foreseen
-    from nearfar.prepared.tree import check_worth
+    from nearfar.prepared.turns import PreparedTurns
 
     if not args.dry_run and args.output is None:
         raise OptionError("prepare needs -o FILE.nfp, or --dry-run")
@@ -97,18 +104,20 @@ def run(args: argparse.Namespace) -> int:
             raise OptionError(f"-o {args.output}: the name of a prepared graph's file ends in .nfp")
         check_folder(args.output)
     graph, read_seconds = read_graph(args)
+    given = with_turns(args, graph) if args.turns else graph
     refused = None
     if args.dry_run:
         began = time.perf_counter()
-        figures = foreseen(graph, args.order, seed=args.seed, perfect=not args.keep_all)
+        figures = foreseen(given, args.order, seed=args.seed, perfect=not args.keep_all)
         seconds = {"order and analysis": time.perf_counter() - began}
         try:
             check_worth(figures, args.max_bytes, args.force)
         except (GraphError, OutOfMemoryError) as error:
             refused = in_flags(str(error), args.parser)
     else:
-        prepared = _prepared(args, graph) if args.reweight is None else _reweighted(args, graph)
-        figures, seconds = prepared.preparation.figures, dict(prepared.seconds)
+        prepared = _prepared(args, given) if args.reweight is None else _reweighted(args, graph)
+        asked = prepared.graph if isinstance(prepared, PreparedTurns) else prepared
+        figures, seconds = asked.preparation.figures, dict(asked.seconds)
         began = time.perf_counter()
         prepared.save(args.output)
         seconds["writing"] = time.perf_counter() - began
@@ -140,7 +149,7 @@ def run(args: argparse.Namespace) -> int:
     return Exit.OK
 
 
-def _prepared(args: argparse.Namespace, graph: Graph) -> Prepared:
+def _prepared(args: argparse.Namespace, graph: Graph | TurnGraph) -> Prepared | PreparedTurns:
     import nearfar
 
     return nearfar.prepare(
@@ -159,6 +168,7 @@ def _refuse_with_reweight(args: argparse.Namespace) -> None:
     """Refuse what only preparing goes by."""
     given = {
         "--dry-run": args.dry_run,
+        "--turns": args.turns,
         "--order": args.order != "auto",
         "--seed": args.seed != 0,
         "--force": args.force,

@@ -254,7 +254,7 @@ def floyd_warshall(
     NegativeCycleError
         If the graph has a negative cycle anywhere.
     """
-    graph = adjacency(csgraph, directed, unweighted)
+    graph = adjacency(csgraph, directed, unweighted, finite=True)
     engine = Engine(device, threads, method_variant)
     found = _answer(graph, None, return_predecessors, engine, anywhere=True)
     if not (overwrite and _is_plain(csgraph)):

@@ -3,8 +3,9 @@
 The conventions are SciPy's: in a dense matrix 0, NaN, infinities and masked entries are not edges;
 in a sparse one a stored zero is an edge of weight 0, NaN and infinities are none, duplicates of a
 COO matrix are added up and those of a CSR matrix are parallel edges; ``unweighted`` counts every
-entry that is stored or not masked, whatever its value; ``directed=False`` takes the lighter of both
-directions. Floats are float64; integers stay integers, so their sums are exact.
+entry that is stored or not masked, whatever its value (``floyd_warshall`` only finite ones, as
+SciPy's does); ``directed=False`` takes the lighter of both directions. Floats are float64; integers
+stay integers, so their sums are exact.
 """
 
 from __future__ import annotations
@@ -31,7 +32,9 @@ def to_host(values: Any) -> Any:
     return values.get() if lies_on_device(values) else values
 
 
-def adjacency(csgraph: Any, directed: bool = True, unweighted: bool = False) -> Graph:
+def adjacency(
+    csgraph: Any, directed: bool = True, unweighted: bool = False, *, finite: bool = False
+) -> Graph:
     """The graph that SciPy would see in a matrix.
 
     Parameters
@@ -42,6 +45,8 @@ def adjacency(csgraph: Any, directed: bool = True, unweighted: bool = False) -> 
         False lets every edge be walked both ways.
     unweighted : bool
         Every edge counts 1.
+    finite : bool
+        True leaves out infinities and NaN with ``unweighted`` too.
 
     Returns
     -------
@@ -52,17 +57,18 @@ def adjacency(csgraph: Any, directed: bool = True, unweighted: bool = False) -> 
     GraphError
         If it is not a square matrix of real numbers.
     """
+    every = unweighted and not finite
     if isinstance(csgraph, Graph):
         graph = csgraph.without_names()  # SciPy's indices are places in the matrix
     elif lies_on_device(csgraph):
-        graph = device_adjacency(csgraph, unweighted)
+        graph = device_adjacency(csgraph, every)
     else:
         sparse = hasattr(csgraph, "tocsr")
-        arrays = _from_sparse(csgraph) if sparse else _from_dense(csgraph, unweighted)
+        arrays = _from_sparse(csgraph) if sparse else _from_dense(csgraph, every)
         fresh = None
         if directed and not unweighted:
             fresh = fresh_matrix(arrays, _from_rows, skips_nan=True)
-        graph = _from_rows(*arrays, unweighted) if fresh is None else fresh
+        graph = _from_rows(*arrays, every) if fresh is None else fresh
     if unweighted:
         graph = graph.without_weights()
     if directed or not graph.directed:

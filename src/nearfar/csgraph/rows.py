@@ -9,7 +9,7 @@ import numpy as np
 from scipy.sparse.csgraph import NegativeCycleError as ScipyNegativeCycleError
 
 from nearfar import errors
-from nearfar.cpu.potentials import potentials
+from nearfar.cpu.potentials import refuse_negative_cycle
 from nearfar.csgraph.inputs import whole_numbers
 from nearfar.graph.dtypes import unreached_value
 from nearfar.graph.graph import Graph
@@ -86,10 +86,10 @@ def solve_rows(
     try:
         looked = not is_fresh(graph)
         if anywhere and looked and graph.n_negative:
-            potentials(graph)
+            refuse_negative_cycle(graph)
         raw, before = _run(graph, sources, engine, limit, predecessors)
         if anywhere and not looked and not is_fresh(graph) and graph.n_negative:
-            potentials(graph)
+            refuse_negative_cycle(graph)
     except errors.NegativeCycleError as found:
         raise NegativeCycleError(found.cycle, found.total) from None
     on_gpu = graph.on_device

@@ -219,7 +219,7 @@ def _by_levels(
 
 
 def mask_above(graph: Graph, distances: Any, bound: Any) -> None:
-    """Make every distance above ``bound`` (a number of the distances' dtype) unreached, in place.
+    """Make every distance above ``bound`` unreached, in place.
 
     Parameters
     ----------
@@ -228,8 +228,11 @@ def mask_above(graph: Graph, distances: Any, bound: Any) -> None:
     distances : CuPy array
     """
     dtype = np.dtype(distances.dtype)
+    exact, bound = bound, dtype.type(bound)
+    if bound > exact:  # rounded up
+        bound = np.nextafter(bound, dtype.type(-np.inf))
     macros = {**device_graph(graph).macros, "WEIGHT_T": C_NAMES[dtype.name]}
     kernel = runtime.program("cuda/mask_above.cuh", macros).kernel("mask_above")
     blocks = min(-(-distances.size // _THREADS), runtime.device().multiprocessors * 8)
     if blocks:
-        kernel(blocks, _THREADS, (distances, dtype.type(bound), np.int64(distances.size)))
+        kernel(blocks, _THREADS, (distances, bound, np.int64(distances.size)))

@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
-from nearfar.errors import OptionError, did_you_mean, quoted
+from nearfar.errors import GraphFormatError, OptionError, did_you_mean, quoted
 from nearfar.formats.compression import split_suffix
 from nearfar.formats.files import Source, finish, replacing
 from nearfar.formats.specs import Format, formats, with_suffix
@@ -101,7 +101,17 @@ def read(
         del options["weight"]
     spec.check_options(options, writing=False)
     with finish(source.path):
-        graph = spec.read(source, **options)
+        try:
+            graph = spec.read(source, **options)
+        except GraphFormatError as error:
+            if wanted is not None or source.suffix in spec.suffixes or spec.sniff is not None:
+                raise
+            raise GraphFormatError(
+                f"the suffix {source.suffix or '(none)'} is of no known format, and as an edge "
+                f"list it fails: {error.message}; pass format=, or convert the file first",
+                error.path,
+                error.line,
+            ) from None
         if counted:
             graph = graph.without_weights()
             graph.attributes.pop("unit", None)

@@ -77,6 +77,7 @@ def read(
         n_vertices=found["n"],
         directed=directed,
         vertex_names=range(1, found["n"] + 1),
+        names=False,
         coordinates=None
         if beside is None
         else read_coordinates(beside, found["n"], scale=coordinate_scale),

@@ -149,6 +149,7 @@ def read(
         n_vertices=len(labels) if labels is not None else n,
         directed=directed,
         vertex_names=labels,
+        names=False,
     )
     return graph
 

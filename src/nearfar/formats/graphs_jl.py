@@ -44,7 +44,12 @@ def read(source: Source) -> Graph:
             at = int(wrong.argmax())
             raise source.fail(f"vertex {ends[at]} is outside 1 to {n}", at + 2)
     graph: Graph = Graph.from_edges(
-        sources - 1, targets - 1, n_vertices=n, directed=directed, vertex_names=range(1, n + 1)
+        sources - 1,
+        targets - 1,
+        n_vertices=n,
+        directed=directed,
+        vertex_names=range(1, n + 1),
+        names=False,
     )
     return graph
 

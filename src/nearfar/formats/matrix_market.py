@@ -56,6 +56,7 @@ def read(source: Source, *, directed: bool | None = None) -> Graph:
         n_vertices=found["n"],
         directed=not symmetric and directed is not False,
         vertex_names=names,
+        names=False,
     )
     if symmetric and directed is True:
         arcs: Graph = Graph.from_csr(graph.indptr, graph.indices, graph.weights, vertex_names=names)

@@ -138,6 +138,7 @@ def read(
         n_vertices=n,
         directed=directed,
         vertex_names=labels,
+        names=False,
         attributes={"columns": list(chosen)},
     )
     return graph

@@ -287,6 +287,7 @@ def _network(source: Source) -> tuple[Graph, dict[str, NDArray[np.float64]], ran
         table[:, COLUMNS.index("free_flow_time")].copy(),
         n_vertices=n,
         vertex_names=range(1, n + 1),
+        names=False,
     )
     return graph, links, range(1, zones + 1), first
 

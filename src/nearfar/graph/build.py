@@ -286,8 +286,8 @@ def _require_room(n: int, k: int, needed: int) -> None:
     advice = "give int32 ends and int32 or float32 weights, and release what is not needed"
     if n > 2 * k:
         advice = (
-            "number the vertices from 0 without gaps, as numpy.unique(ids, return_inverse=True) "
-            "does, and give the ids as vertex_names"
+            "where the integers are names, such as ids of a file, add names=True to "
+            "Graph.from_edges; else number the vertices from 0 without gaps"
         )
     raise OutOfMemoryError(needed, free, advice)
 

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from nearfar.graph.graph import Graph
-    from nearfar.registry import Request
 
 __all__ = ["DENSE_MAX_BYTES", "DenseView", "dense_bytes", "dense_view", "fits_dense"]
 
@@ -63,7 +62,7 @@ def dense_bytes(graph: Graph) -> int:
     return graph.n_vertices**2 * graph.weight_dtype.itemsize
 
 
-def fits_dense(graph: Graph, request: Request) -> Literal[True] | str:
+def fits_dense(graph: Graph, request: object) -> Literal[True] | str:
     """Whether the matrix form is within :data:`DENSE_MAX_BYTES`: True, or the reason in words."""
     needed = dense_bytes(graph)
     if needed <= DENSE_MAX_BYTES:

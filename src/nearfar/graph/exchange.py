@@ -44,8 +44,8 @@ def not_a_graph(given: Any) -> str:
     library = type(given).__module__.split(".")[0]
     if type(given).__name__ == "TurnGraph":
         return (
-            "expected a graph, got a TurnGraph, which sssp, shortest_path, distances, edge_loads "
-            "and skims take: use its .original, without turns, or its .graph, by other numbers"
+            "expected a graph, got a TurnGraph, which this does not take: use its .original, "
+            "without turns, or its .graph, by other numbers"
         )
     name = type(given).__name__ if library == "builtins" else f"{library}.{type(given).__name__}"
     door = _DOORS.get(library, "nearfar.read or one of the Graph.from_* functions")

@@ -20,13 +20,17 @@ from nearfar import _cpu
 from nearfar.graph.slots import Slot
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from nearfar.graph.graph import Graph
 
 __all__ = [
     "Facts",
     "degree_spread",
     "estimated_hops",
+    "share_of_edges",
     "weight_spread",
+    "within",
 ]
 
 _BALL = 2048  # vertices at which a sampled sweep stops
@@ -36,6 +40,9 @@ _ROW = 1 << 12  # edges looked at in one row
 _SAMPLE = 512
 _WEIGHT_SPREAD: Slot[float] = Slot("weight spread")
 _ESTIMATED_HOPS: Slot[float] = Slot("estimated hops")
+_WITHIN: Slot[tuple[float, float] | None] = Slot("reach of limits")
+_WITHIN_HELD = 256  # of different limits and sources
+_WITHIN_AT_MOST = 4096  # vertices at which a search stops that looks how far a limit leads
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,11 +56,14 @@ class Facts:
         How many times faster two workers of this machine are than one.
     reach : float or None
         In place of the hops that would be measured.
+    share : float
+        Of the edges, what a search looks at that stops at the request's limit or last target.
     """
 
     graph: Graph
     gain: float = 1.5
     reach: float | None = None
+    share: float = 1.0
 
     @property
     def n(self) -> int:
@@ -95,6 +105,53 @@ class Facts:
         """About how many hops lead to the farthest vertex: :func:`estimated_hops`."""
         return estimated_hops(self.graph) if self.reach is None else self.reach
 
+    def within(
+        self, limit: float, sources: tuple[int, ...], many: int = 1
+    ) -> tuple[float, float] | None:
+        """Mean numbers of vertices and edges within a limit of some sources: :func:`within`."""
+        return within(self.graph, limit, sources, many)
+
+
+def within(
+    graph: Graph, limit: float, sources: tuple[int, ...], many: int = 1
+) -> tuple[float, float] | None:
+    """Mean numbers of vertices within a limit of some sources, and of edges looked at; cached.
+
+    None where one of the searches meets more than 4,096 vertices, or 64 for each of the ``many``
+    sources of which these are some, and for graphs on a device.
+    """
+    most = max(_WITHIN_AT_MOST, 64 * many)
+
+    def search() -> tuple[float, float] | None:
+        if graph.device_arrays is not None or not sources:
+            return None
+        counts, _, _, edges = _cpu.bounded_figures(
+            graph.view, np.array(sources, np.int64), limit, 1, "", most
+        )
+        if int(counts.max()) + 1 >= most:
+            return None
+        return float(counts.mean()) + 1, edges / len(sources)
+
+    if len(_WITHIN.held(graph)) >= _WITHIN_HELD:
+        _WITHIN.drop(graph)
+    return _WITHIN.of(graph, search, (limit, sources, most))
+
+
+def share_of_edges(
+    graph: Graph, sources: tuple[int, ...], limit: float | None, targets: NDArray[np.int64] | None
+) -> float:
+    """What part of the edges searches look at that stop at a limit or at the last target.
+
+    By searches from these sources; 1 for a graph on a device and for negative weights, where no
+    search stops early.
+    """
+    if graph.device_arrays is not None or graph.n_negative or not (sources and graph.n_edges):
+        return 1.0
+    width = graph.n_vertices if targets is None else len(targets)
+    out = np.empty((len(sources), width), graph.weight_dtype)
+    stats = _cpu.per_source(graph.view, np.array(sources, np.int64), out, targets, limit, 1, True)
+    return min(1.0, float(stats["edges_relaxed"]) / (len(sources) * graph.n_edges))
+
 
 def weight_spread(graph: Graph) -> float:
     """Mean over median of the weights, from an evenly spaced sample; 1 without weights.
@@ -127,7 +184,8 @@ def estimated_hops(graph: Graph) -> float:
     """About how many hops a search from anywhere takes to its farthest vertex; cached.
 
     The greater of two sampled sweeps, one from the vertex of largest degree and one from the vertex
-    that it saw last.
+    that it saw last; for a graph on the host also of the median of sweeps from five vertices spread
+    over the graph, for a hub tells nothing of a long path that hangs from it.
     """
 
     def make() -> float:
@@ -135,17 +193,21 @@ def estimated_hops(graph: Graph) -> float:
             return 0.0
         first, last = _ball(graph, graph.widest_vertex)
         again, _ = _ball(graph, last)
-        return max(first, again)
+        if graph.device_arrays is not None:
+            return max(first, again)
+        n = graph.n_vertices
+        balls = sorted(_ball(graph, (2 * i + 1) * n // 10, _BALL)[0] for i in range(5))
+        return max(first, again, balls[2])
 
     return _ESTIMATED_HOPS.of(graph, make)
 
 
-def _ball(graph: Graph, start: int) -> tuple[float, int]:
+def _ball(graph: Graph, start: int, levels: int = _LEVELS) -> tuple[float, int]:
     """Hops to the end of the graph, extrapolated from a ball, and a vertex of the ball's rim."""
     n = graph.n_vertices
     if graph.device_arrays is None:
         arrays = graph.indptr, graph.indices
-        sizes, last, ended = _cpu.ball(*arrays, start, _BALL, _EDGES, _LEVELS, _ROW)
+        sizes, last, ended = _cpu.ball(*arrays, start, _BALL, _EDGES, levels, _ROW)
     else:
         sizes, last, ended = _ball_there(graph, start)
     hops, ball = len(sizes) - 1, sizes[-1]

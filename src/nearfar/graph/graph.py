@@ -7,6 +7,7 @@ weights, no negative zero. The arrays lie in one object, on the host
 
 from __future__ import annotations
 
+import warnings
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -39,6 +40,9 @@ _NAMELESS: Slot[Graph] = Slot("without names")
 AS_TYPE: Slot[Graph] = Slot("other dtypes")
 #: Weights of a byte or two beside the targets; None where they do not fit.
 NARROW_VIEW: Slot[NarrowView | None] = Slot("narrow view")
+
+#: Vertices per vertex with an edge from which integer ends are more likely names.
+_GAPS = 10
 
 #: The edges into each vertex; they depend on the rows alone.
 ENTERING: Slot[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]] = Slot("entering")
@@ -168,6 +172,13 @@ class Graph(Vertices, Exchange):
             "attributes": self.attributes,
         }
 
+    def _besides_weights(self, unit: str | None) -> dict[str, Any]:
+        """Return what a graph of the same rows and other weights has besides its arrays."""
+        attributes = {k: v for k, v in self.attributes.items() if k != "unit"}
+        if unit is not None:
+            attributes["unit"] = unit
+        return {**self._besides(), "attributes": attributes}
+
     def __reduce__(self) -> tuple[Any, ...]:
         """Keep the arrays and not what was computed from them, for :mod:`pickle` and :mod:`copy`.
 
@@ -235,6 +246,7 @@ class Graph(Vertices, Exchange):
         vertex_names: ArrayLike | range | None = None,
         coordinates: ArrayLike | None = None,
         attributes: Mapping[str, Any] | None = None,
+        names: bool | None = None,
     ) -> Graph:
         """Make a graph from an edge list, in O(n + m) by counting sort.
 
@@ -242,8 +254,8 @@ class Graph(Vertices, Exchange):
         ----------
         sources, targets : integer or name array, shape (k,)
             Ends of every edge: indices, or names of any kind that can be hashed: texts, tuples,
-            mixtures. Names become ``vertex_names``, sorted where they compare, else in the order in
-            which they come.
+            numbers, mixtures. Names become ``vertex_names``, sorted where they compare, else in the
+            order in which they come.
         weights : array, shape (k,), or a number, or None
             One weight per edge, one for all, or none.
         n_vertices : int or None
@@ -251,8 +263,12 @@ class Graph(Vertices, Exchange):
         directed : bool
             False enters every edge in both directions (a self-loop once).
         vertex_names, coordinates, attributes
-            As in :class:`Graph`. Ends that are names are looked up in ``vertex_names``, which may
-            hold more.
+            As in :class:`Graph`. Where ``vertex_names`` is given, the ends are looked up in it; it
+            may hold more.
+        names : bool or None
+            Whether the ends are names. None takes them for names where ``vertex_names`` is given or
+            they are not integers. True for integers such as OpenStreetMap's ids; False for indices
+            beside ``vertex_names``.
 
         Returns
         -------
@@ -265,8 +281,23 @@ class Graph(Vertices, Exchange):
             If lengths differ or an end is negative, not below ``n_vertices`` or a missing name.
         OutOfMemoryError
             If so many vertices do not fit main memory; says how to number them.
+
+        Notes
+        -----
+        A UserWarning says when integers taken for indices leave more than nine in ten vertices
+        without an edge, and neither ``names`` nor ``n_vertices`` says that they are indices.
+
+        Examples
+        --------
+        >>> import nearfar
+        >>> g = nearfar.Graph.from_edges([101, 205], [205, 309], [1.0, 2.0], names=True)
+        >>> nearfar.shortest_path(g, 101, 309)
+        ([101, 205, 309], 3.0)
         """
-        if are_names(sources) or are_names(targets):
+        indices_said = names is False or n_vertices is not None
+        if names is None:
+            names = vertex_names is not None or are_names(sources) or are_names(targets)
+        if names:
             known = vertex_names
             if known is not None and not isinstance(known, range):
                 known = as_names(known)
@@ -281,6 +312,8 @@ class Graph(Vertices, Exchange):
         arrays = build.from_edges(
             sources, targets, weights, n_vertices=n_vertices, directed=directed
         )
+        if not names and not indices_said:
+            _warn_of_gaps(arrays)
         return cls.from_checked(
             arrays,
             directed=directed,
@@ -527,13 +560,34 @@ class Graph(Vertices, Exchange):
 
         return AS_TYPE.of(self, make, dtype)
 
-    def with_weights(self, weights: ArrayLike) -> Graph:
+    def tight_form(self, sources: Any, rows: Any) -> tuple[Graph, Any]:
+        """The graph and distances in whose arithmetic the edges of shortest paths are tight.
+
+        Parameters
+        ----------
+        sources : int or int array, shape (k,)
+            Vertex indices.
+        rows : array, shape (n,) or (k, n)
+            Distances from each source, on the host or on a device.
+
+        Returns
+        -------
+        graph : Graph
+            With weights of the dtype of the distances.
+        rows : array
+            Where the given ones are.
+        """
+        return (self if rows.dtype == self.weight_dtype else self.astype(rows.dtype)), rows
+
+    def with_weights(self, weights: ArrayLike, *, unit: str | None = None) -> Graph:
         """The same edges with other weights.
 
         Parameters
         ----------
         weights : array, shape (m,)
             One per edge, in the order of :attr:`indices`; of any dtype that a graph takes.
+        unit : str or None
+            Unit of the new weights, for ``attributes["unit"]``. The old weights' unit goes.
 
         Returns
         -------
@@ -545,7 +599,7 @@ class Graph(Vertices, Exchange):
         GraphError
             If there is not one weight per edge, or one is not a finite number.
         """
-        made = Graph.from_csr(self.indptr, self.indices, weights, **self._besides())
+        made = Graph.from_csr(self.indptr, self.indices, weights, **self._besides_weights(unit))
         entering = ENTERING.get(self)
         if entering is not None:
             ENTERING.put(made, entering)
@@ -638,9 +692,7 @@ class Graph(Vertices, Exchange):
         """
         if not self.is_weighted:
             return self
-        kept = self._besides()
-        kept["attributes"] = {k: v for k, v in self.attributes.items() if k != "unit"}
-        return Graph.from_checked(self._arrays.without_weights(), **kept)
+        return Graph.from_checked(self._arrays.without_weights(), **self._besides_weights(None))
 
     def digest(self) -> str:
         """SHA-256 of the arrays, cached: names a graph in caches and manifests; O(n + m).
@@ -798,6 +850,22 @@ class Graph(Vertices, Exchange):
 
     def _repr_html_(self) -> str:
         return facts_table(type(self).__name__, self._facts())
+
+
+def _warn_of_gaps(arrays: build.HostArrays) -> None:
+    """Warn of indices with so many gaps that they are more likely names."""
+    n = arrays.n_vertices
+    if n <= _GAPS * np.count_nonzero(np.diff(arrays.indptr)):
+        return
+    with_edge = np.diff(arrays.indptr) > 0
+    with_edge[arrays.indices] = True
+    count = int(np.count_nonzero(with_edge))
+    if n > _GAPS * count:
+        warnings.warn(
+            f"{n:,} vertices, of which {count:,} have an edge: where the integers are names, such "
+            "as ids of a file, add names=True; where they are indices, names=False",
+            stacklevel=3,
+        )
 
 
 def join_transposes(one: Graph, other: Graph) -> None:

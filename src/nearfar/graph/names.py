@@ -6,11 +6,12 @@ tuple is one name.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
 from nearfar.errors import GraphError, quoted
+from nearfar.graph.given import as_numpy, on_cuda
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -41,8 +42,8 @@ def as_names(values: Any) -> NDArray[Any]:
     array
         Of numbers or of texts where all are, else of objects.
     """
-    if isinstance(values, np.ndarray):
-        return values
+    if isinstance(values, np.ndarray) or on_cuda(values):
+        return as_numpy(values, "names")
     if hasattr(values, "to_numpy"):
         return np.asarray(values.to_numpy())
     if hasattr(values, "__array__") or hasattr(values, "__dlpack__"):
@@ -134,12 +135,46 @@ def _in_order(names: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
 
 
 def _looked_up(ends: NDArray[Any], names: NDArray[Any] | range) -> NDArray[np.int64]:
-    listed = names if isinstance(names, range) else np.asarray(names).tolist()
-    place = {name: at for at, name in enumerate(listed)}
+    """Find the number of each name, where every end is the name of exactly one vertex."""
+    table = np.asarray(names)
+    if ends.dtype.kind == "i" and table.dtype.kind == "i" and len(table):
+        order = np.argsort(table, kind="stable")
+        ordered = table[order]
+        first = np.searchsorted(ordered, ends)
+        wrong = ordered[np.minimum(first, len(table) - 1)] != ends
+        if wrong.any():
+            _refuse_unknown(int(ends[int(np.argmax(wrong))]))
+        repeated = np.append(ordered[1:] == ordered[:-1], False)[first]
+        if repeated.any():
+            _refuse_repeated(int(ends[int(np.argmax(repeated))]))
+        return order[first].astype(np.int64, copy=False)
+    place: dict[Any, int] = {}
+    for at, name in enumerate(table.tolist()):
+        place[name] = -1 if name in place else at
+    listed = ends.tolist()
     try:
-        return np.array([place[name] for name in ends.tolist()], dtype=np.int64)
+        found = np.array([place[name] for name in listed], dtype=np.int64)
     except KeyError as error:
-        raise GraphError(f"{quoted(error.args[0])} is not among vertex_names") from None
+        _refuse_unknown(error.args[0])
+    if (found < 0).any():
+        _refuse_repeated(listed[int(np.argmin(found))])
+    return found
+
+
+def _refuse_unknown(name: Any) -> NoReturn:
+    """Say that an end is not the name of a vertex."""
+    way = ""
+    if isinstance(name, (int, np.integer)) and not isinstance(name, bool):
+        way = ": the ends are names where vertex_names is given; for indices add names=False"
+    raise GraphError(f"{quoted(name)} is not among vertex_names{way}")
+
+
+def _refuse_repeated(name: Any) -> NoReturn:
+    """Say that an end could be any of several vertices."""
+    raise GraphError(
+        f"{quoted(name)} is the end of an edge and the name of several vertices: give each its "
+        "own, or indices with names=False"
+    )
 
 
 def _refuse_missing(ends: NDArray[Any]) -> None:

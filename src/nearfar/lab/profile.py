@@ -197,7 +197,7 @@ def delta_sweep(
         ``heuristic`` (the paper's delta) and ``rows`` with ``delta``, ``factor``, ``work``,
         ``average_parallelism``, ``iterations`` and ``seconds``.
     """
-    from nearfar.algorithms.near_far.options import paper_delta
+    from nearfar.graph.delta import paper_delta
     from nearfar.solve.one import sssp
 
     unit = float(paper_delta(graph))

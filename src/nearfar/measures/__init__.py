@@ -10,8 +10,10 @@ if TYPE_CHECKING:
     from nearfar.measures.brandes import betweenness
     from nearfar.measures.centralities import average_length, closeness, efficiency, harmonic
     from nearfar.measures.describe_report import GraphStatistics, Reach
+    from nearfar.measures.equilibrium import Assignment, AssignmentStep, UserClass, assign
     from nearfar.measures.extent import center, diameter, eccentricity, periphery, radius
     from nearfar.measures.figures import describe
+    from nearfar.measures.link_costs import Bpr, LinkCosts
     from nearfar.measures.shortest_paths import (
         AllShortestPaths,
         PathCounts,
@@ -24,13 +26,19 @@ if TYPE_CHECKING:
 
 __all__ = [
     "AllShortestPaths",
+    "Assignment",
+    "AssignmentStep",
+    "Bpr",
     "EdgeLoads",
     "GraphStatistics",
+    "LinkCosts",
     "PathCounts",
     "Reach",
     "ShortestPathDag",
     "Skims",
+    "UserClass",
     "all_shortest_paths",
+    "assign",
     "average_length",
     "betweenness",
     "center",
@@ -50,13 +58,19 @@ __all__ = [
 
 _WHERE = {
     "AllShortestPaths": "shortest_paths",
+    "Assignment": "equilibrium",
+    "AssignmentStep": "equilibrium",
+    "Bpr": "link_costs",
     "EdgeLoads": "traffic",
     "GraphStatistics": "describe_report",
+    "LinkCosts": "link_costs",
     "PathCounts": "shortest_paths",
     "Reach": "describe_report",
     "ShortestPathDag": "shortest_paths",
     "Skims": "traffic",
+    "UserClass": "equilibrium",
     "all_shortest_paths": "shortest_paths",
+    "assign": "equilibrium",
     "average_length": "centralities",
     "betweenness": "brandes",
     "center": "extent",

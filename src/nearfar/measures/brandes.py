@@ -10,15 +10,24 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nearfar.errors import DistanceOverflowError, GraphError, OptionError, SolverError, quoted
+from nearfar.errors import (
+    DistanceOverflowError,
+    GraphError,
+    OptionError,
+    SolverError,
+    ZeroCycleError,
+    quoted,
+)
 from nearfar.generators.random import Stream
 from nearfar.graph.saturation import widest
 from nearfar.graph.slots import Slot
+from nearfar.graph.turns import TurnGraph
+from nearfar.measures.order_free import in_steps
 from nearfar.measures.simple import (
     Simple,
     check_tolerance,
     many_rows,
-    measured,
+    measured_turns,
     on_device_or_cores,
     refuse_cycle,
     simple,
@@ -65,7 +74,7 @@ def betweenness(
 
     Parameters
     ----------
-    graph : Graph, SciPy sparse matrix or NetworkX graph
+    graph : Graph, TurnGraph, SciPy sparse matrix or NetworkX graph
         Weights that are not negative. Without weights, edges are counted.
     sources : vertices or None
         Only paths from these count, each vertex once; None means every vertex.
@@ -95,7 +104,8 @@ def betweenness(
         Of the draw; None draws anew in each call.
     tolerance : float or None
         Of float weights: a path longer than the shortest by this share counts as equally long,
-        which is looked at edge by edge. None is equality of bits.
+        which is looked at edge by edge. None is equality of the
+        sums in fixed point, in which order does not matter.
     devices : "all", list of int or None
         CUDA devices that share the sources, by number. None is the current one.
 
@@ -144,7 +154,7 @@ def betweenness(
     >>> nearfar.measures.betweenness(g, normalized=False)
     array([0., 2., 2., 0.])
     """
-    solved = measured(graph, weight)
+    solved = measured_turns(graph, weight)
     n = solved.n_vertices
     if samples is not None:
         if sources is not None:
@@ -154,8 +164,9 @@ def betweenness(
         raise OptionError(f"seed is {quoted(seed)}: give samples=K too, or nothing is drawn")
     else:
         drawn = source_indices(solved, sources)
-    found = raw_betweenness(
-        solved,
+    of_turns = isinstance(solved, TurnGraph)
+    found = (_raw_with_turns if of_turns else raw_betweenness)(
+        solved,  # type: ignore[arg-type]
         drawn,
         targets=None if targets is None else source_indices(solved, targets, "target"),
         limit=limit,
@@ -174,6 +185,54 @@ def betweenness(
     drawn_ones = np.zeros(n, dtype=bool)
     drawn_ones[drawn] = True
     return found * np.where(drawn_ones, own, other)
+
+
+def _raw_with_turns(
+    turns: TurnGraph,
+    sources: NDArray[np.int64],
+    *,
+    targets: NDArray[np.int64] | None,
+    edges: bool,
+    endpoints: bool,
+    **how: Any,
+) -> NDArray[np.float64]:
+    """The same for paths from starts to ends; a path that passes a vertex twice counts twice.
+
+    Raises
+    ------
+    ZeroCycleError
+        In the original graph's vertices.
+    """
+    begins = turns.starts[sources]
+    how["targets"] = turns.ends if targets is None else np.sort(turns.ends[targets])
+
+    def sums(**what: Any) -> NDArray[np.float64]:
+        try:
+            return raw_betweenness(turns.graph, begins, **what, **how)
+        except ZeroCycleError as error:
+            cycle = turns.name_of(turns.vertices[np.array(error.cycle, dtype=np.int64)])
+            raise ZeroCycleError(cycle.tolist()) from None
+
+    if edges:
+        return turns.to_edges(sums(edges=True))
+    split = turns.starts != turns.ends
+    at = sums(endpoints=endpoints)
+    found = at[turns.starts]
+    found[split] += at[turns.ends][split]
+    if not split.any():
+        return found
+    if endpoints:  # the pair of a vertex's own start and end is no pair
+        ended = np.zeros(len(found), dtype=bool)
+        ended[slice(None) if targets is None else targets] = True
+        own = sources[split[sources] & ended[sources]]
+        found[own] -= 2
+    # A path passes a vertex that is split where an edge leaves one of its copies.
+    copy = np.ones(turns.graph.n_vertices, dtype=bool)
+    copy[turns.starts] = copy[turns.ends] = False
+    tails = turns.graph.tails(np.int64)
+    onward = copy[tails] & (turns.edges >= 0)
+    np.add.at(found, turns.vertices[tails[onward]], sums(edges=True)[onward])
+    return found
 
 
 def raw_betweenness(
@@ -198,6 +257,11 @@ def raw_betweenness(
     """
     workers = check_threads(threads)
     relative = check_tolerance(graph, tolerance)
+    if not relative:  # ties are those of sums in any order
+        floats = graph.weight_dtype
+        graph, fixed = in_steps(graph)
+        if fixed is not None and (bound := check_limit(limit, floats)) is not None:
+            limit = fixed.steps_within(float(bound), floats)
     reduced = simple(graph)
     if devices is not None:
         if device not in ("auto", "cuda", "gpu"):

@@ -12,9 +12,9 @@ import numpy as np
 
 from nearfar.errors import UnreachableError
 from nearfar.graph.given import as_numpy
-from nearfar.measures.simple import measured
+from nearfar.measures.simple import measured_turns
 from nearfar.solve.many import distances
-from nearfar.solve.request import as_graph
+from nearfar.solve.request import as_graph_or_turns
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from nearfar.graph.graph import Graph
+    from nearfar.graph.turns import TurnGraph
 
 __all__ = ["average_length", "closeness", "efficiency", "harmonic"]
 
@@ -41,7 +42,7 @@ def closeness(
 
     Parameters
     ----------
-    graph : Graph, SciPy sparse matrix or NetworkX graph
+    graph : Graph, TurnGraph, SciPy sparse matrix or NetworkX graph
         Weights that are not negative.
     vertices : vertices or None
         Of which, in this order; None means every vertex.
@@ -82,7 +83,7 @@ def closeness(
     >>> nearfar.measures.closeness(g).round(3)
     array([0.667, 1.   , 0.667])
     """
-    solved = _facing(measured(graph, weight), outward)
+    solved = _facing(measured_turns(graph, weight), outward)
     if solved.n_vertices < 2:
         return np.zeros(len(_rows(solved, vertices)))
     count, total, _ = _reduced(solved, vertices, "summary", device, threads, limit)
@@ -105,7 +106,7 @@ def harmonic(
 
     Parameters
     ----------
-    graph : Graph, SciPy sparse matrix or NetworkX graph
+    graph : Graph, TurnGraph, SciPy sparse matrix or NetworkX graph
         Weights that are not negative.
     vertices : vertices or None
         Of which, in this order; None means every vertex.
@@ -141,7 +142,7 @@ def harmonic(
     >>> nearfar.measures.harmonic(g)
     array([1.5, 2. , 1.5])
     """
-    solved = _facing(measured(graph, weight), outward)
+    solved = _facing(measured_turns(graph, weight), outward)
     if not solved.n_vertices:
         return np.zeros(0)
     found: NDArray[np.float64] = _reduced(solved, vertices, "harmonic", device, threads, limit)
@@ -159,7 +160,7 @@ def average_length(
 
     Parameters
     ----------
-    graph : Graph, SciPy sparse matrix or NetworkX graph
+    graph : Graph, TurnGraph, SciPy sparse matrix or NetworkX graph
     weight, device, threads
         As for :func:`nearfar.distances`.
 
@@ -185,7 +186,7 @@ def average_length(
     >>> nearfar.measures.average_length(nearfar.Graph.from_edges([0, 1], [1, 0], [2, 4]))
     3.0
     """
-    solved = as_graph(graph, weight)
+    solved = as_graph_or_turns(graph, weight)
     n = solved.n_vertices
     if n < 2:
         return 0.0
@@ -211,7 +212,7 @@ def efficiency(
 
     Parameters
     ----------
-    graph : Graph, SciPy sparse matrix or NetworkX graph
+    graph : Graph, TurnGraph, SciPy sparse matrix or NetworkX graph
         Weights that are not negative.
     weight, device, threads
         As for :func:`nearfar.distances`.
@@ -243,7 +244,7 @@ def efficiency(
     >>> nearfar.measures.efficiency(nearfar.Graph.from_edges([0, 1], [1, 0], [2, 4]))
     0.375
     """
-    solved = measured(graph, weight)
+    solved = measured_turns(graph, weight)
     n = solved.n_vertices
     if n < 2:
         return 0.0
@@ -251,12 +252,12 @@ def efficiency(
     return float(found.sum()) / (n * (n - 1))
 
 
-def _facing(graph: Graph, outward: bool) -> Graph:
+def _facing(graph: Graph | TurnGraph, outward: bool) -> Graph | TurnGraph:
     """Rows of distances to a vertex are rows from it in the transposed graph."""
     return graph if outward else graph.transpose()
 
 
-def _rows(graph: Graph, vertices: Any) -> Any:
+def _rows(graph: Graph | TurnGraph, vertices: Any) -> Any:
     if vertices is None:
         return np.arange(graph.n_vertices)
     from nearfar.solve.request import vertex_indices
@@ -264,7 +265,9 @@ def _rows(graph: Graph, vertices: Any) -> Any:
     return vertex_indices(graph, vertices, "vertex")
 
 
-def _reduced(graph: Graph, vertices: Any, kind: str, device: Any, threads: Any, limit: Any) -> Any:
+def _reduced(
+    graph: Graph | TurnGraph, vertices: Any, kind: str, device: Any, threads: Any, limit: Any
+) -> Any:
     """The reduction of each row, on the host."""
     plain = graph.without_names()
     found = distances(

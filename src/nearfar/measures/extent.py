@@ -7,7 +7,8 @@ A search from ``w`` bounds the eccentricity of every other vertex ``v``:
 Takes and Kosters (2011) choose the next ``w`` by these bounds, in turn the vertex with the greatest
 upper and the one with the least lower bound, and drop every vertex whose bounds decide that it
 cannot matter: a diameter takes a handful of searches on most graphs instead of n. In a directed
-graph each step is two searches, one of them backwards.
+graph each step is two searches, one of them backwards. With turns none of this holds, since a path
+to ``w`` and one from there may make no path together: every vertex is searched from.
 """
 
 from __future__ import annotations
@@ -19,9 +20,10 @@ import numpy as np
 from nearfar.errors import NegativeWeightError, OptionError, UnreachableError
 from nearfar.graph.dtypes import unreached_value
 from nearfar.graph.given import as_numpy
+from nearfar.graph.turns import TurnGraph
 from nearfar.solve.many import distances
 from nearfar.solve.one import sssp
-from nearfar.solve.request import as_graph, check_stats, vertex_indices
+from nearfar.solve.request import as_graph_or_turns, check_stats, vertex_indices
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -45,7 +47,7 @@ def eccentricity(
 
     Parameters
     ----------
-    graph : Graph, SciPy sparse matrix or NetworkX graph
+    graph : Graph, TurnGraph, SciPy sparse matrix or NetworkX graph
     vertices : vertices or None
         Of which, in this order; None means every vertex.
     weight, device, threads
@@ -75,7 +77,7 @@ def eccentricity(
     >>> nearfar.measures.eccentricity(g)
     array([9, 5, 9])
     """
-    solved = as_graph(graph, weight)
+    solved = as_graph_or_turns(graph, weight)
     n = solved.n_vertices
     rows = np.arange(n) if vertices is None else vertex_indices(solved, vertices, "vertex")
     if not len(rows):
@@ -105,7 +107,7 @@ def diameter(
 
     Parameters
     ----------
-    graph : Graph, SciPy sparse matrix or NetworkX graph
+    graph : Graph, TurnGraph, SciPy sparse matrix or NetworkX graph
         Weights that are not negative.
     weight, device, threads
         As for :func:`nearfar.sssp`.
@@ -157,7 +159,7 @@ def periphery(
 
     Parameters
     ----------
-    graph : Graph, SciPy sparse matrix or NetworkX graph
+    graph : Graph, TurnGraph, SciPy sparse matrix or NetworkX graph
         Weights that are not negative.
     weight, device, threads
         As for :func:`nearfar.sssp`.
@@ -199,7 +201,7 @@ def radius(
 
     Parameters
     ----------
-    graph : Graph, SciPy sparse matrix or NetworkX graph
+    graph : Graph, TurnGraph, SciPy sparse matrix or NetworkX graph
         Weights that are not negative.
     weight, device, threads
         As for :func:`nearfar.sssp`.
@@ -241,7 +243,7 @@ def center(
 
     Parameters
     ----------
-    graph : Graph, SciPy sparse matrix or NetworkX graph
+    graph : Graph, TurnGraph, SciPy sparse matrix or NetworkX graph
         Weights that are not negative.
     weight, device, threads
         As for :func:`nearfar.sssp`.
@@ -275,7 +277,7 @@ class _Bounds:
     """Bounds of all eccentricities, tightened by searches."""
 
     def __init__(self, graph: Any, weight: Any, device: Any, threads: int | None) -> None:
-        named = as_graph(graph, weight)
+        named = as_graph_or_turns(graph, weight)
         if named.n_negative:
             raise NegativeWeightError(named.first_negative, named.n_negative)
         n = named.n_vertices
@@ -341,6 +343,10 @@ class _Bounds:
 
     def _search(self, w: int) -> None:
         away = self._row(self.graph, w, "reached from")
+        if isinstance(self.graph, TurnGraph):
+            self.lower[w] = self.upper[w] = away.max()
+            self.exact[w] = True
+            return
         back = away if not self.graph.directed else self._row(self.graph.transpose(), w, "reaching")
         far = away.max()
         lower = np.maximum(back, np.where(far > away, far - np.minimum(far, away), 0))
@@ -353,7 +359,7 @@ class _Bounds:
         self.lower[w] = self.upper[w] = far
         self.exact[w] = True
 
-    def _row(self, graph: Graph, w: int, how: str) -> NDArray[Any]:
+    def _row(self, graph: Graph | TurnGraph, w: int, how: str) -> NDArray[Any]:
         self.searches += 1
         paths = sssp(graph, w, device=self.device, threads=self.threads)
         found = paths._host_distances

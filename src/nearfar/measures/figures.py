@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from nearfar.graph.graph import Graph
-    from nearfar.solve.request import GraphLike
+    from nearfar.graph.like import GraphLike
 
 __all__ = ["GraphStatistics", "Reach", "describe"]
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from nearfar.errors import DistanceOverflowError, UnreachableError, quoted
+from nearfar.measures.order_free import in_steps
 from nearfar.measures.simple import (
     check_tolerance,
     measured,
@@ -16,6 +17,7 @@ from nearfar.measures.simple import (
     simple,
     takes_device,
 )
+from nearfar.options import check_limit
 from nearfar.solve.one import sssp
 
 if TYPE_CHECKING:
@@ -234,13 +236,18 @@ def _dag(
     from nearfar import _cpu
 
     relative = check_tolerance(graph, tolerance)
-    paths = sssp(graph, source, device="cpu", threads=threads, limit=limit, targets=targets)
+    counted, fixed = (graph, None) if relative else in_steps(graph)
+    if fixed is not None and (bound := check_limit(limit, graph.weight_dtype)) is not None:
+        limit = fixed.steps_within(float(bound), graph.weight_dtype)
+    paths = sssp(counted, source, device="cpu", threads=threads, limit=limit, targets=targets)
     distances = paths._host_distances
-    solved, ids = simple(graph)
+    solved, ids = simple(counted)
     if solved.weight_dtype != distances.dtype:
         solved = solved.astype(distances.dtype)
     start = paths._source_index
     found = _cpu.path_dag(solved.view, start, distances, relative)
+    if fixed is not None:
+        distances = fixed.distances(distances, graph.weight_dtype)
     refuse_cycle(graph, found["cycle"])
     order, n = found["order"], graph.n_vertices
     tails = np.repeat(order, np.diff(found["first"]))
@@ -308,7 +315,8 @@ def path_counts(
     array([1., 1., 1., 2.])
     """
     solved = measured(graph, weight)
-    plain, relative = simple(solved).graph, check_tolerance(solved, tolerance)
+    relative = check_tolerance(solved, tolerance)
+    plain = simple(solved if relative else in_steps(solved)[0]).graph
     if takes_device(device, plain, 0, relative):
         from nearfar.measures.device_shares import ZeroCycleFrom, device_path_counts
 

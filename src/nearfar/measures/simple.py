@@ -21,6 +21,7 @@ from nearfar.errors import (
 from nearfar.graph.graph import Graph
 from nearfar.graph.saturation import may_saturate
 from nearfar.graph.slots import Slot
+from nearfar.graph.turns import TurnGraph
 from nearfar.options import canonical_device
 from nearfar.registry import Request
 from nearfar.solve.many import distances
@@ -38,6 +39,7 @@ __all__ = [
     "check_tolerance",
     "many_rows",
     "measured",
+    "measured_turns",
     "on_device_or_cores",
     "refuse_cycle",
     "simple",
@@ -72,6 +74,15 @@ class Simple(NamedTuple):
 
 
 _SIMPLE: Slot[Simple] = Slot("without parallel edges")
+
+
+def measured_turns(graph: Any, weight: Any) -> Graph | TurnGraph:
+    """As :func:`measured`; a graph with turns is taken as it is."""
+    if not isinstance(graph, TurnGraph):
+        return measured(graph, weight)
+    if graph.n_negative:
+        raise NegativeWeightError(graph.first_negative, graph.n_negative)
+    return graph
 
 
 def measured(graph: Any, weight: Any) -> Graph:
@@ -145,15 +156,20 @@ def many_rows(
     if 2 * together.seconds > sources * alone.seconds:
         return None
     plain, method = graph.without_names(), together.variant.id
+    # Who follows tight edges in floats needs the sums of a search.
+    searched = graph.weight_dtype.kind == "f" and together.variant.family == "prepared"
+    form: Any = {"sums": "search"} if searched else {}
 
     def rows(vertices: NDArray[np.int64]) -> NDArray[Any]:
-        found: NDArray[Any] = distances(plain, vertices, method=method, threads=threads)
+        found: NDArray[Any] = distances(plain, vertices, method=method, threads=threads, **form)
         return np.ascontiguousarray(found, dtype=graph.weight_dtype)
 
     return rows
 
 
-def source_indices(graph: Graph, vertices: Any, what: str = "source") -> NDArray[np.int64]:
+def source_indices(
+    graph: Graph | TurnGraph, vertices: Any, what: str = "source"
+) -> NDArray[np.int64]:
     """Indices of some vertices, each once and in order; None means every vertex."""
     if vertices is None:
         return np.arange(graph.n_vertices, dtype=np.int64)

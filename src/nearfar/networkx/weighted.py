@@ -296,11 +296,11 @@ def find_negative_cycle(G: BackendGraph, source: Any, weight: Any = "weight") ->
 
 def johnson(G: BackendGraph, weight: Any = "weight") -> dict[Any, LazyPaths]:
     """Paths from every vertex; weights of either sign."""
-    from nearfar.cpu.potentials import potentials
+    from nearfar.cpu.potentials import refuse_negative_cycle
 
     solved = G.weighted(weight)
     try:
-        potentials(solved)
+        refuse_negative_cycle(solved)
     except NegativeCycleError:
         raise nx.NetworkXUnbounded("Negative cycle detected.") from None
     rows = blocks(G, solved, predecessors=True, negative=True)

@@ -20,6 +20,7 @@ from nearfar.errors import ClusterError, OptionError, quoted
 from nearfar.options import check_above_zero
 from nearfar.scale.cluster import check_workers, connected
 from nearfar.scale.work import Given, Job, Made, measure, open_graph, solve_block
+from nearfar.solve.arrays import once, repeated
 from nearfar.solve.files import FileSink
 from nearfar.solve.reductions import ReducingSink, Reduction
 from nearfar.solve.request import as_graph, check_stats, make_request, vertex_indices
@@ -30,8 +31,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from nearfar.graph.graph import Graph
+    from nearfar.graph.like import GraphLike
     from nearfar.options import Device, Devices
-    from nearfar.solve.request import GraphLike
 
 __all__ = ["distances"]
 
@@ -158,6 +159,7 @@ def distances(
     how |= {"device": device, "limit": checked.limit, "reduce": reduce, **options}
     if devices is not None:
         how["devices"] = devices
+    rows, places = (rows, None) if reduction is None else once(rows)
     plan = _Plan(opened, rows, columns, checked.limit, block or 0)
     began = time.perf_counter()
     with connected(client) as cluster:
@@ -165,6 +167,7 @@ def distances(
         run = _ClusterRun(cluster, plan, given, Job(how), resources)
         if reduction is not None:
             result = run.reduced(reduction.sink(rows, columns, opened), seconds, progress)
+            result = result if places is None else repeated(result, places)
         else:
             result = run.written(Path(os.path.abspath(os.fspath(out or ""))), seconds, progress)
     if stats is not None:

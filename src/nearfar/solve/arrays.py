@@ -10,6 +10,7 @@ from nearfar import _cpu
 from nearfar.cuda.predecessors import mask_above
 from nearfar.cuda.row_figures import row_figures
 from nearfar.graph.dtypes import unreached_value
+from nearfar.graph.saturation import narrowed, widened
 from nearfar.system.devices import landing, runtime
 
 if TYPE_CHECKING:
@@ -25,12 +26,15 @@ __all__ = [
     "named",
     "narrowed",
     "on_device",
+    "once",
     "reach",
+    "repeated",
     "to_host",
     "widened",
 ]
 
 _FEW = 16  # entries: fewer small copies from a device than one large one
+_REPEATED = 1 << 26  # bytes of rows that are repeated at a time
 
 
 def on_device(array: Any) -> bool:
@@ -62,26 +66,6 @@ def named(graph: Graph, places: Any) -> Any:
     names = graph.name_of(np.maximum(places, 0)).astype(object)
     names[places < 0] = None
     return names
-
-
-def widened(values: Any, dtype: np.dtype[Any]) -> Any:
-    """The distances in another dtype, unreached staying unreached."""
-    if values.dtype == dtype:
-        return values
-    wide = values.astype(dtype)
-    wide[values == unreached_value(np.dtype(values.dtype))] = unreached_value(np.dtype(dtype))
-    return wide
-
-
-def narrowed(values: Any, dtype: np.dtype[Any]) -> Any:
-    """Integer distances in a shorter dtype, if every one fits it; else as they are."""
-    if values.dtype == dtype or dtype.kind != "i":
-        return values
-    bounds = np.iinfo(dtype)
-    reached = values != unreached_value(np.dtype(values.dtype))
-    if bool((reached & ((values < bounds.min) | (values >= bounds.max))).any()):
-        return values
-    return widened(values, dtype)
 
 
 def masked(graph: Graph, values: Any, bound: Any, threads: int = 1) -> Any:
@@ -119,6 +103,58 @@ def entries(values: Any, places: NDArray[np.int64]) -> NDArray[Any]:
     if len(places) <= _FEW:
         return np.concatenate([to_host(values[at : at + 1]) for at in places.tolist()])
     return to_host(values)[places]
+
+
+def once(rows: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64] | None]:
+    """Each of some sources once, in order of first appearance, and where each row comes from.
+
+    Returns
+    -------
+    distinct : int64 array
+    places : int64 array of the shape of ``rows``, or None
+        ``distinct[places]`` are ``rows``; no place is greater than its index. None where no source
+        is given twice.
+    """
+    if np.logical_and.reduce(rows[1:] > rows[:-1]):
+        return rows, None
+    order = np.argsort(rows, kind="stable")
+    ordered = rows[order]
+    new = np.append(True, ordered[1:] != ordered[:-1])
+    if new.all():
+        return rows, None
+    firsts = order[new]
+    by_first = np.argsort(firsts)
+    number = np.empty_like(by_first)
+    number[by_first] = np.arange(len(firsts))
+    places = np.empty(len(rows), np.int64)
+    places[order] = number[np.cumsum(new) - 1]
+    return rows[firsts[by_first]], places
+
+
+def repeated(found: Any, places: NDArray[np.int64]) -> Any:
+    """What was made of distinct sources, with a row for every source that was given.
+
+    An array that has these rows already, of which the first are made, is filled in place.
+
+    Parameters
+    ----------
+    found : array, sparse matrix, or tuple of them
+    places : int64 array
+        As :func:`once` gives them.
+    """
+    if isinstance(found, tuple):
+        return tuple(repeated(part, places) for part in found)
+    if not hasattr(found, "nbytes"):
+        return found[places]
+    xp = module_of(found)
+    if len(found) < len(places):
+        return found[xp.asarray(places)]
+    step = max(1, _REPEATED * len(found) // max(found.nbytes, 1))
+    # From the end: a row comes from one that is not behind it, and so has not been written to.
+    for end in range(len(places), 0, -step):
+        first = max(end - step, 0)
+        found[first:end] = found[xp.asarray(places[first:end])]
+    return found
 
 
 def reach(rows: Any, threads: int = 1) -> tuple[list[int], list[Any]]:

@@ -13,9 +13,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from nearfar.choose.ranking import Explanation
+    from nearfar.graph.like import GraphLike
     from nearfar.options import Device
     from nearfar.registry import Problem
-    from nearfar.solve.request import GraphLike
 
 __all__ = ["explain"]
 

@@ -120,7 +120,7 @@ class FileSink:
         For another ending, or when the manifest beside the path belongs to other data.
     """
 
-    on_device = False
+    on_device, in_order = False, True
 
     def __init__(self, path: str, run: Written) -> None:
         self.path, self.run = Path(path), run

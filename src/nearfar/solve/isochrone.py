@@ -9,15 +9,15 @@ from nearfar.answer.isochrone import draw_isochrones
 from nearfar.answer.page import draw_page
 from nearfar.errors import OptionError, quoted
 from nearfar.solve.one import sssp
-from nearfar.solve.request import as_graph
+from nearfar.solve.request import as_graph_or_turns
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from nearfar.answer.paths import Paths
     from nearfar.graph.graph import Graph
+    from nearfar.graph.like import GraphLike
     from nearfar.options import Device, SearchOptions
-    from nearfar.solve.request import GraphLike
 
 __all__ = ["isochrone", "shown_unit"]
 
@@ -51,7 +51,7 @@ def isochrone(
 
     Parameters
     ----------
-    graph : Graph
+    graph : Graph or TurnGraph
         Has ``coordinates``. Where ``attributes["unit"]`` is seconds, milliseconds or metres, the
         map shows minutes or kilometres. :func:`nearfar.answer.draw_isochrones` draws an answer that
         is there already, in any unit.
@@ -89,7 +89,7 @@ def isochrone(
             f"file is {quoted(os.fspath(file))}: end it in {', '.join(_SUFFIXES)}; "
             "nearfar.answer.isochrones makes GeoJSON"
         )
-    graph = as_graph(graph, weight)
+    graph = as_graph_or_turns(graph, weight)
     paths = sssp(
         graph,
         source,
@@ -100,7 +100,7 @@ def isochrone(
         stats=stats,
         **options,
     )
-    scale, shown = shown_unit(graph)
+    scale, shown = shown_unit(paths.graph)
     if suffix == ".html":
         draw_page(paths, file, title=title, scale=scale, unit=shown)
     else:

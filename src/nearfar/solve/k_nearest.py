@@ -114,12 +114,13 @@ class _Found(NamedTuple):
 
 
 def _by_lists(graph: Graph, sources: NDArray[np.int64], k: int, limit: Any) -> _Found | None:
-    """On a prepared graph of integers, else by one search; None where a sum does not fit."""
+    """On a prepared graph, else by one search; None where a sum does not fit."""
     bound = check_limit(limit, graph.weight_dtype)
     shape = graph.n_vertices, k
     places = np.empty(shape, dtype=np.int64)
     ready = graph if isinstance(graph, Prepared) else None
-    if ready is not None and ready.weight_dtype.kind == "i" and (wide := ready.fitting()):
+    lists = ready is not None and not (ready.adds_floats or ready.beyond_arcs)
+    if ready is not None and lists and (wide := ready.fitting()):
         values = np.empty(shape, dtype=wide.weight_dtype)
         _cpu.prepared_nearest(wide.metric_view, sources, k, values, places)
         values = narrowed(masked(graph, values, bound), graph.weight_dtype)

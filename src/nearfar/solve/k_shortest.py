@@ -11,12 +11,15 @@ step non-negative. The loop is in ``cpu/k_shortest.cpp``.
 
 from __future__ import annotations
 
+import itertools
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from nearfar.errors import NegativeCycleError, OptionError, quoted
 from nearfar.graph.saturation import FARTHEST, may_saturate, widest
+from nearfar.graph.turns import TurnGraph
 from nearfar.options import check_limit
 from nearfar.solve.arrays import widened
 from nearfar.solve.one import sssp
@@ -25,9 +28,12 @@ from nearfar.solve.request import as_graph
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from nearfar.solve.request import GraphLike
+    from nearfar.graph.graph import Graph
+    from nearfar.graph.like import GraphLike
 
 __all__ = ["k_shortest_paths"]
+
+_BY = itemgetter(1)  # the length
 
 
 def k_shortest_paths(
@@ -45,7 +51,7 @@ def k_shortest_paths(
 
     Parameters
     ----------
-    graph : Graph, SciPy sparse matrix or NetworkX graph
+    graph : Graph, TurnGraph, SciPy sparse matrix or NetworkX graph
         Any weights without a negative cycle that leads to the target.
     source, target : int or vertex name
     k : int
@@ -64,8 +70,13 @@ def k_shortest_paths(
     -------
     list of (path, length)
         ``path`` holds vertices in external names, source first; ``length`` is the sum of its
-        weights in this order. Two paths differ in their vertices: parallel edges count once, by
-        the lightest. Paths of one length come in an order that is the same on every run.
+        weights in this order and in their dtype, as searches add. Two paths differ in their
+        vertices: parallel edges count once, by the lightest. Paths of one length come in an order
+        that is the same on every run; paths of float32 weights are found by sums in 64 bits, so
+        those that are equal up to rounding may trade places.
+
+        With turns two paths differ in their edges, no path takes an edge twice, and where turns
+        differ a path may visit a vertex twice, as the way around a forbidden turn does.
 
     Raises
     ------
@@ -87,21 +98,32 @@ def k_shortest_paths(
     """
     from nearfar import _cpu
 
+    if isinstance(graph, TurnGraph):
+        original, states = graph.original, graph.vertices
+        begin = int(graph.starts[original.index_of(source, "source")])
+        goal = int(graph.ends[original.index_of(target, "target")])
+        found = k_shortest_paths(
+            graph.graph, begin, goal, k, limit=limit, stats=stats, cycles_anywhere=cycles_anywhere
+        )
+        return [
+            (original.name_of(states[_without_link(graph, path)]).tolist(), length)
+            for path, length in found
+        ]
     graph = as_graph(graph, weight)
     start, end = graph.index_of(source, "source"), graph.index_of(target, "target")
     if isinstance(k, bool) or not isinstance(k, (int, np.integer)) or not 0 <= k < 2**63:
         raise OptionError(f"k is {quoted(k)}: give a whole number, 0 or more")
     bound = check_limit(limit, graph.weight_dtype)
     if cycles_anywhere and graph.n_negative:
-        from nearfar.cpu.potentials import potentials
+        from nearfar.cpu.potentials import refuse_negative_cycle
 
-        potentials(graph)
+        refuse_negative_cycle(graph)
     solved = widest(graph)  # a path of n edges may be longer than the longest shortest path
     # Shorter floats would round what remains; integers that do not fit are repeated by sssp.
     back = (solved if graph.weight_dtype.kind == "f" else graph).transpose()
     # A vertex whose way on does not fit 64 bits is none that a path needs which fits them.
-    lossy = graph.weight_dtype.kind == "i" and not graph.n_negative and may_saturate(solved)
-    most = int(FARTHEST[np.dtype(np.int64)])
+    lossy = not graph.n_negative and may_saturate(solved)
+    most = FARTHEST[solved.weight_dtype]
     goal = back.name_of(end)
     try:
         distances = sssp(
@@ -114,8 +136,26 @@ def k_shortest_paths(
         there = sssp(back.without_weights(), goal, device="cpu").reachable
         remaining = np.where(there, np.minimum(remaining, most), remaining)
     found = _cpu.k_shortest_paths(solved.view, remaining, start, end, int(k), bound is None)
+    if graph.weight_dtype == np.float32:
+        found = sorted(((path, _sum_along(graph, path, length)) for path, length in found), key=_BY)
     return [
         ([graph.name_of(v) for v in path], length)
         for path, length in found
         if bound is None or length <= bound
     ]
+
+
+def _without_link(turns: TurnGraph, path: list[int]) -> list[int]:
+    """A path of the graph that is searched, without the link to the end of its last vertex."""
+    linked = len(path) > 1 and turns.vertices[path[-2]] == turns.vertices[path[-1]]
+    return path[:-1] if linked else path
+
+
+def _sum_along(graph: Graph, path: list[int], exact: float) -> float:
+    """The length of a path as a search adds it in float32, or as given where that does not fit."""
+    weights, total = graph.effective_weights, np.float32(0)
+    with np.errstate(over="ignore"):
+        for u, v in itertools.pairwise(path):
+            row = slice(int(graph.indptr[u]), int(graph.indptr[u + 1]))
+            total = total + weights[row][graph.indices[row] == v].min()
+    return float(total) if np.isfinite(total) else exact

@@ -28,11 +28,18 @@ from nearfar.graph.dtypes import unreached_value
 from nearfar.graph.graph import Graph
 from nearfar.graph.turns import TurnGraph
 from nearfar.options import MethodOptions, canonical_device, check_kind, check_limit
+from nearfar.prepared.cpu.pairs import pair_indices
 from nearfar.prepared.prepared import Prepared
-from nearfar.solve.arrays import masked, narrowed, widened
+from nearfar.solve.arrays import masked, narrowed, once, repeated, widened
 from nearfar.solve.one import WALKED
 from nearfar.solve.plan import is_path, sink_of
-from nearfar.solve.request import as_graph, check_stats, make_request, vertex_indices
+from nearfar.solve.reductions import Reduction
+from nearfar.solve.request import (
+    as_graph_or_turns,
+    check_stats,
+    make_request,
+    vertex_indices,
+)
 from nearfar.solve.run import Run
 from nearfar.system.devices import runtime, several
 
@@ -45,10 +52,14 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from scipy.sparse import csr_array
 
+    from nearfar.graph.like import GraphLike
     from nearfar.options import Device, Devices
-    from nearfar.solve.request import GraphLike
 
 __all__ = ["all_pairs", "distances", "pair_distances"]
+
+
+#: Bytes of rows with turns that are reduced at a time.
+_TURN_ROWS = 1 << 26
 
 
 class _Call(MethodOptions, total=False):
@@ -139,10 +150,10 @@ def distances(
     Parameters
     ----------
     graph : Graph, TurnGraph, SciPy sparse matrix or NetworkX graph
-        With turns, an array in the original graph's vertices; without predecessors, ``reduce`` and
-        ``out``.
+        With turns, in the original graph's vertices; without predecessors.
     sources : vertices or None
-        One row each, in this order; None means every vertex.
+        One row each, in this order; None means every vertex. A source that is given twice is solved
+        once (with a file as ``out``, once per block).
     weight : str, callable or None
         As for :meth:`nearfar.Graph.from_any`: the edge attribute of a NetworkX graph; None counts
         edges.
@@ -161,7 +172,7 @@ def distances(
     stats : dict or None
         Filled with the engine, the reason of the choice, counters and seconds.
     progress : callable or None
-        Called with the rows that are done and all rows, after every block.
+        Called with the rows that are done and all rows, of distinct sources, after every block.
     pairs : list of (source, target) or None
         Instead of ``sources`` and ``targets``: one distance per pair, as a vector.
     reduce : str, tuple or None
@@ -222,19 +233,7 @@ def distances(
     >>> nearfar.distances(g, pairs=[(0, 1), (1, 2)])
     array([4, 3], dtype=int32)
     """
-    if isinstance(graph, TurnGraph):
-        given = {"sources": sources, "targets": targets, "pairs": pairs}
-        unfit = {"predecessors": predecessors, "reduce": reduce, "out": out}
-        how: dict[str, Any] = {
-            "method": method,
-            "device": device,
-            "threads": threads,
-            "limit": limit,
-        }
-        how |= {"stats": stats, "progress": progress, "memory": memory, "block": block}
-        how["devices"] = devices
-        return _with_turns(graph, given, unfit, {**how, **options})
-    graph = as_graph(graph, weight)
+    graph = as_graph_or_turns(graph, weight)
     if isinstance(out, str) and out in LABELLED:
         if predecessors or reduce:
             raise OptionError(f"out={out!r} goes without predecessors and reduce")
@@ -246,6 +245,14 @@ def distances(
     for name, value, kind in (("memory", memory, "float | None"), ("block", block, "int | None")):
         check_kind("distances", name, value, kind)
     check_stats(stats, progress)
+    if isinstance(graph, TurnGraph):
+        how: dict[str, Any] = {"method": method, "device": device, "threads": threads,
+                               "limit": limit, "stats": stats, "progress": progress,
+                               "memory": memory, "block": block, "devices": devices,
+                               **options}  # fmt: skip
+        if predecessors:
+            raise OptionError("with turns a vertex has no single predecessor: leave it out")
+        return _with_turns(graph, sources, targets, pairs, reduce, out, how)
     if pairs is not None:
         if sources is not None or targets is not None or reduce or out is not None or predecessors:
             raise OptionError("pairs goes without sources, targets, out, reduce and predecessors")
@@ -259,6 +266,10 @@ def distances(
         raise OptionError("predecessors needs every column and an array: no targets, no file")
     if devices is not None:
         device = _on_cuda(device)
+    # A file takes the rows in their order: there each block solves what it has twice once.
+    places = None
+    if out is None or not is_path(out):
+        rows, places = once(rows)
     request = make_request(
         graph,
         "all_pairs" if _is_every(rows, graph.n_vertices) else "batch",
@@ -275,7 +286,7 @@ def distances(
     sharing = None
     if devices is not None and several.chosen(devices) != several.chosen(None):
         sharing = several.chosen(devices)
-    run = Run(graph, rows, request, method, dict(options), devices=sharing)
+    run = Run(graph, rows, request, method, dict(options), devices=sharing, places=places)
     if sharing is not None and run.variant.device != "cuda":
         raise OptionError(f"devices goes with CUDA methods, not with {run.variant.id}")
     if memory is not None:
@@ -285,6 +296,9 @@ def distances(
     result = run.into(sink, progress)
     ended = time.perf_counter()
     before = run.predecessors(result) if predecessors else None
+    if places is not None:
+        result = repeated(result, places)
+        before = None if before is None else repeated(before, places)
     if stats is not None:
         stats.update(run.stats, seconds=ended - began, reason=run.reason)
         if predecessors:
@@ -300,18 +314,24 @@ def _on_cuda(device: str) -> Literal["cuda"]:
 
 
 def _labelled(
-    graph: Graph, sources: Any, targets: Any, pairs: Any, library: str, call: dict[str, Any]
+    given_graph: Graph | TurnGraph,
+    sources: Any,
+    targets: Any,
+    pairs: Any,
+    library: str,
+    call: dict[str, Any],
 ) -> Any:
     """A table that names the vertices of its rows and columns."""
+    graph = given_graph.original if isinstance(given_graph, TurnGraph) else given_graph
     labelling_library(library, LABELLED)
     if pairs is not None:
         given = [tuple(pair) for pair in pairs]
-        found = distances(graph, sources, targets=targets, pairs=given, **call)
+        found = distances(given_graph, sources, targets=targets, pairs=given, **call)
         return labelled_pairs(library, given, _host(found))
     rows, columns = (_indices(graph, ends, what) for ends, what in
                      ((sources, "source"), (targets, "target")))  # fmt: skip
     found = distances(
-        graph,
+        given_graph,
         None if sources is None else graph.name_of(rows),
         targets=None if targets is None else graph.name_of(columns),
         **call,
@@ -324,28 +344,40 @@ def _host(found: Any) -> NDArray[Any]:
 
 
 def _with_turns(
-    turns: TurnGraph, given: dict[str, Any], unfit: dict[str, Any], call: dict[str, Any]
+    turns: TurnGraph,
+    sources: Any,
+    targets: Any,
+    pairs: Any,
+    reduce: Any,
+    out: Any,
+    call: dict[str, Any],
 ) -> Any:
-    """Distances between vertices of the original graph, which are 0 from each to itself."""
-    for name, value in unfit.items():
-        if value is not None and value is not False:
-            raise OptionError(f"{name} does not go with turns: leave it out")
+    """The same of the graph that is searched: from starts to ends of the vertices."""
     original = turns.original
-    if given["pairs"] is not None:
-        if given["sources"] is not None or given["targets"] is not None:
-            raise OptionError("pairs goes without sources and targets")
-        listed = list(given["pairs"])
-        begin = original.indices_of([s for s, _ in listed], "source")
-        end = original.indices_of([t for _, t in listed], "target")
-        ways = np.stack([turns.starts[begin], end], axis=1)
-        found = distances(turns.graph, pairs=ways, **call)
-        found[begin == end] = 0
-        return found
-    rows = _indices(original, given["sources"], "source")
-    columns = _indices(original, given["targets"], "target")
-    found = distances(turns.graph, turns.starts[rows], targets=columns, **call)
-    found[rows[:, None] == columns[None, :]] = 0
-    return found
+    if pairs is not None:
+        if sources is not None or targets is not None or reduce or out is not None:
+            raise OptionError("pairs goes without sources, targets, out, reduce and predecessors")
+        begin, end = pair_indices(original, pairs)
+        ways = np.stack([turns.starts[begin], turns.ends[end]], axis=1)
+        return distances(turns.graph, pairs=ways, **call)
+    rows = _indices(original, sources, "source")
+    columns = None if targets is None else _indices(original, targets, "target")
+    ends = turns.ends if columns is None else turns.ends[columns]
+    if reduce is None:
+        return distances(turns.graph, turns.starts[rows], targets=ends, out=out, **call)
+    if out is not None:
+        raise OptionError("reduce goes without out: it returns arrays of its own")
+    # The search graph has other vertices than the rows that are reduced.
+    sink = Reduction.parse(reduce).sink(rows, columns, original)
+    sink.start((len(rows), len(ends)), original.weight_dtype)
+    block = max(1, _TURN_ROWS // (8 * max(len(ends), 1)))
+    for number, first in enumerate(range(0, max(len(rows), 1), block)):
+        part = turns.starts[rows[first : first + block]]
+        found = distances(turns.graph, part, targets=ends, **{**call, "progress": None})
+        sink.put(number, first, _host(found))
+        if call["progress"] is not None:
+            call["progress"](min(first + block, len(rows)), len(rows))
+    return sink.finish()
 
 
 def _is_every(rows: NDArray[np.int64], n: int) -> bool:

@@ -13,8 +13,9 @@ import numpy as np
 from nearfar.errors import NegativeCycleError, OptionError
 from nearfar.graph.graph import Graph
 from nearfar.graph.slots import Slot
+from nearfar.graph.turns import TurnGraph
 from nearfar.registry import CHOICES, Variant
-from nearfar.solve.arrays import cleared, module_of, named
+from nearfar.solve.arrays import cleared, module_of, named, once, to_host
 from nearfar.solve.k_nearest import Nearest, k_nearest
 from nearfar.solve.one import solve_one
 from nearfar.solve.request import as_graph, vertex_indices
@@ -25,8 +26,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from nearfar.graph.like import GraphLike
     from nearfar.options import Device, SearchOptions
-    from nearfar.solve.request import GraphLike
 
 __all__ = ["Nearest", "join_sources", "nearest", "nearest_indices"]
 
@@ -53,13 +54,13 @@ def nearest(
 
     Parameters
     ----------
-    graph : Graph, SciPy sparse matrix or NetworkX graph
+    graph : Graph, TurnGraph, SciPy sparse matrix or NetworkX graph
     sources : vertices
         At least one. Directed edges lead away from them.
     weight, method, device, threads, limit, stats, **options
         As for :func:`nearfar.sssp`.
     predecessors : bool
-        Return the forest of shortest paths too; not with ``k``.
+        Return the forest of shortest paths too; not with ``k``, nor with turns.
     k : int or None
         How many sources to name per vertex; each counts once, however often it is given. A prepared
         graph moves lists of k along its arcs, in the same time for ten sources and for a million.
@@ -95,15 +96,24 @@ def nearest(
     >>> nearfar.nearest(g, [0, 3], k=2).sources.tolist()
     [[0, -1], [0, -1], [3, 0], [3, -1]]
     """
+    if isinstance(graph, TurnGraph):
+        if predecessors:
+            raise OptionError("with turns a vertex has no single predecessor: leave it out")
+        begins = np.unique(vertex_indices(graph.original, sources, "source"))
+        found = nearest(graph.graph, graph.starts[begins], method=method, device=device,
+                        threads=threads, limit=limit, stats=stats, k=k, **options)  # fmt: skip
+        places = found.sources[graph.ends]
+        places = module_of(places).where(places < 0, -1, graph.vertices[to_host(places)])
+        return Nearest(found.distances[graph.ends], named(graph.original, places))
     graph = as_graph(graph, weight)
-    rows = vertex_indices(graph, sources, "source")
+    rows, _ = once(vertex_indices(graph, sources, "source"))
     if not len(rows):
         raise OptionError("sources is empty: name at least one vertex")
     if k is not None:
         if predecessors:
             raise OptionError("predecessors goes without k: there is one forest per place in line")
         given = {"method": method, "device": device, "threads": threads, "limit": limit, **options}
-        return k_nearest(graph, np.unique(rows), k, given, stats)
+        return k_nearest(graph, np.sort(rows), k, given, stats)
     try:
         found = nearest_indices(
             graph,

@@ -20,9 +20,8 @@ from nearfar.solve.run import Run
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
+    from nearfar.graph.like import GraphLike
     from nearfar.options import Device, SearchOptions
-    from nearfar.prepared.prepared import Prepared
-    from nearfar.solve.request import GraphLike
 
 __all__ = ["WALKED", "shortest_path", "solve_one", "sssp"]
 
@@ -123,7 +122,7 @@ def sssp(
         if predecessors:
             raise OptionError("with turns a vertex has no single predecessor: leave it out")
         if targets is not None:
-            targets = vertex_indices(turns.original, targets, "target")
+            targets = turns.ends[vertex_indices(turns.original, targets, "target")]
         begin = turns.original.index_of(source, "source")
         graph, source = turns.graph, int(turns.starts[begin])
     paths = solve_one(
@@ -208,9 +207,9 @@ def _add_predecessors(paths: Paths) -> None:
     """Predecessors now, where the distances lie, and what they took."""
     began = time.perf_counter()
     if paths._predecessors is None and on_device(paths.distances):
-        solved, dtype = paths.graph, paths.distances.dtype
-        solved = solved if dtype == solved.weight_dtype else solved.astype(dtype)
-        found, stats = device_predecessors(solved, [paths._source_index], paths.distances)
+        start = paths._source_index
+        solved, distances = paths.graph.tight_form(start, paths.distances)
+        found, stats = device_predecessors(solved, [start], distances)
         paths._predecessors = found
         paths.stats["predecessor_device_seconds"] = stats["device_seconds"]
     else:
@@ -259,7 +258,8 @@ def shortest_path(
     """
     if is_prepared(graph):
         graph = as_graph(graph, weight)
-    if is_prepared(graph) and method == "auto" and device != "cuda" and not options:
+    walks = is_prepared(graph) or is_prepared(getattr(graph, "graph", None))
+    if walks and method == "auto" and device != "cuda" and not options:
         return _walked(graph, source, target, limit, stats)
     paths = sssp(
         graph,
@@ -277,11 +277,12 @@ def shortest_path(
 
 
 def _walked(
-    graph: Prepared, source: Any, target: Any, limit: Any, stats: dict[str, Any] | None
+    graph: Any, source: Any, target: Any, limit: Any, stats: dict[str, Any] | None
 ) -> tuple[list[Any], Any]:
     """A path in a prepared graph by walks to the root and unpacking, and its length."""
     check_stats(stats)
-    bound = check_limit(limit, graph.weight_dtype)
+    solved = graph.graph if isinstance(graph, TurnGraph) else graph
+    bound = check_limit(limit, solved.weight_dtype)
     began = time.perf_counter()
     path, length = graph.path(source, target)
     if bound is not None and length > bound:

@@ -104,7 +104,7 @@ def _matrix_bytes(run: Run, beside: int) -> int:
 
 def _kept(run: Run, reduction: Reduction) -> tuple[int, str]:
     """Bytes that a reduction keeps, of the blocks and joined, and what makes them fewer."""
-    width, kept = run.shape[1], 2 * result_bytes(reduction, len(run.rows))
+    width, kept = run.shape[1], 2 * result_bytes(reduction, run.shape[0])
     less = f"what reduce keeps takes {size_text(kept)}: use fewer sources"
     if reduction.kind == "nearest":
         most = f"nearest:{width} (a row has no more columns)"

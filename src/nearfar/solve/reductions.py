@@ -250,8 +250,11 @@ class ReducingSink(InMemory):
             farthest = 0
             if some.any():
                 farthest = max(int(most[some].max()), -int(least[some].min()))
-            fits = farthest * rows.shape[1] < 2**63
+            # The device adds in 64 bits, the host in 128.
+            fits = xp is np or farthest * rows.shape[1] < 2**63
             total = total.astype(np.float64) if fits else None
+        if total is None and rows.dtype.kind == "i" and self.reduction.kind not in _UNADDED:
+            total = self._figures(to_host(rows), less)[1]
         if total is None and self.reduction.kind not in _UNADDED:
             reached = rows != unreached_value(np.dtype(rows.dtype))
             total = to_host(_sums_by_halves(xp, rows, reached))

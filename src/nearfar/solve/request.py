@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from nearfar.errors import OptionError, quoted
 from nearfar.graph.build import csr_arrays
 from nearfar.graph.graph import Graph
+from nearfar.graph.like import GraphLike
 from nearfar.graph.turns import TurnGraph
 from nearfar.options import canonical_device, check_limit
 from nearfar.registry import Request, find
@@ -24,34 +25,15 @@ if TYPE_CHECKING:
     from nearfar.registry import Problem
 
 __all__ = [
-    "GraphLike",
     "as_graph",
+    "as_graph_or_turns",
     "check_stats",
     "check_targets",
     "make_request",
     "vertex_indices",
 ]
 
-
-class _Matrix(Protocol):
-    """A SciPy sparse matrix."""
-
-    def tocsr(self) -> Any:
-        """The matrix in compressed rows."""
-
-
-class _NetworkX(Protocol):
-    """A NetworkX graph."""
-
-    def number_of_edges(self) -> int:
-        """Edges, parallel ones each."""
-
-    def is_directed(self) -> bool:
-        """Whether an edge has a direction."""
-
-
-#: What every function that takes a graph accepts.
-GraphLike: TypeAlias = Graph | TurnGraph | _Matrix | _NetworkX
+_SAMPLED = 8  # sources from which a look is taken at how far a limit or targets lead
 
 
 def as_graph(graph: GraphLike, weight: Any = "weight") -> Graph:
@@ -73,6 +55,11 @@ def as_graph(graph: GraphLike, weight: Any = "weight") -> Graph:
         if hasattr(graph, "tocsr"):
             return _fresh(graph) or Graph.from_scipy(graph)
     return Graph.from_any(graph, weight)
+
+
+def as_graph_or_turns(graph: GraphLike, weight: Any = "weight") -> Graph | TurnGraph:
+    """As :func:`as_graph`; a graph with turns is taken as it is."""
+    return graph if isinstance(graph, TurnGraph) else as_graph(graph, weight)
 
 
 def _fresh(matrix: Any) -> Graph | None:
@@ -101,7 +88,7 @@ def check_targets(graph: Graph, targets: Iterable[Any] | None) -> NDArray[np.int
     return found if len(found) == 1 else np.unique(found)
 
 
-def vertex_indices(graph: Graph, vertices: Any, what: str) -> NDArray[np.int64]:
+def vertex_indices(graph: Graph | TurnGraph, vertices: Any, what: str) -> NDArray[np.int64]:
     """Indices of vertices given in any sequence, set, array or iterator, or of a single one.
 
     Raises
@@ -159,7 +146,9 @@ def make_request(
         runtime.import_and_open()
     return Request(
         problem=problem,
-        sources=(int(sources[0]),) if problem == "sssp" else (0,),
+        sources=_sample(sources, limit is None and targets is None)
+        if problem != "sssp"
+        else (int(sources[0]),),
         n_sources=len(sources),
         device=device,
         predecessors=bool(predecessors),
@@ -170,6 +159,14 @@ def make_request(
         once=once,
         comes_back=not reduced and not runtime.is_device_array(out),
     )
+
+
+def _sample(sources: Any, whole: bool) -> tuple[int, ...]:
+    """Return a sample of many sources; of whole rows any vertex."""
+    if whole or not len(sources):
+        return (0,)
+    step = -(-len(sources) // _SAMPLED)
+    return tuple(int(source) for source in sources[step // 2 :: step])
 
 
 def _has_device_form(method: str) -> bool:

@@ -33,10 +33,10 @@ struct RowFigures {
 
 template <class T>
 double exact_sum(const T* row, std::size_t width) {
-  uint64_t sum = 0;
-  for (std::size_t i = 0; i < width; ++i)
-    sum += row[i] == unreached<T>() ? 0 : static_cast<uint64_t>(int64_t{row[i]});
-  return static_cast<double>(static_cast<int64_t>(sum));
+  using Sum = std::conditional_t<sizeof(T) == 8, __int128, int64_t>;
+  Sum sum = 0;
+  for (std::size_t i = 0; i < width; ++i) sum += row[i] == unreached<T>() ? 0 : Sum{row[i]};
+  return static_cast<double>(sum);
 }
 
 template <class T>

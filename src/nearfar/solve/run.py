@@ -13,8 +13,9 @@ import numpy as np
 
 from nearfar.graph.saturation import widest
 from nearfar.registry import Declined, Figures, Workspace
-from nearfar.solve.arrays import module_of, to_host
+from nearfar.solve.arrays import module_of, once, repeated, to_host
 from nearfar.solve.reductions import ReducingSink, Reduction
+from nearfar.solve.sinks import CsrSink
 from nearfar.solve.solving import Solving
 from nearfar.system.devices import runtime, several
 
@@ -30,7 +31,7 @@ class Run(Solving):
     """One checked request on its way; as :class:`Solving`."""
 
     def into(self, sink: Sink, progress: Callable[[float, float], None] | None = None) -> Any:
-        """Run block by block into the sink and return what it makes."""
+        """Run block by block into the sink and return what it makes of the distinct sources."""
         self.keep = sink.on_device and self.on_device
         self.figures = isinstance(sink, ReducingSink) and sink.few
         try:
@@ -79,9 +80,18 @@ class Run(Solving):
         if isinstance(sink, ReducingSink):
             self._reduce_into(sink, number, first, part)
             return
+        if isinstance(sink, CsrSink) and self.variant.sparse is not None and self.columns is None:
+            work = Workspace(self.request.threads, self.limit)
+            sources = np.asarray(part, np.int64)
+            sparse = self.variant.sparse(self.graph, sources, self._checked, work)
+            if sparse is not None:
+                self._count(sparse[3])
+                sink.put_sparse(number, *sparse[:3])
+                return
+        part, places = once(part) if sink.in_order else (part, None)
         found, tree = self.solve(part, sink.memory(first, len(part)))
         self._trees[number] = tree if tree is None or self.keep else to_host(tree)
-        sink.put(number, first, found)
+        sink.put(number, first, found if places is None else repeated(found, places))
 
     def _reduced_together(
         self,
@@ -168,7 +178,7 @@ class Run(Solving):
         The pass is that over tight edges, as for a single source: on the device for a variant of
         the device, so that a matrix on the host goes there and back a block at a time.
         """
-        xp = module_of(matrix)
+        matrix, xp = matrix[: len(self.rows)], module_of(matrix)
         trees = [self._trees[number] for number in sorted(self._trees)]
         if trees and all(tree is not None for tree in trees):
             if xp is np:

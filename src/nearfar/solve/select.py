@@ -49,6 +49,5 @@ def select(
                 if v.weights == "any" and v.can_run(graph, request) is True
             ]
             raise NegativeWeightError(graph.first_negative, graph.n_negative, accepting)
-        named = answer.startswith(candidate.id)
-        reasons.append(answer if named else f"{candidate.id}: {answer}")
+        reasons.append(f"{candidate.id}: {answer}")
     raise VariantUnavailable("; ".join(reasons))

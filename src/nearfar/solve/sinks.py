@@ -29,9 +29,13 @@ class Sink(Protocol):
     ----------
     on_device : bool
         Whether it takes rows on the device, from a method that leaves them there.
+    in_order : bool
+        Whether it takes the caller's rows as they come, of a source that is given twice both; else
+        those of distinct sources.
     """
 
     on_device: bool
+    in_order: bool
 
     def start(self, shape: tuple[int, int], dtype: np.dtype[Any]) -> None:
         """Prepare for rows of this shape and dtype."""
@@ -46,7 +50,7 @@ class Sink(Protocol):
         """Take a solved block."""
 
     def finish(self) -> Any:
-        """The result for the caller."""
+        """What the rows that were put came to."""
 
     def close(self) -> None:
         """Let go of what the sink holds apart from the result; after an error, too."""
@@ -54,6 +58,8 @@ class Sink(Protocol):
 
 class InMemory:
     """What the sinks share that keep what they get in memory."""
+
+    in_order = False
 
     def has(self, number: int) -> bool:
         """Nothing is there before the run."""
@@ -195,13 +201,17 @@ class CsrSink(InMemory):
         return None
 
     def put(self, number: int, first: int, rows: NDArray[Any]) -> None:
-        """Keep the reached entries."""
+        """Take the reached entries."""
         reached = rows != unreached_value(rows.dtype)
         columns = np.nonzero(reached)[1].astype(np.int64)
         self.blocks[number] = np.count_nonzero(reached, axis=1), columns, rows[reached]
 
+    def put_sparse(self, number: int, indptr: Any, columns: Any, distances: Any) -> None:
+        """Take a block whose rows a variant made sparse."""
+        self.blocks[number] = np.diff(indptr), columns.astype(np.int64), distances
+
     def finish(self) -> Any:
-        """A ``scipy.sparse.csr_array``."""
+        """Return a ``scipy.sparse.csr_array``, each row in order of the column."""
         from scipy.sparse import csr_array
 
         blocks = [self.blocks[number] for number in sorted(self.blocks)]
@@ -209,4 +219,7 @@ class CsrSink(InMemory):
         none: list[NDArray[Any]] = [np.empty(0, self.dtype)]
         values = np.concatenate([block[2] for block in blocks] or none)
         columns = np.concatenate([np.empty(0, np.int64), *(block[1] for block in blocks)])
-        return csr_array((values, columns, np.cumsum(counts)), shape=self.shape)
+        shape = len(counts) - 1, self.shape[1]
+        found = csr_array((values, columns, np.cumsum(counts)), shape=shape)
+        found.sort_indices()
+        return found

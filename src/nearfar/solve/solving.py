@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from nearfar.choose import ranking
+from nearfar.cpu.potentials import refuse_reached_cycle
 from nearfar.errors import (
     DistanceOverflowError,
     NegativeCycleError,
@@ -46,6 +47,8 @@ from nearfar.system.threads import on_threads
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from numpy.typing import NDArray
+
     from nearfar.graph.graph import Graph
 
 __all__ = ["Solving"]
@@ -67,6 +70,9 @@ class Solving:
         Whether a variant may run that is wrong by design.
     devices : sequence of int or None
         CUDA devices that share the rows of many sources; None for the current one.
+    places : int64 array or None
+        For each row of the answer the number of its source, as :func:`nearfar.solve.arrays.once`
+        gives them; None where every source has one row.
 
     Attributes
     ----------
@@ -97,8 +103,9 @@ class Solving:
         *,
         allow_unsafe: bool = False,
         devices: Sequence[int] | None = None,
+        places: NDArray[np.int64] | None = None,
     ) -> None:
-        self.devices = devices
+        self.devices, self.places = devices, places
         self.graph, self.rows, self.request = graph, rows, request
         self.single = request.problem == "sssp"
         self.columns = None if self.single else request.targets
@@ -128,7 +135,7 @@ class Solving:
     def shape(self) -> tuple[int, int]:
         """Rows and columns of the answer."""
         width = self.graph.n_vertices if self.columns is None else len(self.columns)
-        return len(self.rows), width
+        return len(self.rows if self.places is None else self.places), width
 
     @property
     def on_device(self) -> bool:
@@ -149,9 +156,11 @@ class Solving:
         try:
             return select(self.graph, self.request, method)
         except (VariantUnavailable, NegativeWeightError):
-            if method == "auto":
-                raise
-        single = replace(self.request, problem="sssp")
+            single = replace(self.request, problem="sssp")
+            if method == "auto":  # methods for batches have less than the whole range for sums
+                if ranking.cheapest(self.graph, single) is None:
+                    raise
+                return select(self.graph, single, method)
         tried = find(method, self.request.device)
         if not any("sssp" in v.problems for v in tried):
             return select(self.graph, self.request, method)
@@ -236,6 +245,8 @@ class Solving:
             lost = self._lost(graph, rows, found, flagged, last)
             if lost and graph.weight_dtype.itemsize == 8:
                 if flagged is not True or "sssp" in self.variant.problems:
+                    for i in lost:  # sums that did not fit may have hidden a negative cycle
+                        refuse_reached_cycle(graph, int(rows[i]))
                     raise DistanceOverflowError(
                         f"a distance from {quoted(graph.name_of(int(rows[lost[0]])))} does not fit "
                         f"{graph.weight_dtype}: scale the weights down"
@@ -328,7 +339,7 @@ class Solving:
         else:
             found = to_host(answer.distances, work.out, self.request.threads)
         self._count(answer.stats)
-        return found, answer.predecessors, bool(answer.stats.get("saturated"))
+        return found, answer.predecessors, answer.stats.get("saturated", False)
 
     def _source_by_source(self, graph: Graph, rows: Any, out: Any) -> tuple[Any, Any, Any]:
         variant, columns = self.variant, self.columns

@@ -40,6 +40,7 @@ def tight_trees(
     predecessors : array, where the rows are
     seconds : float or None
     """
+    graph, matrix = graph.tight_form(rows, matrix)
     if on_device(matrix):
         return _on_device(graph, rows, matrix)
     if matrix.ndim == 1:

@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from nearfar import _cpu
+from nearfar.cpu.float_rows import exact_rows, rows_in_32_bits
 from nearfar.cpu.potentials import potentials
 from nearfar.cpu.predecessors import tight_predecessors
-from nearfar.errors import OptionError, SolverError
+from nearfar.errors import OptionError
 from nearfar.graph.dtypes import unreached_value
+from nearfar.graph.saturation import heaviest_path, widest
 from nearfar.registry import Answer, Estimate, Request, Workspace, variant
 
 if TYPE_CHECKING:
@@ -27,8 +29,8 @@ __all__ = [
     "filled",
     "fits_matrix",
     "floyd_warshall",
+    "in_range",
     "keeps_predecessors",
-    "longest_path",
     "matrix_bytes",
     "needs_64_bits",
     "rows_left",
@@ -49,15 +51,9 @@ class FloydWarshallOptions:
     exact: bool = True
 
 
-def longest_path(graph: Graph) -> int:
-    """No path of the graph has a weight of larger magnitude (integers)."""
-    heaviest = max(abs(int(graph.max_weight)), abs(int(graph.min_weight)))
-    return heaviest * max(graph.n_vertices - 1, 1)
-
-
 def needs_64_bits(graph: Graph) -> bool:
     """Whether sums of two paths may not fit the 32 bits of the weights."""
-    return graph.weight_dtype == np.int32 and longest_path(graph) >= 2**28
+    return graph.weight_dtype == np.int32 and heaviest_path(graph) >= 2**28
 
 
 def keeps_predecessors(
@@ -104,9 +100,18 @@ def _predecessors(graph: Graph, distances: NDArray[Any], threads: int) -> NDArra
 
 def fits_matrix(graph: Graph, request: Request) -> Literal[True] | str:
     """Whether sums of paths stay within 64 bits, on any device."""
-    if graph.weight_dtype.kind == "i" and longest_path(graph) >= 2**61:
-        return "Floyd-Warshall needs path weights below 2^61"
+    bits = {"int32": 61, "int64": 61, "float64": 1020}.get(graph.weight_dtype.name)
+    if graph.weight_dtype.kind == "f" and not graph.n_negative:
+        return True  # sums beyond the range are infinite, as they are in every search
+    if bits is not None and heaviest_path(graph) >= 2**bits:
+        return f"Floyd-Warshall needs path weights below 2^{bits}"
     return True
+
+
+def in_range(graph: Graph) -> Graph:
+    """The graph, or in 64 bits if float sums of its paths may go below the range of 32."""
+    below = graph.weight_dtype == np.float32 and graph.n_negative
+    return widest(graph) if below and heaviest_path(graph) >= 2**124 else graph
 
 
 def filled(facts: Facts) -> str:
@@ -150,23 +155,25 @@ def floyd_warshall(
 
     Predecessors take a second product of tiles: about the time of the first again.
     """
-    n = graph.n_vertices
-    h = potentials(graph)
+    n, solved = graph.n_vertices, in_range(graph)
+    h = potentials(solved)
     given = workspace.out
-    whole = given is not None and given.shape == (n, n) and given.dtype == graph.weight_dtype
-    out = given if whole else np.empty((n, n), dtype=graph.weight_dtype)
+    whole = given is not None and given.shape == (n, n) and given.dtype == solved.weight_dtype
+    out = given if whole else np.empty((n, n), dtype=solved.weight_dtype)
     every = np.arange(n, dtype=np.int64)
     integer = graph.weight_dtype.kind == "i"
-    overflow = _cpu.floyd_warshall(graph.view, out, needs_64_bits(graph), workspace.threads)
-    stats = {"iterations": -(-n // 64), "edges_relaxed": n * n * n, "saturated": overflow}
+    overflow = _cpu.floyd_warshall(solved.view, out, needs_64_bits(graph), workspace.threads)
+    stats: dict[str, Any] = {
+        "iterations": -(-n // 64),
+        "edges_relaxed": n * n * n,
+        "saturated": overflow,
+    }
     if not integer and options.exact:
         shift = h if graph.n_negative else None
-        left = _cpu.polish_rows(graph.view, every, out, shift, workspace.threads)
-        if left and not graph.n_negative:
-            raise SolverError(
-                f"{left} rows could not be made exact: this is a bug in nearfar, report it"
-            )
-        stats["inexact_rows"] = left
+        stats["repeated_rows"] = exact_rows(solved, every, out, shift, workspace.threads)
+    if solved is not graph:
+        out, lost = rows_in_32_bits(graph, every, out, workspace.threads)
+        stats["saturated"] = np.flatnonzero(np.isin(sources, lost)).tolist()
     before = None
     if keeps_predecessors(graph, options, workspace, overflow):
         before = _predecessors(graph, out, workspace.threads)

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nearfar import _cpu
 from nearfar.algorithms.floyd_warshall.cpu import (
     FloydWarshallOptions,
     filled,
     fits_matrix,
+    in_range,
     keeps_predecessors,
     matrix_bytes,
     needs_64_bits,
     rows_left,
 )
+from nearfar.cpu.float_rows import exact_rows, rows_in_32_bits
 from nearfar.cpu.potentials import potentials
 from nearfar.cpu.predecessors import tight_predecessors
 from nearfar.cuda.device_graph import C_NAMES
@@ -160,6 +162,14 @@ def floyd_warshall(
     found on the device and stay there.
     """
     cp = runtime.cupy()
+    solved = in_range(graph)
+    if solved is not graph:
+        work = replace(workspace, columns=None, out=None)
+        answer = floyd_warshall(solved, sources, options, work)
+        doubles = runtime.download(answer.distances)
+        rows, lost = rows_in_32_bits(graph, sources, doubles, workspace.threads)
+        picked = rows if workspace.columns is None else rows[:, workspace.columns]
+        return Answer(np.ascontiguousarray(picked), {**answer.stats, "saturated": lost})
     n, dtype = graph.n_vertices, graph.weight_dtype
     h = potentials(graph)
     if n == 0:
@@ -193,7 +203,7 @@ def floyd_warshall(
         rows = runtime.download(out)
         every = np.arange(n, dtype=np.int64)
         shift = h if graph.n_negative else None
-        stats["inexact_rows"] = _cpu.polish_rows(graph.view, every, rows, shift, workspace.threads)
+        stats["repeated_rows"] = exact_rows(graph, every, rows, shift, workspace.threads)
         out = rows
         if trees:
             matrix[:n, :n] = runtime.upload(rows)

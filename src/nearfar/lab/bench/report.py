@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 __all__ = [
     "document",
     "left_out",
+    "link_share",
     "markdown",
     "milliseconds",
     "number",
@@ -232,3 +233,23 @@ def plot(runs: Sequence[Run], path: Path, base: str = "scipy") -> None:
     figure.tight_layout()
     with replacing(path) as there:
         figure.savefig(there, metadata={"Software": None})
+
+
+def link_share(row: dict[str, Any]) -> float | None:
+    """Share of the kernels' time in which devices read from each other; None where unknown.
+
+    Parameters
+    ----------
+    row : dict
+        A row of benchmarks/partitioned.py; its ``profile`` has the kind of each step and the times
+        of its kernels on each device.
+    """
+    steps = row.get("profile")
+    if not steps or row["devices"] == 1:
+        return None
+    slowest: list[dict[str, Any]] = [
+        {name: max(step[name]) for name in ("step", "pieces", "fetch")} | {"kind": step["kind"]}
+        for step in steps
+    ]
+    link = sum(one["fetch"] + (one["step"] if one["kind"] == "learn" else 0) for one in slowest)
+    return float(link / sum(one[name] for one in slowest for name in ("step", "pieces", "fetch")))

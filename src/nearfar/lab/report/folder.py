@@ -40,6 +40,12 @@ class _Folder:
             for p in folder.rglob("*")
             if p.is_file() and not p.name.startswith(".") and p.resolve() != leave_out.resolve()
         )
+        for path in every:
+            if not self._holds(path):
+                raise OptionError(
+                    f"{path} is a link to a file outside {folder}: a report shows files of its "
+                    "folder alone, so replace the link by the file or remove it"
+                )
         self.pages = [p for p in every if p.suffix == ".md"]
         if folder / "index.md" in every:  # it has what the pages below it have
             self.pages = [p for p in self.pages if p.parent == folder]
@@ -50,6 +56,10 @@ class _Folder:
             self.json = [p for p in self.json if p.parent == folder]
         self.figures = _one_form_each([p for p in every if p.suffix.lower() in _KINDS])
         self.shown: set[Path] = set()
+
+    def _holds(self, path: Path) -> bool:
+        """Say whether a file, once links are followed, lies in the folder."""
+        return path.resolve().is_relative_to(self.folder.resolve())
 
     def figure(self, path: Path, caption: str, above: str = "") -> str:
         """A figure with the picture inside the page; no caption that the heading above it says."""
@@ -63,8 +73,7 @@ class _Folder:
     def named(self, page: Path, target: str, alt: str, above: str = "") -> str:
         """The figure that a page names, if it is in the folder."""
         path = (page.parent / target).resolve()
-        inside = path.is_relative_to(self.folder.resolve())
-        if not inside or path.suffix.lower() not in _KINDS or not path.is_file():
+        if not self._holds(path) or path.suffix.lower() not in _KINDS or not path.is_file():
             return f"<p><em>{html.escape(alt or target)}: no such picture</em></p>"
         return self.figure(path, alt or words(path.stem), above)
 

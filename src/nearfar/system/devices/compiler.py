@@ -67,7 +67,7 @@ def assemble(files: Sequence[str]) -> str:
     Parameters
     ----------
     files : sequence of str
-        Paths relative to the package, such as ``algorithms/near_far/relax.cuh``.
+        Paths relative to the package, such as ``papers/davidson_2014/near_far/relax.cuh``.
 
     Raises
     ------

@@ -264,7 +264,7 @@ def program(files: str | Sequence[str], macros: Mapping[str, str | int]) -> Prog
     Parameters
     ----------
     files : str or sequence of str
-        Paths relative to the package, such as ``algorithms/near_far/relax.cuh``.
+        Paths relative to the package, such as ``papers/davidson_2014/near_far/relax.cuh``.
     macros : mapping
         Macro names and values, such as ``{"INDEX_T": "int", "WEIGHT_T": "float"}``.
 

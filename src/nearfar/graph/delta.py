@@ -1,0 +1,23 @@
+"""The width of a bucket that follows from a graph's mean weight and mean degree."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from nearfar.graph.graph import Graph
+
+__all__ = ["paper_delta"]
+
+
+def paper_delta(graph: Graph, delta: float | None = None) -> float | int:
+    """Delta of a run: the one given, or c * w / d (section IV.C) with c = 32, the width of a warp.
+
+    w is the mean weight and d the mean degree. At least 1 for integer weights, and never 0.
+    """
+    value = delta
+    if value is None:
+        value = 32.0 * graph.mean_weight / graph.mean_degree if graph.n_edges else 1.0
+    if graph.weight_dtype.kind == "i":
+        return max(1, min(round(value), 2**62))
+    return float(value) if value > 0 else 1.0
