@@ -124,7 +124,7 @@ def middle(value: Any) -> float:
     """A number; of a list the median, of nested lists that of their medians."""
     if isinstance(value, list):
         return statistics.median(middle(one) for one in value if one not in ("", None))
-    return float(value or 0)
+    return float(0 if value == "" else value)
 
 
 def cell(text: str, row: Any) -> str:
