@@ -97,11 +97,13 @@ class Chart:
             raise MissingDependencyError(words) from None
         from matplotlib.backends.backend_svg import FigureCanvasSVG
 
-        style = {"svg.hashsalt": "nearfar", "svg.fonttype": "none", "font.size": 9}
-        style |= dict.fromkeys(
-            ("text.color", "axes.labelcolor", "xtick.color", "ytick.color"), _GREY
-        )
-        with mpl.rc_context({**mpl.rcParamsDefault, **style, "axes.edgecolor": _GREY}):
+        with mpl.rc_context():
+            mpl.rcdefaults()
+            mpl.rc("svg", hashsalt="nearfar", fonttype="none")
+            mpl.rc("font", size=9)
+            mpl.rc("text", color=_GREY)
+            mpl.rc("axes", labelcolor=_GREY, edgecolor=_GREY)
+            mpl.rc(("xtick", "ytick"), color=_GREY)
             figure = self._bars() if self.bars else self._lines()
             FigureCanvasSVG(figure)
             figure.suptitle(self.title, fontsize=10)

@@ -78,7 +78,9 @@ def paper_ratios(document: Any) -> str:
 
 def one_launch(row: Any) -> float | None:
     """Milliseconds of the one-launch engine on the same graph."""
-    rows = [one for one in results("flagship.json")["results"] if "rows" in one]
+    rows = [
+        one for one in (results("flagship.json") or {"results": []})["results"] if "rows" in one
+    ]
     found = (one["rows"] for one in rows if one["graph"] == row["graph"])
     return next((one["median_ms"] for one in next(found, []) if not one["options"]), None)
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 import functools
 import re
 import statistics
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from docs.generators import readings
@@ -43,7 +43,7 @@ def rows_of(document: Any, path: str, where: str = "") -> list[dict[str, Any]]:
         return list(getattr(readings, path[1:])(document))
     rows = list(_spread(document, path.split("/"), {}))
     name, sign, wanted = re.fullmatch(r"([^=~!]+)(!~|~|=|)(.*)", where or "_").groups()  # type: ignore[union-attr]
-    tests = {
+    tests: dict[str, Callable[[Any], Any]] = {
         "": bool,
         "=": lambda found: str("" if found in ({}, [], None) else found) == wanted,
         "~": lambda found: wanted in str(found),
