@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import statistics
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -50,7 +51,7 @@ class Chart:
     bars: Mapping[str, str] = field(default_factory=dict)
     panel: str = ""
     series: str = ""
-    x: str = ""
+    x: str = ""  #: Without it a dot stands for each row, in a strip for each panel.
     y: str = ""
     log: bool = False
 
@@ -60,7 +61,7 @@ class Chart:
         return f"docs/images/{self.name}.svg"
 
     def data(self) -> dict[str, dict[str, list[Any]]]:
-        """Values: of bars by group and bar, of lines by panel and series as pairs."""
+        """Values: of bars by group and bar, else by panel and series: pairs for lines, or dots."""
         found: dict[str, dict[str, list[Any]]] = {}
         for label, file in self.files.items():
             for row in rows_of(load(file) or {}, self.rows, self.only):
@@ -69,7 +70,8 @@ class Chart:
                 if self.bars:
                     part.update({bar: [_value(text, row)] for bar, text in self.bars.items()})
                 elif (y := _value(self.y, row)) is not None:
-                    part.setdefault(at(row, self.series), []).append([int(at(row, self.x)), y])
+                    value = [int(at(row, self.x)), y] if self.x else y
+                    part.setdefault(at(row, self.series), []).append(value)
         return found
 
     def digest(self) -> str:
@@ -104,7 +106,7 @@ class Chart:
             mpl.rc("text", color=_GREY)
             mpl.rc("axes", labelcolor=_GREY, edgecolor=_GREY)
             mpl.rc(("xtick", "ytick"), color=_GREY)
-            figure = self._bars() if self.bars else self._lines()
+            figure = self._bars() if self.bars else self._lines() if self.x else self._dots()
             FigureCanvasSVG(figure)
             figure.suptitle(self.title, fontsize=10)
             metadata = {"Date": None, "Creator": None, "Description": self.digest()}
@@ -132,6 +134,29 @@ class Chart:
         axes.margins(x=0.12)
         axes.xaxis.set_major_formatter(lambda value, _: f"{value:,g} ms")
         figure.legend(loc="outside lower center", ncols=count, frameon=False)
+        return figure
+
+    def _dots(self) -> Any:
+        """A strip of dots for each panel, with the median of each series, on a logarithmic axis."""
+        from matplotlib.figure import Figure
+
+        data = self.data()
+        names = list(dict.fromkeys(name for part in data.values() for name in part))
+        figure = Figure(figsize=(7.6, 0.9 + 0.4 * len(names) * len(data)), layout="constrained")
+        axes = figure.add_subplot()
+        for place, (name, colour) in enumerate(zip(names, _colours(names), strict=True)):
+            for y, part in enumerate(data.values()):
+                middle = y + (place - (len(names) - 1) / 2) / (len(names) + 1)
+                values = sorted(part.get(name, []))
+                spread = [middle + 0.05 * (nth % 3 - 1) for nth in range(len(values))]
+                axes.plot(values, spread, "o", ms=4, color=colour, label="" if y else name)
+                axes.plot([statistics.median(values or [1])], [middle], "|", ms=18, color=_GREY)
+        axes.axvline(1, color=_GREY)
+        axes.set_xscale("log", base=2)
+        axes.xaxis.set_major_formatter(lambda value, _: f"{value:g}x")
+        axes.set_yticks(range(len(data)), list(data))
+        axes.invert_yaxis()
+        figure.legend(loc="outside lower center", ncols=len(names), frameon=False)
         return figure
 
     def _lines(self) -> Any:

@@ -248,6 +248,16 @@ def test_a_chart_is_drawn_alike_each_time_and_knows_what_it_shows(
     assert not chart.fresh()
 
 
+@pytest.mark.usefixtures("chart")
+def test_dots(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("matplotlib")
+    rows, panel, series = "results/*/by threads/*threads", "threads", "graph"
+    dots = Chart("dots", "Dots", {"": "toy.json"}, rows, panel=panel, series=series, y="value")
+    assert dots.data() == {"1": {"toy": [4.0]}, "2": {"toy": [2.0], "other": [5.0]}}
+    dots.draw()
+    assert b">other<" in (charts.ROOT / dots.where).read_bytes()
+
+
 def contrast(one: str, other: str) -> float:
     """Of two colours, by WCAG 2."""
 
