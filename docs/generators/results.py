@@ -131,7 +131,7 @@ def cell(text: str, row: Any) -> str:
     """An expression or a text with expressions in braces for a row; a dash where it has none."""
     try:
         return filled(text, row) if "{" in text else _shown(text, row)
-    except (LookupError, TypeError, statistics.StatisticsError):
+    except (LookupError, TypeError, ZeroDivisionError, statistics.StatisticsError):
         return "-"
 
 
