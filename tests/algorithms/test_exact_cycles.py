@@ -213,6 +213,26 @@ def test_limit_between_two_float32_numbers():
     assert nearfar.sssp(graph, 0, limit=16777216).n_reached == 2
 
 
+@pytest.mark.parametrize("kind", [int, np.int64, np.uint64])
+def test_limits_beyond_2_53_count_every_unit(kind):
+    most = 2**53 + 1
+    graph = Graph.from_edges([0, 0], [1, 2], np.array([most, most + 1], np.int64))
+    prepared = nearfar.prepare(graph)
+    for limit, reached in ((kind(most - 1), 1), (kind(most), 2), (kind(most + 1), 3)):
+        for method in ("auto", "dijkstra_binary_heap", "delta_stepping", "tarjan_subtree"):
+            assert nearfar.sssp(graph, 0, method=method, limit=limit).n_reached == reached
+        for method in ("auto", "lanes", "worker_per_source", "bounded"):
+            row = nearfar.distances(graph, [0, 0], method=method, limit=limit)[0]
+            assert (row < LAST).sum() == reached
+            call = {"method": method, "limit": limit}
+            assert nearfar.distances(graph, [0], reduce="count", **call)[0] == reached - 1
+            assert nearfar.distances(graph, [0], out="csr", **call).nnz == reached
+        assert (nearfar.distances(prepared, [0], limit=limit) < LAST).sum() == reached
+        pairs = [(0, 0), (0, 1), (0, 2)]
+        assert (nearfar.distances(prepared, pairs=pairs, limit=limit) < LAST).sum() == reached
+        assert len(nearfar.k_shortest_paths(graph, 0, 1, 1, limit=limit)) == (reached > 1)
+
+
 def test_sum_of_large_integers_is_rounded_once():
     parts = [152, 107447051326681, 1915422587438301861, 76863]
     star = Graph.from_edges([0] * 4, [1, 2, 3, 4], np.array(parts, np.int64))
