@@ -304,6 +304,7 @@ def _reduced(
 ) -> Any:
     """The reduction of the rows of vertex indices, None for all, on the host."""
     plain = graph.without_names()
+    call: dict[str, Any]
     call = {"device": device, "threads": threads, "limit": limit, "progress": progress}
     found = distances(plain, rows, reduce=kind, **call)
     if isinstance(found, tuple):

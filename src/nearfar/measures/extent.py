@@ -84,7 +84,7 @@ def eccentricity(
     if not len(rows):
         return np.zeros(0, dtype=solved.weight_dtype)
     plain = solved.without_names()
-    call = {"device": device, "threads": threads, "progress": progress}
+    call: dict[str, Any] = {"device": device, "threads": threads, "progress": progress}
     count, _, most = distances(plain, rows, reduce="summary", **call)
     count, most = as_numpy(count, "counts"), as_numpy(most, "distances")
     short = np.flatnonzero(count < n - 1)
