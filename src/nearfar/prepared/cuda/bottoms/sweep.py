@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["Sweep"]
 
 _STORE = "prepared/cuda/bottoms/sweep.cuh"
-Sink = tuple[str, str, "dict[str, str | int]", "tuple[Any, ...]"]  # file, kernel, macros, arguments
+Sink = tuple[str, str, "dict[str, str | int]", "dict[str, Any]"]  # file, kernel, macros, arguments
 _TILE, _NEAR = 64, 2  # kTile and kNear of rows.cuh
 
 
@@ -111,11 +111,16 @@ class Sweep:
         """
         place = self.tree.vertex if by_vertex else None
         plan = self.above.plan(values, place)
-        self._bottom(plan, values, place, (_STORE, "sweep", {"BY_VERTEX": int(by_vertex)}, ()))
+        self._bottom(plan, values, place, (_STORE, "sweep", {"BY_VERTEX": int(by_vertex)}, {}))
         return plan
 
     def ending(
-        self, values: Any, file: str, kernel: str, macros: dict[str, str | int], arguments: Any
+        self,
+        values: Any,
+        file: str,
+        kernel: str,
+        macros: dict[str, str | int],
+        arguments: dict[str, Any],
     ) -> SweepPlan:
         """A sweep whose last pass hands each distance to a sink instead of storing it.
 
@@ -130,7 +135,7 @@ class Sweep:
             the bottom pass.
         macros : dict
             Of that file.
-        arguments : sequence
+        arguments : dict
             Its own.
 
         Returns
@@ -139,7 +144,7 @@ class Sweep:
         """
         place = self.above.held.place
         plan = self.above.plan(values, place)
-        self._bottom(plan, values, place, (file, kernel, macros, tuple(arguments)))
+        self._bottom(plan, values, place, (file, kernel, macros, arguments))
         return plan
 
     @property
@@ -183,11 +188,17 @@ class Sweep:
         kernel = runtime.program(file, macros).kernel(name)
         kernel.allow_shared(shared)
         boundary = self.cells.boundary if place is None else place[self.cells.boundary]
-        arguments = (
-            *(self.cells.cells, boundary, self.cells.stream),
-            *(self.cells.outline, plan.space, plan.labels, values, np.int64(plan.pitch)),
-            *more,
-        )
+        arguments = {
+            "cells": self.cells.cells,
+            "boundary": boundary,
+            "stream": self.cells.stream,
+            "outline": self.cells.outline,
+            "space": plan.space,
+            "sources": plan.labels,
+            "rows": values,
+            "pitch": np.int64(plan.pitch),
+            **more,
+        }
         grid = len(host.cells) * (plan.pitch // shape.lanes)
         plan.launches.append(runtime.Launch(kernel, grid, shape.threads, arguments, shared))
 
@@ -208,9 +219,15 @@ class Sweep:
         count, width = out.shape
         kernel = runtime.program("prepared/cuda/sinks/rows.cuh", self.tree.macros).kernel("to_rows")
         some = len(place)
-        arguments = (
-            *(values, np.int64(values.shape[1]), place, np.int32(some)),
-            *(np.int64(width), np.int32(count), out, self.tree.step),
-        )
+        arguments = {
+            "values": values,
+            "pitch": np.int64(values.shape[1]),
+            "place": place,
+            "some": np.int32(some),
+            "width": np.int64(width),
+            "count": np.int32(count),
+            "out": out,
+            "step": self.tree.step,
+        }
         grid = (-(-some // _TILE) * _NEAR, -(-count // (_TILE * _NEAR)))
         return runtime.Launch(kernel, grid, 256, arguments)

@@ -131,14 +131,19 @@ def _closed(tiles: DeviceTiles, tree: DeviceTree, dtype: np.dtype[Any]) -> tuple
     runtime.require_memory((tiles.host.n_values + tiles.n_ways) * dtype.itemsize, _ADVICE)
     ways = cp.empty(tiles.n_ways, dtype=dtype)
     weights = cp.full(tiles.host.n_values, far_value(dtype), dtype=dtype)
+    down = {
+        "first": tree.down_first,
+        "head_depth": tree.down_depth,
+        "weight": tree.down_weight,
+        "depth": tree.depth,
+        "low": tree.low,
+    }
     if len(tiles.jobs):
         kernel = _kernel(tree, dtype, "leaf_closures")
         shared = 32 * tiles.levels * dtype.itemsize
         kernel.allow_shared(shared)
-        arguments = (
-            *(tiles.jobs, tiles.boundary, tree.down_first, tree.down_depth, tree.down_weight),
-            *(tree.depth, tree.low, tiles.where, weights),
-        )
+        arguments = {**down, "jobs": tiles.jobs, "boundary": tiles.boundary}
+        arguments |= {"where": tiles.where, "weights": weights}
         kernel(len(tiles.jobs), 32, arguments, shared=shared)
     if len(tiles.roots):
         kernel = runtime.program("prepared/cuda/bottoms/leaf_ways.cuh", tree.macros).kernel(
@@ -146,11 +151,8 @@ def _closed(tiles: DeviceTiles, tree: DeviceTree, dtype: np.dtype[Any]) -> tuple
         )
         shared = 8 * tiles.levels
         kernel.allow_shared(shared)
-        down = (
-            *(tiles.roots, tree.down_first, tree.down_depth, tree.down_weight, tree.depth),
-            *(tree.low, tiles.way_first, ways),
-        )
-        kernel(len(tiles.roots), 32, down, shared=shared)
+        arguments = {**down, "roots": tiles.roots, "way_first": tiles.way_first, "ways": ways}
+        kernel(len(tiles.roots), 32, arguments, shared=shared)
     return weights, ways
 
 
@@ -240,25 +242,23 @@ class TileSweep:
         """
         tiles, tree, size = self.tiles, self.tree, self.dtype.itemsize
         plan = self.above.plan(values, self.above.held.place, 16 // size)
-        count, n, pitch = np.int32(len(out)), np.int32(self.n), np.int64(plan.pitch)
+        written = {"n": np.int32(self.n), "out": out, "step": tree.step}
         n_tiles = len(tiles.host.tile_first) // 4 - 1
         jobs = n_tiles * -(-len(out) // (32 * (16 // size)))
         kernel = _kernel(tree, self.dtype, "tiles", MARGIN=self.margin, TILE=tiles.width)
         shared = tiles.width * _UNIT + tiles.host.tile_bytes(size)
         kernel.allow_shared(shared)
-        arguments = (
-            *(tiles.bundles, tiles.tile_first, np.int32(n_tiles)),
-            *(
-                self._begins(plan.pitch),
-                self.weights,
-                tiles.places,
-                values,
-                n,
-                count,
-                out,
-                tree.step,
-            ),
-        )
+        arguments = {
+            **written,
+            "bundles": tiles.bundles,
+            "tile_first": tiles.tile_first,
+            "n_tiles": np.int32(n_tiles),
+            "rows": self._begins(plan.pitch),
+            "weights": self.weights.view(np.int32),  # four values of 4 bytes, or two, at a time
+            "places": tiles.places,
+            "values": values,
+            "count": np.int32(len(out)),
+        }
         plan.launches.append(
             runtime.Launch(kernel, jobs, 32 * _WARPS, arguments, shared, early=True)
         )
@@ -267,10 +267,18 @@ class TileSweep:
         kernel = _kernel(tree, self.dtype, "own_leaf")
         shared = tiles.levels * size
         kernel.allow_shared(shared)
-        own = (
-            *(tiles.leaf, plan.labels, plan.space, pitch, tree.depth, tree.low, tree.vertex),
-            *(tiles.way_first, self.ways, n, out, tree.step),
-        )
+        own = {
+            **written,
+            "leaf": tiles.leaf,
+            "labels": plan.labels,
+            "space": plan.space,
+            "pitch": np.int64(plan.pitch),
+            "depth": tree.depth,
+            "low": tree.low,
+            "vertex": tree.vertex,
+            "way_first": tiles.way_first,
+            "ways": self.ways,
+        }
         plan.launches.append(runtime.Launch(kernel, plan.pitch, 2 * _SIDE, own, shared, early=True))
         return plan
 

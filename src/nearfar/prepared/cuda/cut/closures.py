@@ -133,9 +133,16 @@ def closures(
     for jobs, members in pieces.jobs:
         shared = 33 * members * dtype.itemsize
         kernel.allow_shared(shared)
-        arguments = (
-            *(pieces.pieces, jobs, down_first, down, down_weight, up_first, up, up_weight),
-            matrices,
-        )
+        arguments = {
+            "pieces": pieces.pieces,
+            "jobs": jobs,
+            "down_first": down_first,
+            "down_way": down,
+            "down_weight": down_weight,
+            "up_first": up_first,
+            "up_way": up,
+            "up_weight": up_weight,
+            "matrices": matrices,
+        }
         kernel(len(jobs), 32, arguments, shared=shared)
     return matrices

@@ -31,7 +31,6 @@ __all__ = ["Above", "SweepPlan"]
 _MATRICES: Slot[Any] = Slot("matrices of pieces of the elimination tree on the device")
 # GROUPS, ACROSS, EACH, DOWN, SHARES and STAGES of upper.cuh, for few jobs and for many.
 _FEW_JOBS, _MANY_JOBS = (1, 8, 4, 4, 8, 3), (2, 16, 4, 4, 1, 4)
-_SOURCES = 5  # their place among the arguments of a climb; then how many there are
 _SHARED_OUT = 2048  # jobs of a level for each of which several warps are left
 
 
@@ -90,13 +89,21 @@ class Above:
         if not len(pieces.host.pieces):
             self._climb(plan, unit)
             return plan
-        products = (*self._members(rows), self.matrices)
+        member, boundary = self._members(rows)
+        products = {
+            "parts": pieces.parts,
+            "level_first": pieces.level_first,
+            "member": member,
+            "boundary_row": boundary,
+            "matrices": self.matrices,
+            "rows": values,
+        }
         if one_launch(self.tree.height, plan.pitch):
-            self._together(plan, unit, (*products, values))
+            self._together(plan, unit, products)
             return plan
         self._climb(plan, unit)
         columns = 16 // self.dtype.itemsize
-        arrays = (*products, plan.space, plan.labels, values)
+        arrays = {**products, "space": plan.space, "sources": plan.labels}
         levels = pieces.host.n_levels
         # The first levels have few products, which all others wait for: shared out among warps.
         tiles = np.diff(pieces.host.level_first) * (plan.pitch // (8 * columns))
@@ -107,14 +114,23 @@ class Above:
             self._launch(plan, _MANY_JOBS, (first, levels), arrays)
         return plan
 
-    def _climbs(self, plan: SweepPlan, unit: int, jumps: Any) -> tuple[Any, ...]:
-        """Arguments of a climb; the sources are put into their place later."""
+    def _climbs(self, plan: SweepPlan, unit: int) -> dict[str, Any]:
+        """Arguments of a climb without its jumps; the sources are set later."""
         tree = self.tree
-        return (
-            *(tree.node, jumps, tree.head_depth, tree.weight, tree.label, None),
-            *(np.int32(0), np.int32(unit), self.held.stop, plan.labels, plan.space),
-            np.int64(plan.pitch),
-        )
+        return {
+            "node": tree.node,
+            "head_depth": tree.head_depth,
+            "weight": tree.weight,
+            "label": tree.label,
+            "sources": None,
+            "count": np.int32(0),
+            "unit": np.int32(unit),
+            "stop": self.held.stop,
+            "labels": plan.labels,
+            "space": plan.space,
+            "pitch": np.int64(plan.pitch),
+            "height": np.int32(tree.height),
+        }
 
     def _climb(self, plan: SweepPlan, unit: int) -> None:
         form, warps, shared = climb_form(self.tree.height, self.dtype.itemsize)
@@ -122,11 +138,11 @@ class Above:
             "prepared/cuda/fronts/climb.cuh", {**self.tree.macros, **form}
         ).kernel("climb")
         kernel.allow_shared(shared)
-        arguments = (*self._climbs(plan, unit, self.tree.jump), np.int32(self.tree.height))
+        arguments = {**self._climbs(plan, unit), "jump": self.tree.jump}
         grid = -(-plan.pitch // warps)
         plan.launches.append(runtime.Launch(kernel, grid, 32 * warps, arguments, shared))
 
-    def _together(self, plan: SweepPlan, unit: int, arrays: tuple[Any, ...]) -> None:
+    def _together(self, plan: SweepPlan, unit: int, products: dict[str, Any]) -> None:
         """Climbs and all products in one launch."""
         pieces, size = self.held.pieces, self.dtype.itemsize
         form, threads, own = block_climb_form(self.tree.height, size)
@@ -139,11 +155,18 @@ class Above:
         )
         kernel.allow_shared(shared)
         host = pieces.host
-        arguments = (
-            *(*self._climbs(plan, unit, self.tree.lift), pieces.parts, pieces.level_first),
-            *(np.int32(host.n_levels), np.int32(host.pieces[0, 7]), *arrays),
-            *(*self._ways_up(), np.int32(self.tree.height), plan.arrivals),
-        )
+        lowest, way, rows = self._ways_up()
+        arguments = {
+            **self._climbs(plan, unit),
+            **products,
+            "lift": self.tree.lift,
+            "levels": np.int32(host.n_levels),
+            "top": np.int32(host.pieces[0, 7]),
+            "lowest": lowest,
+            "way": way,
+            "rows_up": rows,
+            "arrivals": plan.arrivals,
+        }
         jobs = int(np.diff(host.level_first).max()) * (plan.pitch // (32 * columns))
         grid = min(max(jobs, plan.pitch), kernel.resident_blocks(threads, shared))
         plan.launches.append(
@@ -188,7 +211,7 @@ class Above:
         plan: SweepPlan,
         form: tuple[int, int, int, int, int, int],
         levels: tuple[int, int],
-        arrays: tuple[Any, ...],
+        arrays: dict[str, Any],
     ) -> None:
         """Products of some levels."""
         groups, across, each, down, shares, ahead = form
@@ -213,11 +236,13 @@ class Above:
         kernel.allow_shared(shared)
         groups = plan.pitch // (wide * columns)
         progress = runtime.cupy().zeros(2 + groups, dtype=np.uint32)
-        arguments = (
-            *(pieces.parts, pieces.level_first),
-            *(np.int32(levels[0]), np.int32(levels[1])),
-            *(*arrays, np.int64(plan.pitch), progress),
-        )
+        arguments = {
+            **arrays,
+            "level": np.int32(levels[0]),
+            "levels": np.int32(levels[1]),
+            "pitch": np.int64(plan.pitch),
+            "progress": progress,
+        }
         tiles = np.diff(pieces.host.level_first)[levels[0] : levels[1]]
         jobs = int(tiles.sum()) * groups
         grid = max(1, min(jobs, kernel.resident_blocks(threads, shared)))
@@ -263,7 +288,6 @@ class SweepPlan:
         there = runtime.upload(sources)
         if there.dtype != np.int64:
             there = there.astype(np.int64)
-        self.launches[0].point(_SOURCES, there)
-        self.launches[0].set(_SOURCES + 1, np.int32(len(there)))
+        self.launches[0].set(sources=there, count=np.int32(len(there)))
         for launch in self.launches:
             launch()

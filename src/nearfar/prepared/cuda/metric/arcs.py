@@ -201,7 +201,8 @@ def _third_sides(records: NDArray[np.int32], arcs: Any, depth: Any) -> tuple[Any
     third = runtime.cupy().empty(triangles, dtype=np.int32)
     kernel = customize_kernel("list_third_sides", np.dtype(np.uint32), np.dtype(np.int32), 1)
     blocks = runtime.device().multiprocessors * 8
-    kernel(blocks, 256, (arcs, there, np.int32(len(counts)), depth, third))
+    arguments = {"arcs": arcs, "third_first": there, "count": np.int32(len(counts))}
+    kernel(blocks, 256, {**arguments, "depth": depth, "third": third})
     return there, third
 
 

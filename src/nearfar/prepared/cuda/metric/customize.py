@@ -67,17 +67,17 @@ def customized_there(
     # Mostly directions differ as they did before, and the device need not wait until we know.
     begun = structure.sides_before[0] == 2
     if begun:
-        call.levels("lower_triangles", 2, weights)
+        call.levels("lower_triangles", 2, weights=weights)
     sides = 1 + any(differ.wait())
     structure.sides_before[0] = sides
     if sides == 1:
         weights = cp.ascontiguousarray(weights[0::2])
     if not begun:
-        call.levels("lower_triangles", sides, weights)
+        call.levels("lower_triangles", sides, weights=weights)
     flags = None
     if perfect:
         detours = cp.full(len(weights), far, dtype=values)
-        call.levels("upper_triangles", sides, weights, detours)
+        call.levels("upper_triangles", sides, weights=weights, detours=detours)
         flags = cp.empty(count * n_arcs, dtype=np.uint8)
         ties = all(detours_are_longer(graph, weights) for graph in graphs)
         call.mark(sides, weights, detours, ties, flags)
@@ -119,11 +119,19 @@ class _Calls:
         s = self.structure
         entries = len(s.edge)
         if entries:
-            arguments = (s.edge, s.place, np.int64(entries), of_edges, np.int64(m), weights)
+            arguments = {
+                "edge": s.edge,
+                "place": s.place,
+                "entries": np.int64(entries),
+                "of_edges": of_edges,
+                "m": np.int64(m),
+                "weights": weights,
+                "n_arcs": np.int64(s.n_arcs),
+            }
             grid = (self._blocks(entries), self.metrics)
-            self._kernel("weigh_edges", 2)(grid, 256, (*arguments, np.int64(s.n_arcs)))
+            self._kernel("weigh_edges", 2)(grid, 256, arguments)
 
-    def levels(self, name: str, sides: int, *arrays: Any) -> None:
+    def levels(self, name: str, sides: int, **arrays: Any) -> None:
         """A pass over all levels: near the root by a cluster of blocks, else by all there are."""
         s = self.structure
         if not len(s.arcs):
@@ -134,11 +142,20 @@ class _Calls:
             parts.reverse()
         arrivals = runtime.cupy().zeros(2, dtype=np.uint32)
         for number, (kernel, level, end) in enumerate(parts):
-            arguments = (
-                *(s.arcs, s.third_first, s.third, s.level_first, np.int32(level), np.int32(end)),
-                *(np.int32(crowded), s.depth, *arrays),
-                *(np.int64(s.n_arcs), np.int32(self.metrics), arrivals[number:]),
-            )
+            arguments = {
+                **arrays,
+                "arcs": s.arcs,
+                "third_first": s.third_first,
+                "third": s.third,
+                "level_first": s.level_first,
+                "level": np.int32(level),
+                "end": np.int32(end),
+                "crowded": np.int32(crowded),
+                "depth": s.depth,
+                "n_arcs": np.int64(s.n_arcs),
+                "metrics": np.int32(self.metrics),
+                "arrivals": arrivals[number:],
+            }
             blocks = runtime.device().multiprocessors if kernel == name else CLUSTER
             if end > level:
                 self._kernel(kernel, sides)(blocks, threads(), arguments, cooperative=True)
@@ -147,7 +164,8 @@ class _Calls:
         """What queries need."""
         count = len(flags)
         if count:
-            arguments = (weights, detours, np.int64(count), np.int32(ties), flags)
+            arguments = {"weights": weights, "detours": detours, "flags": flags}
+            arguments |= {"count": np.int64(count), "ties": np.int32(ties)}
             self._kernel("mark_arcs", sides)(self._blocks(count), 256, arguments)
 
 

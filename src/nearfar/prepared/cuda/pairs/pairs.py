@@ -57,6 +57,15 @@ class Walks:
     down: tuple[Any, Any, Any]
     program: Any
 
+    @property
+    def arguments(self) -> dict[str, Any]:
+        """Those of every kernel that walks from both ends."""
+        names = (
+            f"{side}_{part}" for side in ("up", "down") for part in ("node", "depth", "weight")
+        )
+        sides = dict(zip(names, (*self.up, *self.down), strict=True))
+        return {**sides, "spine": self.spine, "label": self.tree.label}
+
     def launch_shape(self, spaces: int) -> tuple[int, int]:
         """Warps per block and bytes of shared memory for so many search spaces per warp."""
         each = spaces * max(self.tree.height, 1) * self.up[2].dtype.itemsize
@@ -129,10 +138,17 @@ class DeviceLabels:
         found = runtime.cupy().empty(len(starts), dtype=prepared.answer_dtype)
         walks = self._walks
         if len(starts):
-            arguments = (
-                *(walks.spine, walks.tree.label, self.up, self.down),
-                *(starts, ends, np.int64(len(starts)), found, walks.tree.step),
-            )
+            arguments = {
+                "spine": walks.spine,
+                "label": walks.tree.label,
+                "up": self.up,
+                "down": self.down,
+                "sources": starts,
+                "targets": ends,
+                "count": np.int64(len(starts)),
+                "found": found,
+                "step": walks.tree.step,
+            }
             walks.program.kernel("pairs_by_labels")(-(-len(starts) // 256), 256, arguments)
         return found
 
@@ -176,7 +192,9 @@ def device_labels(prepared: Prepared, max_bytes: int | None = None) -> DeviceLab
     for side in (walks.up, walks.down)[: prepared.metric.sides]:
         rows.append(cp.empty(count, dtype=side[2].dtype))
         blocks = min(kernel.resident_blocks(32 * warps, shared), -(-n // warps))
-        arguments = (*side, walks.spine, np.int32(n), np.int32(walks.tree.height), rows[-1])
+        arguments = dict(zip(("node", "head_depth", "weight"), side, strict=True))
+        arguments |= {"spine": walks.spine, "n": np.int32(n), "rows": rows[-1]}
+        arguments |= {"height": np.int32(walks.tree.height)}
         if n:
             kernel(blocks, 32 * warps, arguments, shared=shared)
     return DeviceLabels(prepared, walks, rows[0], rows[-1])
@@ -291,10 +309,15 @@ def _walk(prepared: Prepared, starts: Any, ends: Any) -> Any:
     if len(starts) == 0:
         return found
     blocks = min(kernel.resident_blocks(32 * warps, shared), -(-len(starts) // warps))
-    arguments = (
-        *(*walks.up, *walks.down, walks.spine, walks.tree.label, starts, ends),
-        *(np.int64(len(starts)), np.int32(walks.tree.height), found, walks.tree.step),
-    )
+    arguments = {
+        **walks.arguments,
+        "sources": starts,
+        "targets": ends,
+        "count": np.int64(len(starts)),
+        "height": np.int32(walks.tree.height),
+        "found": found,
+        "step": walks.tree.step,
+    }
     kernel(blocks, 32 * warps, arguments, shared=shared)
     return found
 

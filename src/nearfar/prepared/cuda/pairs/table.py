@@ -130,7 +130,7 @@ class DeviceTable:
         target_labels = cp.empty(target_pitch, dtype=np.int32)
         target_climbs = cp.zeros((high, target_pitch), dtype=dtype)
         climb = self._climb(walks.down, there[order], target_labels, target_climbs)
-        climb.set(6, np.int32(width))
+        climb.set(count=np.int32(width))
         climb()
         target_ends = self._ends(target_labels, width, _HIGH)
         self.labels = cp.empty(self.pitch, dtype=np.int32)
@@ -140,10 +140,21 @@ class DeviceTable:
         space = cp.zeros((high, self.pitch), dtype=dtype)
         self._first = self._climb(walks.up, self.sources, self.labels, space)
         ends = (cp.empty(self.pitch, np.int32), cp.empty(self.pitch, np.int32))
-        arguments = (
-            *(walks.spine, self.labels, *ends, target_labels, *target_ends, np.int32(width)),
-            *(space, np.int64(self.pitch), target_climbs, np.int64(target_pitch), self.values),
-        )
+        arguments = {
+            "spine": walks.spine,
+            "sources": self.labels,
+            "from_start": ends[0],
+            "to_end": ends[1],
+            "targets": target_labels,
+            "target_from_start": target_ends[0],
+            "target_to_end": target_ends[1],
+            "count": np.int32(width),
+            "climbs": space,
+            "pitch": np.int64(self.pitch),
+            "target_climbs": target_climbs,
+            "target_pitch": np.int64(target_pitch),
+            "rows": self.values,
+        }
         tiles = (self.pitch // (_ACROSS * columns), -(-width // _HIGH))
         self.launches = [
             self._depths(self.labels, self.pitch, _ACROSS * columns, ends),
@@ -158,14 +169,32 @@ class DeviceTable:
         )
         kernel.allow_shared(shared)
         node, head_depth, weight = side
-        arguments = (
-            *(node, tree.jump, head_depth, weight, tree.label, vertices, np.int32(0), np.int32(0)),
-            *(None, labels, space, np.int64(len(labels)), np.int32(tree.height)),
-        )
+        arguments = {
+            "node": node,
+            "jump": tree.jump,
+            "head_depth": head_depth,
+            "weight": weight,
+            "label": tree.label,
+            "sources": vertices,
+            "count": np.int32(0),
+            "unit": np.int32(0),
+            "stop": None,
+            "labels": labels,
+            "space": space,
+            "pitch": np.int64(len(labels)),
+            "height": np.int32(tree.height),
+        }
         return runtime.Launch(kernel, -(-len(labels) // warps), 32 * warps, arguments, shared)
 
     def _depths(self, labels: Any, some: int, size: int, ends: tuple[Any, Any]) -> Any:
-        arguments = (self._walks.spine, labels, np.int32(some), np.int32(size), *ends)
+        arguments = {
+            "spine": self._walks.spine,
+            "labels": labels,
+            "some": np.int32(some),
+            "size": np.int32(size),
+            "from_start": ends[0],
+            "to_end": ends[1],
+        }
         return runtime.Launch(self._program.kernel("tile_depths"), -(-some // 256), 256, arguments)
 
     def _ends(self, labels: Any, some: int, size: int) -> tuple[Any, Any]:
@@ -193,7 +222,7 @@ class DeviceTable:
             given = runtime.upload(sources)
             order = cp.argsort(self._walks.tree.label[given])
             self.sources[:count], self.back = given[order], cp.argsort(order)
-        self._first.set(6, np.int32(count))
+        self._first.set(count=np.int32(count))
         self._first()
         for launch in self.launches:
             launch()
@@ -242,10 +271,16 @@ class TableRows:
         rows = self.rows[: len(sources)]
         count, width = rows.shape
         grid = (-(-width // _TILE) * _NEAR, -(-count // (_TILE * _NEAR)))
-        arguments = (
-            *(table.values, np.int64(table.pitch), table.place, np.int32(width)),
-            *(np.int64(width), np.int32(count), rows, self._step),
-        )
+        arguments = {
+            "values": table.values,
+            "pitch": np.int64(table.pitch),
+            "place": table.place,
+            "some": np.int32(width),
+            "width": np.int64(width),
+            "count": np.int32(count),
+            "out": rows,
+            "step": self._step,
+        }
         self._to_rows(grid, 256, arguments)
         if home == runtime.device().ordinal:
             rows.take(table.back, axis=0, out=out)

@@ -73,8 +73,15 @@ class Restoration:
             On the device; replaced.
         """
         count, n = rows.shape
-        arguments = (
-            *(np.int32(n), self.graph.offsets, self.graph.edges, runtime.upload(sources)),
-            *(rows, np.int32(count), self.spaces, self.queues, self.slack),
-        )
+        arguments = {
+            "n": np.int32(n),
+            "offsets": self.graph.offsets,
+            "edges": self.graph.edges,
+            "sources": runtime.upload(sources),
+            "rows": rows,
+            "count": np.int32(count),
+            "spaces": self.spaces,
+            "queues": self.queues,
+            "slack": self.slack,
+        }
         self.kernel(min(self.blocks, count), _THREADS, arguments)

@@ -138,7 +138,7 @@ class DeviceReduction:
         }
         self.zeroed: list[Any] = []
         self.counts = reduction.kind in _FIGURES or self.checks
-        self._held: list[tuple[Any, int]] = []  # launches, and where they name `values`
+        self._held: list[tuple[Any, str]] = []  # launches, and what they call `values`
         self.plan: Any
         self.values: Any
         self.form: Any = None  # what it was made for, in `reduced`
@@ -189,12 +189,17 @@ class DeviceReduction:
         self.in_order = self.tree.label if columns is None else self.listed
         self._make_figures()
         if on_the_way:
-            figures = (self.bound, self.sums, self.missed, self.most)
+            figures = {"bound": self.bound, **self._figures}
             whole = {"WHOLE": self.macros["WHOLE"]}
             self.plan = sweep.ending(self.values, _SINK, "sweep_figures", whole, figures)
             self._plan_figures(kept_rows)
             launches = self.plan.launches
-            self._held = [(each, at) for each in launches for at in each.places(self.values)]
+            self._held = [
+                (launch, name)
+                for launch in launches
+                for name in ("rows", "values")
+                if name in launch.kernel.parameters
+            ]
         else:
             self.plan = sweep.columns(self.values)
             if self.zeroed:
@@ -214,8 +219,8 @@ class DeviceReduction:
 
     def rest(self) -> None:
         """Give the memory of the distances back until the next call."""
-        for launch, at in self._held:
-            launch.point(at, None)
+        for launch, name in self._held:
+            launch.set(**{name: None})
         self.values = None
 
     def wake(self) -> bool:
@@ -224,8 +229,8 @@ class DeviceReduction:
             self._make_values(self.kept_rows, 0)
         except OutOfMemoryError:
             return False
-        for launch, at in self._held:
-            launch.point(at, self.values)
+        for launch, name in self._held:
+            launch.set(**{name: self.values})
         return True
 
     def _make_figures(self) -> None:
@@ -250,11 +255,21 @@ class DeviceReduction:
             name
         )
 
-    def _listed(self, some: int) -> tuple[Any, ...]:
-        return self.values, np.int64(self.pitch), self.listed, np.int32(some), self.bound
+    @property
+    def _figures(self) -> dict[str, Any]:
+        return {"sums": self.sums, "missed": self.missed, "greatest": self.most}
+
+    def _listed(self, some: int) -> dict[str, Any]:
+        return {
+            "values": self.values,
+            "pitch": np.int64(self.pitch),
+            "listed": self.listed,
+            "some": np.int32(some),
+            "bound": self.bound,
+        }
 
     def _plan_figures(self, some: int) -> None:
-        arguments = (*self._listed(some), self.sums, self.missed, self.most)
+        arguments = {**self._listed(some), **self._figures}
         across = 32 * self.columns_each
         grid = (self.pitch // across, self._slices(some, across))
         kernel = self._kernel("figures")
@@ -277,7 +292,8 @@ class DeviceReduction:
         self.zeroed.append(self.bins)
         kernel = self._kernel("histogram", SPAN=len(searched))
         kernel.allow_shared(shared)
-        arguments = (*self._listed(self.width), runtime.upload(searched), np.int32(bins), self.bins)
+        arguments = {**self._listed(self.width), "edges": runtime.upload(searched)}
+        arguments |= {"bins": np.int32(bins), "counts": self.bins}
         grid = (self.pitch // _ACROSS, self._slices(self.width))
         self.plan.launches.append(runtime.Launch(kernel, grid, _ACROSS, arguments, shared))
 
@@ -299,16 +315,15 @@ class DeviceReduction:
         ]
         across = self.pitch // _ACROSS
         kernel = self._kernel("nearest", KEEP=keep)
-        arguments = (*self._listed(self.width), self.names, but, vertex, *found[0])
+        near, who = found[0]
+        arguments = {**self._listed(self.width), "names": self.names, "but": but, "vertex": vertex}
+        arguments |= {"near": near, "who": who}
         self.plan.launches.append(runtime.Launch(kernel, (across, slices), _ACROSS, arguments))
         if slices > 1:
             kernel = self._kernel("nearest", KEEP=keep, FOUND_NAMES=1)
-            near, who = found[0]
-            some = np.int32(slices * keep)
-            arguments = (near, np.int64(self.pitch), None, some, self.bound, who, None, vertex)
-            self.plan.launches.append(
-                runtime.Launch(kernel, (across, 1), _ACROSS, (*arguments, *found[1]))
-            )
+            arguments |= {"values": near, "listed": None, "some": np.int32(slices * keep)}
+            arguments |= {"names": who, "but": None, "near": found[1][0], "who": found[1][1]}
+            self.plan.launches.append(runtime.Launch(kernel, (across, 1), _ACROSS, arguments))
         self.near, self.who = found[-1]
 
     def _plan_halves(self) -> None:
@@ -322,10 +337,17 @@ class DeviceReduction:
             kernel = runtime.program(
                 "prepared/cuda/sinks/halves.cuh", {**self.tree.macros, "KIND": kind}
             ).kernel("by_halves")
-            arguments = (
-                *(values, np.int64(self.pitch), listed, np.int32(width), bound, but),
-                *(self.tree.vertex, sums, self.step),
-            )
+            arguments = {
+                "values": values,
+                "pitch": np.int64(self.pitch),
+                "listed": listed,
+                "width": np.int32(width),
+                "bound": bound,
+                "but": but,
+                "vertex": self.tree.vertex,
+                "sums": sums,
+                "step": self.step,
+            }
             grid = (self.pitch // _ACROSS, min(after, _MOST_ROWS))
             self.plan.launches.append(runtime.Launch(kernel, grid, _ACROSS, arguments))
             kind, values, width, listed, bound, but = 0, sums, after, None, np.float64(0), None
@@ -338,7 +360,8 @@ class DeviceReduction:
             "prepared/cuda/sinks/source_order.cuh", {**types, "WEIGHT_T": "int"}
         ).kernel("source_order")
         shift = max((len(self.tree.label) - 1).bit_length() - (_BINS - 1).bit_length(), 0)
-        arguments = (None, self.tree.label, np.int32(0), np.int32(shift), None, None)
+        arguments = {"sources": None, "label": self.tree.label, "count": np.int32(0)}
+        arguments |= {"shift": np.int32(shift), "ordered": None, "order": None}
         self._order = runtime.Launch(kernel, 1, 1024, arguments)
         macros = {**self.macros, "DOUBLES": int(self.halves)}
         kernel = runtime.program("prepared/cuda/sinks/place_figures.cuh", macros).kernel(
@@ -350,12 +373,18 @@ class DeviceReduction:
             top = np.iinfo(np.int64).max if whole else np.inf
         elif own:
             top = FARTHEST[self.out_dtype] - self.max_weight
-        sums = self.halved if self.halves else self.sums if self.counts else None
-        both = (self.missed, self.most) if self.counts else (None, None)
-        arguments = (
-            *(sums, *both, None, None, np.int32(0), np.int64(self.width - own)),
-            *(np.int64(top) if whole else np.float64(top), None, None, None, None, None, self.step),
-        )
+        figures = self._figures if self.counts else dict.fromkeys(("sums", "missed", "greatest"))
+        if self.halves:
+            figures["sums"] = self.halved.view(np.uint64)
+        absent = ("back", "order", "counts", "totals", "means", "most", "status")
+        arguments = {
+            **figures,
+            **dict.fromkeys(absent),
+            "count": np.int32(0),
+            "every": np.int64(self.width - own),
+            "top": np.int64(top) if whole else np.float64(top),
+            "step": self.step,
+        }
         grid = -(-self.pitch // 256)
         self._place = runtime.Launch(kernel, grid, 256, arguments)
 
@@ -379,9 +408,7 @@ class DeviceReduction:
         given = runtime.upload(sources.astype(np.int32))
         # In the order of the tree: what is near a source is then near those beside it, too.
         there, order = cp.empty(count, dtype=np.int64), cp.empty(count, dtype=np.int32)
-        for place, array in ((0, given), (4, there), (5, order)):
-            self._order.point(place, array)
-        self._order.set(2, np.int32(count))
+        self._order.set(sources=given, count=np.int32(count), ordered=there, order=order)
         self._order()
         parts: list[tuple[Any, Any, Any]] = []
         found: Any = None
@@ -429,19 +456,16 @@ class DeviceReduction:
         found = runtime.cupy().empty(ends[-1], dtype=np.uint8)
         found[:_STATUS].fill(0)
         fields = dict(zip(names, zip(ends[:-1], ends[1:], kinds, strict=True), strict=True))
-        self._place.point(12, found)
-        for place, name in enumerate(("counts", "totals", "means", "most"), start=8):
-            low, high, kind = fields.get(name, (0, 0, None))
-            self._place.point(place, None if kind is None else found[low:high])
+        placed = {name: found[low:high].view(kind) for name, (low, high, kind) in fields.items()}
+        none = dict.fromkeys(("counts", "totals", "means", "most"))
+        self._place.set(status=found[:_STATUS].view(np.uint64), **{**none, **placed})
         return found, fields
 
     def _put(self, order: Any, count: int) -> None:
         """Bring the figures of one sweep to their places."""
-        place = self._place
-        place.point(3, self.plan.back if isinstance(self.plan, DeviceTable) else None)
-        place.point(4, order)
-        place.set(5, np.int32(count))
-        place()
+        back = self.plan.back if isinstance(self.plan, DeviceTable) else None
+        self._place.set(back=back, order=order, count=np.int32(count))
+        self._place()
 
     def _kept(self, count: int) -> tuple[Any, Any, Any]:
         """Of one sweep: bins, vertices and distances, copies."""
