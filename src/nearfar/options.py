@@ -71,6 +71,7 @@ class _SharedOptions(TypedDict, total=False):
     queue_factor: float
     shortcuts: bool | None
     sort_rows: bool | None
+    sums: Literal["fixed", "search"]
     sweep: bool | None
     target_near: int | None
     thin_limit: int | None
