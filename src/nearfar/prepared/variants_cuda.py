@@ -27,7 +27,6 @@ from nearfar.prepared.prepared import Prepared, Sums
 from nearfar.registry import (
     Answer,
     Estimate,
-    Figures,
     Request,
     RowReduction,
     Workspace,
@@ -123,21 +122,19 @@ def is_table(prepared: Prepared, columns: Any) -> bool:
 
 
 def _reduced(
-    graph: Graph,
+    graph: Prepared,
     sources: NDArray[np.int64],
     options: DeviceTreeOptions,
     workspace: Workspace,
     reduction: RowReduction,
-) -> list[Figures] | None:
-    """What rows come to, as their distances are on their way down the tree."""
-    assert isinstance(graph, Prepared)
-    graph = graph.summing(options.sums)
+) -> Answer:
+    """Reduce rows as their distances are on their way down the tree, where that is possible."""
     columns = workspace.columns
     width = graph.n_vertices if columns is None else len(columns)
     if not len(sources) or not reduces(graph, reduction, width):
-        return None
+        return Answer(None)
     if reduction.kind == "nearest" and graph.fixed is not None:
-        return None  # sums that differ may round to one float, whose ties go by the vertex
+        return Answer(None)  # sums that differ may round to one float, whose ties go by the vertex
     table = is_table(graph, columns)
 
     def each(wanted: int) -> int:
@@ -163,15 +160,17 @@ def _reduced(
     complexity="O(k arcs)",
     cost=_many,
     devices={"host", "device"},
-    reduce=_reduced,
+    reduces=True,
 )
 def elimination_tree_rows(
     graph: Graph, sources: NDArray[np.int64], options: DeviceTreeOptions, workspace: Workspace
 ) -> Answer:
-    """Rows or a table, in as many sweeps as the memory asks for."""
+    """Rows, a table or a reduction, in as many sweeps as the memory asks for."""
     assert isinstance(graph, Prepared)
     cp = runtime.cupy()
     graph = graph.summing(options.sums)
+    if workspace.reduction is not None:
+        return _reduced(graph, sources, options, workspace, workspace.reduction)
     dtype, columns = graph.answer_dtype, workspace.columns
     shape = (len(sources), graph.n_vertices if columns is None else len(columns))
     if graph.n_vertices == 0 or len(sources) == 0:
@@ -230,22 +229,6 @@ def sources_per_sweep(sweep: Sweep | TileSweep, sources: int) -> int:
     return int(min(room, _MOST_AT_ONCE, max(sources, 1)))
 
 
-def _first_reduced(
-    graph: Graph,
-    sources: NDArray[np.int64],
-    options: FirstOptions,
-    workspace: Workspace,
-    reduction: RowReduction,
-) -> list[Figures] | None:
-    there = DeviceTreeOptions(options.sums)
-    return of_prepared(
-        graph,
-        options.force,
-        workspace.threads,
-        lambda it: _reduced(it, sources, there, workspace, reduction),
-    )
-
-
 @variant(
     "prepare_first",
     device="cuda",
@@ -258,15 +241,15 @@ def _first_reduced(
     complexity="O(m log n + triangles + k arcs)",
     cost=_first,
     devices={"host", "device"},
-    reduce=_first_reduced,
+    reduces=True,
 )
 def prepare_first(
     graph: Graph, sources: NDArray[np.int64], options: FirstOptions, workspace: Workspace
 ) -> Answer:
-    """Rows, after preparing a plain graph on the host; what was prepared stays with it."""
+    """Answer after preparing a plain graph on the host; what was prepared stays with it."""
 
-    def rows(it: Prepared) -> Answer:
+    def ask(it: Prepared) -> Answer:
         answer = elimination_tree_rows(it, sources, DeviceTreeOptions(options.sums), workspace)
         return with_trees(it.summing(options.sums), sources, answer, workspace)
 
-    return of_prepared(graph, options.force, workspace.threads, rows)
+    return of_prepared(graph, options.force, workspace.threads, ask)

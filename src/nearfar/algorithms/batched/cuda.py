@@ -118,7 +118,7 @@ def block_per_source(
     graph: Graph, sources: NDArray[np.int64], options: BlockOptions, workspace: Workspace
 ) -> Answer:
     """Near-far in shared memory, block by block; 16-bit distances first for integers."""
-    rows = Rows(graph, sources, workspace, sums=True)
+    rows = Rows(graph, sources, workspace, reduces=True)
     if rows.nothing is not None:
         return rows.nothing
     search = _SharedSearch(graph, options, workspace, rows)
@@ -327,7 +327,7 @@ def block_per_source_global(
     graph: Graph, sources: NDArray[np.int64], options: BlockOptions, workspace: Workspace
 ) -> Answer:
     """Near-far with a compact queue in shared memory; for graphs beyond shared memory."""
-    rows = Rows(graph, sources, workspace, sums=True)
+    rows = Rows(graph, sources, workspace, reduces=True)
     if rows.nothing is not None:
         return rows.nothing
     search = _GlobalSearch(graph, options, workspace, rows)

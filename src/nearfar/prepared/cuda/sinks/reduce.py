@@ -10,6 +10,7 @@ from nearfar.graph.saturation import may_saturate
 from nearfar.graph.slots import Slot
 from nearfar.prepared.cuda.shapes import padded
 from nearfar.prepared.cuda.sinks.reduction import DeviceReduction, has_room
+from nearfar.registry import Answer, Partial
 from nearfar.system.devices import runtime, several
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from nearfar.prepared.prepared import Prepared
-    from nearfar.registry import Figures, RowReduction
+    from nearfar.registry import RowReduction
 
 __all__ = ["reduced", "reduces"]
 
@@ -59,8 +60,8 @@ def reduced(
     table: bool,
     sources: NDArray[np.int64],
     devices: Sequence[int],
-) -> list[Figures] | None:
-    """What the rows of some sources come to, on devices that share them.
+) -> Answer:
+    """Reduce the rows of some sources on devices that share them.
 
     Parameters
     ----------
@@ -75,8 +76,8 @@ def reduced(
 
     Returns
     -------
-    list of Figures, or None
-        Of consecutive rows; None where a sum may not fit, so that rows are needed.
+    Answer
+        Without rows; without partial results too where a sum may not fit, so that rows are needed.
 
     Notes
     -----
@@ -85,7 +86,9 @@ def reduced(
     arrays are for one call at a time.
     """
 
-    def steps(part: NDArray[np.int64]) -> Generator[None, None, Figures | None]:
+    def steps(
+        part: NDArray[np.int64],
+    ) -> Generator[None, None, tuple[Partial, dict[str, Any]] | None]:
         here = runtime.device().ordinal
         wanted = -(-len(part) // -(-len(part) // most))  # sweeps of one size
         form = (reduction, limit, padded(wanted))
@@ -104,11 +107,12 @@ def reduced(
     shares, failed = several.in_turns(parts, devices, steps)
     found = [one for one in shares if one is not None]
     if len(found) < len(parts):
-        return None
+        return Answer(None)
+    stats: dict[str, Any] = {"sweeps": sum(counted["sweeps"] for _, counted in found)}
     if len(devices) > 1:
-        for one in found:
-            del one.stats["device_seconds"]
-        found[0].stats["devices"] = list(devices)
+        stats["devices"] = list(devices)
+    else:
+        stats["device_seconds"] = sum(counted["device_seconds"] for _, counted in found)
     if failed:
-        found[0].stats["failed_devices"] = {at: str(error) for at, error in failed.items()}
-    return found
+        stats["failed_devices"] = {at: str(error) for at, error in failed.items()}
+    return Answer(None, stats, partials=[partial for partial, _ in found])

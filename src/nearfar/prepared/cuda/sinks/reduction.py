@@ -14,7 +14,7 @@ from nearfar.prepared.cuda.bottoms.sweep import Sweep
 from nearfar.prepared.cuda.device import device_tree, far_value
 from nearfar.prepared.cuda.pairs.table import DeviceTable
 from nearfar.prepared.cuda.shapes import padded
-from nearfar.registry import Figures
+from nearfar.registry import Partial
 from nearfar.system.devices import runtime, several
 
 if TYPE_CHECKING:
@@ -45,8 +45,8 @@ _STATUS = 16  # bytes: status of place_figures.cuh
 _PLACED = {
     "count": ("counts",),
     "sum": ("totals",),
-    "mean": ("means",),
-    "max": ("most",),
+    "mean": ("counts", "totals"),
+    "max": ("counts", "most"),
     "summary": ("counts", "totals", "most"),
     "harmonic": ("totals",),
 }
@@ -388,8 +388,10 @@ class DeviceReduction:
         grid = -(-self.pitch // 256)
         self._place = runtime.Launch(kernel, grid, 256, arguments)
 
-    def steps(self, sources: NDArray[np.int64]) -> Generator[None, None, Figures | None]:
-        """What the rows of some sources come to.
+    def steps(
+        self, sources: NDArray[np.int64]
+    ) -> Generator[None, None, tuple[Partial, dict[str, Any]] | None]:
+        """Reduce the rows of some sources.
 
         Yields after the launches of the first sweep and after the last one, where another device
         may be given work.
@@ -400,8 +402,8 @@ class DeviceReduction:
 
         Returns
         -------
-        Figures or None
-            None where a sum may not fit, so that rows are needed.
+        tuple of Partial and dict, or None
+            With counters; None where a sum may not fit, so that rows are needed.
         """
         cp, count = runtime.cupy(), len(sources)
         timer = runtime.Timer().start()
@@ -440,17 +442,17 @@ class DeviceReduction:
             name: landed[low:high].view(dtype) for name, (low, high, dtype) in fields.items()
         }
         stats = {"sweeps": len(parts), "device_seconds": timer.seconds}
-        return Figures(bins=bins, vertices=vertices, distances=distances, stats=stats, **figures)
+        return Partial(bins=bins, vertices=vertices, distances=distances, **figures), stats
 
-    def __call__(self, sources: NDArray[np.int64]) -> Figures | None:
-        """What the rows of some sources come to, as :meth:`steps` returns it."""
+    def __call__(self, sources: NDArray[np.int64]) -> tuple[Partial, dict[str, Any]] | None:
+        """Reduce the rows of some sources, as :meth:`steps` does."""
         here = runtime.device().ordinal
         return several.in_turns([sources], [here], self.steps)[0][0]
 
     def _made_room(self, count: int) -> tuple[Any, dict[str, tuple[int, int, Any]]]:
         """Memory for what is placed, and of each field of it first and last byte and dtype."""
         names = _PLACED.get(self.reduction.kind, ())
-        dtypes = {"counts": np.int64, "totals": np.float64, "means": np.float64}
+        dtypes = {"counts": np.int64, "totals": np.float64}
         kinds = [np.dtype(dtypes.get(name, self.out_dtype)) for name in names]
         ends = np.cumsum([_STATUS, *(count * kind.itemsize for kind in kinds)]).tolist()
         found = runtime.cupy().empty(ends[-1], dtype=np.uint8)
