@@ -62,8 +62,8 @@ def test_a_reduction_is_a_monoid(kind: Any, dtype: str) -> None:
     joined = finish(reduction, left)
     if reduction.kind == "nearest":  # of equal distances in another part any may come first
         np.testing.assert_array_equal(joined[1], whole[1])
-        ordered = combine(reduction, combine(reduction, none, partial(graph, rows, reduction, every[:30])),
-                          partial(graph, rows, reduction, every[30:]))  # fmt: skip
+        halves = (partial(graph, rows, reduction, half) for half in (every[:30], every[30:]))
+        ordered = combine(reduction, *halves)
         joined = finish(reduction, ordered)
     for found, wanted in zip(as_tuple(joined), as_tuple(whole), strict=True):
         assert found.dtype == wanted.dtype

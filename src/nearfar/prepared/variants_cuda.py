@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from nearfar.prepared.cuda.bottoms.sweep import Sweep
-from nearfar.prepared.cuda.bottoms.tiles import TileSweep, row_sweep
-from nearfar.prepared.cuda.pairs.table import TableRows, sources_per_table, table_pays
+from nearfar.prepared.cuda.bottoms.cells import Sweep
+from nearfar.prepared.cuda.bottoms.leaves import TileSweep, row_sweep
+from nearfar.prepared.cuda.bottoms.table import sources_per_table, table_pays
+from nearfar.prepared.cuda.query import query_bytes
 from nearfar.prepared.cuda.room import require_factor
-from nearfar.prepared.cuda.shapes import padded
+from nearfar.prepared.cuda.shapes import UNIT
 from nearfar.prepared.cuda.sinks.reduce import reduced, reduces
 from nearfar.prepared.cuda.sinks.rows import DeviceRows, RowForm
 from nearfar.prepared.first import (
@@ -196,7 +197,7 @@ def elimination_tree_rows(
     blocks = [slice(k, min(k + each, len(sources))) for k in range(0, len(sources), each)]
 
     def begin() -> Callable[[slice], None]:
-        rows: Any = (TableRows if table else DeviceRows)(graph, form, each)
+        rows = DeviceRows(graph, form, each, table)
         return lambda block: rows(sources[block], out[block])
 
     failed = each_block(devices, blocks, begin)
@@ -224,7 +225,7 @@ def _sources_at_once(
 def sources_per_sweep(sweep: Sweep | TileSweep, sources: int) -> int:
     """As many sources as a third of the free memory has room for, and no more than pay."""
     free, _ = runtime.memory()
-    each = sweep.values_bytes(1) // padded(1) + sweep.scratch_bytes(1) // padded(1)
+    each = query_bytes(sweep.tree, sweep.dtype, 1, sweep.n_kept) // UNIT
     room = max(1, min(free // (3 * each), sweep.most_sources) // 128) * 128
     return int(min(room, _MOST_AT_ONCE, max(sources, 1)))
 

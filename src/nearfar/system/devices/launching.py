@@ -146,6 +146,10 @@ class Launch:
             raw = self._raw(name, value)
             ctypes.memmove(at, raw, len(raw))
 
+    def holds(self, array: Any) -> list[str]:
+        """Which arguments are this array."""
+        return [name for name, held in self._held.items() if held is array]
+
     def __call__(self) -> None:
         """Launch on the current stream."""
         if _observer is None:

@@ -93,12 +93,12 @@ def reduced(
         wanted = -(-len(part) // -(-len(part) // most))  # sweeps of one size
         form = (reduction, limit, padded(wanted))
         made = _READY.take(prepared, here) if columns is None else None
-        if made is None or made.form != form or not made.wake():
+        if made is None or made.form != form or not made.query.restore():
             made = DeviceReduction(prepared, reduction, columns, limit, each(wanted), table)
             made.form = form
         found = yield from made.steps(part)
-        if made.may_rest:
-            made.rest()
+        if made.on_the_way:  # it keeps little without its distances
+            made.query.release()
             _READY.put(prepared, made, here)
         return found
 

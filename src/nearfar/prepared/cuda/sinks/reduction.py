@@ -8,20 +8,20 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nearfar.errors import OutOfMemoryError
 from nearfar.graph.saturation import FARTHEST, may_saturate
-from nearfar.prepared.cuda.bottoms.sweep import Sweep
+from nearfar.prepared.cuda.bottoms.cells import Sweep
+from nearfar.prepared.cuda.bottoms.table import Table
 from nearfar.prepared.cuda.device import device_tree, far_value
-from nearfar.prepared.cuda.pairs.table import DeviceTable
 from nearfar.prepared.cuda.shapes import padded
 from nearfar.registry import Partial
 from nearfar.system.devices import runtime, several
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Sequence
+    from collections.abc import Generator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
+    from nearfar.prepared.cuda.query import Query
     from nearfar.prepared.prepared import Prepared
     from nearfar.registry import RowReduction
 
@@ -138,26 +138,19 @@ class DeviceReduction:
         }
         self.zeroed: list[Any] = []
         self.counts = reduction.kind in _FIGURES or self.checks
-        self._held: list[tuple[Any, str]] = []  # launches, and what they call `values`
-        self.plan: Any
-        self.values: Any
         self.form: Any = None  # what it was made for, in `reduced`
         bins = max(len(reduction.edges) - 1, 0)
         kept = 2 * self._slices(self.width) * reduction.k * 8
         halved = 8 * (self.width // 32 + 2) if self.halves else 0
-        self.scratch = self.pitch * (24 + 4 * bins + kept + halved)
-        if table:
-            assert columns is not None
-            self._over_table(prepared, columns, each)
-        else:
-            self._over_sweep(prepared, columns, each)
+        beside = self.pitch * (24 + 4 * bins + kept + halved)
+        self._compose(prepared, each, table, {"advice": _ADVICE, "beside": beside})
         if reduction.kind == "histogram":
-            self._plan_histogram(_shared_bytes(reduction, prepared))
+            self._add_histogram(_shared_bytes(reduction, prepared))
         if reduction.kind == "nearest":
-            self._plan_nearest()
+            self._add_nearest()
         if self.halves:
-            self._plan_halves()
-        self._plan_places()
+            self._add_halves()
+        self._make_places()
 
     @property
     def halves(self) -> bool:
@@ -165,84 +158,45 @@ class DeviceReduction:
         floats = self.out_dtype.kind == "f" and self.reduction.kind in _ADDED
         return floats or self.reduction.kind == "harmonic"
 
-    def _over_table(self, prepared: Prepared, columns: NDArray[np.int64], each: int) -> None:
-        runtime.require_memory(self.scratch, _ADVICE)
-        self.plan = DeviceTable(prepared, columns, each, _ADVICE)
-        self.values, self.listed, self.names = self.plan.values, None, self.plan.targets
-        self.in_order = self.plan.place
-        self._make_figures()
-        if self.zeroed:
-            self._plan_figures(self.width)
-
-    def _over_sweep(self, prepared: Prepared, columns: NDArray[np.int64] | None, each: int) -> None:
-        sweep = Sweep(prepared, None, each)
-        cells = sweep.cells.host
-        # Figures of the bottom pass are joined as it goes, unless it keeps its distances in memory.
-        on_the_way = columns is None and self.reduction.kind in _FIGURES and not self.halves
-        on_the_way &= len(cells.cells) > 0
-        kept_rows = sweep.n_upper if on_the_way else prepared.n_vertices
-        self._make_values(kept_rows, sweep.scratch_bytes(each) + self.scratch)
-        self.listed, self.names = None, self.tree.vertex
-        if columns is not None:
-            there = runtime.upload(columns)
-            self.listed, self.names = self.tree.label[there], there.astype(np.int32)
-        self.in_order = self.tree.label if columns is None else self.listed
-        self._make_figures()
-        if on_the_way:
-            figures = {"bound": self.bound, **self._figures}
-            whole = {"WHOLE": self.macros["WHOLE"]}
-            self.plan = sweep.ending(self.values, _SINK, "sweep_figures", whole, figures)
-            self._plan_figures(kept_rows)
-            launches = self.plan.launches
-            self._held = [
-                (launch, name)
-                for launch in launches
-                for name in ("rows", "values")
-                if name in launch.kernel.parameters
-            ]
+    def _compose(self, prepared: Prepared, each: int, table: bool, room: Mapping[str, Any]) -> None:
+        """Make the query, of which a pass of this sink may be part, and count what it keeps."""
+        columns, tree = self.columns, self.tree
+        sweep, self.on_the_way = None, False
+        self.query: Query
+        self.listed, self.names, self.in_order = None, tree.vertex, tree.label
+        if table:
+            assert columns is not None
+            product = Table(prepared, columns, each, **room)
+            self.query, self.names, self.in_order = product, product.targets, product.place
         else:
-            self.plan = sweep.columns(self.values)
-            if self.zeroed:
-                self._plan_figures(self.width)
-
-    def _make_values(self, rows: int, more: int) -> None:
-        """Memory for the distances of one sweep; `more` bytes are wanted besides."""
-        held = rows * self.pitch * self.dtype.itemsize
-        runtime.require_memory(held + more, _ADVICE)
-        self.values = runtime.cupy().empty((rows, self.pitch), dtype=self.dtype)
-        self.kept_rows = rows
-
-    @property
-    def may_rest(self) -> bool:
-        """Whether it can do without the memory of its distances between two calls."""
-        return bool(self._held)
-
-    def rest(self) -> None:
-        """Give the memory of the distances back until the next call."""
-        for launch, name in self._held:
-            launch.set(**{name: None})
-        self.values = None
-
-    def wake(self) -> bool:
-        """Make memory for the distances, after a rest; whether there was enough."""
-        try:
-            self._make_values(self.kept_rows, 0)
-        except OutOfMemoryError:
-            return False
-        for launch, name in self._held:
-            launch.set(**{name: self.values})
-        return True
+            sweep = Sweep(prepared, None, each)
+            # Figures of the bottom pass are joined as it goes, unless it keeps its distances.
+            self.on_the_way = columns is None and self.reduction.kind in _FIGURES
+            self.on_the_way &= not self.halves and len(sweep.cells.host.cells) > 0
+            self.query = (sweep.above_alone if self.on_the_way else sweep.columns)(each, **room)
+        if columns is not None and sweep is not None:
+            there = runtime.upload(columns)
+            self.listed, self.names = tree.label[there], there.astype(np.int32)
+            self.in_order = self.listed
+        if self.counts:
+            self._make_figures()
+        if sweep is not None and self.on_the_way:
+            whole, given = {"WHOLE": self.macros["WHOLE"]}, {"bound": self.bound, **self._figures}
+            sweep.through(
+                self.query, sweep.above.held.place, _SINK, "sweep_figures", whole, **given
+            )
+        if self.counts:
+            self._add_figures(len(self.query.values) if self.on_the_way else self.width)
 
     def _make_figures(self) -> None:
-        if self.counts:
-            dtypes: list[Any] = [np.dtype(np.int64), np.dtype(np.uint32), self.dtype]
-            ends = np.cumsum([0, *(self.pitch * dtype.itemsize for dtype in dtypes)])
-            both = runtime.cupy().zeros(int(ends[-1]), dtype=np.uint8)
-            self.sums, self.missed, self.most = (
-                both[low:high].view(dtype)
-                for (low, high), dtype in zip(pairwise(ends.tolist()), dtypes, strict=True)
-            )
-            self.zeroed.append(both)
+        dtypes: list[Any] = [np.dtype(np.int64), np.dtype(np.uint32), self.dtype]
+        ends = np.cumsum([0, *(self.pitch * dtype.itemsize for dtype in dtypes)])
+        both = runtime.cupy().zeros(int(ends[-1]), dtype=np.uint8)
+        self.sums, self.missed, self.most = (
+            both[low:high].view(dtype)
+            for (low, high), dtype in zip(pairwise(ends.tolist()), dtypes, strict=True)
+        )
+        self.zeroed.append(both)
 
     def _slices(self, some: int, across: int = _ACROSS) -> int:
         """How many slices of the labels share out the work where sources alone are too few."""
@@ -261,21 +215,20 @@ class DeviceReduction:
 
     def _listed(self, some: int) -> dict[str, Any]:
         return {
-            "values": self.values,
+            "values": self.query.values,
             "pitch": np.int64(self.pitch),
             "listed": self.listed,
             "some": np.int32(some),
             "bound": self.bound,
         }
 
-    def _plan_figures(self, some: int) -> None:
+    def _add_figures(self, some: int) -> None:
         arguments = {**self._listed(some), **self._figures}
         across = 32 * self.columns_each
         grid = (self.pitch // across, self._slices(some, across))
-        kernel = self._kernel("figures")
-        self.plan.launches.append(runtime.Launch(kernel, grid, 32 * _WARPS, arguments))
+        self.query.add(self._kernel("figures"), grid, 32 * _WARPS, arguments)
 
-    def _plan_histogram(self, shared: int) -> None:
+    def _add_histogram(self, shared: int) -> None:
         cp = runtime.cupy()
         edges, bins = self.reduction.edges, len(self.reduction.edges) - 1
         dtype, far = self.dtype, far_value(self.dtype)
@@ -291,11 +244,10 @@ class DeviceReduction:
         self.bins = cp.zeros((bins, self.pitch), dtype=np.uint32)
         self.zeroed.append(self.bins)
         kernel = self._kernel("histogram", SPAN=len(searched))
-        kernel.allow_shared(shared)
         arguments = {**self._listed(self.width), "edges": runtime.upload(searched)}
         arguments |= {"bins": np.int32(bins), "counts": self.bins}
         grid = (self.pitch // _ACROSS, self._slices(self.width))
-        self.plan.launches.append(runtime.Launch(kernel, grid, _ACROSS, arguments, shared))
+        self.query.add(kernel, grid, _ACROSS, arguments, shared)
 
     def _least(self, edge: float, far: Any) -> int:
         """The least integer of a distance that is at least an edge, or what none is."""
@@ -304,11 +256,11 @@ class DeviceReduction:
             return min(self.fixed.steps_within(below, self.out_dtype) + 1, int(far))
         return int(far) if edge >= far else max(math.ceil(max(edge, 0.0)), 0)
 
-    def _plan_nearest(self) -> None:
+    def _add_nearest(self) -> None:
         cp, vertex = runtime.cupy(), self.tree.vertex
         keep = min(self.reduction.k, self.width)
         slices = self._slices(self.width)
-        but = self.plan.labels if self.columns is None else None  # the source itself
+        but = self.query.labels if self.columns is None else None  # the source itself
         found = [
             tuple(cp.empty((some * keep, self.pitch), dtype) for dtype in (self.dtype, np.int32))
             for some in ((slices, 1) if slices > 1 else (1,))
@@ -318,19 +270,20 @@ class DeviceReduction:
         near, who = found[0]
         arguments = {**self._listed(self.width), "names": self.names, "but": but, "vertex": vertex}
         arguments |= {"near": near, "who": who}
-        self.plan.launches.append(runtime.Launch(kernel, (across, slices), _ACROSS, arguments))
+        self.query.add(kernel, (across, slices), _ACROSS, arguments)
         if slices > 1:
             kernel = self._kernel("nearest", KEEP=keep, FOUND_NAMES=1)
             arguments |= {"values": near, "listed": None, "some": np.int32(slices * keep)}
             arguments |= {"names": who, "but": None, "near": found[1][0], "who": found[1][1]}
-            self.plan.launches.append(runtime.Launch(kernel, (across, 1), _ACROSS, arguments))
+            self.query.add(kernel, (across, 1), _ACROSS, arguments)
         self.near, self.who = found[-1]
 
-    def _plan_halves(self) -> None:
+    def _add_halves(self) -> None:
         cp = runtime.cupy()
-        kind, values, width = 2 if self.reduction.kind == "harmonic" else 1, self.values, self.width
+        kind, width = 2 if self.reduction.kind == "harmonic" else 1, self.width
+        values = self.query.values
         listed, bound = self.in_order, self.bound
-        but = self.plan.labels if self.columns is None else None  # the source itself
+        but = self.query.labels if self.columns is None else None  # the source itself
         while kind or width > 1:
             after = -(-width // 2**_LEVELS)
             sums = cp.empty((after, self.pitch), dtype=np.float64)
@@ -349,11 +302,11 @@ class DeviceReduction:
                 "step": self.step,
             }
             grid = (self.pitch // _ACROSS, min(after, _MOST_ROWS))
-            self.plan.launches.append(runtime.Launch(kernel, grid, _ACROSS, arguments))
+            self.query.add(kernel, grid, _ACROSS, arguments)
             kind, values, width, listed, bound, but = 0, sums, after, None, np.float64(0), None
         self.halved = values
 
-    def _plan_places(self) -> None:
+    def _make_places(self) -> None:
         """The launches that bring sources into an order, and figures to the places of theirs."""
         types: dict[str, str | int] = {"INDEX_T": "int", "OFFSET_T": "int", "WEIGHTED": 1}
         kernel = runtime.program(
@@ -419,7 +372,7 @@ class DeviceReduction:
             for array in self.zeroed:
                 array.fill(0)
             part = there[low : low + self.pitch]
-            self.plan(part)
+            self.query(part)
             if found is None:
                 yield
                 found, fields = self._made_room(count)
@@ -465,14 +418,13 @@ class DeviceReduction:
 
     def _put(self, order: Any, count: int) -> None:
         """Bring the figures of one sweep to their places."""
-        back = self.plan.back if isinstance(self.plan, DeviceTable) else None
-        self._place.set(back=back, order=order, count=np.int32(count))
+        self._place.set(back=self.query.back, order=order, count=np.int32(count))
         self._place()
 
     def _kept(self, count: int) -> tuple[Any, Any, Any]:
         """Of one sweep: bins, vertices and distances, copies."""
         cp, dtype = runtime.cupy(), self.out_dtype
-        back = self.plan.back if isinstance(self.plan, DeviceTable) else slice(count)
+        back = slice(count) if self.query.back is None else self.query.back
         bins = vertices = distances = None
         if self.reduction.kind == "histogram":
             bins = self.bins[:, back].T.astype(np.int64)
