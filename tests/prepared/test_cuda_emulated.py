@@ -18,10 +18,9 @@ from nearfar.prepared.cuda.bottoms.leaves import TileSweep, row_sweep
 from nearfar.prepared.cuda.cut.cells import PassShape, cut
 from nearfar.prepared.cuda.cut.pieces import cut_pieces, ways_up
 from nearfar.prepared.cuda.cut.tiles import LeafShape
-from nearfar.prepared.cuda.device import far_value
+from nearfar.prepared.cuda.device import factor_bytes, far_value
 from nearfar.prepared.cuda.fronts import above as device_above
 from nearfar.prepared.cuda.query import to_rows
-from nearfar.prepared.cuda.room import factor_bytes
 from nearfar.prepared.cuda.shapes import padded
 from nearfar.prepared.prepared import Prepared
 from nearfar.prepared.variants_cuda import DeviceTreeOptions

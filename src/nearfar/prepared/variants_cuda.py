@@ -11,8 +11,8 @@ import numpy as np
 from nearfar.prepared.cuda.bottoms.cells import Sweep
 from nearfar.prepared.cuda.bottoms.leaves import TileSweep, row_sweep
 from nearfar.prepared.cuda.bottoms.table import sources_per_table, table_pays
+from nearfar.prepared.cuda.device import require_factor
 from nearfar.prepared.cuda.query import query_bytes
-from nearfar.prepared.cuda.room import require_factor
 from nearfar.prepared.cuda.shapes import UNIT
 from nearfar.prepared.cuda.sinks.reduce import reduced, reduces
 from nearfar.prepared.cuda.sinks.rows import DeviceRows, RowForm

@@ -25,7 +25,7 @@ _TILE, _NEAR = 64, 2  # kTile and kNear of rows.cuh
 
 
 def query_bytes(tree: DeviceTree, dtype: np.dtype[Any], count: int, n_rows: int) -> int:
-    """Device memory of a query for so many sources that keeps so many rows of distances."""
+    """Add up the device memory of a query that keeps so many rows of distances."""
     return padded(count) * ((n_rows + tree.height) * dtype.itemsize + 12)
 
 
@@ -149,7 +149,7 @@ class Query:
 
 
 def to_rows(tree: DeviceTree, values: Any, place: Any, out: Any) -> runtime.Launch:
-    """The launch that writes rows ``place`` of ``values`` as columns of ``out``."""
+    """Prepare the launch that writes rows ``place`` of ``values`` as columns of ``out``."""
     count, width = out.shape
     kernel = runtime.program("prepared/cuda/sinks/rows.cuh", tree.macros).kernel("to_rows")
     some = len(place)

@@ -69,24 +69,24 @@ class Sweep:
         """Labels above the cells."""
         return len(self.above.held.labels)
 
-    def columns(self, count: int, by_vertex: bool = False, **room: Any) -> Query:
+    def columns(self, count: int, by_vertex: bool = False, **memory: Any) -> Query:
         """Store distances as [label][source], or as [vertex][source].
 
-        Rows of labels that are not active stay as they are. ``room`` is that of :class:`Query`.
+        Rows of labels that are not active stay as they are. ``memory`` is that of :class:`Query`.
         """
-        query = Query(self.tree, self.dtype, count, self.n, **room)
+        query = Query(self.tree, self.dtype, count, self.n, **memory)
         place = self.tree.vertex if by_vertex else None
         return self.through(query, place, _STORE, "sweep", {"BY_VERTEX": int(by_vertex)})
 
-    def rows(self, count: int, place: Any = None, **room: Any) -> Query:
+    def rows(self, count: int, place: Any = None, **memory: Any) -> Query:
         """Write rows with a column for each label of ``place``, or for each vertex."""
-        query = self.columns(count, **room)
+        query = self.columns(count, **memory)
         query.writes = partial(_transposed, self.tree.label if place is None else place)
         return query
 
-    def above_alone(self, count: int, **room: Any) -> Query:
+    def above_alone(self, count: int, **memory: Any) -> Query:
         """Begin a query that keeps no distances but those above the cells, for :meth:`through`."""
-        return Query(self.tree, self.dtype, count, self.n_upper, **room)
+        return Query(self.tree, self.dtype, count, self.n_upper, **memory)
 
     def through(
         self,

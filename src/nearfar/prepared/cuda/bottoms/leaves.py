@@ -221,10 +221,10 @@ class TileSweep:
         row = np.uint32(pitch * self.dtype.itemsize)
         return self.tiles.row.astype(np.uint32) * row
 
-    def rows(self, count: int, **room: Any) -> Query:
-        """Write whole rows. ``room`` is that of :class:`Query`."""
+    def rows(self, count: int, **memory: Any) -> Query:
+        """Write whole rows. ``memory`` is that of :class:`Query`."""
         begins = self._begins(padded(count))
-        query = Query(self.tree, self.dtype, count, self.n_kept, **room)
+        query = Query(self.tree, self.dtype, count, self.n_kept, **memory)
         self.above.begin(query, self.above.held.place, 16 // self.dtype.itemsize)
         query.writes = partial(self._writing, begins)
         return query
@@ -276,16 +276,6 @@ def row_sweep(prepared: Prepared, sources: int) -> Sweep | TileSweep:
 
     Tiles pay where vertices that are next to each other in the tree have numbers next to each
     other; where they do not, a bundle has one vertex, and a transposition is cheaper.
-
-    Parameters
-    ----------
-    prepared : Prepared
-    sources : int
-        How many there will be in a block.
-
-    Returns
-    -------
-    Sweep or TileSweep
     """
     tiles = TileSweep(prepared, None, sources)
     if len(tiles.tiles.host.rows) <= _PAYS * prepared.n_vertices:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nearfar.prepared.cuda.fronts.climb import add_climb, climb_arguments
+from nearfar.prepared.cuda.fronts.above import add_climb, climb_arguments
 from nearfar.prepared.cuda.pairs.pairs import device_walks
 from nearfar.prepared.cuda.query import Query, query_bytes, to_rows
 from nearfar.prepared.cuda.shapes import climb_form, padded
@@ -32,15 +32,6 @@ def table_pays(prepared: Prepared, width: int) -> bool:
 
     A product looks at the common ancestors of a source and a target, a few dozen of them where
     separators are small; a sweep looks at every arc.
-
-    Parameters
-    ----------
-    prepared : Prepared
-    width : int
-
-    Returns
-    -------
-    bool
     """
     height = prepared.preparation.figures.height
     *_, shared = climb_form(height, prepared.metric.dtype.itemsize)
@@ -50,18 +41,7 @@ def table_pays(prepared: Prepared, width: int) -> bool:
 
 
 def sources_per_table(prepared: Prepared, width: int, sources: int) -> int:
-    """As many sources as a third of the free memory has room for, and no more than pay.
-
-    Parameters
-    ----------
-    prepared : Prepared
-    width : int
-    sources : int
-
-    Returns
-    -------
-    int
-    """
+    """Return as many sources as a third of the free memory has room for, and no more than pay."""
     free, _ = runtime.memory()
     each = (prepared.preparation.figures.height + 3 * width) * prepared.metric.dtype.itemsize + 40
     room = max(1, free // (3 * each) // 128) * 128

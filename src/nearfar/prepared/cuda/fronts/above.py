@@ -10,8 +10,7 @@ from nearfar.graph.slots import Slot
 from nearfar.prepared.cuda.cut.closures import closures
 from nearfar.prepared.cuda.cut.pieces import DEEP, ways_up
 from nearfar.prepared.cuda.device import DeviceTree, device_above, device_tree
-from nearfar.prepared.cuda.fronts.climb import add_climb, climb_arguments
-from nearfar.prepared.cuda.shapes import AboveShape, block_climb_form, one_launch
+from nearfar.prepared.cuda.shapes import AboveShape, block_climb_form, climb_form, one_launch
 from nearfar.system.devices import runtime
 
 if TYPE_CHECKING:
@@ -22,12 +21,42 @@ if TYPE_CHECKING:
     from nearfar.prepared.cuda.query import Query
     from nearfar.prepared.prepared import Prepared
 
-__all__ = ["Above"]
+__all__ = ["Above", "add_climb", "climb_arguments"]
 
 _MATRICES: Slot[Any] = Slot("matrices of pieces of the elimination tree on the device")
 # GROUPS, ACROSS, EACH, DOWN, SHARES and STAGES of upper.cuh, for few jobs and for many.
 _FEW_JOBS, _MANY_JOBS = (1, 8, 4, 4, 8, 3), (2, 16, 4, 4, 1, 4)
 _SHARED_OUT = 2048  # jobs of a level for each of which several warps are left
+
+
+def climb_arguments(
+    query: Query, arcs: tuple[Any, Any, Any], unit: int = 0, stop: Any = None
+) -> dict[str, Any]:
+    """Return the arguments of a climb but its jumps; the sources are set for each block."""
+    node, head_depth, weight = arcs
+    return {
+        "node": node,
+        "head_depth": head_depth,
+        "weight": weight,
+        "label": query.tree.label,
+        "sources": None,
+        "count": np.int32(0),
+        "unit": np.int32(unit),
+        "stop": stop,
+        "labels": query.labels,
+        "space": query.space,
+        "pitch": np.int64(query.pitch),
+        "height": np.int32(query.tree.height),
+    }
+
+
+def add_climb(query: Query, arguments: dict[str, Any]) -> None:
+    """Add the climb, the first launch of a query."""
+    tree = query.tree
+    form, warps, shared = climb_form(tree.height, query.dtype.itemsize)
+    program = runtime.program("prepared/cuda/fronts/climb.cuh", {**tree.macros, **form})
+    given = {**arguments, "jump": tree.jump}
+    query.add(program.kernel("climb"), -(-query.pitch // warps), 32 * warps, given, shared)
 
 
 class Above:

@@ -79,50 +79,17 @@ class DeviceArcs:
 
 
 def device_arcs(graph: Graph, preparation: Preparation) -> DeviceArcs:
-    """What customization on the current device reads of a structure; kept with the graph.
-
-    Parameters
-    ----------
-    graph : Graph
-    preparation : Preparation
-
-    Returns
-    -------
-    DeviceArcs
-
-    Raises
-    ------
-    OutOfMemoryError
-        Before anything is allocated.
-    """
+    """Bring what customization reads of a structure to the current device; kept with the graph."""
     return _ARCS.of(graph, lambda: _made(graph, preparation), runtime.device().ordinal)
 
 
 def share_arcs(prepared: Prepared, structure: DeviceArcs) -> None:
-    """Let a prepared graph of the same structure use what another one has made.
-
-    Parameters
-    ----------
-    prepared : Prepared
-    structure : DeviceArcs
-    """
+    """Let a prepared graph of the same structure use what another one has made."""
     _ARCS.put(prepared, structure, runtime.device().ordinal)
 
 
 def customize_kernel(name: str, values: np.dtype[Any], weight: np.dtype[Any], sides: int) -> Any:
-    """A kernel of ``customize.cuh`` for values of the arcs and weights of the edges.
-
-    Parameters
-    ----------
-    name : str
-    values, weight : dtype
-    sides : int
-        Directions, 1 where both have the same weights.
-
-    Returns
-    -------
-    kernel
-    """
+    """Return a kernel of ``customize.cuh`` for values of the arcs and weights of the edges."""
     macros: dict[str, str | int] = {
         "VALUE_T": C_VALUES[values.name],
         "OUT_T": _C_WEIGHTS[weight.name],

@@ -28,25 +28,6 @@ def customized_there(
 ) -> list[DeviceMetric]:
     """Weights of all arcs from weights on the device, for one metric or several at once.
 
-    Parameters
-    ----------
-    structure : DeviceArcs
-    graphs : list of Graph
-        Of that structure, with weights of one dtype; floats not negative.
-    perfect : bool
-        As for :func:`nearfar.prepare`.
-
-    Returns
-    -------
-    list of DeviceMetric
-
-    Raises
-    ------
-    OutOfMemoryError
-        Before anything is allocated.
-
-    Notes
-    -----
     O(triangles log degree) work in as many steps as the tree is high.
     """
     cp = runtime.cupy()
@@ -170,19 +151,7 @@ class _Calls:
 
 
 def _cuts(sizes: NDArray[np.int64], metrics: int) -> tuple[int, int]:
-    """Levels with more arcs than the device has warps, and levels that are not left to a cluster.
-
-    Parameters
-    ----------
-    sizes : int64 array
-        Arcs of the levels.
-    metrics : int
-
-    Returns
-    -------
-    tuple of int
-        Up to the last such level.
-    """
+    """Count the levels with more arcs than warps, and those that are not left to a cluster."""
     warps = runtime.device().multiprocessors * threads() // 32
     return _up_to(sizes, warps), _up_to(sizes, _FEW // metrics)
 

@@ -156,23 +156,6 @@ class DeviceLabels:
 def device_labels(prepared: Prepared, max_bytes: int | None = None) -> DeviceLabels:
     """As ``Prepared.label(device="cuda")``.
 
-    Parameters
-    ----------
-    prepared : Prepared
-    max_bytes : int or None
-        Device memory that they may take; None takes what is free.
-
-    Returns
-    -------
-    DeviceLabels
-
-    Raises
-    ------
-    OutOfMemoryError
-        If they take more, before anything is allocated.
-
-    Notes
-    -----
     One climb per vertex, all at once: milliseconds for a city.
     """
     needed = label_bytes(prepared)
@@ -201,32 +184,7 @@ def device_labels(prepared: Prepared, max_bytes: int | None = None) -> DeviceLab
 
 
 def device_pair_distances(prepared: Prepared, pairs: Any, threads: int, devices: Any = None) -> Any:
-    """Distances of pairs, each by a walk of its own on the device.
-
-    Parameters
-    ----------
-    prepared : Prepared
-    pairs : list of (source, target), or int array of shape (k, 2)
-        On the host or on the device.
-    threads : int
-        Of the CPU, which makes the sums of a search.
-    devices : "all", list of int or None
-        Which share the pairs; None is the current one.
-
-    Returns
-    -------
-    array, shape (k,)
-        On the device where ``pairs`` are.
-
-    Raises
-    ------
-    VertexError
-        If one of them is not a vertex.
-    OptionError
-        If ``pairs`` has another shape.
-    VariantUnavailable
-        If the tree is too high for the shared memory of the device.
-    """
+    """Find the distances of pairs, each by a walk of its own on the device."""
     listed = several.chosen(devices)
     if listed == several.chosen(None):
         return _answer(prepared, pairs, threads, _walk)
@@ -238,25 +196,7 @@ def device_pair_distances(prepared: Prepared, pairs: Any, threads: int, devices:
 
 
 def there_indices(prepared: Prepared, pairs: Any) -> tuple[Any, Any]:
-    """Indices of the sources and of the targets of pairs, on the current device.
-
-    Parameters
-    ----------
-    prepared : Prepared
-    pairs : list of (source, target), or int array of shape (k, 2)
-        On the host or on the device.
-
-    Returns
-    -------
-    sources, targets : int64 arrays, shape (k,)
-
-    Raises
-    ------
-    VertexError
-        If one of them is not a vertex.
-    OptionError
-        If ``pairs`` has another shape.
-    """
+    """Check pairs and return the indices of sources and targets on the current device."""
     if runtime.is_device_array(pairs):
         if prepared.vertex_numbers is not None:
             return _indices_there(prepared, runtime.upload(pairs))
@@ -341,42 +281,12 @@ def _shared_walk(prepared: Prepared, starts: Any, ends: Any, devices: list[int])
 
 
 def device_walks(prepared: Prepared) -> Walks:
-    """What walks read, on the current device.
-
-    Parameters
-    ----------
-    prepared : Prepared
-
-    Returns
-    -------
-    Walks
-
-    Raises
-    ------
-    OutOfMemoryError
-        Before anything is allocated.
-    """
+    """Bring what walks read to the current device, once."""
     return _WALKS.of(prepared, lambda: _made(prepared), runtime.device().ordinal)
 
 
 def walks_over(prepared: Prepared, up: QueryArcs, down: QueryArcs) -> Walks:
-    """The same over other arcs of the same tree.
-
-    Parameters
-    ----------
-    prepared : Prepared
-    up, down : QueryArcs
-        In host memory.
-
-    Returns
-    -------
-    Walks
-
-    Raises
-    ------
-    OutOfMemoryError
-        Before anything is allocated.
-    """
+    """Bring the same over other arcs of the tree, which are in host memory."""
     walks = device_walks(prepared)
     over = _side(prepared, up)
     return replace(walks, up=over, down=over if down is up else _side(prepared, down))

@@ -63,15 +63,7 @@ class Restoration:
         return prepared.n_vertices * (prepared.weight_dtype.itemsize + 8)
 
     def __call__(self, sources: Any, rows: Any) -> None:
-        """Restore some rows.
-
-        Parameters
-        ----------
-        sources : int64 array, shape (k,)
-            Vertices; on the host or on the device.
-        rows : array, shape (k, n)
-            On the device; replaced.
-        """
+        """Restore some rows."""
         count, n = rows.shape
         arguments = {
             "n": np.int32(n),

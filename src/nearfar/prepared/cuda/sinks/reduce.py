@@ -31,17 +31,6 @@ def reduces(prepared: Prepared, reduction: RowReduction, width: int) -> bool:
 
     Floats with the sums of a search do: these are restored in whole rows. So do floats in fixed
     point that may be too large for their dtype.
-
-    Parameters
-    ----------
-    prepared : Prepared
-    reduction : RowReduction
-    width : int
-        Columns of a row.
-
-    Returns
-    -------
-    bool
     """
     if prepared.n_negative or not width or prepared.adds_floats:
         return False
@@ -63,24 +52,6 @@ def reduced(
 ) -> Answer:
     """Reduce the rows of some sources on devices that share them.
 
-    Parameters
-    ----------
-    prepared, reduction, columns, limit, table
-        As for :class:`DeviceReduction`.
-    most : int
-        Sources per sweep where memory is no matter.
-    each : callable
-        Of so many how many the current device has memory for; called for a new plan.
-    sources : int64 array, shape (k,)
-    devices : sequence of int
-
-    Returns
-    -------
-    Answer
-        Without rows; without partial results too where a sum may not fit, so that rows are needed.
-
-    Notes
-    -----
     To plan the launches takes the host as long as some hundred sources take the device. So the
     plan that was used last is kept where it holds little memory; a caller takes it away, since its
     arrays are for one call at a time.

@@ -53,17 +53,7 @@ _PLACED = {
 
 
 def has_room(reduction: RowReduction, prepared: Prepared) -> bool:
-    """Whether registers and shared memory hold what a kernel keeps of a row.
-
-    Parameters
-    ----------
-    reduction : RowReduction
-    prepared : Prepared
-
-    Returns
-    -------
-    bool
-    """
+    """Whether registers and shared memory hold what a kernel keeps of a row."""
     if reduction.kind == "nearest":
         return reduction.k <= _KEPT
     if reduction.kind == "histogram":
@@ -158,7 +148,9 @@ class DeviceReduction:
         floats = self.out_dtype.kind == "f" and self.reduction.kind in _ADDED
         return floats or self.reduction.kind == "harmonic"
 
-    def _compose(self, prepared: Prepared, each: int, table: bool, room: Mapping[str, Any]) -> None:
+    def _compose(
+        self, prepared: Prepared, each: int, table: bool, memory: Mapping[str, Any]
+    ) -> None:
         """Make the query, of which a pass of this sink may be part, and count what it keeps."""
         columns, tree = self.columns, self.tree
         sweep, self.on_the_way = None, False
@@ -166,14 +158,14 @@ class DeviceReduction:
         self.listed, self.names, self.in_order = None, tree.vertex, tree.label
         if table:
             assert columns is not None
-            product = Table(prepared, columns, each, **room)
+            product = Table(prepared, columns, each, **memory)
             self.query, self.names, self.in_order = product, product.targets, product.place
         else:
             sweep = Sweep(prepared, None, each)
             # Figures of the bottom pass are joined as it goes, unless it keeps its distances.
             self.on_the_way = columns is None and self.reduction.kind in _FIGURES
             self.on_the_way &= not self.halves and len(sweep.cells.host.cells) > 0
-            self.query = (sweep.above_alone if self.on_the_way else sweep.columns)(each, **room)
+            self.query = (sweep.above_alone if self.on_the_way else sweep.columns)(each, **memory)
         if columns is not None and sweep is not None:
             there = runtime.upload(columns)
             self.listed, self.names = tree.label[there], there.astype(np.int32)
@@ -348,15 +340,6 @@ class DeviceReduction:
 
         Yields after the launches of the first sweep and after the last one, where another device
         may be given work.
-
-        Parameters
-        ----------
-        sources : int64 array, shape (k,)
-
-        Returns
-        -------
-        tuple of Partial and dict, or None
-            With counters; None where a sum may not fit, so that rows are needed.
         """
         cp, count = runtime.cupy(), len(sources)
         timer = runtime.Timer().start()

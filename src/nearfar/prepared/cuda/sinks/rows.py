@@ -74,26 +74,19 @@ class DeviceRows:
         self.width = prepared.n_vertices if whole else len(form.columns)
         copies = 0 if self.in_place else 1 + (self.cut or table)
         beside = copies * each * self.width * self.dtype.itemsize
-        room = {"advice": form.advice, "beside": beside}
+        memory = {"advice": form.advice, "beside": beside}
         if table:
-            self.query: Query = Table(prepared, form.columns, each, **room)
+            self.query: Query = Table(prepared, form.columns, each, **memory)
         elif whole:
-            self.query = row_sweep(prepared, each).rows(each, **room)
+            self.query = row_sweep(prepared, each).rows(each, **memory)
         else:
             sweep = Sweep(prepared, None, each)
             labels = sweep.tree.label[runtime.upload(form.columns)]
-            self.query = sweep.rows(each, labels, **room)
+            self.query = sweep.rows(each, labels, **memory)
         self.restore = Restoration(prepared, each) if exact and not self.on_host else None
 
     def __call__(self, sources: NDArray[Any], out: Any) -> None:
-        """Make some rows.
-
-        Parameters
-        ----------
-        sources : int64 array, shape (k,)
-        out : array, shape (k, width)
-            On the host or on the device of the form: complete when the current stream is done.
-        """
+        """Make some rows."""
         cp, home, columns = runtime.cupy(), self.form.home, self.form.columns
         rows = out if self.in_place else cp.empty((len(sources), self.width), dtype=self.dtype)
         self.query(sources, rows)
