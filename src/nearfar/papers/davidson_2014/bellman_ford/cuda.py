@@ -46,12 +46,12 @@ def all_vertices(graph: Graph, source: int, options: NoOptions, workspace: Works
     limit = unreached_value(weight) if workspace.limit is None else _upper(workspace.limit, weight)
 
     timer = runtime.Timer().start()
-    state = {"distance": distance, "n": np.int64(n), "last": last, "counters": counters}
-    program.kernel("start_all")(grid, _BLOCK, {**state, "source": np.int64(source)})
+    given = {"distance": distance, "n": np.int64(n), "last": last, "counters": counters}
+    program.kernel("start_all")(grid, _BLOCK, {**given, "source": np.int64(source)})
     edges = {"offsets": on_device.offsets, "edges": on_device.edges}
     further = {"limit": weight.type(limit), "iteration": np.uint32(0)}
     kernel = program.kernel("sweep_all")
-    sweep = runtime.Launch(kernel, grid, _BLOCK, {**state, **edges, **further})
+    sweep = runtime.Launch(kernel, grid, _BLOCK, {**given, **edges, **further})
     turns = [runtime.Pinned(32), runtime.Pinned(32)]
     iteration = 0
     before: tuple[runtime.Pinned, int] | None = None
