@@ -185,8 +185,8 @@ def _upload(graph: Graph, wide: bool, rows: slice = slice(None)) -> DeviceGraph:
     convert, pack = program.kernel("convert_offsets"), program.kernel("pack_edges")
     nothing = {"from": None, "to": None, "count": np.int64(0)}
     with runtime.first_cooperative(convert, nothing, runtime.device().ordinal):
-        rows = {"from": runtime.upload(indptr), "to": offsets, "count": np.int64(n + 1)}
-        convert(grid, block, rows)
+        given = {"from": runtime.upload(indptr), "to": offsets, "count": np.int64(n + 1)}
+        convert(grid, block, given)
         for first in range(0, m, _CHUNK):
             part = slice(first, min(first + _CHUNK, m))
             arguments = {

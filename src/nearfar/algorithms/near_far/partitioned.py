@@ -260,7 +260,7 @@ class Partitioned:
                 for name in ("distance", "dirty", "tallies", "control")
             },
         )
-        among = {"others": others, "devices": np.int32(count), "own": np.int32(own)}
+        among: dict[str, Any] = {"others": others, "devices": np.int32(count), "own": np.int32(own)}
         shared = _THREADS // 32 * STAGE * entry_bytes(row.graph)
         with runtime.on_device(row.device):
             program = self._program()
@@ -270,7 +270,7 @@ class Partitioned:
             grid = kernel.resident_blocks(_THREADS)
             given = {"part": part, "source": source, "progress": progress}
             found = {"begin": runtime.Launch(kernel, grid, _THREADS, given)}
-            steps = {
+            steps: dict[str, dict[str, Any]] = {
                 "step": {"given": part, **among},
                 "pieces": {"given": part},
                 "fetch": {"part": part, **among},

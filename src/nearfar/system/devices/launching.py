@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import functools
+import struct
 import threading
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +23,7 @@ __all__ = ["Kernel", "Launch", "Program", "first_cooperative", "set_observer"]
 
 _observer: Callable[[str, Callable[[], None]], None] | None = None
 _VECTOR = 16  # bytes of the widest load from shared memory
+_PADDING = bytes(8)
 
 
 def set_observer(
@@ -97,18 +99,27 @@ class Launch:
     ) -> None:
         self.kernel = kernel
         parameters = kernel.parameters
-        if arguments.keys() != parameters.keys():
+        if len(arguments) != len(parameters):
             raise _misnamed(kernel, arguments)
         self._held: dict[str, Any] = {}  # arrays stay alive as long as the pointers to them
-        self._bytes: dict[str, Any] = {}
-        for name in parameters:
-            raw = self._raw(name, arguments[name])
-            self._bytes[name] = (ctypes.c_char * len(raw)).from_buffer_copy(raw)
-        addresses = map(ctypes.addressof, self._bytes.values())
-        self._pointers = (ctypes.c_void_p * max(len(parameters), 1))(*addresses)
+        self._at: dict[str, int] = {}  # where each argument is in the block
+        # One block: the addresses of the arguments, as the driver wants them, then these.
+        parts, end = [], 8 * len(parameters)
+        for name, parameter in parameters.items():
+            if name not in arguments:
+                raise _misnamed(kernel, arguments)
+            raw = self._raw(parameter, arguments[name])
+            self._at[name] = end
+            if over := len(raw) % 8:
+                raw += _PADDING[over:]
+            parts.append(raw)
+            end += len(raw)
+        self._block = bytearray(max(end, 8))
+        pointers = ctypes.addressof(ctypes.c_char.from_buffer(self._block))
+        addresses = [pointers + at for at in self._at.values()]
+        self._block[:end] = b"".join([struct.pack(f"{len(addresses)}Q", *addresses), *parts])
         driver = kernel.cupy.cuda.driver
         shape = (*_three(grid), *_three(block), _vectors(shared))
-        pointers = ctypes.addressof(self._pointers)
         function = kernel.function.ptr
         current = kernel.cupy.cuda.get_current_stream
         self._go: Callable[[], None]
@@ -125,26 +136,26 @@ class Launch:
         else:
             self._go = lambda: driver.launchKernel(function, *shape, current().ptr, pointers, 0)
 
-    def _raw(self, name: str, value: Any) -> bytes:
+    def _raw(self, parameter: Parameter, value: Any) -> bytes:
         """Bytes of one argument, after a check of its type."""
-        parameter = self.kernel.parameters[name]
         raw = parameter.raw(value)
         if raw is None:
             raise TypeError(
                 f"kernel {self.kernel.name}: {parameter} does not take {_described(value)}"
             )
         if parameter.pointer:
-            self._held[name] = value
+            self._held[parameter.name] = value
         return raw
 
     def set(self, **arguments: Any) -> None:
         """Replace arguments by others of the same dtypes; no array replaced is kept alive."""
+        parameters = self.kernel.parameters
         for name, value in arguments.items():
-            at = self._bytes.get(name)
-            if at is None:
-                raise _misnamed(self.kernel, {**self._bytes, name: value})
-            raw = self._raw(name, value)
-            ctypes.memmove(at, raw, len(raw))
+            parameter = parameters.get(name)
+            if parameter is None:
+                raise _misnamed(self.kernel, {**self._at, name: value})
+            raw, at = self._raw(parameter, value), self._at[name]
+            self._block[at : at + len(raw)] = raw
 
     def holds(self, array: Any) -> list[str]:
         """Which arguments are this array."""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import re
+import struct
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -16,6 +18,7 @@ __all__ = ["Parameter", "parameters"]
 
 _ENTRY = r"__global__[^;{{]*?\b{name}\s*\("
 _MARKS = re.compile(r"\b(?:const|volatile|__restrict__|__grid_constant__)\b")
+_NULL, _ADDRESS = bytes(8), struct.Struct("Q").pack
 _DECLARED = re.compile(r"(.+?)(\*?) ?(\w+)")
 _VECTOR = re.compile(r"int[24]")  # 8 and 16 bytes that are loaded at once: arrays of int
 _SAME = {"l": "lq", "q": "lq", "L": "LQ", "Q": "LQ"}  # names of the same 64 bits
@@ -40,22 +43,27 @@ class Parameter(NamedTuple):
         A pointer takes a device array, None or an address as ``np.uint64``; the others take NumPy
         scalars.
         """
+        kind = type(value)
         if self.pointer:
             if value is None:
-                return bytes(8)
-            # To ask the array itself would make its interface first, 3 us each.
-            if hasattr(type(value), "__cuda_array_interface__"):
+                return _NULL
+            if _is_array(kind):
                 if self.codes is None or value.dtype.char in self.codes:
-                    return int(value.data.ptr).to_bytes(8, "little")
+                    return _ADDRESS(value.data.ptr)
                 return None
-            return value.tobytes() if type(value) is np.uint64 else None
-        dtype = getattr(value, "dtype", None)
-        if dtype is None or not (self.codes is None or dtype.char in self.codes):
+            return value.tobytes() if kind is np.uint64 else None
+        if _is_array(kind) or not hasattr(value, "dtype"):
             return None
-        if hasattr(type(value), "__cuda_array_interface__"):
+        if self.codes is not None and value.dtype.char not in self.codes:
             return None
         raw: bytes = value.tobytes()
         return raw
+
+
+@functools.cache
+def _is_array(kind: type) -> bool:
+    """Whether a type is that of device arrays; to ask an array makes its interface, 3 us each."""
+    return hasattr(kind, "__cuda_array_interface__")
 
 
 def parameters(

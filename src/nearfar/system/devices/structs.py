@@ -143,7 +143,7 @@ def _chosen(files: tuple[str, ...], macros: tuple[tuple[str, str], ...]) -> dict
         if directive.endswith("def"):
             return (name in values) == (directive == "ifdef")
         value = values.get(name, "0")
-        return (value == number if number else value != "0") != bool(no)
+        return bool((value == number if number else value != "0") != bool(no))
 
     found: dict[str, str] = {}
     open_branches: list[tuple[bool | None, bool | None]] = []  # one before it, this one
@@ -155,7 +155,7 @@ def _chosen(files: tuple[str, ...], macros: tuple[tuple[str, str], ...]) -> dict
         elif directive == "endif":
             open_branches.pop()
         else:
-            before = False
+            before: bool | None = False
             if directive in ("elif", "else"):
                 earlier, now = open_branches.pop()
                 before = earlier or now

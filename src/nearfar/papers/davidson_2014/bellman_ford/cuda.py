@@ -48,10 +48,10 @@ def all_vertices(graph: Graph, source: int, options: NoOptions, workspace: Works
     timer = runtime.Timer().start()
     given = {"distance": distance, "n": np.int64(n), "last": last, "counters": counters}
     program.kernel("start_all")(grid, _BLOCK, {**given, "source": np.int64(source)})
-    edges = {"offsets": on_device.offsets, "edges": on_device.edges}
+    rows = {"offsets": on_device.offsets, "edges": on_device.edges}
     further = {"limit": weight.type(limit), "iteration": np.uint32(0)}
     kernel = program.kernel("sweep_all")
-    sweep = runtime.Launch(kernel, grid, _BLOCK, {**given, **edges, **further})
+    sweep = runtime.Launch(kernel, grid, _BLOCK, {**given, **rows, **further})
     turns = [runtime.Pinned(32), runtime.Pinned(32)]
     iteration = 0
     before: tuple[runtime.Pinned, int] | None = None

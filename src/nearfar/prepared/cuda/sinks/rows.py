@@ -74,7 +74,7 @@ class DeviceRows:
         self.width = prepared.n_vertices if whole else len(form.columns)
         copies = 0 if self.in_place else 1 + (self.cut or table)
         beside = copies * each * self.width * self.dtype.itemsize
-        memory = {"advice": form.advice, "beside": beside}
+        memory: dict[str, Any] = {"advice": form.advice, "beside": beside}
         if table:
             self.query: Query = Table(prepared, form.columns, each, **memory)
         elif whole:
