@@ -184,9 +184,7 @@ def host(array: Any) -> Any:
     return array.get() if hasattr(array, "get") and not isinstance(array, dict) else array
 
 
-def differs(
-    found: Any, want: NDArray[Any], dtype: bool = True, near: float = 0.0
-) -> str | None:
+def differs(found: Any, want: NDArray[Any], dtype: bool = True, near: float = 0.0) -> str | None:
     """What is different from the array that was wanted, beyond the relative difference ``near``."""
     found = host(found)
     if not isinstance(found, np.ndarray):

@@ -39,8 +39,10 @@ def sssp_trial(soak: Soak, graph: Any, truth: Rows, row: int, method: str, **mor
     if soak.device == "cpu":
         given["threads"] = soak.threads()
     only = [row]
-    limit = soak.limit(only) if soak.chance(0.2) else None
-    targets = soak.vertices() if soak.chance(0.25) else None
+    near = rounding({"engine": method}, truth.edges) if method != "auto" else 0.0
+    limit = soak.limit(only, apart=near > 0) if soak.chance(0.2) else None
+    # Where sums are rounded, vertices as far as the last target may be left out.
+    targets = soak.vertices() if soak.chance(0.25) and not near else None
     negative = truth.edges.negative
     tree = soak.chance(0.4) and not (negative and limit is not None)
     if limit is not None:
@@ -54,11 +56,11 @@ def sssp_trial(soak: Soak, graph: Any, truth: Rows, row: int, method: str, **mor
 
     def judge(paths: Any) -> str | None:
         assert want is not None
-        wrong = differs(paths.distances, want)
+        wrong = differs(paths.distances, want, near=near)
         if wrong or not tree:
             return wrong
         if not truth.edges.huge and limit is None and targets is None:
-            wrong = wrong_tree(truth, np.array(only), host(paths.predecessors)[None])
+            wrong = wrong_tree(truth, np.array(only), host(paths.predecessors)[None], near=near)
         if wrong is None and soak.graph is graph:
             nearfar.verify(graph, paths)
         return wrong

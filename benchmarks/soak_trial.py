@@ -195,12 +195,20 @@ def words(door: str, **given: Any) -> str:
     return f"{door}({', '.join(f'{k}={v!r}' for k, v in shown.items())})"
 
 
-def path_judge(least: dict[Any, Any], source: int, target: int, far: Any) -> Judge:
+def path_judge(
+    least: dict[Any, Any], source: int, target: int, far: Any, near: float = 0.0
+) -> Judge:
+    """Compare a path's own length and the one that came with it, up to a relative difference."""
+
+    def alike(length: Any) -> bool:
+        return bool(np.isclose(length, far, rtol=near, atol=0) if near else length == far)
+
     def judge(found: Any) -> str | None:
         path, length = found
-        if path[0] != source or path[-1] != target or length_of(least, path) != far:
-            return f"path {path} has length {length_of(least, path)}, not {far}"
-        return None if length == far else f"length {length} instead of {far}"
+        own = length_of(least, path)
+        if path[0] != source or path[-1] != target or own is None or not alike(own):
+            return f"path {path} has length {own}, not {far}"
+        return None if alike(length) else f"length {length} instead of {far}"
 
     return judge
 
