@@ -14,13 +14,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nearfar import _cpu
-from nearfar.cuda.row_figures import row_figures
 from nearfar.errors import OptionError, quoted
 from nearfar.graph.dtypes import unreached_value
 from nearfar.graph.graph import Graph
 from nearfar.registry import Partial
-from nearfar.solve.arrays import module_of, named, on_device, to_host, widened
+from nearfar.solve.arrays import (
+    module_of,
+    named,
+    on_device,
+    row_figures,
+    to_host,
+    widened,
+)
 from nearfar.solve.sinks import InMemory
 from nearfar.system.devices import runtime, several
 
@@ -246,29 +251,13 @@ class ReducingSink(InMemory):
 
         The results are on the host.
         """
-        xp = module_of(rows)
-        total: Any
-        if xp is np:
-            count, total = np.empty(len(rows), np.int64), np.empty(len(rows), np.float64)
-            least, most = np.empty(len(rows), rows.dtype), np.empty(len(rows), rows.dtype)
-            whole = np.ascontiguousarray(rows)
-            _cpu.row_figures(whole, count, least, most, total, self.threads)
-        else:
-            count, total, least, most = row_figures(rows)
-        count -= less
-        some = count > 0
-        if rows.dtype.kind == "i":
-            farthest = 0
-            if some.any():
-                farthest = max(int(most[some].max()), -int(least[some].min()))
-            # The device adds in 64 bits, the host in 128.
-            fits = xp is np or farthest * rows.shape[1] < 2**63
-            total = total.astype(np.float64) if fits else None
+        count, total, _, most = row_figures(rows, self.threads)
         if total is None and self.reduction.kind not in _UNADDED:
             if rows.dtype.kind == "i":
                 return self._figures(to_host(rows), less)
             reached = rows != unreached_value(np.dtype(rows.dtype))
-            total = to_host(_sums_by_halves(xp, rows, reached))
+            total = to_host(_sums_by_halves(module_of(rows), rows, reached))
+        count -= less
         return Partial(count, total, most)
 
     def _histogram(self, xp: Any, rows: Any, none: Any) -> Any:

@@ -103,13 +103,14 @@ class Launch:
             raise _misnamed(kernel, arguments)
         self._held: dict[str, Any] = {}  # arrays stay alive as long as the pointers to them
         self._at: dict[str, int] = {}  # where each argument is in the block
+        self._sizes: dict[str, int] = {}  # and how long it is
         # One block: the addresses of the arguments, as the driver wants them, then these.
         parts, end = [], 8 * len(parameters)
         for name, parameter in parameters.items():
             if name not in arguments:
                 raise _misnamed(kernel, arguments)
             raw = self._raw(parameter, arguments[name])
-            self._at[name] = end
+            self._at[name], self._sizes[name] = end, len(raw)
             if over := len(raw) % 8:
                 raw += _PADDING[over:]
             parts.append(raw)
@@ -155,6 +156,8 @@ class Launch:
             if parameter is None:
                 raise _misnamed(self.kernel, {**self._at, name: value})
             raw, at = self._raw(parameter, value), self._at[name]
+            if len(raw) != self._sizes[name]:  # of a struct
+                raise TypeError(f"{parameter} of kernel {self.kernel.name}: {len(raw)} bytes")
             self._block[at : at + len(raw)] = raw
 
     def holds(self, array: Any) -> list[str]:

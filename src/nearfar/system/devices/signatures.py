@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import re
 import struct
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -60,10 +59,15 @@ class Parameter(NamedTuple):
         return raw
 
 
-@functools.cache
+_ARRAYS: dict[type, bool] = {}
+
+
 def _is_array(kind: type) -> bool:
     """Whether a type is that of device arrays; to ask an array makes its interface, 3 us each."""
-    return hasattr(kind, "__cuda_array_interface__")
+    known = _ARRAYS.get(kind)
+    if known is None:
+        known = _ARRAYS[kind] = hasattr(kind, "__cuda_array_interface__")
+    return known
 
 
 def parameters(
