@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CHOICES",
+    "FIGURES",
+    "UNADDED",
     "Answer",
     "Declined",
     "Estimate",
@@ -50,6 +52,10 @@ _PROBLEMS = {"sssp": "one source", "batch": "several sources", "all_pairs": "all
 #: What the chooser took for a graph, and why, by what was asked for. A variant that lays out
 #: something on a graph which makes other choices better drops them.
 CHOICES: Slot[tuple[Variant, str]] = Slot("choices")
+#: Kinds of reductions that need no sums of distances, and with these all that read nothing else of
+#: a row than how many distances count, their sum and the greatest.
+UNADDED = ("count", "max")
+FIGURES = (*UNADDED, "sum", "mean", "summary")
 Problem = Literal["sssp", "batch", "all_pairs"]
 WeightSupport = Literal["nonnegative", "any", "unweighted"]
 
@@ -92,8 +98,8 @@ class Partial:
     """A reduction of some columns of consecutive rows, one entry per row.
 
     :class:`nearfar.solve.reductions.Reduction` joins those of other columns, and finishes them. It
-    reads the first three, the bins, or the last two. Arrays of one number per row are on the host,
-    the others where they were made.
+    reads the first three, the bins, or the last two. Counts and what goes with them are on the
+    host, the others where they were made.
 
     Attributes
     ----------

@@ -17,7 +17,7 @@ import numpy as np
 from nearfar.errors import OptionError, quoted
 from nearfar.graph.dtypes import unreached_value
 from nearfar.graph.graph import Graph
-from nearfar.registry import Partial
+from nearfar.registry import FIGURES, UNADDED, Partial
 from nearfar.solve.arrays import (
     module_of,
     named,
@@ -36,8 +36,6 @@ __all__ = ["ReducingSink", "Reduction", "combine", "finish", "identity", "result
 
 _AT_ONCE = 1 << 18  # entries reduced at once, which stay in the cache
 _ON_THE_WAY = 40  # bytes per entry that reducing rows on a device takes
-_UNADDED = ("count", "max")
-_FIGURES = (*_UNADDED, "sum", "mean", "summary")
 #: How parts of the same rows are joined; the nearest are merged.
 _JOINS = {"counts": np.add, "totals": np.add, "most": np.maximum, "bins": np.add}
 
@@ -205,7 +203,7 @@ class ReducingSink(InMemory):
         """Reduce rows, a few at a time: on the host a signal is seen between them."""
         width = max(rows.shape[1], 1)
         kind = self.reduction.kind
-        plain = self.columns is None and not self.graph.n_negative and kind in _FIGURES
+        plain = self.columns is None and not self.graph.n_negative and kind in FIGURES
         if module_of(rows) is np:
             step = _AT_ONCE // width
         elif plain and rows.dtype == np.int32:
@@ -252,7 +250,7 @@ class ReducingSink(InMemory):
         The results are on the host.
         """
         count, total, _, most = row_figures(rows, self.threads)
-        if total is None and self.reduction.kind not in _UNADDED:
+        if total is None and self.reduction.kind not in UNADDED:
             if rows.dtype.kind == "i":
                 return self._figures(to_host(rows), less)
             reached = rows != unreached_value(np.dtype(rows.dtype))

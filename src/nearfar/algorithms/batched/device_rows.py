@@ -9,7 +9,7 @@ import numpy as np
 
 from nearfar.cuda.device_graph import device_graph
 from nearfar.errors import SolverError
-from nearfar.registry import Answer, Partial, Workspace
+from nearfar.registry import FIGURES, UNADDED, Answer, Partial, Workspace
 from nearfar.system.devices import runtime
 from nearfar.system.devices.landing import LARGE, Landing
 from nearfar.system.memory import empty
@@ -23,9 +23,6 @@ if TYPE_CHECKING:
     from nearfar.graph.graph import Graph
 
 __all__ = ["Rows", "Values", "steps_allowed"]
-
-_UNADDED = ("count", "max")
-_FIGURES = (*_UNADDED, "sum", "mean", "summary")  # kinds that read no more of a row
 
 
 def steps_allowed(n: int) -> int:
@@ -91,7 +88,7 @@ class Rows:
         self._host: NDArray[Any] | None = None
         self.figures: Any = None  # RowFigures of block_distance.cuh, where kernels fill them in
         self.reduction = workspace.reduction
-        asked = reduces and self.reduction is not None and self.reduction.kind in _FIGURES
+        asked = reduces and self.reduction is not None and self.reduction.kind in FIGURES
         if asked and self.on_device and self.dtype.kind == "i" and listed is None:
             self.figures = runtime.cupy().empty((3, len(sources)), np.int64)
             self._landing = runtime.Pinned(self.figures.nbytes)
@@ -187,6 +184,6 @@ class Rows:
         counts, totals, most = self._landing.wait_for().view(np.int64).reshape(3, -1)
         assert self.reduction is not None
         farthest = int(most.max()) if len(most) else 0
-        if farthest * self.n >= 2**63 and self.reduction.kind not in _UNADDED:
+        if farthest * self.n >= 2**63 and self.reduction.kind not in UNADDED:
             return None
         return [Partial(counts - 1, totals.astype(np.float64), most.astype(self.dtype))]

@@ -13,7 +13,7 @@ from nearfar.prepared.cuda.bottoms.cells import Sweep
 from nearfar.prepared.cuda.bottoms.table import Table
 from nearfar.prepared.cuda.device import device_tree, far_value
 from nearfar.prepared.cuda.shapes import padded
-from nearfar.registry import Partial
+from nearfar.registry import FIGURES, Partial
 from nearfar.system.devices import runtime, several
 
 if TYPE_CHECKING:
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 
 __all__ = ["DeviceReduction", "has_room"]
 
-_FIGURES = ("count", "sum", "mean", "max", "summary")
 _ADDED = ("sum", "mean", "summary")
 _LEVELS = 6  # kLevels of halves.cuh
 _MOST_ROWS = 65_535  # of a grid's y
@@ -127,7 +126,7 @@ class DeviceReduction:
             "WHOLE": int(self.dtype.kind != "f"),
         }
         self.zeroed: list[Any] = []
-        self.counts = reduction.kind in _FIGURES or self.checks
+        self.counts = reduction.kind in FIGURES or self.checks
         self.form: Any = None  # what it was made for, in `reduced`
         bins = max(len(reduction.edges) - 1, 0)
         kept = 2 * self._slices(self.width) * reduction.k * 8
@@ -163,7 +162,7 @@ class DeviceReduction:
         else:
             sweep = Sweep(prepared, None, each)
             # Figures of the bottom pass are joined as it goes, unless it keeps its distances.
-            self.on_the_way = columns is None and self.reduction.kind in _FIGURES
+            self.on_the_way = columns is None and self.reduction.kind in FIGURES
             self.on_the_way &= not self.halves and len(sweep.cells.host.cells) > 0
             self.query = (sweep.above_alone if self.on_the_way else sweep.columns)(each, **memory)
         if columns is not None and sweep is not None:
