@@ -153,13 +153,13 @@ class DeviceLabels:
         return found
 
 
-def device_labels(prepared: Prepared, max_bytes: int | None = None) -> DeviceLabels:
+def device_labels(prepared: Prepared, memory: int | None = None) -> DeviceLabels:
     """As ``Prepared.label(device="cuda")``.
 
     One climb per vertex, all at once: milliseconds for a city.
     """
     needed = label_bytes(prepared)
-    free = bytes_left(max_bytes, lambda: runtime.memory()[0])
+    free = bytes_left(memory, lambda: runtime.memory()[0])
     advice = "query without labels: distances_of_pairs(pairs, device='cuda')"
     if needed > free:
         raise OutOfMemoryError(needed, free, advice)
