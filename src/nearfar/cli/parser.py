@@ -76,7 +76,8 @@ class Parser(argparse.ArgumentParser):
         except argparse.ArgumentError as error:
             kind = getattr(action.type, "__name__", "")
             wanted = {"int": "whole number"}.get(kind, kind)
-            if not error.message.startswith("invalid ") or not wanted:
+            # A type that says itself what is wrong raises an ArgumentTypeError.
+            if isinstance(error.__context__, argparse.ArgumentTypeError) or not wanted:
                 raise
             raise argparse.ArgumentError(action, f"{text!r} is not a {wanted}") from None
 
