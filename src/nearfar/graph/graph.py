@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import warnings
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -827,7 +827,7 @@ class Graph(Vertices, Exchange):
         n = self.n_vertices
         ones = np.ones(self.n_edges, dtype=np.int8)
         matrix = csr_array((ones, self.indices, self.indptr), shape=(n, n))
-        kind = "strong" if strong and self.directed else "weak"
+        kind: Literal["strong", "weak"] = "strong" if strong and self.directed else "weak"
         count, label = connected_components(matrix, connection=kind)
         if not count:
             return self.subgraph([])
