@@ -80,11 +80,11 @@ class Run(Solving):
         if isinstance(sink, ReducingSink):
             self._reduce_into(sink, number, first, part)
             return
-        has_sparse = self.variant.sparse is not None and self.columns is None
-        if isinstance(sink, CsrSink) and has_sparse and self._exact_limit():
+        in_sparse_rows = None if self.columns is not None else self.variant.sparse
+        if isinstance(sink, CsrSink) and in_sparse_rows is not None and self._exact_limit():
             work = Workspace(self.request.threads, self.limit)
             sources = np.asarray(part, np.int64)
-            sparse = self.variant.sparse(self.graph, sources, self._checked, work)
+            sparse = in_sparse_rows(self.graph, sources, self._checked, work)
             if sparse is not None:
                 self._count(sparse[3])
                 sink.put_sparse(number, *sparse[:3])
