@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from nearfar.solve.nearest import nearest
     from nearfar.solve.negative_cycles import find_negative_cycle
     from nearfar.solve.one import shortest_path, sssp
+    from nearfar.solve.places.table import nearest_places, table
 
 __version__ = "0.1.0"
 
@@ -66,6 +67,8 @@ _WHERE = {
     "explain": "solve.explain",
     "isochrone": "solve.isochrone",
     "nearest": "solve.nearest",
+    "nearest_places": "solve.places.table",
+    "table": "solve.places.table",
     "verify": "answer.proof",
     "read": "formats",
     "write": "formats",
@@ -122,10 +125,12 @@ __all__ = [
     "k_shortest_paths",
     "load",
     "nearest",
+    "nearest_places",
     "prepare",
     "read",
     "shortest_path",
     "sssp",
+    "table",
     "verify",
     "write",
 ]

@@ -7,10 +7,11 @@ done in :mod:`nearfar.graph.convert`, :mod:`nearfar.graph.libraries` and
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 from nearfar.errors import GraphError, quoted
 from nearfar.graph import build, convert, geography, libraries
+from nearfar.graph.snapping import snap
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -505,3 +506,72 @@ class Exchange:
         found, _ = geography.nearest_vertices(graph, x, y)
         several: bool = getattr(x, "ndim", 0) > 0 or isinstance(x, (list, tuple))
         return graph.name_of(found) if several else graph.name_of(int(found[0]))
+
+    def snap(
+        self,
+        x: ArrayLike,
+        y: ArrayLike,
+        *,
+        to: Literal["edge", "vertex"] = "edge",
+        parts: Literal["largest", "all"] = "largest",
+        max_distance: float | None = None,
+        threads: int | None = None,
+    ) -> snap.Snapped:
+        """Find the nearest point on an edge, or the nearest vertex, for many places at once.
+
+        Parameters
+        ----------
+        x, y : number, or arrays of one length
+            Longitude and latitude in degrees, in this order, where the graph's coordinates are
+            those; else in units of the coordinates.
+        to : {"edge", "vertex"}
+            What to snap to. Edges follow the lines that the graph keeps from OSMnx and geographic
+            tables, and are straight where it keeps none.
+        parts : {"largest", "all"}
+            ``"largest"`` leaves out what is not in the largest strongly connected part, so that
+            every place reaches every other; a UserWarning says how much that is.
+        max_distance : float or None
+            Farther places are snapped to nothing; in metres on the Earth, else in units of the
+            coordinates. None has no limit, but refuses a place that is farther from the network
+            than the network is wide (at least 10 km on the Earth).
+        threads : int or None
+            None uses all cores of this process.
+
+        Returns
+        -------
+        Snapped
+            ``edge``, ``back``, ``share`` and ``offset`` along the edge, ``distance`` to it, and the
+            point, for each place.
+
+        Raises
+        ------
+        GraphError
+            If the graph has no coordinates, or no edges.
+        VertexError
+            For a place that is not finite, not on the Earth, far from the network, or whose
+            longitude and latitude are swapped.
+        OptionError
+            For another value of an option.
+
+        Notes
+        -----
+        The index takes O(m log m) once and is kept; then O(log m) per place, on all cores. On the
+        Earth a place looks at streets on the plane that touches it: where the nearest is d metres
+        away, the point found is at most ``1 + d / R * tan(latitude)`` times as far (0.03 % for
+        1 km at 60 degrees), with R the radius of the Earth. ``distance`` itself is the great
+        circle's to a micrometre per metre.
+
+        Examples
+        --------
+        >>> import nearfar
+        >>> g = nearfar.Graph.from_edges(
+        ...     [0, 1], [1, 2], [4, 3], directed=False, coordinates=[[0, 0], [400, 0], [400, 300]]
+        ... )
+        >>> found = g.snap([100, 420], [30, 150])
+        >>> found.edge.tolist(), found.share.tolist(), found.distance.tolist()
+        ([0, 2], [0.25, 0.5], [30.0, 20.0])
+        """
+        graph = cast("Graph", self)
+        return snap.snap(
+            graph, x, y, to=to, parts=parts, max_distance=max_distance, threads=threads
+        )

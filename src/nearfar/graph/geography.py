@@ -24,8 +24,10 @@ __all__ = [
     "from_geodataframe",
     "from_osmnx",
     "is_geographic",
+    "nearest_in",
     "nearest_vertices",
     "on_earth",
+    "vertex_tree",
 ]
 
 EARTH_RADIUS = 6_371_008.8  # metres, the mean one
@@ -74,8 +76,6 @@ def nearest_vertices(graph: Graph, x: Any, y: Any) -> tuple[NDArray[np.int64], N
     VertexError
         If a point is not two numbers, not finite, or outside the range of degrees.
     """
-    from scipy.spatial import cKDTree
-
     xy = graph.coordinates
     if xy is None:
         raise GraphError("the graph has no coordinates: nearest_vertex needs x and y of vertices")
@@ -96,10 +96,23 @@ def nearest_vertices(graph: Graph, x: Any, y: Any) -> tuple[NDArray[np.int64], N
             "first, in degrees"
         )
 
-    def make() -> Any:
-        return cKDTree(_on_sphere(xy) if spherical else xy)
+    return nearest_in(graph, _TREE.of(graph, lambda: vertex_tree(graph)), points)
 
-    chords, found = _TREE.of(graph, make).query(_on_sphere(points) if spherical else points)
+
+def vertex_tree(graph: Graph, members: NDArray[np.int64] | None = None) -> Any:
+    """Return a tree of the coordinates of some vertices, or of all, for :func:`nearest_in`."""
+    from scipy.spatial import cKDTree
+
+    xy: Any = graph.coordinates if members is None else graph.coordinates[members]  # type: ignore[index]
+    return cKDTree(_on_sphere(xy) if on_earth(graph) else xy)
+
+
+def nearest_in(
+    graph: Graph, tree: Any, points: NDArray[np.float64]
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Return what is nearest to each point in a tree of vertices, and how far it is."""
+    spherical = on_earth(graph)
+    chords, found = tree.query(_on_sphere(points) if spherical else points)
     if spherical:
         chords = 2 * EARTH_RADIUS * np.arcsin(np.minimum(chords / 2, 1.0))
     return found.astype(np.int64), chords

@@ -1,0 +1,92 @@
+"""The lines of edges on a map: the points between their ends, kept with the graph."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from nearfar.errors import GraphError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from nearfar.graph.graph import Graph
+
+__all__ = ["EDGE_LINES", "EdgeLines", "edge_lines", "line_points", "lines_from", "route_points"]
+
+#: Where a graph's ``attributes`` keep them; they speak of its edges by position.
+EDGE_LINES = "edge_lines"
+
+
+class EdgeLines(NamedTuple):
+    """The points of every edge between its ends, which are the vertices' own coordinates.
+
+    Attributes
+    ----------
+    first : int64 array, shape (m + 1,)
+        The points of edge ``e`` are ``xy[first[e]:first[e + 1]]``, from tail to head.
+    xy : float64 array, shape (k, 2)
+    """
+
+    first: NDArray[np.int64]
+    xy: NDArray[np.float64]
+
+
+def edge_lines(graph: Graph) -> EdgeLines | None:
+    """Return the lines that a graph keeps, None where all edges are straight."""
+    found = graph.attributes.get(EDGE_LINES)
+    if found is None:
+        return None
+    lines = EdgeLines(np.asarray(found[0], np.int64), np.asarray(found[1], np.float64))
+    fits = len(lines.first) == graph.n_edges + 1 and lines.xy.shape == (int(lines.first[-1]), 2)
+    if not fits or (np.diff(lines.first) < 0).any():
+        raise GraphError(f"attributes[{EDGE_LINES!r}] does not belong to {graph.n_edges} edges")
+    return lines
+
+
+def lines_from(
+    counts: NDArray[np.int64], xy: NDArray[np.float64], rows: NDArray[np.int64], back: NDArray[Any]
+) -> EdgeLines:
+    """Return the lines of edges from those of a table.
+
+    Row ``r`` has ``counts[r]`` points of ``xy``; edge ``e`` lies on row ``rows[e]`` and runs
+    against it where ``back[e]``. First and last points, the ends, are left out.
+    """
+    begin = np.cumsum(counts) - counts
+    inner = np.maximum(counts - 2, 0)[rows]
+    first = np.zeros(len(rows) + 1, np.int64)
+    np.cumsum(inner, out=first[1:])
+    step = np.where(back, -1, 1)
+    start = np.where(back, begin[rows] + counts[rows] - 2, begin[rows] + 1)
+    along = np.arange(first[-1]) - np.repeat(first[:-1], inner)
+    return EdgeLines(first, xy[np.repeat(start, inner) + np.repeat(step, inner) * along])
+
+
+def line_points(
+    graph: Graph, edges: NDArray[np.int64], lines: EdgeLines | None
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Return all points of some edges, ends included: offsets and coordinates."""
+    xy: Any = graph.coordinates
+    tails = np.searchsorted(graph.indptr, edges, side="right") - 1
+    ends = np.stack([xy[tails], xy[graph.indices[edges]]], axis=1)
+    if lines is None:
+        return 2 * np.arange(len(edges) + 1), ends.reshape(-1, 2)
+    inner = lines.first[edges + 1] - lines.first[edges]
+    first = np.zeros(len(edges) + 1, np.int64)
+    np.cumsum(inner + 2, out=first[1:])
+    points = np.empty((int(first[-1]), 2))
+    points[first[:-1]], points[first[1:] - 1] = ends[:, 0], ends[:, 1]
+    between = np.arange(inner.sum()) - np.repeat(np.cumsum(inner) - inner, inner)
+    points[np.repeat(first[:-1] + 1, inner) + between] = lines.xy[
+        np.repeat(lines.first[edges], inner) + between
+    ]
+    return first, points
+
+
+def route_points(graph: Graph, edges: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return the line of edges that follow one another; every point in between once."""
+    first, points = line_points(graph, np.asarray(edges, np.int64), edge_lines(graph))
+    once = np.ones(len(points), bool)
+    once[first[1:-1]] = False
+    return points[once]
