@@ -1,1 +1,1 @@
-"""Places in queries: coordinates in, tables, nearest places and routes in the caller's labels out."""
+"""Places in queries: coordinates in; tables, nearest places and routes in their labels out."""
