@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from nearfar.solve.nearest import nearest
     from nearfar.solve.negative_cycles import find_negative_cycle
     from nearfar.solve.one import shortest_path, sssp
+    from nearfar.solve.places.route import Route, route
     from nearfar.solve.places.table import nearest_places, table
 
 __version__ = "0.1.0"
@@ -69,6 +70,8 @@ _WHERE = {
     "nearest": "solve.nearest",
     "nearest_places": "solve.places.table",
     "table": "solve.places.table",
+    "route": "solve.places.route",
+    "Route": "solve.places.route",
     "verify": "answer.proof",
     "read": "formats",
     "write": "formats",
@@ -110,6 +113,7 @@ __all__ = [
     "Paths",
     "Prepared",
     "ProofError",
+    "Route",
     "SolverError",
     "UnreachableError",
     "VariantUnavailable",
@@ -128,6 +132,7 @@ __all__ = [
     "nearest_places",
     "prepare",
     "read",
+    "route",
     "shortest_path",
     "sssp",
     "table",
