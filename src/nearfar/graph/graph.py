@@ -20,7 +20,7 @@ from nearfar.graph.exchange import Exchange
 from nearfar.graph.given import kept, on_cuda
 from nearfar.graph.names import are_names, as_names, numbered
 from nearfar.graph.slots import Slot
-from nearfar.graph.snapping.lines import EDGE_LINES
+from nearfar.graph.snapping.lines import OF_EDGES, closed_edges
 from nearfar.graph.vertices import Vertices
 from nearfar.system.html import facts_table
 
@@ -520,7 +520,7 @@ class Graph(Vertices, Exchange):
         if found is None:
             here = build.HostArrays(self.indptr, self.indices, self.weights, self._scan)
             found = Graph.from_checked(here.transposed(self.view), **self._besides())
-            for key in ("edge_keys", EDGE_LINES, "forbidden_turns"):  # they speak of these edges
+            for key in (*OF_EDGES, "forbidden_turns"):  # they speak of these edges
                 found.attributes.pop(key, None)
             join_transposes(self, found)
         return found
@@ -794,6 +794,42 @@ class Graph(Vertices, Exchange):
             found.append(edges)
         return np.concatenate([np.empty(0, np.int64), *found])
 
+    def without_edges(self, edges: ArrayLike) -> Graph:
+        """Close edges, so that no path takes them; positions of all others stay as they are.
+
+        Parameters
+        ----------
+        edges : int array, shape (k,)
+            Positions in :attr:`indices`, as :meth:`edges_between` finds them. A street in both
+            directions is two edges.
+
+        Returns
+        -------
+        Graph
+            In which a closed edge is a self-loop. Places that were snapped to it stay there, and
+            have no way along it; ``attributes["closed_edges"]`` says which they are.
+
+        Raises
+        ------
+        GraphError
+            If an edge does not exist.
+
+        Notes
+        -----
+        O(n + m); weights are shared.
+
+        Examples
+        --------
+        >>> import nearfar
+        >>> g = nearfar.Graph.from_edges([0, 1, 0], [1, 2, 2], [4, 3, 9])
+        >>> closed = g.without_edges(g.edges_between(0, 1))
+        >>> nearfar.shortest_path(closed, 0, 2)
+        ([0, 2], 9)
+        """
+        indices, attributes, symmetric = closed_edges(self, edges)
+        kept = {**self._besides(), "attributes": attributes, "directed": not symmetric}
+        return Graph(self.indptr, indices, self.weights, copy=False, **kept)
+
     def subgraph(self, vertices: Iterable[Any]) -> Graph:
         """Some vertices and the edges among them.
 
@@ -845,7 +881,7 @@ class Graph(Vertices, Exchange):
 
     def _attributes_among(self, names: set[Any]) -> dict[str, Any]:
         """The attributes of a subgraph of these vertices."""
-        kept = {k: v for k, v in self.attributes.items() if k not in ("edge_keys", EDGE_LINES)}
+        kept = {k: v for k, v in self.attributes.items() if k not in OF_EDGES}
         if self.forbidden_turns:
             kept["forbidden_turns"] = [t for t in self.forbidden_turns if names.issuperset(t)]
         return kept

@@ -13,10 +13,27 @@ if TYPE_CHECKING:
 
     from nearfar.graph.graph import Graph
 
-__all__ = ["EDGE_LINES", "EdgeLines", "edge_lines", "line_points", "lines_from", "route_points"]
+__all__ = [
+    "CLOSED_EDGES",
+    "EDGE_LINES",
+    "OF_EDGES",
+    "ClosedEdges",
+    "EdgeLines",
+    "closed_edges",
+    "closed_of",
+    "edge_lines",
+    "edge_positions",
+    "line_points",
+    "lines_from",
+    "route_points",
+]
 
 #: Where a graph's ``attributes`` keep them; they speak of its edges by position.
 EDGE_LINES = "edge_lines"
+#: Likewise, which edges are closed, and where they led.
+CLOSED_EDGES = "closed_edges"
+#: Attributes that speak of edges by position.
+OF_EDGES = ("edge_keys", EDGE_LINES, CLOSED_EDGES)
 
 
 class EdgeLines(NamedTuple):
@@ -31,6 +48,26 @@ class EdgeLines(NamedTuple):
 
     first: NDArray[np.int64]
     xy: NDArray[np.float64]
+
+
+class ClosedEdges(NamedTuple):
+    """Edges that were closed: in the graph they lead back to where they begin.
+
+    Attributes
+    ----------
+    edge : int64 array
+        Positions, rising.
+    head : int64 array
+        The vertices that they led to.
+    """
+
+    edge: NDArray[np.int64]
+    head: NDArray[np.int64]
+
+    def among(self, edges: NDArray[np.int64]) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
+        """Return which edges are closed, and the place of each here."""
+        at = np.minimum(np.searchsorted(self.edge, edges), max(len(self.edge) - 1, 0))
+        return (self.edge[at] == edges if len(self.edge) else np.zeros(len(edges), bool)), at
 
 
 def edge_lines(graph: Graph) -> EdgeLines | None:
@@ -90,3 +127,54 @@ def route_points(graph: Graph, edges: NDArray[np.int64]) -> NDArray[np.float64]:
     once = np.ones(len(points), bool)
     once[first[1:-1]] = False
     return points[once]
+
+
+def edge_positions(graph: Graph, edges: Any) -> NDArray[np.int64]:
+    """Check the positions of edges; each once, rising.
+
+    Raises
+    ------
+    GraphError
+        If one does not exist.
+    """
+    at = np.atleast_1d(np.asarray(edges))
+    if at.ndim != 1 or (at.size and at.dtype.kind not in "iu"):
+        raise GraphError(
+            f"edges has shape {at.shape} and dtype {at.dtype}: give positions of edges"
+        )
+    at = np.unique(at.astype(np.int64))
+    wrong = at[(at < 0) | (at >= graph.n_edges)]
+    if len(wrong):
+        raise GraphError(f"edge {wrong[0]} does not exist: the graph has {graph.n_edges} edges")
+    return at
+
+
+def closed_of(graph: Graph) -> ClosedEdges | None:
+    """Return the closed edges of a graph, None where there are none."""
+    found = graph.attributes.get(CLOSED_EDGES)
+    return None if found is None else ClosedEdges(*found)
+
+
+def closed_edges(graph: Graph, edges: Any) -> tuple[NDArray[Any], dict[str, Any], bool]:
+    """Return heads and attributes of a graph with edges closed, and whether it stays undirected."""
+    at = edge_positions(graph, edges)
+    tails = np.searchsorted(graph.indptr, at, side="right") - 1
+    heads = graph.indices[at].astype(np.int64)
+    indices = graph.indices.copy()
+    indices[at] = tails
+    before = closed_of(graph)
+    closed = ClosedEdges(at, heads)
+    if before is not None:
+        new = ~before.among(at)[0]
+        both = np.concatenate([before.edge, at[new]])
+        order = np.argsort(both)
+        closed = ClosedEdges(both[order], np.concatenate([before.head, heads[new]])[order])
+    symmetric = not graph.directed
+    if symmetric:
+        weights = graph.effective_weights[at]
+        there, back = np.lexsort((weights, heads, tails)), np.lexsort((weights, tails, heads))
+        symmetric = all(
+            np.array_equal(one[there], other[back])
+            for one, other in ((tails, heads), (heads, tails), (weights, weights))
+        )
+    return indices, {**graph.attributes, CLOSED_EDGES: closed}, symmetric

@@ -13,7 +13,7 @@ from nearfar import _cpu
 from nearfar.errors import GraphError, OptionError, VertexError, quoted
 from nearfar.graph.geography import EARTH_RADIUS, nearest_in, on_earth, vertex_tree
 from nearfar.graph.slots import Slot
-from nearfar.graph.snapping.lines import edge_lines, line_points
+from nearfar.graph.snapping.lines import closed_of, edge_lines, line_points
 from nearfar.options import check_kind
 from nearfar.system.threads import check_threads
 
@@ -233,7 +233,11 @@ def _directions(
     """
     tails, heads = graph.tails(np.int64), graph.indices.astype(np.int64)
     inner = 0 if lines is None else np.diff(lines.first)
-    edges = np.flatnonzero(inside[tails] & inside[heads] & ((tails != heads) | (inner > 0)))
+    open_ = inside[tails] & inside[heads] & ((tails != heads) | (inner > 0))
+    closed = closed_of(graph)
+    if closed is not None:
+        open_[closed.edge] = False
+    edges = np.flatnonzero(open_)
     tails, heads = tails[edges], heads[edges]
     backward = tails > heads
     keys = [np.minimum(tails, heads) * graph.n_vertices + np.maximum(tails, heads)]

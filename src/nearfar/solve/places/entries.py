@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from nearfar.errors import GraphError
+from nearfar.graph.snapping.lines import closed_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -61,7 +62,10 @@ def entries(graph: Graph, places: Snapped, leaving: bool) -> Entries:
     vertex[on, 0], cost[on, 0] = places.vertex[on], 0.0
     tails = np.searchsorted(graph.indptr, edge, side="right") - 1
     heads = graph.indices[np.maximum(edge, 0)].astype(np.int64) if graph.n_edges else edge
-    weights = graph.effective_weights
+    weights, closed = graph.effective_weights, closed_of(graph)
+    if closed is not None:  # a closed edge's head is its tail now
+        was, at = closed.among(edge)
+        heads[was] = closed.head[at[was]]
     # At an end a place is the vertex, from where every edge leads on.
     inside = (edge >= 0) & (share > 0) & (share < 1)
     for at_end, ends in ((share == 0, tails), (share == 1, heads)):
@@ -73,6 +77,8 @@ def entries(graph: Graph, places: Snapped, leaving: bool) -> Entries:
         (against, back, share if leaving else 1 - share, tails if leaving else heads),
     ):
         here = inside & (way >= 0)
+        if closed is not None:
+            here &= ~closed.among(way)[0]
         vertex[here, column], taken[here, column] = ends[here], way[here]
         cost[here, column] = rest[here] * weights[way[here]].astype(np.float64)
     return Entries(vertex, cost, taken)
@@ -88,6 +94,10 @@ def part(
     found = np.where(ahead >= 0, ahead * weights[edge].astype(np.float64), np.inf)
     turns = (ahead < 0) & (back >= 0)
     found[turns] = -ahead[turns] * weights[back[turns]].astype(np.float64)
+    closed = closed_of(graph)
+    if closed is not None:
+        way = np.where(ahead >= 0, edge, back)
+        found[closed.among(way)[0] & (ahead != 0)] = np.inf
     return found
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from nearfar.errors import VertexError
 from nearfar.graph.graph import Graph
-from nearfar.graph.snapping.lines import EDGE_LINES, EdgeLines, edge_lines
+from nearfar.graph.snapping.lines import EDGE_LINES, OF_EDGES, EdgeLines, edge_lines
 from nearfar.solve.places.entries import check_weights, entries
 from nearfar.solve.places.given import as_places
 
@@ -43,7 +43,7 @@ def with_place(graph: Graph, place: Any) -> tuple[Graph, Any]:
     # Stable: the graph's own edges keep their order, and new ones come behind those of their row.
     order = np.argsort(tails, kind="stable")
     indptr = np.searchsorted(tails[order], np.arange(n + 2))
-    attributes = {k: v for k, v in graph.attributes.items() if k not in ("edge_keys", EDGE_LINES)}
+    attributes = {k: v for k, v in graph.attributes.items() if k not in OF_EDGES}
     lines = edge_lines(graph)
     if lines is not None:
         attributes[EDGE_LINES] = _reordered(lines, order)

@@ -16,6 +16,7 @@ from nearfar.errors import OptionError, did_you_mean, quoted
 from nearfar.graph.snapping.snap import Snapped
 from nearfar.graph.turns import TurnGraph
 from nearfar.options import check_limit
+from nearfar.prepared.scenario import Scenario
 from nearfar.solve.files import FileSink
 from nearfar.solve.many import distances
 from nearfar.solve.places.entries import along_edge, check_weights, entries
@@ -33,7 +34,14 @@ if TYPE_CHECKING:
     from nearfar.graph.graph import Graph
     from nearfar.graph.like import GraphLike
 
-__all__ = ["NearestPlaces", "TableBlocks", "nearest_places", "prepared_places", "table"]
+__all__ = [
+    "BothTables",
+    "NearestPlaces",
+    "TableBlocks",
+    "nearest_places",
+    "prepared_places",
+    "table",
+]
 
 #: Bytes of a block of the table and of the distances between vertices that it is made of.
 _BLOCK_BYTES = 1 << 27
@@ -52,6 +60,21 @@ class NearestPlaces(NamedTuple):
 
     distances: NDArray[np.float64]
     destinations: NDArray[np.int64]
+
+
+class BothTables(NamedTuple):
+    """Tables of a scenario: as it is, as it would be, and what that changes.
+
+    Attributes
+    ----------
+    base, scenario, difference : array or labelled table
+        As :func:`nearfar.table` returns them. The difference is what the scenario adds; it is
+        missing where a way is missing in either.
+    """
+
+    base: Any
+    scenario: Any
+    difference: Any
 
 
 class TableBlocks:
@@ -211,8 +234,10 @@ def table(
 
     Parameters
     ----------
-    graph : Graph, Prepared, SciPy sparse matrix or NetworkX graph
-        With coordinates and no negative weights. A prepared graph answers faster.
+    graph : Graph, Prepared, Scenario, SciPy sparse matrix or NetworkX graph
+        With coordinates and no negative weights. A prepared graph answers faster. With a scenario
+        of :meth:`nearfar.Prepared.scenario` places are snapped to the streets as they are, and
+        ``out`` is None or the name of a library.
     origins, destinations : places
         Frames of pandas or polars with columns ``lon`` and ``lat`` (or ``x`` and ``y``), GeoSeries
         or GeoDataFrames of points, arrays of shape (k, 2), lists of pairs, a pair of arrays, or
@@ -240,7 +265,7 @@ def table(
     -------
     float64 array, shape (len(origins), len(destinations)), or a labelled table
         NaN for pairs without a way; in polars null. A path gives the memory map, Zarr array or
-        folder.
+        folder. A scenario gives ``(base, scenario, difference)``.
 
     Raises
     ------
@@ -269,6 +294,14 @@ def table(
     options = {"to": to, "parts": parts, "max_distance": max_distance, "threads": threads}
     library = _library(out, ("numpy", *LABELLED))
     began = time.perf_counter()
+    if isinstance(graph, Scenario):
+        if library is None and out is not None:
+            raise OptionError("a scenario is two tables: leave out out=, or name a library")
+        base, starts, ends = prepared_places(graph.base, weight, origins, destinations, options)
+        call: dict[str, Any] = {"weight": weight, "limit": limit, "method": method, "block": block,
+                                "device": device, "threads": threads, "stats": stats,
+                                "progress": progress}  # fmt: skip
+        return _both(graph, base, starts, ends, library, call)
     solved, starts, ends = prepared_places(graph, weight, origins, destinations, options)
     if library is None and out is None:
         library = "pandas" if starts.framed or ends.framed else "numpy"
@@ -292,13 +325,38 @@ def table(
             seconds=time.perf_counter() - began,
             unreached=unreached,
         )
+    return _labelled(found, library, starts, ends)
+
+
+def _labelled(found: NDArray[np.float64], library: str | None, starts: Places, ends: Places) -> Any:
+    """Return the table of a library; an array where none is wanted."""
     if library in (None, "numpy"):
         return found
-    named = labelled_matrix(library, _plain(starts.names), _plain(ends.names),
-                            np.where(np.isnan(found), np.inf, found))  # fmt: skip
+    missing = np.where(np.isnan(found), np.inf, found)
+    named = labelled_matrix(str(library), _plain(starts.names), _plain(ends.names), missing)
     if library == "pandas":
         _with_index(named, starts, ends)
     return named
+
+
+def _both(
+    scenario: Scenario,
+    base: Graph,
+    starts: Places,
+    ends: Places,
+    library: str | None,
+    call: dict[str, Any],
+) -> BothTables:
+    """Return the tables before and after a change, and the difference."""
+    before, after = (
+        table(graph, starts.snapped, ends.snapped, out="numpy", **call)
+        for graph in (base, scenario.changed)
+    )
+    if library is None:
+        library = "pandas" if starts.framed or ends.framed else "numpy"
+    return BothTables(
+        *(_labelled(found, library, starts, ends) for found in (before, after, after - before))
+    )
 
 
 def _library(out: Any, known: tuple[str, ...]) -> str | None:
