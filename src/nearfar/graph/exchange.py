@@ -10,11 +10,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 from nearfar.errors import GraphError, quoted
-from nearfar.graph import build, convert, geography, libraries
+from nearfar.graph import build, convert, frames, geography, libraries
 from nearfar.graph.snapping import snap
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import ArrayLike
 
@@ -349,8 +349,8 @@ class Exchange:
         Returns
         -------
         Graph
-            Edges of one vertex in the order of the table; ``attributes`` hold ``crs``, and ``unit``
-            for measured lines.
+            Edges of one vertex in the order of the table; ``attributes`` hold ``crs``, ``unit``
+            for measured lines, and the points of lines that bend.
 
         Raises
         ------
@@ -380,8 +380,8 @@ class Exchange:
         -------
         Graph
             OpenStreetMap's numbers are ``vertex_names``. ``attributes`` hold ``unit``, ``crs``,
-            ``attribution`` and, for a directed multigraph, ``edge_keys``: OSMnx's key of every edge
-            in the order of :attr:`indices`.
+            ``attribution`` and, for a directed multigraph, the lines of streets that bend, and
+            ``edge_keys``: OSMnx's key of every edge in the order of :attr:`indices`.
 
         Raises
         ------
@@ -389,6 +389,76 @@ class Exchange:
             If a vertex has no x or y, and as :meth:`from_networkx`.
         """
         arrays, kept = geography.from_osmnx(graph, weight)
+        return cls.from_checked(arrays, **kept)
+
+    @classmethod
+    def from_frames(
+        cls,
+        nodes: Any,
+        edges: Any,
+        weight: str | None = "length",
+        *,
+        ends: tuple[str, str] | None = None,
+        ids: str | None = None,
+        columns: Sequence[str] = (),
+        directed: bool = True,
+    ) -> Graph:
+        """Make a graph from a frame of nodes and a frame of edges.
+
+        As :func:`osmnx.graph_to_gdfs` and :func:`momepy.nx_to_gdf` make them, and as
+        ``pandana.Network`` takes them.
+
+        Parameters
+        ----------
+        nodes : pandas.DataFrame or geopandas.GeoDataFrame
+            Columns ``x`` and ``y`` (or ``lon`` and ``lat``), or points, become coordinates. Ids are
+            the index, or a column ``nodeID``, ``node_id`` or ``id`` where the edges name those.
+        edges : pandas.DataFrame or geopandas.GeoDataFrame
+            Ends in the levels ``u`` and ``v`` of the index, or in columns ``u`` and ``v``,
+            ``from`` and ``to``, ``source`` and ``target``, or ``node_start`` and ``node_end``.
+            Lines of its geometry are kept: places are snapped to them, and routes follow them.
+        weight : str or None
+            Column of the weights; None counts edges.
+        ends : pair of str, optional
+            Columns of the ends, where they are called otherwise.
+        ids : str, optional
+            Column of ``nodes`` that holds the ids.
+        columns : sequence of str
+            Further columns of numbers that are kept for each edge, in
+            ``attributes["edge_columns"]``: for :meth:`with_weights` and :meth:`Route.total`.
+        directed : bool
+            False enters every edge in both directions, as pandana does by default, and as fits
+            the lines of momepy.
+
+        Returns
+        -------
+        Graph
+            The ids are ``vertex_names``. ``attributes["edge_rows"]`` has the row of ``edges`` of
+            each edge in the order of :attr:`indices`; ``attributes`` also hold ``crs`` and
+            OSMnx's ``edge_keys``.
+
+        Raises
+        ------
+        GraphError
+            For columns that are missing or not numeric, ids that occur twice, and ends that are no
+            ids.
+        OptionError
+            If ``ends`` or ``ids`` name no columns.
+
+        Examples
+        --------
+        >>> import nearfar, pandas
+        >>> nodes = pandas.DataFrame({"x": [0, 3, 3], "y": [0, 0, 4]}, index=[11, 12, 13])
+        >>> edges = pandas.DataFrame(
+        ...     {"from": [11, 12], "to": [12, 13], "length": [3, 4], "seconds": [1, 2]}
+        ... )
+        >>> g = nearfar.Graph.from_frames(nodes, edges, columns=["seconds"], directed=False)
+        >>> nearfar.shortest_path(g, 13, 11)
+        ([13, 12, 11], 7)
+        >>> g.attributes["edge_columns"]["seconds"].tolist()
+        [1, 1, 2, 2]
+        """
+        arrays, kept = frames.from_frames(nodes, edges, weight, ends, ids, columns, directed)
         return cls.from_checked(arrays, **kept)
 
     # ---- out -----------------------------------------------------------------------------------

@@ -33,7 +33,7 @@ EDGE_LINES = "edge_lines"
 #: Likewise, which edges are closed, and where they led.
 CLOSED_EDGES = "closed_edges"
 #: Attributes that speak of edges by position.
-OF_EDGES = ("edge_keys", EDGE_LINES, CLOSED_EDGES)
+OF_EDGES = ("edge_keys", "edge_rows", "edge_columns", EDGE_LINES, CLOSED_EDGES)
 
 
 class EdgeLines(NamedTuple):

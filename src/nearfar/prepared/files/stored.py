@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from nearfar.errors import GraphError
 from nearfar.graph.graph import Graph
+from nearfar.graph.snapping.lines import EDGE_LINES, EdgeLines, edge_lines
 from nearfar.prepared.metric.arc_weights import Metric, QueryArcs
 from nearfar.prepared.metric.fixed_point import FixedPoint
 from nearfar.prepared.order.preparation import Preparation
@@ -67,6 +68,9 @@ def kept_arrays(prepared: Prepared) -> dict[str, NDArray[Any]]:
         "vertex_names": None if prepared.vertex_numbers is not None else prepared.vertex_names,
         "coordinates": prepared.coordinates,
     }
+    lines = edge_lines(prepared)
+    if lines is not None:
+        found |= {"lines.first": lines.first, "lines.xy": lines.xy}
     preparation, metric = prepared.preparation, prepared.metric
     for prefix, part in (("tree", preparation.tree), ("arcs", preparation.arcs)):
         found |= {f"{prefix}.{f.name}": getattr(part, f.name) for f in fields(part)}
@@ -103,6 +107,9 @@ def assembled(
     if found["first_number"] is not None:
         start = int(found["first_number"])
         names = range(start, start + len(arrays["indptr"]) - 1)
+    attributes = dict(found["attributes"])
+    if "lines.first" in arrays:
+        attributes[EDGE_LINES] = EdgeLines(arrays["lines.first"], arrays["lines.xy"])
     graph = Graph(
         arrays["indptr"],
         arrays["indices"],
@@ -110,7 +117,7 @@ def assembled(
         directed=found["directed"],
         vertex_names=names,
         coordinates=arrays.get("coordinates"),
-        attributes=found["attributes"],
+        attributes=attributes,
         copy=False,
     )
     tree = Tree(**{f.name: arrays[f"tree.{f.name}"] for f in fields(Tree)})
