@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from nearfar.formats import read, write
     from nearfar.generators import generate
     from nearfar.graph.graph import Graph
+    from nearfar.measures.accessibility import accessibility
     from nearfar.measures.catchment import catchment
     from nearfar.prepared.prepare import load, prepare
     from nearfar.prepared.prepared import Prepared
@@ -60,6 +61,7 @@ _WHERE = {
     "load": "prepared.prepare",
     "sssp": "solve.one",
     "shortest_path": "solve.one",
+    "accessibility": "measures.accessibility",
     "catchment": "measures.catchment",
     "distances": "solve.many",
     "all_pairs": "solve.many",
@@ -119,6 +121,7 @@ __all__ = [
     "VariantUnavailable",
     "VertexError",
     "ZeroCycleError",
+    "accessibility",
     "all_pairs",
     "catchment",
     "distances",
