@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from nearfar.solve.nearest import nearest
     from nearfar.solve.negative_cycles import find_negative_cycle
     from nearfar.solve.one import shortest_path, sssp
+    from nearfar.solve.places.alternatives import routes
     from nearfar.solve.places.route import Route, route
     from nearfar.solve.places.table import nearest_places, table
 
@@ -73,6 +74,7 @@ _WHERE = {
     "nearest_places": "solve.places.table",
     "table": "solve.places.table",
     "route": "solve.places.route",
+    "routes": "solve.places.alternatives",
     "Route": "solve.places.route",
     "verify": "answer.proof",
     "read": "formats",
@@ -136,6 +138,7 @@ __all__ = [
     "prepare",
     "read",
     "route",
+    "routes",
     "shortest_path",
     "sssp",
     "table",

@@ -9,7 +9,7 @@ import numpy as np
 
 from nearfar.errors import GraphError, quoted
 from nearfar.graph.graph import Graph
-from nearfar.graph.snapping.lines import closed_edges, edge_positions
+from nearfar.graph.snapping.lines import closed_edges, edge_positions, tails_of
 from nearfar.prepared.metric.arc_weights import renewed
 from nearfar.prepared.order.preparation import Preparation
 
@@ -109,7 +109,7 @@ def renewed_without(
     """Return a graph of integers without edges, its structure, its metric and labels renewed."""
     graph, preparation = without_edges(prepared, closed)
     label = prepared.preparation.tree.label
-    tails = np.searchsorted(prepared.indptr, closed, side="right") - 1
+    tails = tails_of(prepared, closed)
     low = np.minimum(label[tails], label[prepared.indices[closed]])
     metric, count = renewed(
         preparation.view,

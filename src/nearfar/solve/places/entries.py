@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from nearfar.errors import GraphError
-from nearfar.graph.snapping.lines import closed_of
+from nearfar.graph.snapping.lines import closed_of, tails_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -60,7 +60,7 @@ def entries(graph: Graph, places: Snapped, leaving: bool) -> Entries:
     cost = np.full((k, 2), np.inf)
     on = places.vertex >= 0
     vertex[on, 0], cost[on, 0] = places.vertex[on], 0.0
-    tails = np.searchsorted(graph.indptr, edge, side="right") - 1
+    tails = tails_of(graph, edge)
     heads = graph.indices[np.maximum(edge, 0)].astype(np.int64) if graph.n_edges else edge
     weights, closed = graph.effective_weights, closed_of(graph)
     if closed is not None:  # a closed edge's head is its tail now

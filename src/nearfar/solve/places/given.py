@@ -16,11 +16,33 @@ if TYPE_CHECKING:
 
     from nearfar.graph.graph import Graph
 
-__all__ = ["LATITUDES", "LONGITUDES", "Places", "as_places", "coordinate_columns", "is_place"]
+__all__ = [
+    "LATITUDES",
+    "LONGITUDES",
+    "NamedPlaces",
+    "Places",
+    "as_places",
+    "coordinate_columns",
+    "is_place",
+]
 
 #: Names of columns, in any case, that hold coordinates.
 LONGITUDES = ("lon", "lng", "long", "longitude")
 LATITUDES = ("lat", "latitude")
+
+
+class NamedPlaces(NamedTuple):
+    """Coordinates with labels, for who has no frame.
+
+    Attributes
+    ----------
+    x, y : arrays, shape (k,)
+    labels : array, shape (k,)
+    """
+
+    x: NDArray[np.float64]
+    y: NDArray[np.float64]
+    labels: NDArray[Any]
 
 
 class Places(NamedTuple):
@@ -83,6 +105,9 @@ def as_places(graph: Graph, given: Any, what: str, options: dict[str, Any]) -> P
 def _read(graph: Graph, given: Any, what: str, options: dict[str, Any]) -> Places:
     if isinstance(given, Snapped):
         return Places(given, None, False)
+    if isinstance(given, NamedPlaces):
+        found = _snapped(graph, given.x, given.y, what, options, given.labels)
+        return found._replace(framed=False)
     if hasattr(given, "crs") and hasattr(given, "geometry"):
         return _of_geometry(graph, given, what, options)
     if hasattr(given, "columns"):

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from nearfar.errors import OptionError, UnreachableError
+from nearfar.graph.dtypes import unreached_value
 from nearfar.graph.geography import on_earth
-from nearfar.graph.snapping.lines import edge_lines, line_points
+from nearfar.graph.snapping.lines import edge_lines, line_points, route_points
+from nearfar.prepared.cpu.pairs import pair_distances
 from nearfar.prepared.prepared import Prepared
 from nearfar.solve.many import distances
 from nearfar.solve.one import sssp
 from nearfar.solve.places.entries import check_weights, entries, part
 from nearfar.solve.places.given import is_place
 from nearfar.solve.places.table import prepared_places
+from nearfar.system.threads import check_threads
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -31,7 +35,7 @@ if TYPE_CHECKING:
 __all__ = ["Ends", "Route", "chosen_ends", "made_route", "route", "routes_geojson"]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class Route:
     """A way between two places.
 
@@ -43,6 +47,8 @@ class Route:
         Positions in :attr:`Graph.indices`, the edges of origin and destination included.
     vertices : list
         Names of the vertices that it passes.
+    begin, end : float
+        How much of the first edge lies before the origin, and of the last before the destination.
     points : float64 array, shape (p, 2)
         Its line, from the origin's place on its edge to the destination's.
     shares : float64 array, shape (k,)
@@ -52,9 +58,23 @@ class Route:
     length: float
     edges: NDArray[np.int64]
     vertices: list[Any]
-    points: NDArray[np.float64]
-    shares: NDArray[np.float64]
+    begin: float
+    end: float
     graph: Graph = field(repr=False)
+
+    @cached_property
+    def shares(self) -> NDArray[np.float64]:
+        """How much of each edge is travelled, 0 to 1."""
+        found = np.ones(len(self.edges))
+        if len(found):
+            found[-1] = self.end
+            found[0] -= self.begin
+        return found
+
+    @cached_property
+    def points(self) -> NDArray[np.float64]:
+        """Its line, from the origin's place on its edge to the destination's."""
+        return _line(self.graph, self.edges, self.vertices, self.begin, self.end)
 
     def total(self, values: Any) -> float:
         """Sum another quantity of the edges along the route, such as metres or tolls.
@@ -225,11 +245,9 @@ def chosen_ends(
     start = np.repeat(ends.leaving.vertex, 2, axis=1)
     stop = np.tile(ends.arriving.vertex, 2)
     row, column = np.nonzero((start >= 0) & (stop >= 0))
-    ways = np.stack([graph.name_of(start[row, column]), graph.name_of(stop[row, column])], axis=1)
-    pairs = ways if ways.dtype.kind in "iu" else list(map(tuple, ways.tolist()))
-    between = np.asarray(distances(graph, pairs=pairs, **solver)) if len(row) else np.empty(0)
+    between = _between(graph, start[row, column], stop[row, column], solver)
     total = np.full(start.shape, np.inf)
-    missing = between == (np.inf if between.dtype.kind == "f" else np.iinfo(between.dtype).max)
+    missing = between == unreached_value(between.dtype)
     cost = np.repeat(ends.leaving.cost, 2, axis=1) + np.tile(ends.arriving.cost, 2)
     total[row, column] = np.where(missing, np.inf, cost[row, column] + between)
     best = np.argmin(total, axis=1)
@@ -242,6 +260,22 @@ def chosen_ends(
     ends.length[shorter] = along[along <= ends.length[same]]
     ends.first[shorter] = ends.last[shorter] = -1
     return ends
+
+
+def _between(
+    graph: Graph, starts: NDArray[np.int64], stops: NDArray[np.int64], solver: dict[str, Any]
+) -> NDArray[Any]:
+    """Return the distances of pairs of vertices."""
+    if not len(starts):
+        return np.empty(0)
+    if isinstance(graph, Prepared) and solver["method"] == "auto" and solver["device"] != "cuda":
+        return pair_distances(graph, starts, stops, check_threads(solver["threads"]))
+    ways = [graph.name_of(side) for side in (starts, stops)]
+    if ways[0].dtype.kind in "iu":
+        pairs: Any = np.stack(ways, axis=1)
+    else:
+        pairs = list(zip(*(side.tolist() for side in ways), strict=True))
+    return np.asarray(distances(graph, pairs=pairs, **solver))
 
 
 def _paths(graph: Graph, ends: Ends, solver: dict[str, Any]) -> list[NDArray[Any]]:
@@ -272,52 +306,42 @@ def made_route(ends: Ends, i: int, path: NDArray[Any], length: float | None = No
     graph, origins, destinations = ends.graph, ends.origins, ends.destinations
     if not np.isfinite(ends.length[i]):
         return None
-    path = np.asarray(path, np.int64)
-    steps: list[tuple[int, float, float]] = []
+    edges, begin, end = np.asarray(path, np.int64), 0.0, 1.0
+    total = float(ends.length[i]) if length is None else length
+    s, t = float(origins.share[i]), float(destinations.share[i])
     if ends.first[i] < 0:
-        edge, s, t = int(origins.edge[i]), float(origins.share[i]), float(destinations.share[i])
-        steps.append((edge, s, t) if s <= t else (int(origins.back[i]), 1 - s, 1 - t))
-        passed: list[Any] = []
-    else:
-        begin, end = ends.vertices(i)
-        first = int(ends.leaving.edge[i, ends.first[i]])
-        last = int(ends.arriving.edge[i, ends.last[i]])
-        if first >= 0:
-            share = origins.share[i]
-            steps.append((first, share if first == origins.edge[i] else 1 - share, 1.0))
-        steps += [(edge, 0.0, 1.0) for edge in path.tolist()]
-        if last >= 0:
-            share = destinations.share[i]
-            steps.append((last, 0.0, share if last == destinations.edge[i] else 1 - share))
-        passed = graph.name_of(np.append([begin], graph.indices[path])).tolist()
-        assert not len(path) or graph.indices[path[-1]] == end
-    edges = np.array([edge for edge, _, _ in steps], np.int64)
-    return Route(
-        float(ends.length[i]) if length is None else length,
-        edges,
-        passed,
-        _line(graph, steps, passed),
-        np.array([t - s for _, s, t in steps]),
-        graph,
-    )
+        way = origins.edge[i] if s <= t else origins.back[i]
+        begin, end = (s, t) if s <= t else (1 - s, 1 - t)
+        return Route(total, np.array([way], np.int64), [], begin, end, graph)
+    passed = graph.name_of(np.append([ends.vertices(i)[0]], graph.indices[edges])).tolist()
+    first = ends.leaving.edge[i, ends.first[i]]
+    last = ends.arriving.edge[i, ends.last[i]]
+    if first >= 0:
+        begin = s if first == origins.edge[i] else 1 - s
+        edges = np.append([first], edges)
+    if last >= 0:
+        end = t if last == destinations.edge[i] else 1 - t
+        edges = np.append(edges, [last])
+    return Route(total, edges, passed, begin, end, graph)
 
 
 def _line(
-    graph: Graph, steps: list[tuple[int, float, float]], passed: list[Any]
+    graph: Graph, edges: NDArray[np.int64], passed: list[Any], begin: float, end: float
 ) -> NDArray[np.float64]:
     """Return the points of a route; the first and the last edge are cut."""
     if graph.coordinates is None:
         return np.empty((0, 2))
-    if not steps:
+    if not len(edges):
         return np.asarray(graph.coordinates[graph.indices_of(passed)])
-    edges = np.array([edge for edge, _, _ in steps], np.int64)
-    first, points = line_points(graph, edges, edge_lines(graph))
-    parts = []
-    for at, (_, s, t) in enumerate(steps):
-        line = points[first[at] : first[at + 1]]
-        line = line if (s, t) == (0.0, 1.0) else _cut(line, s, t, on_earth(graph))
-        parts.append(line if not at else line[1:])
-    return np.concatenate(parts)
+    points, earth = route_points(graph, edges), on_earth(graph)
+    first, last = (line_points(graph, edges[at : at + 1 or None], edge_lines(graph))[1]
+                   for at in (0, -1))  # fmt: skip
+    if len(edges) == 1:
+        return _cut(points, begin, end, earth)
+    between = points[len(first) : len(points) - len(last) + 1]
+    return np.concatenate(
+        [_cut(first, begin, 1.0, earth), between, _cut(last, 0.0, end, earth)[1:]]
+    )
 
 
 def _cut(line: NDArray[np.float64], s: float, t: float, earth: bool) -> NDArray[np.float64]:

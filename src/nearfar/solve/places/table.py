@@ -166,7 +166,9 @@ class _Labelled:
     def __init__(self, graph: Graph, origins: Places, destinations: Places) -> None:
         self.graph, self.labels = graph, np.asarray(origins.names)
         self.vertex_names = self.labels if origins.labels is not None else None
+        names = "\n".join(map(str, _plain(destinations.names)))
         self.parts = [
+            np.frombuffer(names.encode("utf-8", "backslashreplace"), np.uint8),
             *(getattr(places.snapped, name) for places in (origins, destinations)
               for name in ("edge", "share", "vertex")),
         ]  # fmt: skip
@@ -188,11 +190,21 @@ class _Written:
 
     engine = "table"
 
-    def __init__(self, blocks: TableBlocks, origins: Places, destinations: Places) -> None:
+    def __init__(
+        self, blocks: TableBlocks, origins: Places, destinations: Places, path: str
+    ) -> None:
         self.graph: Any = _Labelled(blocks.graph, origins, destinations)
         self.rows = np.arange(len(blocks.origins), dtype=np.int64)
         self.columns = None
         self.limit, self.block = blocks.limit, blocks.block
+        #: A column of a Parquet file each.
+        self.column_names = [str(name) for name in _plain(destinations.names)]
+        several = len({"origin", *self.column_names}) <= len(self.column_names)
+        if several and path.endswith(".parquet"):
+            raise OptionError(
+                "two columns would have the same name: give each destination its own, none of them "
+                "'origin', or write .npy"
+            )
 
 
 def prepared_places(
@@ -408,7 +420,7 @@ def _to_file(
     progress: Callable[[float, float], None] | None,
 ) -> Any:
     """Write the rows block by block; blocks of an interrupted run are kept."""
-    written = _Written(blocks, starts, ends)
+    written = _Written(blocks, starts, ends, path)
     sink = FileSink(path, written)
     began, unreached, rows = time.perf_counter(), 0, len(blocks.origins)
     try:
