@@ -262,7 +262,8 @@ def table(
         None gives a frame of pandas where origins or destinations came in a frame or series, in
         their index, and an array otherwise. An array of float64 is written to. A path that ends in
         ``.npy``, ``.zarr`` or ``.parquet`` is written block by block and resumed, as with
-        :func:`nearfar.distances`.
+        :func:`nearfar.distances`; a Parquet folder has a column ``origin`` and one for each
+        destination.
     to, parts, max_distance
         As for :meth:`nearfar.Graph.snap`. Places beyond ``max_distance`` reach nothing.
     block : int or None
