@@ -137,7 +137,9 @@ def test_bad_tables(town: Path, tmp_path: Path) -> None:
     assert "origins is empty" in fail(Exit.USAGE, *call, empty, town / "clinics.csv")
     empty.write_text("a,b\n1,2\n")
     assert "no columns of coordinates" in fail(Exit.USAGE, *call, empty, town / "clinics.csv")
-    assert "ends in .csv or .parquet" in fail(Exit.USAGE, *call, town / "town.nfg", town / "clinics.csv")
+    assert "ends in .csv or .parquet" in fail(
+        Exit.USAGE, *call, town / "town.nfg", town / "clinics.csv"
+    )
 
 
 def test_what_is_left_out_is_said(tmp_path: Path) -> None:

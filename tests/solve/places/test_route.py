@@ -69,6 +69,8 @@ def test_single_and_several() -> None:
     frame = pandas.DataFrame({"x": [100.0, 300.0], "y": [100.0, 200.0]})
     assert len(nearfar.route(g, frame, frame[::-1])) == 2
     assert len(nearfar.route(g, [(100.0, 100.0)], [(300.0, 200.0)])) == 1
+    assert len(nearfar.route(g, g.snap(*frame.to_numpy().T), frame)) == 2
+    assert len(nearfar.route(g, g.snap(100, 100), [(300.0, 200.0)])) == 1
     with pytest.raises(OptionError, match="2 origins and 1 destinations"):
         nearfar.route(g, frame, (1.0, 1.0))
     with pytest.raises(OptionError, match="give one for each of"):

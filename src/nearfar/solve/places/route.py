@@ -12,6 +12,7 @@ from nearfar.errors import OptionError, UnreachableError
 from nearfar.graph.dtypes import unreached_value
 from nearfar.graph.geography import on_earth
 from nearfar.graph.snapping.lines import edge_lines, line_points, route_points
+from nearfar.graph.snapping.snap import Snapped
 from nearfar.prepared.cpu.pairs import pair_distances
 from nearfar.prepared.prepared import Prepared
 from nearfar.solve.many import distances
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
 
     from nearfar.graph.graph import Graph
     from nearfar.graph.like import GraphLike
-    from nearfar.graph.snapping.snap import Snapped
     from nearfar.solve.places.entries import Entries
 
 __all__ = ["Ends", "Route", "chosen_ends", "made_route", "route", "routes_geojson"]
@@ -155,8 +155,8 @@ def route(
     Returns
     -------
     Route, or list of Route
-        A list where frames, arrays or lists of places were given. None in it for a pair without a
-        way.
+        A list where frames, arrays, lists or snapped places were given. None in it for a pair
+        without a way.
 
     Raises
     ------
@@ -195,7 +195,7 @@ def route(
 
 def _is_single(graph: Graph, given: Any) -> bool:
     """Whether one place or vertex was given, not a list of one."""
-    several = isinstance(given, (list, set, range)) or hasattr(given, "columns")
+    several = isinstance(given, (list, set, range, Snapped)) or hasattr(given, "columns")
     if several or getattr(given, "ndim", 0) > 0:
         return False
     return not isinstance(given, tuple) or is_place(graph, given) or not hasattr(given[0], "shape")
