@@ -25,7 +25,8 @@ import numpy as np
 import nearfar
 from in_parts import Rows, answer
 from nearfar import Graph, Prepared
-from nearfar.lab.bench.suite import SUITE, load
+from nearfar.errors import MissingDependencyError
+from nearfar.lab.bench.suite import data_file
 from turns import line, take_turns
 
 ROUNDS = 5
@@ -53,16 +54,16 @@ def on_plane(graph: Graph) -> Graph:
 
 @cache
 def networks(scale: str) -> tuple[tuple[str, Graph], ...]:
-    """New York, where its file is, and a generated country."""
+    """Read New York, where its file is, and generate a country."""
     if scale == "tiny":
         made = nearfar.generate("country_roads", vertices=3000, seed=1)
         return (("country of 3,000", on_plane(made)),)
     found = []
-    here = SUITE["newyork"].available()
-    if here is True:
-        found.append(("New York", on_plane(load("newyork", 1))))
-    else:
-        print(f"newyork: {here}")
+    try:
+        read = nearfar.read(data_file("dimacs9-road/USA-road-d.NY.gr.xz"))
+        found.append(("New York", on_plane(read)))
+    except MissingDependencyError as error:
+        print(f"New York: {error}")
     made = nearfar.generate("country_roads", vertices=150_000, seed=1)
     found.append((f"country of {made.n_vertices:,}", on_plane(made)))
     return tuple(found)

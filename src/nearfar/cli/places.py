@@ -1,4 +1,4 @@
-"""Tables of places that commands read: which columns hold coordinates and names is said aloud."""
+"""Tables of places that commands read: columns of coordinates and names are recognised and reported."""
 
 from __future__ import annotations
 

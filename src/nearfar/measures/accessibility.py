@@ -58,7 +58,7 @@ def accessibility(
     Without ``demand`` the score of an origin is the sum of ``supply * decay(distance)``: what lies
     within the limit, or a gravity score. With it the scores are those of two-step floating
     catchments: supply is first divided by the sum of ``demand * decay(distance)`` over the origins
-    that reach it. The sum of ``demand * score`` is then the supply that anybody reaches.
+    that reach it. The sum of ``demand * score`` is then the supply that is reached from any origin.
 
     Parameters
     ----------

@@ -32,7 +32,7 @@ LATITUDES = ("lat", "latitude")
 
 
 class NamedPlaces(NamedTuple):
-    """Coordinates with labels, for who has no frame.
+    """Coordinates with labels, where there is no frame.
 
     Attributes
     ----------

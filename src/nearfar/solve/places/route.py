@@ -88,6 +88,11 @@ class Route:
         -------
         float
             Of edges that are travelled in part their share.
+
+        Raises
+        ------
+        OptionError
+            If there is not one number per edge.
         """
         given = np.asarray(values)
         if given.shape != (self.graph.n_edges,):
