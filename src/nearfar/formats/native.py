@@ -106,6 +106,7 @@ def read(source: Source, *, verify: bool | None = None) -> Graph:
     graph: Graph = Graph.from_csr(
         arrays["indptr"], arrays["indices"], arrays.get("weights"), copy=False, **kept
     )
+    edge_lines(graph)  # refuses lines of other edges
     return graph
 
 

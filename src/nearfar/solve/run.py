@@ -80,7 +80,8 @@ class Run(Solving):
         if isinstance(sink, ReducingSink):
             self._reduce_into(sink, number, first, part)
             return
-        if isinstance(sink, CsrSink) and self.variant.sparse is not None and self.columns is None:
+        has_sparse = self.variant.sparse is not None and self.columns is None
+        if isinstance(sink, CsrSink) and has_sparse and self._exact_limit():
             work = Workspace(self.request.threads, self.limit)
             sources = np.asarray(part, np.int64)
             sparse = self.variant.sparse(self.graph, sources, self._checked, work)
@@ -92,6 +93,11 @@ class Run(Solving):
         found, tree = self.solve(part, sink.memory(first, len(part)))
         self._trees[number] = tree if tree is None or self.keep else to_host(tree)
         sink.put(number, first, found if places is None else repeated(found, places))
+
+    def _exact_limit(self) -> bool:
+        """Whether searches keep to the limit exactly: theirs is a float64, which rounds up."""
+        integers = self.graph.weight_dtype.kind == "i"
+        return self.limit is None or not integers or self.limit < 2**53
 
     def _reduced_together(
         self,
@@ -153,6 +159,8 @@ class Run(Solving):
     def _figures(self, rows: Any, reduction: Reduction) -> list[Figures] | None:
         """What a block comes to, of a variant that needs no rows for that."""
         if self.variant.reduce is None or self._solved is not self.graph:
+            return None
+        if not self._exact_limit():
             return None
         work = Workspace(
             self.request.threads,

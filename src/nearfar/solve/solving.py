@@ -38,7 +38,7 @@ from nearfar.solve.arrays import (
     widened,
 )
 from nearfar.solve.fresh import UNCHECKED, MatrixGraph, takes
-from nearfar.solve.saturation import lost_rows
+from nearfar.solve.saturation import below, lost_rows
 from nearfar.solve.select import select
 from nearfar.solve.trees import tight_trees
 from nearfar.system.devices import runtime
@@ -413,7 +413,10 @@ class Solving:
         before = found.reshape(-1, found.shape[-1])[lost]
         after = wide.reshape(before.shape)
         none, none_wide = (unreached_value(np.dtype(a.dtype)) for a in (before, after))
-        more = to_host(((before == none) & (after != none_wide)).any(axis=1)) | certain
+        wrong = (before == none) & (after != none_wide)
+        if self._signed and (low := below(before)) is not None:
+            wrong |= low
+        more = to_host(wrong.any(axis=1)) | certain
         if not more.any():
             return found, tree
         self._wide_rows += [self._first + lost[i] for i in np.flatnonzero(more)]

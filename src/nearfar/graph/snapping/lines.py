@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from nearfar.errors import GraphError
+from nearfar.graph.slots import Slot
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -51,6 +52,9 @@ class EdgeLines(NamedTuple):
     xy: NDArray[np.float64]
 
 
+_LINES: Slot[EdgeLines] = Slot("lines of edges")
+
+
 def tails_of(graph: Graph, edges: NDArray[Any]) -> NDArray[np.int64]:
     """Return where some edges begin; O(log n) each."""
     # Of the dtype of the rows, or NumPy would copy all of them.
@@ -79,13 +83,18 @@ class ClosedEdges(NamedTuple):
 
 
 def edge_lines(graph: Graph) -> EdgeLines | None:
-    """Return the lines that a graph keeps, None where all edges are straight."""
-    found = graph.attributes.get(EDGE_LINES)
-    if found is None:
+    """Return the lines that a graph keeps, checked once; None where all edges are straight."""
+    if EDGE_LINES not in graph.attributes:
         return None
-    lines = EdgeLines(np.asarray(found[0], np.int64), np.asarray(found[1], np.float64))
-    fits = len(lines.first) == graph.n_edges + 1 and lines.xy.shape == (int(lines.first[-1]), 2)
-    if not fits or (np.diff(lines.first) < 0).any():
+    return _LINES.of(graph, lambda: _checked(graph, *graph.attributes[EDGE_LINES]))
+
+
+def _checked(graph: Graph, first: Any, xy: Any) -> EdgeLines:
+    """Return lines after checking that they belong to the edges."""
+    lines = EdgeLines(np.asarray(first, np.int64), np.asarray(xy, np.float64))
+    fits = len(lines.first) == graph.n_edges + 1 and lines.first[0] == 0
+    fits = fits and lines.xy.shape == (int(lines.first[-1]), 2)
+    if not fits or (np.diff(lines.first) < 0).any() or not np.isfinite(lines.xy).all():
         raise GraphError(f"attributes[{EDGE_LINES!r}] does not belong to {graph.n_edges} edges")
     return lines
 
