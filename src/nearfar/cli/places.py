@@ -1,4 +1,4 @@
-"""Tables of places that commands read: columns of coordinates and names are recognised and reported."""
+"""Tables of places that commands read: columns are recognised by name, and reported."""
 
 from __future__ import annotations
 
@@ -104,13 +104,14 @@ def read_places(
                 ) from None
         return found
 
+    first = None if lines is None else 1
     wanted = getattr(args, "id", None)
     if wanted is not None and wanted not in columns:
-        raise source.fail(f"no column {wanted!r}; it has {listed(columns)}", lines and 1)
+        raise source.fail(f"no column {wanted!r}; it has {listed(columns)}", first)
     named = wanted or next((c for kind in _IDS for c in columns if c.strip().lower() == kind), None)
     labels = np.arange(1, len(columns[x]) + 1) if named is None else _labels(columns[named])
     if values is not None and values not in columns:
-        raise source.fail(f"no column {values!r}; it has {listed(columns)}", lines and 1)
+        raise source.fail(f"no column {values!r}; it has {listed(columns)}", first)
     places = NamedPlaces(numbers(x), numbers(y), labels)
     extra = None if values is None else numbers(values)
     east, north = ("longitude", "latitude") if on_earth(graph) else ("x", "y")

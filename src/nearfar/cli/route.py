@@ -71,10 +71,10 @@ def run(args: argparse.Namespace) -> int:
         raise OptionError(f"-k {args.k} needs a prepared graph: nearfar prepare {args.graph}")
     with remarks(args):
         if isinstance(graph, nearfar.Prepared) and args.k > 1:
-            how = {"stretch": args.stretch, "sharing": args.sharing}
-            found = nearfar.routes(graph, *ends, args.k, **how, **snapping(args))
+            how = {"stretch": args.stretch, "sharing": args.sharing, **snapping(args)}
+            found = nearfar.routes(graph, ends[0], ends[1], args.k, **how)
         else:
-            found = [nearfar.route(graph, *ends, **snapping(args))]
+            found = [nearfar.route(graph, ends[0], ends[1], **snapping(args))]
     if args.output is not None:
         write_geography(routes_geojson(found), args.output)
     unit = graph.attributes.get("unit")

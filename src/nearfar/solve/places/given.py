@@ -223,7 +223,7 @@ def _of_frame(graph: Graph, frame: Any, what: str, options: dict[str, Any]) -> P
         except (TypeError, ValueError):
             raise VertexError(f"{what}: column {quoted(name)} is not a number everywhere") from None
     labels = getattr(frame, "index", None)
-    return _snapped(graph, *values, what, options, labels)
+    return _snapped(graph, values[0], values[1], what, options, labels)
 
 
 def _of_geometry(graph: Graph, given: Any, what: str, options: dict[str, Any]) -> Places:

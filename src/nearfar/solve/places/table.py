@@ -540,7 +540,8 @@ def _least(rows: NDArray[np.float64], k: int) -> NDArray[np.int64]:
     row, column = np.nonzero(keep)
     order = np.lexsort((column, rows[row, column], row))
     begin = np.cumsum(counts) - counts
-    return column[order[begin[:, None] + np.arange(k)]]
+    found: NDArray[np.int64] = column[order[begin[:, None] + np.arange(k)]]
+    return found
 
 
 def _nearest_frame(found: NearestPlaces, starts: Places, ends: Places) -> Any:
