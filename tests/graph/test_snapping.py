@@ -62,6 +62,21 @@ def test_the_nearest_of_all_edges_is_found(n: int, threads: int) -> None:
     assert np.allclose(found.offset, found.share * lengths[found.edge])
 
 
+def test_answers_do_not_depend_on_threads() -> None:
+    g = streets(500, seed=6)
+    rng = np.random.default_rng(1)
+    points = rng.uniform(0, 1000, (20_000, 2))
+    points[:5000] = g.coordinates[rng.integers(0, 500, 5000)]  # type: ignore[index]
+    want = g.snap(*points.T, threads=1)
+    for _ in range(30):
+        found = g.snap(*points.T, threads=4)
+        for name in ("edge", "back", "share", "distance", "x", "y"):
+            assert np.array_equal(getattr(found, name), getattr(want, name)), name
+    order = rng.permutation(len(points))
+    other = g.snap(*points[order].T)
+    assert np.array_equal(other.edge, want.edge[order])
+
+
 def test_the_way_back_is_the_lightest_edge_of_the_other_direction() -> None:
     xy = [[0, 0], [10, 0]]
     g = nearfar.Graph.from_edges(

@@ -37,6 +37,7 @@ __all__ = [
 EARTH_RADIUS = 6_371_008.8  # metres, the mean one
 
 _TREE: Slot[Any] = Slot("tree of coordinates")
+_ON_EARTH: Slot[bool] = Slot("coordinates in the range of degrees")
 
 #: Units of the columns that OSMnx fills.
 _UNITS = {"length": "m", "travel_time": "s"}
@@ -56,7 +57,10 @@ def on_earth(graph: Graph) -> bool:
     if graph.coordinates is None:
         return False
     known = graph.attributes.get("geographic")
-    return known if isinstance(known, bool) else is_geographic(graph.coordinates)
+    if isinstance(known, bool):
+        return known
+    xy = graph.coordinates
+    return _ON_EARTH.of(graph, lambda: is_geographic(xy))
 
 
 def nearest_vertices(graph: Graph, x: Any, y: Any) -> tuple[NDArray[np.int64], NDArray[Any]]:

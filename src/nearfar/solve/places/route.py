@@ -35,6 +35,10 @@ if TYPE_CHECKING:
 __all__ = ["Ends", "Route", "chosen_ends", "made_route", "route", "routes_geojson"]
 
 
+#: So many paths are found by several threads.
+_SHARED = 32
+
+
 @dataclass(eq=False)
 class Route:
     """A way between two places.
@@ -292,7 +296,8 @@ def _paths(graph: Graph, ends: Ends, solver: dict[str, Any]) -> list[NDArray[Any
     if isinstance(graph, Prepared) and solver["method"] == "auto" and pairs:
         named = list(zip(*(graph.name_of(list(side)).tolist() for side in zip(*pairs, strict=True)),
                          strict=True))  # fmt: skip
-        paths = graph.paths_of_pairs(named, solver["threads"], device="cpu")
+        threads = solver["threads"] if len(pairs) >= _SHARED else 1
+        paths = graph.paths_of_pairs(named, threads, device="cpu")
         for i, at in zip(asked.tolist(), range(len(asked)), strict=True):
             found[i] = paths.edges[paths.offsets[at] : paths.offsets[at + 1]]
         return found
