@@ -145,9 +145,11 @@ def test_bad_tables(town: Path, tmp_path: Path) -> None:
 def test_what_is_left_out_is_said(tmp_path: Path) -> None:
     xy = [[24.9, 60.1], [24.95, 60.1], [24.9, 60.15], [24.92, 60.12], [24.93, 60.12]]
     g = nearfar.Graph.from_edges([0, 1, 2, 3], [1, 2, 0, 4], [9, 9, 9, 9], coordinates=xy)
+    g.attributes["forbidden_turns"] = [[0, 1, 2]]
     nearfar.write(g, tmp_path / "g.nfg")
     done = run("route", tmp_path / "g.nfg", "60.1,24.91", "60.1,24.94")
     assert (
         "2 of 5 vertices and 1 of 4 edges are left out; --parts all takes them too" in done.stderr
     )
+    assert "not obeyed between places: 1 forbidden turns" in done.stderr
     assert "Warning" not in done.stderr

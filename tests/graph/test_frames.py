@@ -14,7 +14,7 @@ from shapely.geometry import LineString, Point
 import nearfar
 import networkx
 from nearfar.errors import GraphError, OptionError
-from nearfar.graph.snapping.lines import edge_lines, route_points
+from nearfar.graph.snapping.lines import EDGE_LINES, EdgeLines, edge_lines, route_points
 
 NODES = pandas.DataFrame({"x": [0.0, 40.0, 40.0], "y": [0.0, 0.0, 30.0]}, index=[11, 12, 13])
 BEND = LineString([(0, 0), (0, 10), (40, 10), (40, 0)])
@@ -142,6 +142,23 @@ def test_a_geographic_table_keeps_lines_both_ways() -> None:
     assert found.distance[0] == pytest.approx(1)
     plain = nearfar.Graph.from_geodataframe(table.iloc[1:])
     assert edge_lines(plain) is None
+
+
+def test_damaged_lines_in_a_file_are_told(tmp_path: Path) -> None:
+    g = nearfar.Graph.from_frames(*osmnx_frames())
+    lines = g.attributes[EDGE_LINES]
+    for first, xy in (
+        (lines.first[:-1], lines.xy),
+        (lines.first[::-1].copy(), lines.xy),
+        (lines.first, lines.xy[:-1]),
+        (lines.first, np.where(lines.xy > 5, np.nan, lines.xy)),
+    ):
+        bad = nearfar.Graph.from_frames(*osmnx_frames())
+        bad.attributes[EDGE_LINES] = EdgeLines(first, xy)
+        with pytest.raises(GraphError, match="does not belong to 4 edges"):
+            bad.snap(1, 1, parts="all")
+        with pytest.raises(GraphError, match="does not belong to 4 edges"):
+            nearfar.write(bad, tmp_path / "g.nfg")
 
 
 def test_lines_survive_files(tmp_path: Path) -> None:

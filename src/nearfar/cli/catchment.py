@@ -67,7 +67,7 @@ def run(args: argparse.Namespace) -> int:
     graph, _ = read_graph(args)
     origins, demand = read_places(args, graph, args.origins, "origins", args.demand)
     destinations, supply = read_places(args, graph, args.destinations, "destinations", args.supply)
-    with remarks(args), Progress("solving", enabled=not args.quiet) as progress:
+    with remarks(args, graph), Progress("solving", enabled=not args.quiet) as progress:
         found = nearfar.accessibility(
             graph,
             origins,

@@ -56,8 +56,10 @@ def snapping(args: argparse.Namespace) -> dict[str, Any]:
 
 
 @contextlib.contextmanager
-def remarks(args: argparse.Namespace) -> Iterator[None]:
+def remarks(args: argparse.Namespace, graph: Graph) -> Iterator[None]:
     """Print what the library remarks on as remarks of the program."""
+    if graph.forbidden_turns:
+        note(args, f"not obeyed between places: {len(graph.forbidden_turns):,} forbidden turns")
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
         try:

@@ -69,7 +69,7 @@ def run(args: argparse.Namespace) -> int:
     ends = [one_place(args, graph, getattr(args, what), what) for what in ("origin", "destination")]
     if args.k > 1 and not isinstance(graph, nearfar.Prepared):
         raise OptionError(f"-k {args.k} needs a prepared graph: nearfar prepare {args.graph}")
-    with remarks(args):
+    with remarks(args, graph):
         if isinstance(graph, nearfar.Prepared) and args.k > 1:
             how = {"stretch": args.stretch, "sharing": args.sharing, **snapping(args)}
             found = nearfar.routes(graph, ends[0], ends[1], args.k, **how)

@@ -66,7 +66,7 @@ def run(args: argparse.Namespace) -> int:
         raise OptionError("a table of places takes no options of methods: leave them out")
     call: dict[str, Any] = {"limit": args.limit, **options, **snapping(args)}
     began = time.perf_counter()
-    with remarks(args), Progress("solving", enabled=not args.quiet) as progress:
+    with remarks(args, graph), Progress("solving", enabled=not args.quiet) as progress:
         if args.nearest:
             near = nearfar.nearest_places(
                 graph, origins, destinations, args.nearest, progress=progress, **call

@@ -92,6 +92,8 @@ def read(source: Source, *, verify: bool | None = None) -> Graph:
     if not isinstance(kept["attributes"], dict):
         raise source.fail("the attributes in the header are not named")
     if "line_first" in arrays and "line_xy" in arrays:
+        if arrays["line_xy"].dtype.kind != "f" or arrays["line_xy"].size % 2:
+            raise source.fail("the points of lines are not pairs of floats")
         kept["attributes"][EDGE_LINES] = EdgeLines(
             arrays["line_first"], arrays["line_xy"].reshape(-1, 2)
         )

@@ -92,7 +92,7 @@ def edge_lines(graph: Graph) -> EdgeLines | None:
 def _checked(graph: Graph, first: Any, xy: Any) -> EdgeLines:
     """Return lines after checking that they belong to the edges."""
     lines = EdgeLines(np.asarray(first, np.int64), np.asarray(xy, np.float64))
-    fits = len(lines.first) == graph.n_edges + 1 and lines.first[0] == 0
+    fits = lines.first.shape == (graph.n_edges + 1,) and lines.first[0] == 0
     fits = fits and lines.xy.shape == (int(lines.first[-1]), 2)
     if not fits or (np.diff(lines.first) < 0).any() or not np.isfinite(lines.xy).all():
         raise GraphError(f"attributes[{EDGE_LINES!r}] does not belong to {graph.n_edges} edges")
