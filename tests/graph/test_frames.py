@@ -13,7 +13,7 @@ from shapely.geometry import LineString, Point
 
 import nearfar
 import networkx
-from nearfar.errors import GraphError, OptionError
+from nearfar.errors import GraphError, GraphFormatError, OptionError
 from nearfar.graph.snapping.lines import EDGE_LINES, EdgeLines, edge_lines, route_points
 
 NODES = pandas.DataFrame({"x": [0.0, 40.0, 40.0], "y": [0.0, 0.0, 30.0]}, index=[11, 12, 13])
@@ -157,7 +157,7 @@ def test_damaged_lines_in_a_file_are_told(tmp_path: Path) -> None:
         bad.attributes[EDGE_LINES] = EdgeLines(first, xy)
         with pytest.raises(GraphError, match="does not belong to 4 edges"):
             bad.snap(1, 1, parts="all")
-        with pytest.raises(GraphError, match="does not belong to 4 edges"):
+        with pytest.raises(GraphFormatError, match="does not belong to 4 edges"):
             nearfar.write(bad, tmp_path / "g.nfg")
 
 
