@@ -485,7 +485,7 @@ class Prepared(Graph):
         if not len(closed):
             return self
         if self.weight_dtype.kind == "f" or self.beyond_arcs:
-            graph, preparation = without_edges(self, closed)
+            graph, preparation, _ = without_edges(self, closed)
             return weighed(graph, preparation, perfect, workers, {})
         began = time.perf_counter()
         graph, preparation, metric, count = renewed_without(self, closed, perfect, workers)

@@ -46,26 +46,35 @@ class Scenario(NamedTuple):
     factored: NDArray[np.int64]
 
 
-def without_edges(prepared: Prepared, edges: NDArray[np.int64]) -> tuple[Graph, Preparation]:
-    """Return the graph with edges closed, and the structure whose arcs do not know them."""
+def without_edges(
+    prepared: Prepared, edges: NDArray[np.int64]
+) -> tuple[Graph, Preparation, NDArray[np.int64]]:
+    """Return the graph with edges closed, the structure without them, and their lower labels."""
+    tree, arcs = prepared.preparation.tree, prepared.preparation.arcs
+    heads = prepared.indices[edges]
+    low = np.unique(np.minimum(tree.label[tails_of(prepared, edges)], tree.label[heads]))
+    low = low.astype(np.int64)
     indices, attributes, symmetric = closed_edges(prepared, edges)
     besides = {**prepared._besides(), "attributes": attributes, "directed": not symmetric}
     graph = Graph(prepared.indptr, indices, prepared.weights, copy=False, **besides)
-    preparation = prepared.preparation
-    arcs = preparation.arcs
-    gone = np.zeros(prepared.n_edges, bool)
-    gone[edges] = True
-    kept = ~gone[arcs.edge]
-    before = np.zeros(len(kept) + 1, np.int64)
-    np.cumsum(kept, out=before[1:])
+    # The entries of an edge stand with its lower label, and there are few of those.
+    count = arcs.edge_first[low + 1] - arcs.edge_first[low]
+    entry = np.repeat(arcs.edge_first[low] - np.cumsum(count) + count, count)
+    entry += np.arange(len(entry))
+    gone = np.isin(arcs.edge[entry], edges)
+    fewer = np.zeros(len(arcs.edge_first), np.int64)
+    fewer[low + 1] = np.bincount(np.repeat(np.arange(len(low)), count)[gone], minlength=len(low))
+    kept = np.ones(len(arcs.edge), bool)
+    kept[entry[gone]] = False
     arcs = replace(
         arcs,
-        edge_first=before[arcs.edge_first],
+        edge_first=arcs.edge_first - np.cumsum(fewer),
         edge=arcs.edge[kept],
         edge_place=arcs.edge_place[kept],
     )
-    made = Preparation(preparation.tree, arcs, preparation.figures, preparation.method)
-    return graph, made
+    preparation = prepared.preparation
+    made = Preparation(tree, arcs, preparation.figures, preparation.method)
+    return graph, made, low
 
 
 def changes_of(
@@ -107,16 +116,13 @@ def renewed_without(
     prepared: Prepared, closed: NDArray[np.int64], perfect: bool, threads: int
 ) -> tuple[Graph, Preparation, Any, int]:
     """Return a graph of integers without edges, its structure, its metric and labels renewed."""
-    graph, preparation = without_edges(prepared, closed)
-    label = prepared.preparation.tree.label
-    tails = tails_of(prepared, closed)
-    low = np.minimum(label[tails], label[prepared.indices[closed]])
+    graph, preparation, low = without_edges(prepared, closed)
     metric, count = renewed(
         preparation.view,
         preparation.arcs.n_arcs,
         prepared.metric.on_host(),
         graph,
-        np.unique(low).astype(np.int32),
+        low.astype(np.int32),
         perfect,
         threads,
     )
