@@ -116,7 +116,7 @@ def each(samples: dict[str, list[float]], units: dict[str, int]) -> dict[str, li
 
 
 def snapping(scale: str) -> Rows:
-    """Places to the nearest point on an edge and to the nearest vertex."""
+    """Places to the nearest point on an edge."""
     for name, graph in networks(scale):
         yield from snapping_on(name, graph, scale)
     yield from by_osmnx(scale)
@@ -126,29 +126,16 @@ def snapping_on(name: str, graph: Graph, scale: str) -> Rows:
     """The same on one network."""
     points = places_of(graph, 200_000 if scale == "paper" else 2000, 1)
     few = points[: len(points) // 10]
-    ours = {
-        to: lambda to=to: graph.snap(*points.T, to=to, parts="all", threads=1)
-        for to in ("edge", "vertex")
-    }
     units = {"edges, nearfar": len(points)}
-    contenders: dict[str, Any] = {"edges, nearfar": lambda: ours["edge"]().distance[: len(few)]}
+    contenders: dict[str, Any] = {
+        "edges, nearfar": lambda: graph.snap(*points.T, parts="all", threads=1).distance[: len(few)]
+    }
     if have("shapely"):
         tree, lines = shapely_tree(graph)
         units["edges, shapely"] = len(few)
         contenders["edges, shapely"] = lambda: by_shapely(tree, lines, few)
     samples = each(take_turns(contenders, ROUNDS, close), units)
     yield line(f"{name}: a place to an edge", "edges, nearfar", samples, network=name, **units)
-    units = {"vertices, nearfar": len(points)}
-    contenders = {"vertices, nearfar": lambda: ours["vertex"]().distance}
-    if have("pandana"):
-        network = pandana_of(name, scale)
-        xy = np.asarray(graph.coordinates)
-        units["vertices, pandana"] = len(points)
-        contenders["vertices, pandana"] = lambda: np.hypot(
-            *(xy[network.get_node_ids(*points.T).to_numpy()] - points).T
-        )
-    samples = each(take_turns(contenders, ROUNDS, close), units)
-    yield line(f"{name}: a place to a vertex", "vertices, nearfar", samples, network=name)
 
 
 def shapely_tree(graph: Graph) -> tuple[Any, Any]:
