@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import argparse
 
 NAME = "catchment"
-HELP = "accessibility of places: within reach, gravity, two-step catchments"
+HELP = "accessibility of places, two-step catchments"
 EXAMPLES = """\
 nearfar catchment roads.nfp homes.csv clinics.csv --limit 900
 nearfar catchment roads.nfp homes.csv clinics.csv --supply beds --demand people --limit 900

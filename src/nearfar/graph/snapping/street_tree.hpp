@@ -42,12 +42,12 @@ struct Nearest {
   int64_t leaf = -1;  // -1: none
   int slot = 0;
   int32_t piece = 0;
-  double t = 0;  // where on the segment, 0 to 1
+  double t = 0;       // where on the segment, 0 to 1
   double square = 0;  // distance, squared, on the plane; what is not nearer is not found
 };
 
-#define NEARFAR_DECLARE_STREETS(level)                                                         \
-  namespace level {                                                                            \
+#define NEARFAR_DECLARE_STREETS(level)                                                          \
+  namespace level {                                                                             \
   /* Improves `best` for the point (x, y), where a step along x counts `scale`: by the segments \
      of one leaf, or of all. Of equally near segments the first piece wins. */                  \
   void look(const Leaf& leaf, int64_t number, double x, double y, double scale, Nearest& best); \

@@ -202,7 +202,8 @@ class Streets {
         double dx = a[2] - a[0];
         if (on_earth_ && std::abs(dx) > 180) dx -= std::copysign(360.0, dx);
         found.push_back({eastward(a[0]), a[1], dx, a[3] - a[1], static_cast<int32_t>(p)});
-        length += on_earth_ ? on_sphere(a[0], a[1], a[2], a[3]) : std::sqrt(dx * dx + (a[3] - a[1]) * (a[3] - a[1]));
+        length += on_earth_ ? on_sphere(a[0], a[1], a[2], a[3])
+                            : std::sqrt(dx * dx + (a[3] - a[1]) * (a[3] - a[1]));
       }
       lengths_[s] = length;
     }
@@ -325,9 +326,8 @@ NEARFAR_BIND(m) {
            arg("on_earth"), arg("west"))
       .def("nearest", &Streets::nearest, arg("points"), arg("most"), arg("street"), arg("share"),
            arg("away"), arg("x"), arg("y"), arg("threads"))
-      .def("lengths", [](const Streets& streets) {
-        return as_numpy(std::vector<double>(streets.lengths()));
-      });
+      .def("lengths",
+           [](const Streets& streets) { return as_numpy(std::vector<double>(streets.lengths())); });
   m.def("strong_parts", &strong_parts, arg("view"));
 }
 }  // namespace nearfar

@@ -36,9 +36,8 @@ void combine(const Weight* distances, int64_t width, const Places& rows, const C
           const double cost = row_cost.data()[2 * i + a];
           const Weight* from = distances + row * width;
           for (int64_t c = 0; c < width; ++c) {
-            const double sum = from[c] == unreached<Weight>()
-                                   ? kNone
-                                   : cost + static_cast<double>(from[c]);
+            const double sum =
+                from[c] == unreached<Weight>() ? kNone : cost + static_cast<double>(from[c]);
             best[static_cast<std::size_t>(c)] = std::min(best[static_cast<std::size_t>(c)], sum);
           }
         }
@@ -84,8 +83,8 @@ void place_table(const ConstArray& distances, const Places& rows, const Costs& r
 
 NEARFAR_BIND(m) {
   using nb::arg;
-  m.def("place_table", &place_table, arg("distances"), arg("rows"), arg("row_cost"),
-        arg("columns"), arg("column_cost"), arg("out"), arg("threads"));
+  m.def("place_table", &place_table, arg("distances"), arg("rows"), arg("row_cost"), arg("columns"),
+        arg("column_cost"), arg("out"), arg("threads"));
 }
 
 }  // namespace nearfar
