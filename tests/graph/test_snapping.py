@@ -223,6 +223,18 @@ def bent() -> nearfar.Graph:
     )  # fmt: skip
 
 
+def test_a_closed_street_that_bends_is_drawn_and_found_no_more() -> None:
+    shut = bent().without_edges([0, 2])
+    found = shut.snap([10, 10], [9, -5], parts="all")
+    assert found.edge.tolist() == [1, 1]
+    lines = edge_lines(shut)
+    assert lines is not None
+    assert lines.first.tolist() == [0, 0, 2, 2]
+    assert lines.xy.tolist() == [[0, -5], [20, -5]]
+    with pytest.raises(GraphError, match="edge 3 does not exist"):
+        shut.without_edges([3])
+
+
 BAD: list[tuple[dict[str, Any], type[Exception], str]] = [
     ({"x": [np.nan], "y": [1.0]}, VertexError, "place 0 is at nan, 1 .1 of 1 places"),
     ({"x": [24.9, 24.9], "y": [60.2, np.inf]}, VertexError, "place 1 is at 24.9, inf"),

@@ -194,4 +194,11 @@ def closed_edges(graph: Graph, edges: Any) -> tuple[NDArray[Any], dict[str, Any]
             np.array_equal(one[there], other[back])
             for one, other in ((tails, heads), (heads, tails), (weights, weights))
         )
-    return indices, {**graph.attributes, CLOSED_EDGES: closed}, symmetric
+    attributes = {**graph.attributes, CLOSED_EDGES: closed}
+    lines = edge_lines(graph)
+    if lines is not None:  # a closed edge is drawn nowhere
+        counts = np.diff(lines.first)
+        kept = np.repeat(~np.isin(np.arange(graph.n_edges), at), counts)
+        counts[at] = 0
+        attributes[EDGE_LINES] = EdgeLines(np.append(0, np.cumsum(counts)), lines.xy[kept])
+    return indices, attributes, symmetric
