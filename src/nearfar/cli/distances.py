@@ -178,7 +178,7 @@ def _check_amount(args: argparse.Namespace, graph: Graph, targets: list[Any] | N
         )
 
 
-def _kept(path: str | None) -> str:
+def kept_text(path: str | None) -> str:
     """What an interrupted run leaves behind, and how to go on; "" for nothing."""
     from nearfar.solve.files import kept_blocks
 
@@ -302,7 +302,7 @@ def run(args: argparse.Namespace) -> int:
                 else:
                     found = distances(graph, sources, progress=progress, **call)
             except KeyboardInterrupt:
-                raise KeyboardInterrupt(_kept(args.output)) from None
+                raise KeyboardInterrupt(kept_text(args.output)) from None
     count = graph.n_vertices if sources is None else len(sources)
     if args.output:
         facts = {"output": args.output, "rows": count, "seconds": stats["seconds"]}
