@@ -908,7 +908,7 @@ class Graph(Vertices, Exchange):
         ([2, 3], 1)
         """
         if strong and self.directed:
-            label, _ = strong_parts(self)  # SciPy's search never ends on parallel edges
+            label: Any = strong_parts(self)[0]  # SciPy's search never ends on parallel edges
             count = int(label.max()) + 1 if len(label) else 0
         else:
             from scipy.sparse import csr_array
