@@ -14,9 +14,9 @@ from nearfar.generators import generate
 from nearfar.graph.dtypes import unreached_value
 from nearfar.graph.graph import Graph
 from nearfar.solve import reductions
-from nearfar.solve.arrays import to_host
 from nearfar.solve.many import all_pairs, distances
 from nearfar.system.devices import runtime
+from nearfar.system.devices.arrays import to_host
 from tests.algorithms.test_floyd_warshall import DTYPES, random_graph, rows_of, zeros_and_parallels
 
 pytestmark = pytest.mark.usefixtures("emulated_gpu")
@@ -332,7 +332,7 @@ def test_pairs_that_are_none_are_refused():
     cp = runtime.cupy()
     for wrong, message in (
         (cp.asarray([1, 2]), "shape"),
-        (cp.asarray([[1, 2, 3]]), "not a .source, target. pair"),
+        (cp.asarray([[1, 2, 3]]), "shape"),
         (7, "give a list"),
     ):
         with pytest.raises(OptionError, match=message):

@@ -17,10 +17,11 @@ from nearfar.errors import GraphError, listed, quoted
 from nearfar.graph import build, on_device
 from nearfar.graph.dtypes import weight_dtype_of
 from nearfar.graph.exchange import Exchange
-from nearfar.graph.given import kept, on_cuda
+from nearfar.graph.given import kept
 from nearfar.graph.names import are_names, as_names, numbered
 from nearfar.graph.slots import Slot
 from nearfar.graph.vertices import Vertices
+from nearfar.system.devices.arrays import is_device_array
 from nearfar.system.html import facts_table
 
 if TYPE_CHECKING:
@@ -101,7 +102,7 @@ class Graph(Vertices, Exchange):
         copy: bool = True,
     ) -> None:
         given = [array for array in (indptr, indices, weights) if array is not None]
-        there = [on_cuda(array) for array in given]
+        there = [is_device_array(array) for array in given]
         check = on_device.validate if all(there) else build.validate
         self._fill(
             check(indptr, indices, weights, copy=copy),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -10,8 +10,7 @@ from nearfar import _cpu
 from nearfar.cuda.predecessors import mask_above
 from nearfar.cuda.row_figures import row_figures
 from nearfar.graph.dtypes import unreached_value
-from nearfar.graph.saturation import narrowed, widened
-from nearfar.system.devices import landing, runtime
+from nearfar.system.devices.arrays import is_device_array, module_of, to_host, upload
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -22,38 +21,14 @@ __all__ = [
     "cleared",
     "entries",
     "masked",
-    "module_of",
     "named",
-    "narrowed",
-    "on_device",
     "once",
     "reach",
     "repeated",
-    "to_host",
-    "widened",
 ]
 
 _FEW = 16  # entries: fewer small copies from a device than one large one
 _REPEATED = 1 << 26  # bytes of rows that are repeated at a time
-
-
-def on_device(array: Any) -> bool:
-    """Whether an array lies on a device."""
-    return type(array) is not np.ndarray and runtime.is_device_array(array)
-
-
-def module_of(array: Any) -> Any:
-    """NumPy, or CuPy for an array on a device."""
-    return runtime.cupy() if on_device(array) else np
-
-
-def to_host(array: Any, out: NDArray[Any] | None = None, threads: int = 1) -> NDArray[Any]:
-    """The array on the host; one of a device is written to ``out`` where that has its form."""
-    if not on_device(array):
-        return cast("NDArray[Any]", array)
-    same = out is not None and out.shape == array.shape and out.dtype == array.dtype
-    fits = same and out is not None and out.flags.c_contiguous
-    return landing.download(array, out if fits else None, threads)
 
 
 def named(graph: Graph, places: Any) -> Any:
@@ -75,7 +50,7 @@ def masked(graph: Graph, values: Any, bound: Any, threads: int = 1) -> Any:
     """
     if bound is None or values.size == 0:
         return values
-    if on_device(values):
+    if is_device_array(values):
         dtype = np.dtype(values.dtype)
         if bound < unreached_value(dtype):  # else nothing can be farther
             mask_above(graph, values, bound)
@@ -89,15 +64,15 @@ def masked(graph: Graph, values: Any, bound: Any, threads: int = 1) -> Any:
 def cleared(before: Any, values: Any) -> Any:
     """Predecessors without those of vertices that are not reached, in place."""
     gone = values == unreached_value(np.dtype(values.dtype))
-    if on_device(before) != on_device(values):
-        gone = runtime.upload(gone) if on_device(before) else to_host(gone)
+    if is_device_array(before) != is_device_array(values):
+        gone = upload(gone) if is_device_array(before) else to_host(gone)
     before[gone] = -1
     return before
 
 
 def entries(values: Any, places: NDArray[np.int64]) -> NDArray[Any]:
     """Some entries of a vector, on the host."""
-    if not on_device(values):
+    if not is_device_array(values):
         found: NDArray[Any] = values[places]
         return found
     if len(places) <= _FEW:
@@ -159,7 +134,7 @@ def repeated(found: Any, places: NDArray[np.int64]) -> Any:
 
 def reach(rows: Any, threads: int = 1) -> tuple[list[int], list[Any]]:
     """Of every row: how many entries are reached, and the greatest of them."""
-    if not on_device(rows):
+    if not is_device_array(rows):
         counts, places = _cpu.row_summaries(np.ascontiguousarray(rows), threads)
         return counts.tolist(), rows[np.arange(len(rows)), places].tolist()
     many, _, _, most = row_figures(rows)

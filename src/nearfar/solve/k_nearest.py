@@ -15,12 +15,14 @@ import numpy as np
 from nearfar import _cpu
 from nearfar.errors import OptionError, OutOfMemoryError, quoted
 from nearfar.graph.dtypes import unreached_value
+from nearfar.graph.saturation import narrowed, widened
 from nearfar.options import check_limit
 from nearfar.prepared.prepared import Prepared
-from nearfar.solve.arrays import masked, named, narrowed, to_host, widened
+from nearfar.solve.arrays import masked, named
 from nearfar.solve.many import distances
 from nearfar.solve.request import check_stats
 from nearfar.system.devices import runtime
+from nearfar.system.devices.arrays import to_host
 from nearfar.system.memory import free_memory
 
 if TYPE_CHECKING:

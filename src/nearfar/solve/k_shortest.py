@@ -18,10 +18,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from nearfar.errors import NegativeCycleError, OptionError, quoted
-from nearfar.graph.saturation import FARTHEST, may_saturate, widest
+from nearfar.graph.saturation import FARTHEST, may_saturate, widened, widest
 from nearfar.graph.turns import TurnGraph
 from nearfar.options import check_limit
-from nearfar.solve.arrays import widened
 from nearfar.solve.one import sssp
 from nearfar.solve.request import as_graph
 

@@ -26,13 +26,14 @@ from nearfar.errors import (
 )
 from nearfar.graph.dtypes import unreached_value
 from nearfar.graph.graph import Graph
+from nearfar.graph.saturation import narrowed, widened
 from nearfar.graph.turns import TurnGraph
 from nearfar.options import MethodOptions, canonical_device, check_kind, check_limit
 from nearfar.prepared.cpu.pairs import pair_indices
 from nearfar.prepared.prepared import Prepared
-from nearfar.solve.arrays import masked, narrowed, once, repeated, widened
+from nearfar.solve.arrays import masked, once, repeated
 from nearfar.solve.one import WALKED
-from nearfar.solve.plan import is_path, sink_of
+from nearfar.solve.plan import first_plan
 from nearfar.solve.reductions import Reduction
 from nearfar.solve.request import (
     as_graph_or_turns,
@@ -40,8 +41,10 @@ from nearfar.solve.request import (
     make_request,
     vertex_indices,
 )
+from nearfar.solve.room import is_path, packed_edges, sink_of
 from nearfar.solve.run import Run
 from nearfar.system.devices import runtime, several
+from nearfar.system.devices.arrays import to_host
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -286,11 +289,16 @@ def distances(
     sharing = None
     if devices is not None and several.chosen(devices) != several.chosen(None):
         sharing = several.chosen(devices)
-    run = Run(graph, rows, request, method, dict(options), devices=sharing, places=places)
-    if sharing is not None and run.variant.device != "cuda":
-        raise OptionError(f"devices goes with CUDA methods, not with {run.variant.id}")
+    plan = first_plan(graph, request, method, dict(options), devices=sharing)
+    if sharing is not None and plan.variant.device != "cuda":
+        raise OptionError(f"devices goes with CUDA methods, not with {plan.variant.id}")
     if memory is not None:
-        run.within(int(memory), os.path.dirname(os.path.abspath(out)) if is_path(out) else None)
+        plan = plan.within(int(memory))
+    run = Run(plan, rows, places)
+    if memory is not None:
+        folder = os.path.dirname(os.path.abspath(out)) if is_path(out) else None
+        if edges_in := packed_edges(run, int(memory), folder):
+            run.stats["edges_in"] = edges_in
     sink = sink_of(run, out, reduce, memory, block, predecessors)
     began = time.perf_counter()
     result = run.into(sink, progress)
@@ -300,7 +308,7 @@ def distances(
         result = repeated(result, places)
         before = None if before is None else repeated(before, places)
     if stats is not None:
-        stats.update(run.stats, seconds=ended - began, reason=run.reason)
+        stats.update(run.stats, seconds=ended - began, reason=run.plan.reason)
         if predecessors:
             stats["predecessor_seconds"] = time.perf_counter() - ended
     return (result, before) if predecessors else result
@@ -327,7 +335,7 @@ def _labelled(
     if pairs is not None:
         given = [tuple(pair) for pair in pairs]
         found = distances(given_graph, sources, targets=targets, pairs=given, **call)
-        return labelled_pairs(library, given, _host(found))
+        return labelled_pairs(library, given, to_host(found))
     rows, columns = (_indices(graph, ends, what) for ends, what in
                      ((sources, "source"), (targets, "target")))  # fmt: skip
     found = distances(
@@ -336,11 +344,7 @@ def _labelled(
         targets=None if targets is None else graph.name_of(columns),
         **call,
     )
-    return labelled_matrix(library, graph.name_of(rows), graph.name_of(columns), _host(found))
-
-
-def _host(found: Any) -> NDArray[Any]:
-    return runtime.download(found) if runtime.is_device_array(found) else np.asarray(found)
+    return labelled_matrix(library, graph.name_of(rows), graph.name_of(columns), to_host(found))
 
 
 def _with_turns(
@@ -374,7 +378,7 @@ def _with_turns(
     for number, first in enumerate(range(0, max(len(rows), 1), block)):
         part = turns.starts[rows[first : first + block]]
         found = distances(turns.graph, part, targets=ends, **{**call, "progress": None})
-        sink.put(number, first, _host(found))
+        sink.put(number, first, to_host(found))
         if call["progress"] is not None:
             call["progress"](min(first + block, len(rows)), len(rows))
     return sink.finish()
@@ -504,21 +508,10 @@ def pair_distances(
     if isinstance(graph, Prepared) and given <= known:
         walk = (arguments.get(name) for name in ("devices", "threads", "limit", "stats"))
         return _walked(graph, pairs, device, *walk)
-    if not hasattr(pairs, "__iter__"):
-        raise OptionError(f"pairs is {quoted(pairs)}: give a list of (source, target)")
-    if runtime.is_device_array(pairs):
-        pairs = runtime.download(pairs)
-    shape = getattr(pairs, "shape", (0, 2))
-    if len(shape) != 2:
-        raise OptionError(f"pairs has shape {shape}: give (source, target) per row")
-    listed = list(pairs)
-    if any(not hasattr(pair, "__len__") or len(pair) != 2 for pair in listed):
-        raise OptionError("pairs holds something that is not a (source, target) pair")
-    starts = np.array([graph.index_of(s, "source") for s, _ in listed], dtype=np.int64)
-    ends = np.array([graph.index_of(t, "target") for _, t in listed], dtype=np.int64)
+    starts, ends = pair_indices(graph, pairs)
     stay = graph.on_device and device != "cpu"
     here: Any = runtime.cupy() if stay else np
-    found = here.full(len(listed), unreached_value(graph.weight_dtype), dtype=graph.weight_dtype)
+    found = here.full(len(starts), unreached_value(graph.weight_dtype), dtype=graph.weight_dtype)
     rows, row_of = np.unique(starts, return_inverse=True)
     order = np.argsort(row_of, kind="stable")
     # Few sources share a block, so that a block's columns are about the targets of its own rows.

@@ -15,11 +15,12 @@ from nearfar.graph.graph import Graph
 from nearfar.graph.slots import Slot
 from nearfar.graph.turns import TurnGraph
 from nearfar.registry import CHOICES, Variant
-from nearfar.solve.arrays import cleared, module_of, named, once, to_host
+from nearfar.solve.arrays import cleared, named, once
 from nearfar.solve.k_nearest import Nearest, k_nearest
 from nearfar.solve.one import solve_one
 from nearfar.solve.request import as_graph, vertex_indices
 from nearfar.system.devices import runtime
+from nearfar.system.devices.arrays import module_of, to_host
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable

@@ -14,10 +14,12 @@ from nearfar.cuda.row_figures import row_figures
 from nearfar.errors import OptionError, quoted
 from nearfar.graph.dtypes import unreached_value
 from nearfar.graph.graph import Graph
+from nearfar.graph.saturation import widened
 from nearfar.registry import Figures
-from nearfar.solve.arrays import module_of, named, on_device, to_host, widened
+from nearfar.solve.arrays import named
 from nearfar.solve.sinks import InMemory
 from nearfar.system.devices import runtime, several
+from nearfar.system.devices.arrays import is_device_array, module_of, to_host
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -321,7 +323,7 @@ def _joined(parts: list[Any]) -> Any:
 
     There they are copied part by part, so that a signal is seen between.
     """
-    if len({int(part.device.id) if on_device(part) else -1 for part in parts}) > 1:
+    if len({int(part.device.id) if is_device_array(part) else -1 for part in parts}) > 1:
         parts = [to_host(part) for part in parts]
     xp = module_of(parts[0])
     if xp is not np:

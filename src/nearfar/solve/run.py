@@ -1,63 +1,122 @@
-"""The run step: a checked request on its way into a sink, block by block.
+"""A planned request on its way into a sink, block by block.
 
-:mod:`nearfar.solve.solving` answers the sources of a block; here blocks are shared out over
+:mod:`nearfar.solve.attempt` answers the sources of a block; here blocks are shared out over
 devices, reduced where their rows are not wanted, and joined with their predecessors.
 """
 
 from __future__ import annotations
 
 import copy
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from nearfar.cpu.predecessors import tight_predecessors
 from nearfar.graph.saturation import widest
 from nearfar.registry import Declined, Figures, Workspace
-from nearfar.solve.arrays import module_of, once, repeated, to_host
+from nearfar.solve.arrays import once, repeated
+from nearfar.solve.attempt import add_counters, solve
 from nearfar.solve.reductions import ReducingSink, Reduction
 from nearfar.solve.sinks import CsrSink
-from nearfar.solve.solving import Solving
-from nearfar.system.devices import runtime, several
+from nearfar.system.devices import several
+from nearfar.system.devices.arrays import module_of, to_host, upload
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from numpy.typing import NDArray
+
+    from nearfar.graph.graph import Graph
+    from nearfar.solve.attempt import Solved
+    from nearfar.solve.plan import Plan
     from nearfar.solve.sinks import Sink
 
 __all__ = ["Run"]
 
 
-class Run(Solving):
-    """One checked request on its way; as :class:`Solving`."""
+class Run:
+    """Many sources, solved some at a time.
+
+    Parameters
+    ----------
+    plan : Plan
+        To begin with; later blocks begin with the one that an earlier block led to.
+    rows : int64 array
+        Vertex indices of the sources, in the order of the answer.
+    places : int64 array or None
+        For each row of the answer the number of its source, as :func:`nearfar.solve.arrays.once`
+        gives them; None where every source has one row.
+
+    Attributes
+    ----------
+    stats : dict
+        Counters and seconds so far.
+    block : int
+        Rows solved at a time.
+    rows_at_once : int
+        Of a block of which a reduction is kept, where they have to be made.
+    """
+
+    def __init__(
+        self,
+        plan: Plan,
+        rows: NDArray[np.int64],
+        places: NDArray[np.int64] | None = None,
+    ) -> None:
+        self.plan, self.graph, self.rows, self.columns = plan, plan.graph, rows, plan.columns
+        self.devices, self.places = plan.devices, places
+        self.block = self.rows_at_once = max(len(rows), 1)
+        self.stats: dict[str, Any] = {}
+        self._wide_rows: list[int] = []  # solved in 64 bits
+        self._trees: dict[int, Any] = {}  # of each block, None where they are left to the pass
+
+    @property
+    def limit(self) -> Any:
+        """The inclusive limit, or None."""
+        return self.plan.request.limit
+
+    @property
+    def engine(self) -> str:
+        """The id of the variant."""
+        return self.plan.variant.id
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns of the answer."""
+        width = self.graph.n_vertices if self.columns is None else len(self.columns)
+        return len(self.rows if self.places is None else self.places), width
 
     def into(self, sink: Sink, progress: Callable[[float, float], None] | None = None) -> Any:
         """Run block by block into the sink and return what it makes of the distinct sources."""
-        self.keep = sink.on_device and self.on_device
-        self.figures = isinstance(sink, ReducingSink) and sink.few
+        keep = sink.on_device and self.plan.on_device
+        figures = isinstance(sink, ReducingSink) and sink.few
+        if keep or figures:
+            self.plan = replace(self.plan, keep=keep, figures=figures)
         try:
-            sink.start(self.shape, self._narrow)
+            sink.start(self.shape, self.plan.dtype)
             count = len(self.rows)
             # start may have changed the block
             blocks = list(enumerate(range(0, max(count, 1), self.block)))
             waiting = [block for block in blocks if not sink.has(block[0])]
-            there = len(blocks) - len(waiting)
+            before = len(blocks) - len(waiting)
 
-            def told(done: int) -> None:
+            def report(done: int) -> None:
                 if progress is not None:
-                    progress(min((there + done) * self.block, count), count)
+                    progress(min((before + done) * self.block, count), count)
 
             if waiting and progress is not None:
-                told(0)  # the pace counts from here
+                report(0)  # the pace counts from here
             if self.devices is not None and isinstance(sink, ReducingSink):
-                waiting = self._reduced_together(self.devices, sink, waiting, told)
-            if self.devices is None or (len(blocks) == 1 and self.shares_itself(self.keep)):
+                waiting = self._reduced_together(self.devices, sink, waiting, report)
+            if self.devices is None or (len(blocks) == 1 and self.shares_itself(self.plan.keep)):
                 for done, (number, first) in enumerate(waiting, start=1):
                     self._one_block(sink, number, first)
-                    told(done)
+                    report(done)
             elif waiting:
-                self._on_devices(self.devices, sink, waiting, told)
+                self._on_devices(self.devices, sink, waiting, report)
             if not waiting:
-                told(0)
+                report(0)
             return sink.finish()
         finally:
             sink.close()
@@ -70,28 +129,41 @@ class Run(Solving):
         keep : bool
             Whether the rows stay on a device.
         """
-        if ("device" if keep else "host") not in self.variant.devices or self.devices is None:
+        if ("device" if keep else "host") not in self.plan.variant.devices or self.devices is None:
             return False
         return not keep or several.joined(self.devices)
 
+    def _solve(self, first: int, rows: Any, out: Any = None) -> Solved:
+        """Solve some of a block's rows, from the given one on, and take over what follows."""
+        found = solve(self.plan, rows, out)
+        self.plan = found.plan
+        self._count(found.stats)
+        self._wide_rows += [first + i for i in found.wide]
+        return found
+
+    def _count(self, stats: dict[str, Any]) -> None:
+        add_counters(self.stats, stats)
+        self.stats["engine"] = self.plan.variant.id
+
     def _one_block(self, sink: Sink, number: int, first: int) -> None:
-        self._first = first
         part = self.rows[first : first + self.block]
         if isinstance(sink, ReducingSink):
             self._reduce_into(sink, number, first, part)
             return
-        if isinstance(sink, CsrSink) and self.variant.sparse is not None and self.columns is None:
-            work = Workspace(self.request.threads, self.limit)
+        plan = self.plan
+        if isinstance(sink, CsrSink) and plan.variant.sparse is not None and self.columns is None:
+            work = Workspace(plan.request.threads, self.limit)
             sources = np.asarray(part, np.int64)
-            sparse = self.variant.sparse(self.graph, sources, self._checked, work)
+            sparse = plan.variant.sparse(self.graph, sources, plan.settings, work)
             if sparse is not None:
                 self._count(sparse[3])
                 sink.put_sparse(number, *sparse[:3])
                 return
         part, places = once(part) if sink.in_order else (part, None)
-        found, tree = self.solve(part, sink.memory(first, len(part)))
-        self._trees[number] = tree if tree is None or self.keep else to_host(tree)
-        sink.put(number, first, found if places is None else repeated(found, places))
+        found = self._solve(first, part, sink.memory(first, len(part)))
+        tree, rows = found.predecessors, found.distances
+        self._trees[number] = tree if tree is None or plan.keep else to_host(tree)
+        sink.put(number, first, rows if places is None else repeated(rows, places))
 
     def _reduced_together(
         self,
@@ -126,13 +198,14 @@ class Run(Solving):
 
         def begin() -> Callable[[tuple[int, int]], None]:
             part = copy.copy(self)  # counts for itself, and may have to change the variant
+            part.plan = replace(self.plan, devices=None)
             part.devices, part.stats, part._wide_rows = None, {}, []
             parts.append(part)
             return lambda block: part._one_block(sink, *block)
 
         failed = several.each_block(devices, blocks, begin, progress)
         for part in parts:
-            self.variant, self.reason = part.variant, part.reason
+            self.plan = replace(part.plan, devices=self.devices)
             self._count(part.stats)
             self._wide_rows += part._wide_rows
         self.stats["devices"] = list(devices)
@@ -146,16 +219,17 @@ class Run(Solving):
             return
         parts = []
         for low in range(0, max(len(rows), 1), self.rows_at_once):
-            found, _ = self.solve(rows[low : low + self.rows_at_once])
-            parts += sink.of_rows(first + low, found, self._row_figures)
+            found = self._solve(first + low, rows[low : low + self.rows_at_once])
+            parts += sink.of_rows(first + low, found.distances, found.figures)
         sink.keep(number, parts)
 
     def _figures(self, rows: Any, reduction: Reduction) -> list[Figures] | None:
         """What a block comes to, of a variant that needs no rows for that."""
-        if self.variant.reduce is None or self._solved is not self.graph:
+        plan = self.plan
+        if plan.variant.reduce is None or plan.graph is not self.graph:
             return None
         work = Workspace(
-            self.request.threads,
+            plan.request.threads,
             self.limit,
             columns=self.columns,
             on_device=True,
@@ -163,7 +237,7 @@ class Run(Solving):
         )
         sources = np.asarray(rows, np.int64)
         try:
-            found = self.variant.reduce(self.graph, sources, self._checked, work, reduction)
+            found = plan.variant.reduce(self.graph, sources, plan.settings, work, reduction)
         except Declined:
             return None  # as it will for rows
         if found is not None:
@@ -183,10 +257,10 @@ class Run(Solving):
         if trees and all(tree is not None for tree in trees):
             if xp is np:
                 return xp.concatenate([to_host(tree) for tree in trees])
-            return xp.concatenate([several.here(runtime.upload(tree)) for tree in trees])
-        graph, rows = self.graph, np.asarray(self.rows)
-        if matrix.dtype == self._narrow or matrix.dtype.kind == "i":
-            solved = graph if matrix.dtype == self._narrow else graph.astype(matrix.dtype)
+            return xp.concatenate([several.here(upload(tree)) for tree in trees])
+        graph, rows, narrow = self.graph, np.asarray(self.rows), self.plan.dtype
+        if matrix.dtype == narrow or matrix.dtype.kind == "i":
+            solved = graph if matrix.dtype == narrow else graph.astype(matrix.dtype)
             return self._pass(solved, rows, matrix)
         # Sums of floats are tight in the dtype in which they were made.
         found = xp.empty(matrix.shape, dtype=graph.index_dtype)
@@ -198,3 +272,15 @@ class Run(Solving):
                 part = matrix[places].astype(solved.weight_dtype)
                 found[places] = self._pass(solved, rows[some], part)
         return found
+
+    def _pass(self, graph: Graph, rows: Any, matrix: Any) -> Any:
+        """Predecessors by the pass over tight edges, for rows of the dtype of the weights."""
+        plan = self.plan
+        return tight_predecessors(
+            graph,
+            rows,
+            matrix,
+            by_device=plan.on_device,
+            threads=plan.request.threads,
+            stats=self.stats,
+        )

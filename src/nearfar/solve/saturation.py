@@ -17,17 +17,13 @@ from nearfar.choose.ranking import best
 from nearfar.graph.dtypes import unreached_value
 from nearfar.graph.saturation import FARTHEST, may_saturate
 from nearfar.registry import Request, Workspace
-from nearfar.solve.arrays import on_device, reach, to_host
+from nearfar.solve.arrays import reach
+from nearfar.system.devices.arrays import to_host
 
 if TYPE_CHECKING:
     from nearfar.graph.graph import Graph
 
 __all__ = ["lost_rows"]
-
-
-def widest(graph: Graph) -> Graph:
-    """The graph in the 64-bit dtype of its kind."""
-    return graph.astype(np.float64 if graph.weight_dtype.kind == "f" else np.int64)
 
 
 def lost_rows(
@@ -82,7 +78,7 @@ def lost_rows(
     for i, (count, far) in enumerate(zip(counts, farthest, strict=True)):
         if count == n or (far + heaviest <= top and not signed):
             continue
-        row = to_host(rows[i]) if on_device(rows) else np.ascontiguousarray(rows[i])
+        row = np.ascontiguousarray(to_host(rows[i]))
         if _cpu.first_saturated_edge(graph.view, row) >= 0:
             lost.append(i)
     return lost

@@ -12,7 +12,7 @@ import numpy as np
 
 from nearfar.errors import DistanceOverflowError, OptionError
 from nearfar.graph.dtypes import unreached_value
-from nearfar.solve.arrays import widened
+from nearfar.graph.saturation import widened
 from nearfar.system.devices import runtime, several
 from nearfar.system.memory import empty
 

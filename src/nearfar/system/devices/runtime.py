@@ -214,6 +214,8 @@ def require_memory(needed: int, advice: str = "") -> None:
 
 def is_device_array(array: Any) -> bool:
     """Whether an array lives on a CUDA device (CuPy, or another library's by DLPack)."""
+    if type(array) is np.ndarray or array is None:
+        return False
     if hasattr(array, "__cuda_array_interface__"):
         return True
     kind = getattr(array, "__dlpack_device__", None)

@@ -1,0 +1,31 @@
+"""Where an array lies, and its way from there: one function per question, for any library."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+
+from nearfar.system.devices import landing, runtime
+from nearfar.system.devices.runtime import is_device_array, upload
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["is_device_array", "module_of", "to_host", "upload"]
+
+
+def module_of(array: Any) -> Any:
+    """NumPy, or CuPy for an array on a device."""
+    return runtime.cupy() if is_device_array(array) else np
+
+
+def to_host(array: Any, out: NDArray[Any] | None = None, threads: int = 1) -> NDArray[Any]:
+    """The array itself, or the data of a device array, in ``out`` where that has its form."""
+    if not is_device_array(array):
+        return cast("NDArray[Any]", array)
+    if not isinstance(array, runtime.cupy().ndarray):
+        array = upload(array)
+    same = out is not None and out.shape == array.shape and out.dtype == array.dtype
+    fits = same and out is not None and out.flags.c_contiguous
+    return landing.download(array, out if fits else None, threads)
