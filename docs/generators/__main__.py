@@ -25,6 +25,7 @@ from docs.generators import (
     measures,
     methods,
     near_far,
+    option_types,
     partitioned,
     prepared_graphs,
     prepared_graphs_gpu,
@@ -36,7 +37,7 @@ from docs.generators import (
 from nearfar.errors import NearfarError
 from nearfar.lab import checkout
 
-#: Pages that are generated as a whole, but for those of the experiments and the index.
+#: Files that are generated as a whole, but for pages of the experiments and the index.
 WHOLE: dict[str, Callable[[], str]] = {
     "docs/reference/command-line.md": command_line.page,
     "docs/images/cpu-speed.svg": readme.chart,
@@ -46,6 +47,7 @@ WHOLE: dict[str, Callable[[], str]] = {
     "docs/reference/file-formats.md": formats.page,
     "docs/reference/methods.md": methods.page,
     "docs/reference/python.md": lambda: python_reference.python_page(checkout.NOTICE),
+    "src/nearfar/solve/option_types.py": option_types.module,
 }
 #: Blocks of pages that are otherwise written by hand.
 BLOCKS: dict[str, dict[str, Callable[[], str]]] = {

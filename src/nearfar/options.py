@@ -11,7 +11,7 @@ import dataclasses
 import functools
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, TypedDict, cast
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 import numpy as np
 
@@ -25,9 +25,7 @@ __all__ = [
     "Device",
     "Devices",
     "LaunchOptions",
-    "MethodOptions",
     "NoOptions",
-    "SearchOptions",
     "build_options",
     "canonical_device",
     "check_above_zero",
@@ -38,68 +36,6 @@ __all__ = [
 Device = Literal["auto", "cpu", "cuda", "gpu"]
 #: CUDA devices that share work: all, their numbers, or the current one.
 Devices = Literal["all"] | list[int] | None
-
-
-class _SharedOptions(TypedDict, total=False):
-    """Options of the methods for one source, which those for many have too."""
-
-    ahead_rounds: int | None
-    alpha: float
-    arity: int
-    balls: bool | None
-    beta: float
-    block_threads: int | None
-    buckets: int
-    carveout: int | None
-    child_edges: int
-    constant_degree: bool
-    criterion: Literal["out", "in_out"]
-    delta: float | None
-    delta_growth: float | None
-    distance_bits: int | None
-    duplicates: str
-    eager_growth: float
-    exact: bool
-    level_bits: int | None
-    local_leave: int
-    local_limit: int | None
-    local_rounds: int
-    parts: int | None
-    pivot_rounds: int | None
-    pull: float
-    pull_share: int
-    queue_factor: float
-    shortcuts: bool | None
-    sort_rows: bool | None
-    sweep: bool | None
-    target_near: int | None
-    thin_limit: int | None
-    threads_minimum: int | None
-    threads_relax: int | None
-    threads_update: int | None
-    transpose: bool | None
-    traversal: str
-
-
-class SearchOptions(_SharedOptions, total=False):
-    """Options of the methods for one source, for type checkers; their page says which has which."""
-
-    devices: Devices | int
-
-
-class MethodOptions(_SharedOptions, total=False):
-    """Options of all methods: those for one source run for many too.
-
-    ``devices`` is a keyword of the functions for many sources themselves.
-    """
-
-    force: bool
-    inner: Literal["lanes", "worker_per_source"]
-    lanes: int
-    lists: bool | None
-    queue: Literal["heap", "buckets"] | None
-    slot_bits: int | None
-    width: int | None
 
 
 #: What the functions that solve call something that other libraries call otherwise.

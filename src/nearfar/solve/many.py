@@ -28,11 +28,12 @@ from nearfar.graph.dtypes import unreached_value
 from nearfar.graph.graph import Graph
 from nearfar.graph.saturation import narrowed, widened
 from nearfar.graph.turns import TurnGraph
-from nearfar.options import MethodOptions, canonical_device, check_kind, check_limit
+from nearfar.options import canonical_device, check_kind, check_limit
 from nearfar.prepared.cpu.pairs import pair_indices
 from nearfar.prepared.prepared import Prepared
 from nearfar.solve.arrays import masked, once, repeated
 from nearfar.solve.one import WALKED
+from nearfar.solve.option_types import MethodOptions
 from nearfar.solve.plan import first_plan
 from nearfar.solve.reductions import Reduction
 from nearfar.solve.request import (
@@ -49,9 +50,6 @@ from nearfar.system.devices.arrays import to_host
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    import pandas
-    import polars
-    import xarray
     from numpy.typing import NDArray
     from scipy.sparse import csr_array
 
@@ -66,13 +64,14 @@ _TURN_ROWS = 1 << 26
 
 
 class _Call(MethodOptions, total=False):
-    """What every form of :func:`distances` takes, and options of the method."""
+    """What every form of :func:`all_pairs` takes, and options of the method."""
 
     weight: str | Callable[[Any, Any, Any], Any] | None
     method: str
     device: Device
     threads: int | None
     limit: float | None
+    targets: Iterable[Any] | None
     stats: dict[str, Any] | None
     progress: Callable[[float, float], None] | None
     memory: int | None
@@ -80,52 +79,34 @@ class _Call(MethodOptions, total=False):
     devices: Devices
 
 
-class _AllCall(_Call, total=False):
-    targets: Iterable[Any] | None
+class _PairsCall(_Call, total=False):
+    """What every form of :func:`distances` takes."""
+
+    pairs: Iterable[tuple[Any, Any]] | None
 
 
-class _Rows(_AllCall, total=False):
-    pairs: None
+_Reduced = Literal["count", "sum", "mean", "max", "harmonic"]  # one array
 
 
 # What comes back, by `out`, `predecessors` and `reduce`: the type checker's side of the docstring.
 # fmt: off
 @overload
-def distances(graph: GraphLike, *, pairs: Iterable[tuple[Any, Any]], out: None = None,
-              **call: Unpack[_Call]) -> NDArray[Any]: ...
-@overload
 def distances(graph: GraphLike, sources: Iterable[Any] | None = None, *,
               predecessors: Literal[True], out: NDArray[Any] | None = None,
-              **call: Unpack[_Rows]) -> tuple[NDArray[Any], NDArray[Any]]: ...
+              **call: Unpack[_PairsCall]) -> tuple[NDArray[Any], NDArray[Any]]: ...
 @overload
 def distances(graph: GraphLike, sources: Iterable[Any] | None = None, *, out: Literal["csr"],
-              **call: Unpack[_Rows]) -> csr_array[Any]: ...
-@overload
-def distances(graph: GraphLike, sources: Iterable[Any] | None = None, *, out: Literal["pandas"],
-              pairs: Iterable[tuple[Any, Any]] | None = None,
-              **call: Unpack[_AllCall]) -> pandas.DataFrame: ...
-@overload
-def distances(graph: GraphLike, sources: Iterable[Any] | None = None, *, out: Literal["polars"],
-              pairs: Iterable[tuple[Any, Any]] | None = None,
-              **call: Unpack[_AllCall]) -> polars.DataFrame: ...
-@overload
-def distances(graph: GraphLike, sources: Iterable[Any] | None = None, *, out: Literal["xarray"],
-              pairs: Iterable[tuple[Any, Any]] | None = None,
-              **call: Unpack[_AllCall]) -> xarray.DataArray: ...
-@overload
-def distances(graph: GraphLike, sources: Iterable[Any] | None = None, *,
-              reduce: Literal["count", "sum", "mean", "max"] | tuple[str, Sequence[float]],
-              **call: Unpack[_Rows]) -> NDArray[Any]: ...
+              **call: Unpack[_PairsCall]) -> csr_array[Any]: ...
 @overload
 def distances(graph: GraphLike, sources: Iterable[Any] | None = None, *,
               predecessors: Literal[False] = False, out: NDArray[Any] | None = None,
-              reduce: None = None, **call: Unpack[_Rows]) -> NDArray[Any]: ...
+              reduce: _Reduced | tuple[str, Sequence[float]] | None = None,
+              **call: Unpack[_PairsCall]) -> NDArray[Any]: ...
 @overload
 def distances(graph: GraphLike, sources: Iterable[Any] | None = None, *,
               predecessors: bool = False, out: Any = None,
               reduce: str | tuple[str, Sequence[float]] | None = None,
-              pairs: Iterable[tuple[Any, Any]] | None = None,
-              **call: Unpack[_AllCall]) -> Any: ...
+              **call: Unpack[_PairsCall]) -> Any: ...
 # fmt: on
 def distances(
     graph: GraphLike,
@@ -391,31 +372,19 @@ def _is_every(rows: NDArray[np.int64], n: int) -> bool:
 # fmt: off
 @overload
 def all_pairs(graph: GraphLike, *, predecessors: Literal[True], out: NDArray[Any] | None = None,
-              **call: Unpack[_AllCall]) -> tuple[NDArray[Any], NDArray[Any]]: ...
+              **call: Unpack[_Call]) -> tuple[NDArray[Any], NDArray[Any]]: ...
 @overload
 def all_pairs(graph: GraphLike, *, out: Literal["csr"],
-              **call: Unpack[_AllCall]) -> csr_array[Any]: ...
-@overload
-def all_pairs(graph: GraphLike, *, out: Literal["pandas"],
-              **call: Unpack[_AllCall]) -> pandas.DataFrame: ...
-@overload
-def all_pairs(graph: GraphLike, *, out: Literal["polars"],
-              **call: Unpack[_AllCall]) -> polars.DataFrame: ...
-@overload
-def all_pairs(graph: GraphLike, *, out: Literal["xarray"],
-              **call: Unpack[_AllCall]) -> xarray.DataArray: ...
-@overload
-def all_pairs(graph: GraphLike, *,
-              reduce: Literal["count", "sum", "mean", "max"] | tuple[str, Sequence[float]],
-              **call: Unpack[_AllCall]) -> NDArray[Any]: ...
+              **call: Unpack[_Call]) -> csr_array[Any]: ...
 @overload
 def all_pairs(graph: GraphLike, *, predecessors: Literal[False] = False,
-              out: NDArray[Any] | None = None, reduce: None = None,
-              **call: Unpack[_AllCall]) -> NDArray[Any]: ...
+              out: NDArray[Any] | None = None,
+              reduce: _Reduced | tuple[str, Sequence[float]] | None = None,
+              **call: Unpack[_Call]) -> NDArray[Any]: ...
 @overload
 def all_pairs(graph: GraphLike, *, predecessors: bool = False, out: Any = None,
               reduce: str | tuple[str, Sequence[float]] | None = None,
-              **call: Unpack[_AllCall]) -> Any: ...
+              **call: Unpack[_Call]) -> Any: ...
 # fmt: on
 def all_pairs(
     graph: GraphLike,

@@ -28,7 +28,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from nearfar.graph.like import GraphLike
-    from nearfar.options import Device, SearchOptions
+    from nearfar.options import Device
+    from nearfar.solve.option_types import SearchOptions
 
 __all__ = ["Nearest", "join_sources", "nearest", "nearest_indices"]
 

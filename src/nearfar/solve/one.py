@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from nearfar.graph.like import GraphLike
-    from nearfar.options import Device, SearchOptions
+    from nearfar.options import Device
+    from nearfar.solve.option_types import SearchOptions
 
 __all__ = ["WALKED", "shortest_path", "solve_one", "sssp"]
 
