@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 
 import numpy as np
 
-from nearfar.errors import OptionError, did_you_mean, listed, quoted
+from nearfar.errors import OptionError, did_you_mean, keyword, listed, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -47,7 +47,7 @@ _CALLED = {
     "directed": "the graph's: Graph.from_edges(..., directed=False) adds both directions",
     "sources": "nearfar.distances(graph, sources), or nearfar.nearest for the nearest of them",
     "indices": "nearfar.distances(graph, sources)",
-    "unweighted": "weight=None",
+    "unweighted": keyword("weight", None),
     "weights": "weight",
     "return_predecessors": "predecessors",
     "source": "sources=[...]",
@@ -76,7 +76,7 @@ def canonical_device(
     if not isinstance(found, str) or found not in among:
         near = did_you_mean(str(device), (*among, "gpu"))
         wanted = f"{', '.join(map(repr, among[:-1]))} or {among[-1]!r}"
-        raise OptionError(f"device is {quoted(device)}: use {wanted}{near}")
+        raise OptionError(f"{keyword('device')} is {quoted(device)}: use {wanted}{near}")
     return cast("Literal['auto', 'cpu', 'cuda']", found)
 
 
@@ -171,13 +171,15 @@ def check_limit(limit: Any, dtype: np.dtype[Any]) -> int | float | None:
     if limit is None:
         return None
     if not isinstance(limit, (int, float, np.number)) or isinstance(limit, bool):
-        raise OptionError(f"limit is {quoted(limit)}: give a number")
+        raise OptionError(f"{keyword('limit')} is {quoted(limit)}: give a number")
     if isinstance(limit, int) and limit.bit_length() > 1000:  # more than a float holds
         limit = math.inf if limit > 0 else -math.inf
     if math.isnan(limit):
-        raise OptionError("limit is NaN: give a number, or None")
+        raise OptionError(f"{keyword('limit')} is NaN: give a number, or None")
     if limit < 0:
-        raise OptionError(f"limit is {limit}: give at least 0, the distance of the source itself")
+        raise OptionError(
+            f"{keyword('limit')} is {limit}: give at least 0, the distance of the source itself"
+        )
     if limit == math.inf:
         return None
     if dtype.kind == "f":

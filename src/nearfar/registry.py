@@ -13,7 +13,7 @@ import sys
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
-from nearfar.errors import OptionError, VariantUnavailable, did_you_mean, quoted
+from nearfar.errors import OptionError, VariantUnavailable, did_you_mean, keyword, quoted
 from nearfar.graph.slots import Slot
 from nearfar.options import NoOptions, canonical_device
 
@@ -593,6 +593,6 @@ def find(method: str, device: str = "auto", *, allow_unsafe: bool = False) -> li
     if not allow_unsafe and all(v.unsafe for v in found):
         raise VariantUnavailable(
             f"{found[0].id} is wrong by design ({found[0].summary}): "
-            "pass allow_unsafe=True to run it"
+            f"pass {keyword('allow_unsafe', True)} to run it"
         )
     return sorted((v for v in found if allow_unsafe or not v.unsafe), key=lambda v: v.device)

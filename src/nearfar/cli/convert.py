@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from nearfar.formats import Format
 
 NAME = "convert"
+CALLS = ("nearfar.read", "nearfar.write")
 HELP = "convert between file formats"
 EXAMPLES = """\
 nearfar convert roads.gr.gz roads.nfg

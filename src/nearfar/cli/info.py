@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 NAME = "info"
 HELP = "describe a graph"
+CALLS = ("nearfar.measures.describe",)
 EXAMPLES = """\
 nearfar info roads.gr.gz
 nearfar info roads.gr.gz --source 17

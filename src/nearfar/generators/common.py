@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nearfar.errors import OptionError, quoted
+from nearfar.errors import OptionError, keyword, quoted
 from nearfar.generators.random import Stream
 from nearfar.graph.dtypes import weight_dtype_of
 from nearfar.graph.graph import Graph
@@ -65,7 +65,8 @@ def weight_type(weight_dtype: object) -> np.dtype[Any] | None:
     dtype = weight_dtype_of(weight_dtype)
     if dtype is None:
         raise OptionError(
-            f"weight_dtype is {quoted(weight_dtype)}: give int32, int64, float32, float64 or None"
+            f"{keyword('weight_dtype')} is {quoted(weight_dtype)}: give int32, int64, float32, "
+            "float64 or None"
         )
     return dtype
 
@@ -84,9 +85,11 @@ def check_range(dtype: np.dtype[Any] | None, low: float, high: float) -> None:
         if dtype.kind == "i" and not np.iinfo(dtype).min < value < np.iinfo(dtype).max:
             raise OptionError(f"{name} is {value}: it does not fit {dtype}")
     if low > high:
-        raise OptionError(f"low is {low} and high is {high}: low must not be above high")
+        raise OptionError(
+            f"{keyword('low')} is {low} and high is {high}: low must not be above high"
+        )
     if low < 0:
-        raise OptionError(f"low is {low}: this family has non-negative weights")
+        raise OptionError(f"{keyword('low')} is {low}: this family has non-negative weights")
 
 
 def random_weights(

@@ -18,6 +18,7 @@ from nearfar.errors import (
     NegativeCycleError,
     OptionError,
     UnreachableError,
+    keyword,
     quoted,
 )
 from nearfar.graph.dtypes import unreached_value
@@ -671,7 +672,9 @@ class Prepared(Graph):
         if device != "cpu" and (devices is not None or _is_cuda(device, pairs)):
             return device_pair_distances(self.summing(sums), pairs, check_threads(threads), devices)
         if devices is not None:
-            raise OptionError("devices goes with device='cuda', not with 'cpu'")
+            raise OptionError(
+                f"{keyword('devices')} goes with {keyword('device', 'cuda')}, not with 'cpu'"
+            )
         starts, ends = pair_indices(self, pairs)
         return pair_distances(self.summing(sums), starts, ends, check_threads(threads))
 
@@ -935,7 +938,7 @@ def weighed_there(
         if graph.n_negative and graph.weight_dtype.kind == "f":
             raise GraphError(
                 f"edge {graph.first_negative} has a negative float weight, which only the CPU "
-                "customizes: give weights on the host, without device='cuda'"
+                f"customizes: give weights on the host, without {keyword('device', 'cuda')}"
             )
     began = time.perf_counter()
     floats = graphs[0].weight_dtype.kind == "f"

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nearfar.errors import ClusterError, OptionError, quoted
+from nearfar.errors import ClusterError, OptionError, keyword, quoted
 from nearfar.options import check_above_zero
 from nearfar.scale.cluster import check_workers, connected
 from nearfar.scale.work import Given, Job, Made, measure, open_graph, solve_block
@@ -139,11 +139,14 @@ def distances(
     had, which go to others.
     """
     if (out is None) == (reduce is None):
-        raise OptionError("give out='rows.zarr' for the rows, or reduce= for a few numbers of each")
+        raise OptionError(
+            f"give {keyword('out', 'rows.zarr')} for the rows, or {keyword('reduce', ...)} for a "
+            "few numbers of each"
+        )
     if out is not None and not os.fspath(out).endswith(".zarr"):
-        raise OptionError(f"out is {quoted(os.fspath(out))}: a cluster writes .zarr")
+        raise OptionError(f"{keyword('out')} is {quoted(os.fspath(out))}: a cluster writes .zarr")
     if block is not None and block < 1:
-        raise OptionError(f"block is {block}: give at least 1 row")
+        raise OptionError(f"{keyword('block')} is {block}: give at least 1 row")
     check_above_zero(seconds=seconds)
     check_stats(stats, progress)
     reduction = None if reduce is None else Reduction.parse(reduce)
@@ -307,7 +310,8 @@ class _ClusterRun:
         except KilledWorker as error:
             raise ClusterError(
                 f"a block ended {error.allowed_failures + 1} workers, the last "
-                f"{error.last_worker.address}: give them more memory, or block= fewer rows; "
+                f"{error.last_worker.address}: give them more memory, or {keyword('block', ...)} "
+                "fewer rows; "
                 "finished blocks are kept"
             ) from error
         except (CancelledError, CommClosedError) as error:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from nearfar import _cpu
-from nearfar.errors import OptionError, OutOfMemoryError, quoted
+from nearfar.errors import OptionError, OutOfMemoryError, keyword, quoted
 from nearfar.graph.dtypes import unreached_value
 from nearfar.graph.saturation import narrowed, widened
 from nearfar.options import check_limit
@@ -86,7 +86,7 @@ def k_nearest(
         If the answer does not fit.
     """
     if isinstance(k, bool) or not isinstance(k, (int, np.integer)) or k < 1:
-        raise OptionError(f"k is {quoted(k)}: give a whole number of at least 1")
+        raise OptionError(f"{keyword('k')} is {quoted(k)}: give a whole number of at least 1")
     check_stats(stats)
     k = int(k)
     needed = 2 * 16 * k * graph.n_vertices

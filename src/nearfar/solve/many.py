@@ -19,11 +19,7 @@ from nearfar.answer.frames import (
     labelled_pairs,
     labelling_library,
 )
-from nearfar.errors import (
-    DistanceOverflowError,
-    OptionError,
-    quoted,
-)
+from nearfar.errors import DistanceOverflowError, OptionError, keyword, quoted
 from nearfar.graph.dtypes import unreached_value
 from nearfar.graph.graph import Graph
 from nearfar.graph.saturation import narrowed, widened
@@ -161,7 +157,8 @@ def distances(
         Instead of ``sources`` and ``targets``: one distance per pair, as a vector.
     reduce : str, tuple or None
         One number (or few) per row without the matrix: ``"count"``, ``"sum"``, ``"mean"``,
-        ``"max"``, ``"summary"``, ``"harmonic"``, ``"nearest:k"`` or ``("histogram", edges)``; see
+        ``"max"``, ``"summary"``, ``"harmonic"``, ``"nearest:k"`` or ``("histogram", edges)``, also
+        ``"histogram:0,10,20"``; see
         :class:`nearfar.solve.Reduction`.
     out : array, "csr", path or None
         Where the rows go. None: a new array. An array (also memory-mapped, or a
@@ -220,7 +217,7 @@ def distances(
     graph = as_graph_or_turns(graph, weight)
     if isinstance(out, str) and out in LABELLED:
         if predecessors or reduce:
-            raise OptionError(f"out={out!r} goes without predecessors and reduce")
+            raise OptionError(f"{keyword('out', out)} goes without predecessors and reduce")
         return _labelled(graph, sources, targets, pairs, out, {
             "method": method, "device": device, "threads": threads, "limit": limit,
             "stats": stats, "progress": progress, "memory": memory, "block": block,
@@ -239,7 +236,9 @@ def distances(
         return _with_turns(graph, sources, targets, pairs, reduce, out, how)
     if pairs is not None:
         if sources is not None or targets is not None or reduce or out is not None or predecessors:
-            raise OptionError("pairs goes without sources, targets, out, reduce and predecessors")
+            raise OptionError(
+                f"{keyword('pairs')} goes without sources, targets, out, reduce and predecessors"
+            )
         call: dict[str, Any] = {"method": method, "threads": threads, "limit": limit, **options}
         further = {"devices": devices, "memory": memory, "block": block}
         call |= {name: value for name, value in further.items() if value is not None}
@@ -247,7 +246,9 @@ def distances(
     rows = _indices(graph, sources, "source")
     columns = None if targets is None else _indices(graph, targets, "target")
     if predecessors and (columns is not None or reduce or isinstance(out, (str, os.PathLike))):
-        raise OptionError("predecessors needs every column and an array: no targets, no file")
+        raise OptionError(
+            f"{keyword('predecessors')} needs every column and an array: no targets, no file"
+        )
     if devices is not None:
         device = _on_cuda(device)
     # A file takes the rows in their order: there each block solves what it has twice once.
@@ -272,7 +273,9 @@ def distances(
         sharing = several.chosen(devices)
     plan = first_plan(graph, request, method, dict(options), devices=sharing)
     if sharing is not None and plan.variant.device != "cuda":
-        raise OptionError(f"devices goes with CUDA methods, not with {plan.variant.id}")
+        raise OptionError(
+            f"{keyword('devices')} goes with CUDA methods, not with {plan.variant.id}"
+        )
     if memory is not None:
         plan = plan.within(int(memory))
     run = Run(plan, rows, places)
@@ -298,7 +301,9 @@ def distances(
 def _on_cuda(device: str) -> Literal["cuda"]:
     """The kind of device that ``devices=`` means."""
     if canonical_device(device) not in ("auto", "cuda"):
-        raise OptionError(f"devices goes with device='cuda', not with {quoted(device)}")
+        raise OptionError(
+            f"{keyword('devices')} goes with {keyword('device', 'cuda')}, not with {quoted(device)}"
+        )
     return "cuda"
 
 
@@ -341,7 +346,9 @@ def _with_turns(
     original = turns.original
     if pairs is not None:
         if sources is not None or targets is not None or reduce or out is not None:
-            raise OptionError("pairs goes without sources, targets, out, reduce and predecessors")
+            raise OptionError(
+                f"{keyword('pairs')} goes without sources, targets, out, reduce and predecessors"
+            )
         begin, end = pair_indices(original, pairs)
         ways = np.stack([turns.starts[begin], turns.ends[end]], axis=1)
         return distances(turns.graph, pairs=ways, **call)
@@ -351,7 +358,7 @@ def _with_turns(
     if reduce is None:
         return distances(turns.graph, turns.starts[rows], targets=ends, out=out, **call)
     if out is not None:
-        raise OptionError("reduce goes without out: it returns arrays of its own")
+        raise OptionError(f"{keyword('reduce')} goes without out: it returns arrays of its own")
     # The search graph has other vertices than the rows that are reduced.
     sink = Reduction.parse(reduce).sink(rows, columns, original)
     sink.start((len(rows), len(ends)), original.weight_dtype)

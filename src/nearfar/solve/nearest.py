@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
-from nearfar.errors import NegativeCycleError, OptionError
+from nearfar.errors import NegativeCycleError, OptionError, keyword
 from nearfar.graph.graph import Graph
 from nearfar.graph.slots import Slot
 from nearfar.graph.turns import TurnGraph
@@ -110,10 +110,12 @@ def nearest(
     graph = as_graph(graph, weight)
     rows, _ = once(vertex_indices(graph, sources, "source"))
     if not len(rows):
-        raise OptionError("sources is empty: name at least one vertex")
+        raise OptionError(f"{keyword('sources')} is empty: name at least one vertex")
     if k is not None:
         if predecessors:
-            raise OptionError("predecessors goes without k: there is one forest per place in line")
+            raise OptionError(
+                f"{keyword('predecessors')} goes without k: there is one forest per place in line"
+            )
         given = {"method": method, "device": device, "threads": threads, "limit": limit, **options}
         return k_nearest(graph, np.sort(rows), k, given, stats)
     try:

@@ -11,7 +11,7 @@ import numpy as np
 
 from nearfar import _cpu
 from nearfar.cuda.row_figures import row_figures
-from nearfar.errors import OptionError, quoted
+from nearfar.errors import OptionError, keyword, quoted
 from nearfar.graph.dtypes import unreached_value
 from nearfar.graph.graph import Graph
 from nearfar.graph.saturation import widened
@@ -28,6 +28,7 @@ __all__ = ["ReducingSink", "Reduction", "result_bytes"]
 
 _AT_ONCE = 1 << 18  # entries reduced at once, which stay in the cache
 _ON_THE_WAY = 40  # bytes per entry that reducing rows on a device takes
+_PLAIN = ("count", "sum", "mean", "max", "summary", "harmonic")
 _UNADDED = ("count", "max")
 _FEW = (*_UNADDED, "sum", "mean", "summary")
 
@@ -65,30 +66,36 @@ class Reduction:
 
     @staticmethod
     def parse(given: Any) -> Reduction:
-        """From ``"mean"``, ``"nearest:5"`` or ``("histogram", edges)``.
+        """From ``"mean"``, ``"nearest:5"``, ``("histogram", edges)`` or ``"histogram:0,10,20"``.
 
         Raises
         ------
         OptionError
             For anything else.
         """
+        kind, rest = given if isinstance(given, tuple) and len(given) == 2 else (given, "")
         if isinstance(given, str):
             kind, _, rest = given.partition(":")
-            # More digits than memory has bytes cannot be a number to convert, or to divide.
-            if kind == "nearest" and rest.isdecimal() and len(rest) < 20 and int(rest) > 0:
+        # More digits than memory has bytes cannot be a number to convert, or to divide.
+        if kind == "nearest" and isinstance(rest, str) and rest.isdecimal() and len(rest) < 20:
+            if int(rest) > 0:
                 return Reduction("nearest", k=int(rest))
-            if kind in ("count", "sum", "mean", "max", "summary", "harmonic") and not rest:
-                return Reduction(kind)
-        elif isinstance(given, tuple) and len(given) == 2 and given[0] == "histogram":
+        elif kind == "histogram":
             try:
-                edges = tuple(float(e) for e in given[1])
+                edges = tuple(map(float, rest.split(",") if isinstance(rest, str) else rest))
             except (TypeError, ValueError):
                 edges = ()
             if len(edges) >= 2 and all(a < b for a, b in pairwise(edges)):
                 return Reduction("histogram", edges=edges)
+            raise OptionError(
+                f"{keyword('reduce')} is {quoted(given)}: give ascending edges, as in "
+                "histogram:0,10,20"
+            )
+        elif isinstance(given, str) and given in _PLAIN:
+            return Reduction(given)
         raise OptionError(
-            f"reduce is {quoted(given)}: use 'count', 'sum', 'mean', 'max', 'summary', "
-            "'harmonic', 'nearest:k' or ('histogram', ascending edges)"
+            f"{keyword('reduce')} is {quoted(given)}: use {', '.join(map(repr, _PLAIN))}, "
+            "'nearest:k' or 'histogram:0,10,20'"
         )
 
     def sink(

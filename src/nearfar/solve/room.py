@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nearfar.errors import OptionError, OutOfMemoryError, quoted, size_text
+from nearfar.errors import OptionError, OutOfMemoryError, keyword, quoted, size_text
 from nearfar.prepared import is_prepared
 from nearfar.solve.reductions import Reduction, result_bytes
 from nearfar.solve.sinks import ArraySink, CsrSink, DeviceArraySink
@@ -26,7 +26,10 @@ __all__ = ["is_path", "packed_edges", "sink_of"]
 _ALWAYS_FREE = 1 << 24  # bytes
 _REDUCED = 1 << 18  # rows of a block that are never made
 #: What makes a matrix that does not fit smaller, also in a shell.
-_LESS = "use out='name.npy' (or .zarr, .parquet), reduce=..., or fewer sources or targets"
+_LESS = (
+    f"use {keyword('out', 'name.npy')} (or .zarr, .parquet), {keyword('reduce', ...)}, or fewer "
+    "sources or targets"
+)
 
 
 def is_path(out: Any) -> bool:
@@ -89,7 +92,7 @@ def sink_of(
     must_look = not whole and (reduction is None or not run.plan.on_device)
     free = _room(run, held, (0 if stay else kept, less), scratch, memory, must_look=must_look)
     if block is not None and block < 1:
-        raise OptionError(f"block is {block}: give at least 1 row")
+        raise OptionError(f"{keyword('block')} is {block}: give at least 1 row")
     if whole:
         k = max(len(run.rows), 1)
         run.block = block or (k if _alone(run, stay) else _share(run))
@@ -113,13 +116,14 @@ def _check_out(run: Run, out: Any, reduction: Reduction | None) -> None:
     if out is None:
         return
     if reduction is not None:
-        raise OptionError("reduce goes without out: it returns arrays of its own")
+        raise OptionError(f"{keyword('reduce')} goes without out: it returns arrays of its own")
     if is_path(out) and not os.path.basename(os.fspath(out)):
-        raise OptionError(f"out is {quoted(os.fspath(out))}: give the name of a file")
+        raise OptionError(f"{keyword('out')} is {quoted(os.fspath(out))}: give the name of a file")
     if runtime.is_device_array(out) and not run.plan.on_device:
         raise OptionError(
-            f"out is on a device, but {run.engine} solves batches on the host: give a NumPy array, "
-            "or device='cuda' with a method for batches"
+            f"{keyword('out')} is on a device, but {run.engine} solves batches on the host: give "
+            "a NumPy array, "
+            f"or {keyword('device', 'cuda')} with a method for batches"
         )
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from nearfar.errors import OptionError, quoted
+from nearfar.errors import OptionError, keyword, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -102,5 +102,8 @@ def bytes_left(max_bytes: int | None, free: Callable[[], int]) -> int:
         or not isinstance(max_bytes, (int, float, np.integer))
         or not 0 <= max_bytes < math.inf
     ):
-        raise OptionError(f"max_bytes is {quoted(max_bytes)}: give a number of bytes, or None")
+        raise OptionError(
+            f"{keyword('max_bytes')} is {quoted(max_bytes)}: give a number of bytes, or leave it "
+            "out"
+        )
     return int(max_bytes)

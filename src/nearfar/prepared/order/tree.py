@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from nearfar import _cpu
-from nearfar.errors import GraphError, OutOfMemoryError
+from nearfar.errors import GraphError, OutOfMemoryError, keyword
 from nearfar.system.memory import bytes_left, free_memory
 
 if TYPE_CHECKING:
@@ -269,7 +269,7 @@ def check_worth(figures: Figures, max_bytes: int | None = None, force: bool = Fa
     if not force and not figures.worth:
         raise GraphError(
             f"this graph has no small separators, so preparing it does not pay: {figures}; "
-            "force=True prepares it all the same"
+            f"{keyword('force', True)} prepares it all the same"
         )
 
 
