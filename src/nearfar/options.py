@@ -39,7 +39,7 @@ Devices = Literal["all"] | list[int] | None
 
 
 #: What the functions that solve call something that other libraries call otherwise.
-_CALLED = {
+_SYNONYMS = {
     "cutoff": "limit",
     "max_distance": "limit",
     "radius": "limit",
@@ -80,25 +80,25 @@ def canonical_device(
     return cast("Literal['auto', 'cpu', 'cuda']", found)
 
 
-def _whole(value: Any) -> bool:
+def _is_integer(value: Any) -> bool:
     return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
 
 
-def _finite(value: Any) -> bool:
-    if _whole(value):
+def _is_finite(value: Any) -> bool:
+    if _is_integer(value):
         return True
     return isinstance(value, (float, np.floating)) and math.isfinite(value)
 
 
-def _truth(value: Any) -> bool:
-    return isinstance(value, (bool, np.bool_)) or (_whole(value) and value in (0, 1))
+def _is_bool(value: Any) -> bool:
+    return isinstance(value, (bool, np.bool_)) or (_is_integer(value) and value in (0, 1))
 
 
 #: What an annotation lets in, and what to ask for where something else was given.
 _KINDS: dict[str, tuple[Callable[[Any], bool], str]] = {
-    "bool": (_truth, "true or false"),
-    "int": (_whole, "a whole number"),
-    "float": (_finite, "a finite number"),
+    "bool": (_is_bool, "true or false"),
+    "int": (_is_integer, "a whole number"),
+    "float": (_is_finite, "a finite number"),
     "str": (lambda value: isinstance(value, str), "text"),
     "None": (lambda value: value is None, "none"),
 }
@@ -175,7 +175,7 @@ def check_limit(limit: Any, dtype: np.dtype[Any]) -> int | float | None:
     if isinstance(limit, int) and limit.bit_length() > 1000:  # more than a float holds
         limit = math.inf if limit > 0 else -math.inf
     if math.isnan(limit):
-        raise OptionError(f"{keyword('limit')} is NaN: give a number, or None")
+        raise OptionError(f"{keyword('limit')} is NaN: give a number")
     if limit < 0:
         raise OptionError(
             f"{keyword('limit')} is {limit}: give at least 0, the distance of the source itself"
@@ -196,7 +196,7 @@ def check_above_zero(**values: Any) -> None:
     OptionError
     """
     for name, value in values.items():
-        if not (_finite(value) and value > 0):
+        if not (_is_finite(value) and value > 0):
             raise OptionError(f"{name} is {quoted(value)}: give a number greater than 0")
 
 
@@ -254,8 +254,8 @@ def build_options(
     known = list(fields)
     for name in given:
         if name not in known:
-            if name in _CALLED:
-                raise OptionError(f"no option {quoted(name)}: here that is {_CALLED[name]}")
+            if name in _SYNONYMS:
+                raise OptionError(f"no option {quoted(name)}: here that is {_SYNONYMS[name]}")
             has = f"it has: {', '.join(known)}" if known else "it has none"
             near = did_you_mean(name, [*known, *_KEYWORDS])
             if others := having(name):

@@ -496,10 +496,10 @@ def variants(
 ) -> list[Variant]:
     """All registered variants, sorted by family and id; unsafe ones only when asked for."""
     _discover(device)
-    return _listed(device, problem, unsafe)
+    return _registered(device, problem, unsafe)
 
 
-def _listed(device: str | None, problem: str | None, unsafe: bool) -> list[Variant]:
+def _registered(device: str | None, problem: str | None, unsafe: bool) -> list[Variant]:
     found = [
         v
         for v in _registry.values()
@@ -525,7 +525,7 @@ def priced(device: str, problem: str) -> tuple[Variant, ...]:
     key = device, problem, prepared
     if key not in _priced:
         _discover(device, ("algorithms", "prepared") if prepared else ("algorithms",))
-        known = _listed(device, problem, unsafe=False)
+        known = _registered(device, problem, unsafe=False)
         _priced[key] = tuple(v for v in known if v.cost is not None)
     return _priced[key]
 

@@ -28,7 +28,7 @@ OWN = {
     "assign": {"network", "top", "history"},
     "bench": {"what", "graphs", "peers", "methods", "threads", "rounds", "sources", "patience"}
     | {"shrink", "output"},
-    "convert": {"input", "output", "from_format", "to_format", "write_option", "list"},
+    "convert": {"input", "output", "to_format", "write_option", "list"},
     "distances": {"pair", "predecessors_output", "explain", "cluster", "option"},
     "experiment": {"output"},
     "generate": {"family", "output", "format", "write_option"},

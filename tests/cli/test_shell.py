@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 import subprocess
@@ -14,7 +15,7 @@ import pytest
 import nearfar
 from nearfar.cli.console import Exit
 from nearfar.solve import many
-from nearfar.solve.files import kept_blocks
+from nearfar.solve.files import finished_blocks
 from tests.program import PROGRAM, fail, run, succeed
 
 
@@ -216,6 +217,7 @@ def test_an_interrupted_file_says_what_is_kept(
 ) -> None:
     real = many.distances
 
+    @functools.wraps(real)
     def interrupted(*args: object, **call: object) -> object:
         def stop(done: float, total: float) -> None:
             if done >= 4:
@@ -230,8 +232,8 @@ def test_an_interrupted_file_says_what_is_kept(
     assert f"2 of 3 blocks are kept in {file}; the same command goes on" in done.stderr
     monkeypatch.undo()
     succeed("distances", graph_file, "-o", file)
-    assert kept_blocks(file) == (3, 3)
-    assert kept_blocks(tmp_path / "none.npy") is None
+    assert finished_blocks(file) == (3, 3)
+    assert finished_blocks(tmp_path / "none.npy") is None
 
 
 # ---- completion ----------------------------------------------------------------------------------

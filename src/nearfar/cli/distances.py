@@ -134,11 +134,11 @@ def _check_files(args: argparse.Namespace) -> None:
         raise OptionError(f"-o and --predecessors-output are both {args.out}: give two files")
 
 
-def _kept(path: str | None) -> str:
+def _resume_hint(path: str | None) -> str:
     """What an interrupted run leaves behind, and how to go on; "" for nothing."""
-    from nearfar.solve.files import kept_blocks
+    from nearfar.solve.files import finished_blocks
 
-    kept = None if path is None else kept_blocks(path)
+    kept = None if path is None else finished_blocks(path)
     if kept is None:
         return ""
     done, all_of_them = kept
@@ -234,7 +234,7 @@ def run(args: argparse.Namespace) -> int:
                 else:
                     found = distances(graph, **call)
             except KeyboardInterrupt:
-                raise KeyboardInterrupt(_kept(args.out)) from None
+                raise KeyboardInterrupt(_resume_hint(args.out)) from None
     count = graph.n_vertices if sources is None else len(sources)
     if args.out:
         facts = {"output": args.out, "rows": count, "seconds": stats["seconds"]}

@@ -106,7 +106,8 @@ class Parser(argparse.ArgumentParser):
         text = (value or "").strip("'\"")
         text = text.lower() if text in ("None", "True", "False") else text
         shown = [action for action in self._actions if action.help != argparse.SUPPRESS]
-        dests = {action.dest: action for action in shown if action.option_strings}
+        options = [action for action in shown if action.option_strings]
+        dests = {action.dest.removeprefix("parameter_"): action for action in options}
         if name in dests:
             action = dests[name]
             flag = action.option_strings[-1]
@@ -155,4 +156,5 @@ def _method_options() -> set[str]:
 def _reader_options() -> set[str]:
     from nearfar.formats.specs import formats
 
-    return {name for form in formats().values() for name in form.read_options()}
+    every = {"max_unpacked"}  # of :func:`nearfar.read` itself
+    return every.union(*(form.read_options() for form in formats().values()))

@@ -164,7 +164,7 @@ class Graph(Vertices, Exchange):
         graph._fill(arrays, arrays.there is not None, **kept)
         return graph
 
-    def _besides(self) -> dict[str, Any]:
+    def _metadata(self) -> dict[str, Any]:
         """What a graph has besides its arrays, as ``from_checked`` takes it."""
         return {
             "directed": self.directed,
@@ -178,7 +178,7 @@ class Graph(Vertices, Exchange):
         attributes = {k: v for k, v in self.attributes.items() if k != "unit"}
         if unit is not None:
             attributes["unit"] = unit
-        return {**self._besides(), "attributes": attributes}
+        return {**self._metadata(), "attributes": attributes}
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Keep the arrays and not what was computed from them, for :mod:`pickle` and :mod:`copy`.
@@ -186,7 +186,7 @@ class Graph(Vertices, Exchange):
         They are checked again when the graph is made anew, on the host.
         """
         arrays = self.indptr, self.indices, self.weights
-        return _made_anew, (*arrays, self._besides())
+        return _rebuilt, (*arrays, self._metadata())
 
     # ---- constructors -------------------------------------------------------------------------
 
@@ -519,7 +519,7 @@ class Graph(Vertices, Exchange):
         found = _TRANSPOSE.get(self)
         if found is None:
             here = build.HostArrays(self.indptr, self.indices, self.weights, self._scan)
-            found = Graph.from_checked(here.transposed(self.view), **self._besides())
+            found = Graph.from_checked(here.transposed(self.view), **self._metadata())
             for key in ("edge_keys", "forbidden_turns"):  # they speak of these edges
                 found.attributes.pop(key, None)
             join_transposes(self, found)
@@ -557,7 +557,7 @@ class Graph(Vertices, Exchange):
             return self
 
         def make() -> Graph:
-            return Graph.from_checked(self._arrays.astype(dtype), **self._besides())
+            return Graph.from_checked(self._arrays.astype(dtype), **self._metadata())
 
         return AS_TYPE.of(self, make, dtype)
 
@@ -814,7 +814,7 @@ class Graph(Vertices, Exchange):
             return self
 
         def make() -> Graph:
-            kept = {**self._besides(), "vertex_names": None}
+            kept = {**self._metadata(), "vertex_names": None}
             made = Graph.from_checked(self._arrays, copy=False, **kept)
             made.attributes.pop("forbidden_turns", None)  # they speak of names
             made.on_device = self.on_device
@@ -881,5 +881,5 @@ def join_transposes(one: Graph, other: Graph) -> None:
     _TRANSPOSE.put(other, one)
 
 
-def _made_anew(indptr: Any, indices: Any, weights: Any, kept: dict[str, Any]) -> Graph:
+def _rebuilt(indptr: Any, indices: Any, weights: Any, kept: dict[str, Any]) -> Graph:
     return Graph(indptr, indices, weights, copy=False, **kept)

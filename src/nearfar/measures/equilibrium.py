@@ -211,9 +211,13 @@ def assign(
         )
     for name, factor in (("length_factor", length_factor), ("toll_factor", toll_factor)):
         if not isinstance(factor, (int, float, np.number)) or not 0 <= factor < np.inf:
-            raise OptionError(f"{name} is {quoted(factor)}: give a finite number of at least 0")
+            raise OptionError(
+                f"{keyword(name)} is {quoted(factor)}: give a finite number of at least 0"
+            )
         if factor and not isinstance(graph, Traffic):
-            raise OptionError(f"{name} is for what read_traffic gives: use fixed= for other graphs")
+            raise OptionError(
+                f"{keyword(name)} is for what read_traffic gives: use fixed= for other graphs"
+            )
     more: NDArray[np.float64] | float = 0.0
     if isinstance(graph, Traffic):
         town = graph

@@ -105,7 +105,7 @@ class Prepared(Graph):
         fixed: FixedPoint | None = None,
     ) -> None:
         # The graph's arrays were checked when it was made.
-        self._fill(graph._arrays, graph.on_device, copy=False, **graph._besides())
+        self._fill(graph._arrays, graph.on_device, copy=False, **graph._metadata())
         self.preparation, self.metric, self.perfect = preparation, metric, perfect
         self.seconds = dict(seconds or {})
         self.fixed = fixed
@@ -421,7 +421,7 @@ class Prepared(Graph):
             )
         changed = self.effective_weights.copy()
         changed[at] = cast
-        graph = Graph(self.indptr, self.indices, changed, copy=False, **self._besides())
+        graph = Graph(self.indptr, self.indices, changed, copy=False, **self._metadata())
         label = self.preparation.tree.label
         tails = np.searchsorted(self.indptr, at, side="right") - 1
         low = np.minimum(label[tails], label[self.indices[at]])

@@ -20,7 +20,7 @@ from nearfar.errors import ClusterError, OptionError, keyword, quoted
 from nearfar.options import check_above_zero
 from nearfar.scale.cluster import check_workers, connected
 from nearfar.scale.work import Given, Job, Made, measure, open_graph, solve_block
-from nearfar.solve.arrays import once, repeated
+from nearfar.solve.arrays import distinct_sources, repeat_rows
 from nearfar.solve.files import FileSink
 from nearfar.solve.reductions import ReducingSink, Reduction
 from nearfar.solve.request import as_graph, check_stats, make_request, vertex_indices
@@ -162,7 +162,7 @@ def distances(
     how |= {"device": device, "limit": checked.limit, "reduce": reduce, **options}
     if devices is not None:
         how["devices"] = devices
-    rows, places = (rows, None) if reduction is None else once(rows)
+    rows, places = (rows, None) if reduction is None else distinct_sources(rows)
     plan = _Plan(opened, rows, columns, checked.limit, block or 0)
     began = time.perf_counter()
     with connected(client) as cluster:
@@ -170,7 +170,7 @@ def distances(
         run = _ClusterRun(cluster, plan, given, Job(how), resources)
         if reduction is not None:
             result = run.reduced(reduction.sink(rows, columns, opened), seconds, progress)
-            result = result if places is None else repeated(result, places)
+            result = result if places is None else repeat_rows(result, places)
         else:
             result = run.written(Path(os.path.abspath(os.fspath(out or ""))), seconds, progress)
     if stats is not None:

@@ -18,20 +18,20 @@ if TYPE_CHECKING:
     from nearfar.graph.graph import Graph
 
 __all__ = [
-    "cleared",
+    "clear_unreached",
+    "distinct_sources",
     "entries",
-    "masked",
-    "named",
-    "once",
+    "external_names",
+    "mask_beyond",
     "reach",
-    "repeated",
+    "repeat_rows",
 ]
 
 _FEW = 16  # entries: fewer small copies from a device than one large one
 _REPEATED = 1 << 26  # bytes of rows that are repeated at a time
 
 
-def named(graph: Graph, places: Any) -> Any:
+def external_names(graph: Graph, places: Any) -> Any:
     """External names of vertices and None for -1, on the host; of no names the indices as given."""
     if graph.vertex_names is None:
         return places
@@ -43,7 +43,7 @@ def named(graph: Graph, places: Any) -> Any:
     return names
 
 
-def masked(graph: Graph, values: Any, bound: Any, threads: int = 1) -> Any:
+def mask_beyond(graph: Graph, values: Any, bound: Any, threads: int = 1) -> Any:
     """The distances, with what is above a bound (None for none) made unreached in place.
 
     Host arrays that cannot be written to are copied.
@@ -61,7 +61,7 @@ def masked(graph: Graph, values: Any, bound: Any, threads: int = 1) -> Any:
     return values
 
 
-def cleared(before: Any, values: Any) -> Any:
+def clear_unreached(before: Any, values: Any) -> Any:
     """Predecessors without those of vertices that are not reached, in place."""
     gone = values == unreached_value(np.dtype(values.dtype))
     if is_device_array(before) != is_device_array(values):
@@ -80,7 +80,7 @@ def entries(values: Any, places: NDArray[np.int64]) -> NDArray[Any]:
     return to_host(values)[places]
 
 
-def once(rows: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64] | None]:
+def distinct_sources(rows: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64] | None]:
     """Each of some sources once, in order of first appearance, and where each row comes from.
 
     Returns
@@ -106,7 +106,7 @@ def once(rows: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64] 
     return rows[firsts[by_first]], places
 
 
-def repeated(found: Any, places: NDArray[np.int64]) -> Any:
+def repeat_rows(found: Any, places: NDArray[np.int64]) -> Any:
     """What was made of distinct sources, with a row for every source that was given.
 
     An array that has these rows already, of which the first are made, is filled in place.
@@ -115,10 +115,10 @@ def repeated(found: Any, places: NDArray[np.int64]) -> Any:
     ----------
     found : array, sparse matrix, or tuple of them
     places : int64 array
-        As :func:`once` gives them.
+        As :func:`distinct_sources` gives them.
     """
     if isinstance(found, tuple):
-        return tuple(repeated(part, places) for part in found)
+        return tuple(repeat_rows(part, places) for part in found)
     if not hasattr(found, "nbytes"):
         return found[places]
     xp = module_of(found)

@@ -20,7 +20,7 @@ from nearfar.errors import DistanceOverflowError, NegativeCycleError, quoted
 from nearfar.graph.dtypes import unreached_value
 from nearfar.graph.saturation import narrowed, widened
 from nearfar.registry import Answer, Declined, Workspace
-from nearfar.solve.arrays import cleared, entries, masked
+from nearfar.solve.arrays import clear_unreached, entries, mask_beyond
 from nearfar.solve.fresh import UNCHECKED
 from nearfar.solve.plan import Plan
 from nearfar.solve.saturation import lost_rows
@@ -126,9 +126,9 @@ def attempt(plan: Plan, rows: Any, out: Any) -> Solved | Plan:
         bound = last if bound is None else min(bound, last)
     if plan.single and request.targets is not None and not signed:
         stats["proof_limit"] = bound
-    found = masked(graph, found, bound, request.threads)
+    found = mask_beyond(graph, found, bound, request.threads)
     if before is not None and not signed:
-        before = cleared(before, found)
+        before = clear_unreached(before, found)
     return Solved(plan, found, before, stats, answer.figures, lost, bool(saturated))
 
 

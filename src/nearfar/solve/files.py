@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
     from nearfar.graph.graph import Graph
 
-__all__ = ["FileSink", "Written", "checksum", "kept_blocks"]
+__all__ = ["FileSink", "Written", "checksum", "finished_blocks"]
 
 _VERSION = 1
 
@@ -85,7 +85,7 @@ def _is_manifest(known: Any) -> bool:
     return isinstance(block, int) and block > 0 and all(map(str.isdecimal, known["blocks"]))
 
 
-def kept_blocks(path: str | os.PathLike[str]) -> tuple[int, int] | None:
+def finished_blocks(path: str | os.PathLike[str]) -> tuple[int, int] | None:
     """Finished blocks of an interrupted run, and how many it has; None where nothing is kept.
 
     Parameters

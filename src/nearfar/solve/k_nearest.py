@@ -18,7 +18,7 @@ from nearfar.graph.dtypes import unreached_value
 from nearfar.graph.saturation import narrowed, widened
 from nearfar.options import check_limit
 from nearfar.prepared.prepared import Prepared
-from nearfar.solve.arrays import masked, named
+from nearfar.solve.arrays import external_names, mask_beyond
 from nearfar.solve.many import distances
 from nearfar.solve.request import check_stats
 from nearfar.system.devices import runtime
@@ -106,7 +106,7 @@ def k_nearest(
     places = np.where(places < 0, -1, sources[places])
     if graph.on_device:
         values, places = runtime.upload(values), runtime.upload(places)
-    return Nearest(values, named(graph, places))
+    return Nearest(values, external_names(graph, places))
 
 
 class _Found(NamedTuple):
@@ -125,7 +125,7 @@ def _by_lists(graph: Graph, sources: NDArray[np.int64], k: int, limit: Any) -> _
     if ready is not None and lists and (wide := ready.fitting()):
         values = np.empty(shape, dtype=wide.weight_dtype)
         _cpu.prepared_nearest(wide.metric_view, sources, k, values, places)
-        values = narrowed(masked(graph, values, bound), graph.weight_dtype)
+        values = narrowed(mask_beyond(graph, values, bound), graph.weight_dtype)
         places[values == unreached_value(values.dtype)] = -1
         return _Found(values, places, "prepared: lists of k up and down the elimination tree")
     dtype = graph.weight_dtype

@@ -27,7 +27,7 @@ from nearfar.graph.turns import TurnGraph
 from nearfar.options import canonical_device, check_kind, check_limit
 from nearfar.prepared.cpu.pairs import pair_indices
 from nearfar.prepared.prepared import Prepared
-from nearfar.solve.arrays import masked, once, repeated
+from nearfar.solve.arrays import distinct_sources, mask_beyond, repeat_rows
 from nearfar.solve.one import WALKED
 from nearfar.solve.option_types import MethodOptions
 from nearfar.solve.plan import first_plan
@@ -254,7 +254,7 @@ def distances(
     # A file takes the rows in their order: there each block solves what it has twice once.
     places = None
     if out is None or not is_path(out):
-        rows, places = once(rows)
+        rows, places = distinct_sources(rows)
     request = make_request(
         graph,
         "all_pairs" if _is_every(rows, graph.n_vertices) else "batch",
@@ -289,8 +289,8 @@ def distances(
     ended = time.perf_counter()
     before = run.predecessors(result) if predecessors else None
     if places is not None:
-        result = repeated(result, places)
-        before = None if before is None else repeated(before, places)
+        result = repeat_rows(result, places)
+        before = None if before is None else repeat_rows(before, places)
     if stats is not None:
         stats.update(run.stats, seconds=ended - began, reason=run.plan.reason)
         if predecessors:
@@ -535,7 +535,7 @@ def _walked(
     bound = check_limit(limit, graph.weight_dtype)
     began = time.perf_counter()
     found = graph.distances_of_pairs(pairs, threads, device=device, devices=devices)
-    found = masked(graph, found, bound)
+    found = mask_beyond(graph, found, bound)
     found = narrowed(found, graph.weight_dtype)
     if stats is not None:
         stats["seconds"] = time.perf_counter() - began

@@ -15,7 +15,7 @@ from nearfar.graph.graph import Graph
 from nearfar.graph.slots import Slot
 from nearfar.graph.turns import TurnGraph
 from nearfar.registry import CHOICES, Variant
-from nearfar.solve.arrays import cleared, named, once
+from nearfar.solve.arrays import clear_unreached, distinct_sources, external_names
 from nearfar.solve.k_nearest import Nearest, k_nearest
 from nearfar.solve.one import solve_one
 from nearfar.solve.request import as_graph, vertex_indices
@@ -106,9 +106,9 @@ def nearest(
                         threads=threads, limit=limit, stats=stats, k=k, **options)  # fmt: skip
         places = found.sources[graph.ends]
         places = module_of(places).where(places < 0, -1, graph.vertices[to_host(places)])
-        return Nearest(found.distances[graph.ends], named(graph.original, places))
+        return Nearest(found.distances[graph.ends], external_names(graph.original, places))
     graph = as_graph(graph, weight)
-    rows, _ = once(vertex_indices(graph, sources, "source"))
+    rows, _ = distinct_sources(vertex_indices(graph, sources, "source"))
     if not len(rows):
         raise OptionError(f"{keyword('sources')} is empty: name at least one vertex")
     if k is not None:
@@ -132,7 +132,9 @@ def nearest(
     except NegativeCycleError as error:  # of the joined graph, which has no names
         raise NegativeCycleError([graph.name_of(v) for v in error.cycle], error.total) from None
     return Nearest(
-        found.distances, named(graph, found.sources), found.predecessors if predecessors else None
+        found.distances,
+        external_names(graph, found.sources),
+        found.predecessors if predecessors else None,
     )
 
 
@@ -144,7 +146,7 @@ def nearest_indices(graph: Graph, rows: NDArray[np.int64], **given: Any) -> Near
     CHOICES.share(joined, _CHOICES_OF_JOINED.of(graph, dict))
     paths = solve_one(joined, n, once=True, predecessors=True, **given)
     distances = paths.distances[:n]
-    before = cleared(paths.predecessors.copy(), paths.distances)
+    before = clear_unreached(paths.predecessors.copy(), paths.distances)
     own = before[:n].copy()
     own[own == n] = -1
     return Nearest(distances, _tops(before, n), own)

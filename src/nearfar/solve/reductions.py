@@ -16,7 +16,7 @@ from nearfar.graph.dtypes import unreached_value
 from nearfar.graph.graph import Graph
 from nearfar.graph.saturation import widened
 from nearfar.registry import Figures
-from nearfar.solve.arrays import named
+from nearfar.solve.arrays import external_names
 from nearfar.solve.sinks import InMemory
 from nearfar.system.devices import runtime, several
 from nearfar.system.devices.arrays import is_device_array, module_of, to_host
@@ -315,7 +315,7 @@ class ReducingSink(InMemory):
         wide = np.result_type(*(values.dtype for _, values in parts))
         vertices = _joined([vertices for vertices, _ in parts])
         near = _joined([widened(values, wide) for _, values in parts])
-        return self._home(named(self.graph, vertices)), self._home(near)
+        return self._home(external_names(self.graph, vertices)), self._home(near)
 
     def _home(self, found: Any) -> Any:
         """On the device when the graph came from there, else on the host."""

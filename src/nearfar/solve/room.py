@@ -85,7 +85,7 @@ def sink_of(
         beside = run.graph.index_dtype.itemsize if predecessors else 0
         runtime.require_memory(_matrix_bytes(run, beside), _LESS)
     held = _matrix_bytes(run, 8 if predecessors else 0) if own and not stay else 0
-    kept, less = (0, "") if reduction is None else _kept(run, reduction)
+    kept, less = (0, "") if reduction is None else _result_memory(run, reduction)
     # Rows that are written where they stay take no further memory, however many.
     whole = own or runtime.is_device_array(out) or _in_place(out, run)
     scratch = run.plan.scratch_bytes()
@@ -95,7 +95,7 @@ def sink_of(
         raise OptionError(f"{keyword('block')} is {block}: give at least 1 row")
     if whole:
         k = max(len(run.rows), 1)
-        run.block = block or (k if _alone(run, stay) else _share(run))
+        run.block = block or (k if _in_one_block(run, stay) else _share(run))
         in_parts = run.devices is not None or run.block < k
         return DeviceArraySink(out, in_parts) if stay else ArraySink(out, run.plan.request.threads)
     room = max((free - scratch) // 4, 1)
@@ -133,7 +133,7 @@ def _matrix_bytes(run: Run, beside: int) -> int:
     return k * width * (run.graph.weight_dtype.itemsize + beside)
 
 
-def _kept(run: Run, reduction: Reduction) -> tuple[int, str]:
+def _result_memory(run: Run, reduction: Reduction) -> tuple[int, str]:
     """Bytes that a reduction keeps, of the blocks and joined, and what makes them fewer."""
     width, kept = run.shape[1], 2 * result_bytes(reduction, run.shape[0])
     less = f"what reduce keeps takes {size_text(kept)}: use fewer sources"
@@ -171,7 +171,7 @@ def _room(
     if held >= scratch:
         size = size_text(_matrix_bytes(run, 0))
         raise OutOfMemoryError(needed, free, f"the matrix alone takes {size}: {_LESS}")
-    more = "fewer threads" if memory is None else "fewer threads, or a greater memory="
+    more = "fewer threads" if memory is None else f"fewer threads, or a greater {keyword('memory')}"
     takes = f"{run.plan.variant.id} takes {size_text(scratch)} besides its rows"
     raise OutOfMemoryError(needed, free, f"{takes}: use {more}")
 
@@ -186,7 +186,7 @@ def _in_place(out: Any, run: Run) -> bool:
     )
 
 
-def _alone(run: Run, on_device: bool) -> bool:
+def _in_one_block(run: Run, on_device: bool) -> bool:
     """Whether one block is made of all rows: by one device, or by a variant that shares it."""
     return run.devices is None or run.shares_itself(on_device)
 
@@ -223,7 +223,7 @@ def _cut_reduced(
         fitting = int(runtime.memory()[0] // 4 // max(row, 1))
         if run.plan.variant.reduce is None:
             k = len(run.rows)
-            whole = _alone(run, True) and fitting >= k
+            whole = _in_one_block(run, True) and fitting >= k
             share = k if whole else _even(k, max(fitting, 1), run.devices)
     run.block = run.rows_at_once = block or max(1, min(fitting, share))
     if run.plan.variant.reduce is not None:

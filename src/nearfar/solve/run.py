@@ -15,7 +15,7 @@ import numpy as np
 from nearfar.cpu.predecessors import tight_predecessors
 from nearfar.graph.saturation import widest
 from nearfar.registry import Declined, Figures, Workspace
-from nearfar.solve.arrays import once, repeated
+from nearfar.solve.arrays import distinct_sources, repeat_rows
 from nearfar.solve.attempt import add_counters, solve
 from nearfar.solve.reductions import ReducingSink, Reduction
 from nearfar.solve.sinks import CsrSink
@@ -45,8 +45,8 @@ class Run:
     rows : int64 array
         Vertex indices of the sources, in the order of the answer.
     places : int64 array or None
-        For each row of the answer the number of its source, as :func:`nearfar.solve.arrays.once`
-        gives them; None where every source has one row.
+        For each row of the answer the number of its source, as
+        :func:`nearfar.solve.arrays.distinct_sources` gives them; None where each has one row.
 
     Attributes
     ----------
@@ -159,11 +159,11 @@ class Run:
                 self._count(sparse[3])
                 sink.put_sparse(number, *sparse[:3])
                 return
-        part, places = once(part) if sink.in_order else (part, None)
+        part, places = distinct_sources(part) if sink.in_order else (part, None)
         found = self._solve(first, part, sink.memory(first, len(part)))
         tree, rows = found.predecessors, found.distances
         self._trees[number] = tree if tree is None or plan.keep else to_host(tree)
-        sink.put(number, first, rows if places is None else repeated(rows, places))
+        sink.put(number, first, rows if places is None else repeat_rows(rows, places))
 
     def _reduced_together(
         self,
