@@ -42,7 +42,7 @@ _HELP = {
     "vertices": "of these alone (default: all)",
     "limit": "leave out what is farther than D",
     "threads": "CPU workers (default: all cores)",
-    "device": "where to run (default: {default})",
+    "device": "where to run (default: auto, a GPU where it pays)",
     "devices": "CUDA devices that share the rows: all, or their numbers, such as 0,1",
     "method": "'auto' (default), an idea, a family or a variant id; `nearfar methods` lists them",
     "allow_unsafe": "permit a method that is wrong by design",
@@ -93,7 +93,7 @@ def _add_flag(
     name, kind, default = parameter.name, str(parameter.annotation), parameter.default
     if text is None:
         text = _HELP.get(name) or parameter_help(function, name).partition(". ")[0].rstrip(".")
-        text = text.replace("``", "").replace("%", "%%").replace("{default}", str(default))
+        text = text.replace("``", "").replace("%", "%%")
     needed = default is inspect.Parameter.empty
     if needed and name not in _SEVERAL:
         parser.add_argument(name, metavar=name.upper(), help=text)
@@ -135,7 +135,8 @@ def add_solver(parser: argparse.ArgumentParser, function: Callable[..., Any]) ->
     """Add what chooses and tunes the method of a function that solves."""
     group = parser.add_argument_group("method")
     known = inspect.signature(function).parameters
-    add_flags(group, function, ["method", "device", "threads"])
+    texts = {"device": "where to run (default: auto, by estimate)"}
+    add_flags(group, function, ["method", "device", "threads"], help=texts)
     group.add_argument(
         "--option",
         metavar="KEY=VALUE",

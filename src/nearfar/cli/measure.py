@@ -236,9 +236,11 @@ _HELP = {
     "endpoints": "a path counts for its ends too",
     "samples": "estimate from K random sources",
     "outward": "distances from the vertex, not to it",
-    "device": "where to run (default: auto, a GPU where it pays)",
     "wf_improved": "without the share of the graph that is reached as a factor",
 }
+
+
+_ENDS = {"sources": "rows", "targets": "columns"}
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -265,7 +267,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
             function,
             leave_out=(*kind.own, "zones"),
             flags={"normalized": "--raw"},
-            help=_HELP,
+            help={**_HELP, **_ENDS} if name == "skims" else _HELP,
         )
         for own in kind.own:
             flag, more = _OWN[own]

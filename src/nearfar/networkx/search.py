@@ -52,7 +52,8 @@ class LazyPaths(Mapping[Any, list[Any]], dict[Any, list[Any]]):  # type: ignore[
     ) -> None:
         names = graph.names
         reached = [names[at] for at in nearest_first(distances).tolist()]
-        dict.__init__(self, dict.fromkeys(reached))
+        own: Any = self  # not through the methods below
+        dict.update(own, dict.fromkeys(reached))
         self._graph, self._before, self._towards = graph, before, towards
 
     def _refuse(self, *args: Any, **kwargs: Any) -> NoReturn:
@@ -64,7 +65,8 @@ class LazyPaths(Mapping[Any, list[Any]], dict[Any, list[Any]]):  # type: ignore[
     __reversed__ = dict.__reversed__
 
     def __iter__(self) -> Iterator[Any]:  # C code then asks for items instead of reading them
-        return dict.__iter__(self)
+        own: Any = self  # not through the methods below
+        return dict.__iter__(own)
 
     def __getitem__(self, target: Any) -> list[Any]:
         if target not in self:

@@ -9,7 +9,7 @@ rows, and targets are its columns. A method for one source serves many by runnin
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -89,9 +89,10 @@ def solve(plan: Plan, rows: Any, out: Any = None) -> Solved:
         found = attempt(found, rows, out)
     if found.lost:
         found = _joined(found, solve(found.plan.wider(), [rows[i] for i in found.lost]))
-    found.distances = narrowed(found.distances, plan.dtype)
     if found.distances.dtype != plan.dtype:
-        found.stats["repeated_in_64_bits"] = True
+        found.distances = narrowed(found.distances, plan.dtype)
+        if found.distances.dtype != plan.dtype:
+            found.stats["repeated_in_64_bits"] = True
     return found
 
 
@@ -108,7 +109,7 @@ def attempt(plan: Plan, rows: Any, out: Any) -> Solved | Plan:
         # Methods for batches refuse a cycle anywhere; it spoils only rows that reach it.
         return plan.searched("a negative cycle somewhere")
     found, before, stats = answer.distances, answer.predecessors, answer.stats
-    last = _last_target(plan, found)
+    last = None if request.targets is None else _last_target(plan, found)
     lost = _lost(plan, rows, found, saturated, last)
     if lost and graph.weight_dtype.itemsize == 8:
         if saturated is not True or plan.by_source:
@@ -224,11 +225,10 @@ def add_counters(total: dict[str, Any], stats: dict[str, Any]) -> dict[str, Any]
 
 def _last_target(plan: Plan, found: Any) -> Any:
     """The distance of the farthest target, if a search may have stopped there; else None."""
-    ends = plan.request.targets
     # A path of negative weights may lead over vertices farther than its end: no search stops.
-    if ends is None or not plan.single or plan.signed:
+    if not plan.single or plan.signed:
         return None
-    farthest = entries(found, ends).max()
+    farthest = entries(found, plan.request.targets).max()
     return None if farthest == unreached_value(farthest.dtype) else farthest.item()
 
 
@@ -271,7 +271,7 @@ def _joined(found: Solved, wide: Solved) -> Solved:
     found.wide = tuple(lost[i] for i in np.flatnonzero(more))
     if plan.single:
         reason = f"{wide.plan.reason}; repeated in 64 bits because a 32-bit sum saturated"
-        found.plan = replace(wide.plan, reason=reason)
+        found.plan = wide.plan._replace(reason=reason)
     elif after.dtype.kind == "i" and after.dtype != plan.dtype:
         found.plan = wide.plan  # what follows need not be tried in 32 bits
     if len(found.wide) == k:

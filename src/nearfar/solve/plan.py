@@ -5,8 +5,8 @@ An attempt that cannot answer gives the plan to try instead, whose reason says w
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nearfar.choose import ranking
 from nearfar.errors import NegativeWeightError, VariantUnavailable
@@ -29,8 +29,7 @@ if TYPE_CHECKING:
 __all__ = ["Plan", "first_plan"]
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
+class Plan(NamedTuple):
     """One way to solve a request.
 
     Attributes
@@ -101,11 +100,11 @@ class Plan:
         """The same with another variant, and by default the caller's options."""
         given = self.options if options is None else options
         settings = build_options(variant.options, given, variant.id, having)
-        return replace(self, variant=variant, reason=reason, options=given, settings=settings)
+        return self._replace(variant=variant, reason=reason, options=given, settings=settings)
 
     def wider(self) -> Plan:
         """The same in 64 bits."""
-        return replace(self, graph=widest(self.graph))
+        return self._replace(graph=widest(self.graph))
 
     def searched(self, why: str, **request: Any) -> Plan:
         """The same by searches source by source; a batch method could not, for a reason."""
@@ -134,7 +133,7 @@ class Plan:
         while plan.request.threads > 1 and plan.scratch_bytes() > memory // 2:
             request = replace(plan.request, threads=plan.request.threads // 2)
             reason = f"{plan.reason}; more than {request.threads} workers have no room"
-            plan = replace(plan, request=request, reason=reason)
+            plan = plan._replace(request=request, reason=reason)
         return plan
 
 

@@ -7,7 +7,6 @@ devices, reduced where their rows are not wanted, and joined with their predeces
 from __future__ import annotations
 
 import copy
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -92,7 +91,7 @@ class Run:
         keep = sink.on_device and self.plan.on_device
         figures = isinstance(sink, ReducingSink) and sink.few
         if keep or figures:
-            self.plan = replace(self.plan, keep=keep, figures=figures)
+            self.plan = self.plan._replace(keep=keep, figures=figures)
         try:
             sink.start(self.shape, self.plan.dtype)
             count = len(self.rows)
@@ -198,14 +197,14 @@ class Run:
 
         def begin() -> Callable[[tuple[int, int]], None]:
             part = copy.copy(self)  # counts for itself, and may have to change the variant
-            part.plan = replace(self.plan, devices=None)
+            part.plan = self.plan._replace(devices=None)
             part.devices, part.stats, part._wide_rows = None, {}, []
             parts.append(part)
             return lambda block: part._one_block(sink, *block)
 
         failed = several.each_block(devices, blocks, begin, progress)
         for part in parts:
-            self.plan = replace(part.plan, devices=self.devices)
+            self.plan = part.plan._replace(devices=self.devices)
             self._count(part.stats)
             self._wide_rows += part._wide_rows
         self.stats["devices"] = list(devices)
