@@ -55,6 +55,7 @@ if TYPE_CHECKING:
 __all__ = ["all_pairs", "distances", "pair_distances"]
 
 
+_PAIRS_ALONE = f"{keyword('pairs')} goes without sources, targets, out, reduce and predecessors"
 #: Bytes of rows with turns that are reduced at a time.
 _TURN_ROWS = 1 << 26
 
@@ -215,34 +216,26 @@ def distances(
     array([4, 3], dtype=int32)
     """
     graph = as_graph_or_turns(graph, weight)
-    if isinstance(out, str) and out in LABELLED:
-        if predecessors or reduce:
-            raise OptionError(f"{keyword('out', out)} goes without predecessors and reduce")
-        return _labelled(graph, sources, targets, pairs, out, {
-            "method": method, "device": device, "threads": threads, "limit": limit,
-            "stats": stats, "progress": progress, "memory": memory, "block": block,
-            "devices": devices, **options,
-        })  # fmt: skip
+    labelled = isinstance(out, str) and out in LABELLED
+    if labelled and (predecessors or reduce):
+        raise OptionError(f"{keyword('out', out)} goes without predecessors and reduce")
     for name, value, kind in (("memory", memory, "float | None"), ("block", block, "int | None")):
         check_kind("distances", name, value, kind)
     check_stats(stats, progress)
-    if isinstance(graph, TurnGraph):
+    if labelled or pairs is not None or isinstance(graph, TurnGraph):
         how: dict[str, Any] = {"method": method, "device": device, "threads": threads,
                                "limit": limit, "stats": stats, "progress": progress,
                                "memory": memory, "block": block, "devices": devices,
                                **options}  # fmt: skip
-        if predecessors:
-            raise OptionError("with turns a vertex has no single predecessor: leave it out")
-        return _with_turns(graph, sources, targets, pairs, reduce, out, how)
-    if pairs is not None:
+        if labelled:
+            return _labelled(graph, sources, targets, pairs, out, how)
+        if isinstance(graph, TurnGraph):
+            if predecessors:
+                raise OptionError("with turns a vertex has no single predecessor: leave it out")
+            return _with_turns(graph, sources, targets, pairs, reduce, out, how)
         if sources is not None or targets is not None or reduce or out is not None or predecessors:
-            raise OptionError(
-                f"{keyword('pairs')} goes without sources, targets, out, reduce and predecessors"
-            )
-        call: dict[str, Any] = {"method": method, "threads": threads, "limit": limit, **options}
-        further = {"devices": devices, "memory": memory, "block": block}
-        call |= {name: value for name, value in further.items() if value is not None}
-        return pair_distances(graph, pairs, device=device, stats=stats, progress=progress, **call)
+            raise OptionError(_PAIRS_ALONE)
+        return pair_distances(graph, pairs, **how)
     rows = _indices(graph, sources, "source")
     columns = None if targets is None else _indices(graph, targets, "target")
     if predecessors and (columns is not None or reduce or isinstance(out, (str, os.PathLike))):
@@ -346,9 +339,7 @@ def _with_turns(
     original = turns.original
     if pairs is not None:
         if sources is not None or targets is not None or reduce or out is not None:
-            raise OptionError(
-                f"{keyword('pairs')} goes without sources, targets, out, reduce and predecessors"
-            )
+            raise OptionError(_PAIRS_ALONE)
         begin, end = pair_indices(original, pairs)
         ways = np.stack([turns.starts[begin], turns.ends[end]], axis=1)
         return distances(turns.graph, pairs=ways, **call)

@@ -13,9 +13,8 @@ from nearfar.errors import NegativeWeightError, VariantUnavailable
 from nearfar.graph.saturation import widest
 from nearfar.options import build_options
 from nearfar.prepared import is_prepared
-from nearfar.registry import find, having
+from nearfar.registry import canonical_method, find, having, is_family, variants
 from nearfar.solve.fresh import UNCHECKED, MatrixGraph, takes
-from nearfar.solve.select import select
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
     from nearfar.graph.graph import Graph
     from nearfar.registry import Declined, Request, Variant
 
-__all__ = ["Plan", "first_plan"]
+__all__ = ["Plan", "first_plan", "select"]
 
 
 class Plan(NamedTuple):
@@ -184,3 +183,42 @@ def _choice(graph: Graph, request: Request, method: str, allow_unsafe: bool) -> 
         if not searches:
             raise
     return select(graph, single, method)
+
+
+def select(
+    graph: Graph, request: Request, method: str, *, allow_unsafe: bool = False
+) -> tuple[Variant, str]:
+    """The variant to run and the reason in words.
+
+    Raises
+    ------
+    NegativeWeightError
+        If the method asked for needs non-negative weights.
+    VariantUnavailable
+        If it cannot run here or on this graph, with the reason.
+    """
+    if method == "auto":
+        return ranking.best(graph, request)
+    if is_family(method):
+        family = canonical_method(method)
+        found = ranking.cheapest(graph, request, family)
+        if found is not None:
+            return found[0], f"the cheapest of {family}: {found[1]}"
+    reasons = []
+    for candidate in find(method, request.device, allow_unsafe=allow_unsafe):
+        answer = candidate.can_run(graph, request)
+        if answer is True:
+            return candidate, "asked for by name"
+        if (
+            candidate.weights == "nonnegative"
+            and graph.n_negative
+            and candidate.available() is True
+        ):
+            accepting = [
+                v.id
+                for v in variants(problem=request.problem)
+                if v.weights == "any" and v.can_run(graph, request) is True
+            ]
+            raise NegativeWeightError(graph.first_negative, graph.n_negative, accepting)
+        reasons.append(f"{candidate.id}: {answer}")
+    raise VariantUnavailable("; ".join(reasons))
