@@ -61,19 +61,7 @@ def add_flags(
     flags: Mapping[str, str] | None = None,
     help: Mapping[str, str] | None = None,
 ) -> None:
-    """Add a flag for each of some parameters of a function; by default for all.
-
-    Parameters
-    ----------
-    parser : ArgumentParser or a group of it
-    function : callable
-    names : iterable of str or None
-    leave_out : iterable of str
-    flags : mapping or None
-        Flags that are not called as their parameters.
-    help : mapping or None
-        Texts in place of the usual ones.
-    """
+    """Add a flag for each of some parameters of a function; by default for all."""
     known = inspect.signature(function).parameters
     wanted = [name for name in known if name not in _NOT_FLAGS] if names is None else list(names)
     for name in wanted:
@@ -149,15 +137,7 @@ def add_solver(parser: argparse.ArgumentParser, function: Callable[..., Any]) ->
 
 
 def call_of(args: argparse.Namespace, graph: Any, function: Callable[..., Any]) -> dict[str, Any]:
-    """Keywords of a function from the flags of a command; vertices as the graph names them.
-
-    Raises
-    ------
-    OptionError
-        Where --option names what is no option of a method.
-    VertexError
-        If there is no such vertex.
-    """
+    """Keywords of a function from the flags of a command; vertices as the graph names them."""
     known = inspect.signature(function).parameters
     call: dict[str, Any] = {}
     for name in (known.keys() - _NOT_FLAGS) & vars(args).keys():
@@ -178,16 +158,7 @@ def call_of(args: argparse.Namespace, graph: Any, function: Callable[..., Any]) 
 
 
 def refuse_others(args: argparse.Namespace, allowed: Iterable[str], message: str) -> None:
-    """Refuse flags that mean nothing beside another one.
-
-    Parameters
-    ----------
-    args : Namespace
-    allowed : iterable of str
-        Parameters and own flags of the command that do mean something.
-    message : str
-        ``{flag}`` stands for the first that does not.
-    """
+    """Refuse flags that mean nothing beside another; ``{flag}`` in the message is the first."""
     free = SHELL.union(allowed)
     for action in args.parser._actions:
         name = action.dest

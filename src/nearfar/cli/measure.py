@@ -34,24 +34,12 @@ nearfar measure betweenness graph.csv --weight none --edges"""
 
 
 class Kind(NamedTuple):
-    """One measure: a function of :mod:`nearfar.measures` and how its result is printed.
+    """One measure: a function of :mod:`nearfar.measures` and how its result is printed."""
 
-    Attributes
-    ----------
-    summary : str
-        What it is, in a line.
-    example : str
-        The rest of a call.
-    show : callable
-        Prints what the function returned: ``(args, graph, found, call)``.
-    own : tuple of str
-        Flags that are about the command alone.
-    """
-
-    summary: str
-    example: str
-    show: Callable[[argparse.Namespace, Graph, Any, dict[str, Any]], None]
-    own: tuple[str, ...] = ()
+    summary: str  # what it is, in a line
+    example: str  # the rest of a call
+    show: Callable[[argparse.Namespace, Graph, Any, dict[str, Any]], None]  # what it returned
+    own: tuple[str, ...] = ()  # flags that are about the command alone
 
 
 # ---- what is printed -----------------------------------------------------------------------------

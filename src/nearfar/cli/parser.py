@@ -94,15 +94,7 @@ class Parser(argparse.ArgumentParser):
         ]
 
     def word(self, name: str, value: str | None) -> str:
-        """An option of a message in flags of this command, where it has one.
-
-        Parameters
-        ----------
-        name : str
-            A keyword of the library.
-        value : str or None
-            As Python takes it; None where the message gives none.
-        """
+        """An option of a message, and its value as Python takes it, in flags of this command."""
         text = (value or "").strip("'\"")
         text = text.lower() if text in ("None", "True", "False") else text
         shown = [action for action in self._actions if action.help != argparse.SUPPRESS]

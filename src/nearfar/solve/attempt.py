@@ -36,54 +36,20 @@ __all__ = ["Solved", "add_counters", "solve"]
 
 @dataclass(slots=True)
 class Solved:
-    """The finished distances of some sources.
+    """The finished distances of some sources: a vector for one, a block of rows for many."""
 
-    Attributes
-    ----------
-    plan : Plan
-        That led to them; later sources begin with it.
-    distances : array, shape (n,) for one source, else (k, width)
-    predecessors : array of that shape, or None
-        The variant's own. With negative weights and a limit always there if the caller wants them,
-        for a path may lead over vertices that the mask takes away; for one source in any case.
-    stats : dict
-        Counters and seconds.
-    figures : array or None
-        Of each row, as :class:`nearfar.registry.Answer` has them.
-    lost : list of int
-        Rows in which a distance may be missing because it does not fit.
-    certain : bool
-        Whether the variant itself says so.
-    wide : list of int
-        Rows that 64 bits changed.
-    """
-
-    plan: Plan
+    plan: Plan  # that led to them; later sources begin with it
     distances: Any
-    predecessors: Any
+    predecessors: Any  # the variant's own, and those that the mask would take a path from; or None
     stats: dict[str, Any]
-    figures: Any
-    lost: list[int]
-    certain: bool
-    wide: tuple[int, ...] = ()
+    figures: Any  # of each row, as :class:`nearfar.registry.Answer` has them
+    lost: list[int]  # rows in which a distance may be missing because it does not fit
+    certain: bool  # the variant itself says so
+    wide: tuple[int, ...] = ()  # rows that 64 bits changed
 
 
 def solve(plan: Plan, rows: Any, out: Any = None) -> Solved:
-    """Answer some sources by a plan, or by those that its attempts lead to.
-
-    Parameters
-    ----------
-    plan : Plan
-    rows : sequence of int
-        Vertex indices; the one source, or some of the rows.
-    out : array or None
-        Memory that the answer may be written to.
-
-    Raises
-    ------
-    DistanceOverflowError
-        If a distance of the answer does not fit 64 bits.
-    """
+    """Answer some sources by a plan, or by those that its attempts lead to."""
     found = attempt(plan, rows, out)
     while isinstance(found, Plan):
         found = attempt(found, rows, out)

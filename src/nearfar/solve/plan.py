@@ -29,52 +29,22 @@ __all__ = ["Plan", "first_plan", "select"]
 
 
 class Plan(NamedTuple):
-    """One way to solve a request.
+    """One way to solve a request."""
 
-    Attributes
-    ----------
-    graph : Graph
-        With weights of the dtype that is computed in.
-    request : Request
-    method : str
-        As the caller named it.
-    options : dict
-        Of the variant, as the caller gave them.
-    allow_unsafe : bool
-        Whether a variant may run that is wrong by design.
-    devices : sequence of int or None
-        CUDA devices that the variant shares the rows of a block over; None for the current one.
-    single : bool
-        Whether there is one source: a vector, which may end at its targets.
-    columns : int64 array or None
-        The targets of many sources; None for a column of every vertex.
-    dtype : dtype
-        Of the answer, if every distance in it fits.
-    variant : Variant
-    reason : str
-        Why this variant, in words.
-    settings : object
-        The options as the variant takes them.
-    keep : bool
-        Whether rows stay on the device.
-    figures : bool
-        Whether no more is kept of the rows than figures say, if the variant has these.
-    """
-
-    graph: Graph
+    graph: Graph  # with weights of the dtype that is computed in
     request: Request
-    method: str
-    options: dict[str, Any]
+    method: str  # as the caller named it
+    options: dict[str, Any]  # of the variant, as the caller gave them
     allow_unsafe: bool
-    devices: Sequence[int] | None
-    single: bool
-    columns: NDArray[np.int64] | None
-    dtype: np.dtype[Any]
+    devices: Sequence[int] | None  # that the variant shares a block's rows over
+    single: bool  # one source: a vector, which may end at its targets
+    columns: NDArray[np.int64] | None  # targets of many sources; None for every vertex
+    dtype: np.dtype[Any]  # of the answer, if every distance in it fits
     variant: Variant
-    reason: str
-    settings: Any
-    keep: bool = False
-    figures: bool = False
+    reason: str  # why this variant, in words
+    settings: Any  # the options as the variant takes them
+    keep: bool = False  # rows stay on the device
+    figures: bool = False  # no more is kept of the rows than these, if the variant has them
 
     @property
     def by_source(self) -> bool:
@@ -188,15 +158,7 @@ def _choice(graph: Graph, request: Request, method: str, allow_unsafe: bool) -> 
 def select(
     graph: Graph, request: Request, method: str, *, allow_unsafe: bool = False
 ) -> tuple[Variant, str]:
-    """The variant to run and the reason in words.
-
-    Raises
-    ------
-    NegativeWeightError
-        If the method asked for needs non-negative weights.
-    VariantUnavailable
-        If it cannot run here or on this graph, with the reason.
-    """
+    """The variant to run and the reason in words."""
     if method == "auto":
         return ranking.best(graph, request)
     if is_family(method):

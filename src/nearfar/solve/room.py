@@ -38,20 +38,7 @@ def is_path(out: Any) -> bool:
 
 
 def packed_edges(run: Run, memory: int, folder: str | None) -> str | None:
-    """Keep the edges in a file where they take more than half of so many bytes; the folder of it.
-
-    Parameters
-    ----------
-    run : Run
-    memory : int
-    folder : str or None
-        For the file; None is that for temporary files.
-
-    Raises
-    ------
-    OSError
-        If the folder has no room.
-    """
+    """Keep edges that take more than half of so many bytes in a file; the folder of it."""
     graph = run.graph
     size = graph.n_edges * (graph.index_dtype.itemsize + graph.weight_dtype.itemsize)
     held = run.plan.variant.device != "cpu" or is_prepared(graph)

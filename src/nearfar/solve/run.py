@@ -35,27 +35,7 @@ __all__ = ["Run"]
 
 
 class Run:
-    """Many sources, solved some at a time.
-
-    Parameters
-    ----------
-    plan : Plan
-        To begin with; later blocks begin with the one that an earlier block led to.
-    rows : int64 array
-        Vertex indices of the sources, in the order of the answer.
-    places : int64 array or None
-        For each row of the answer the number of its source, as
-        :func:`nearfar.solve.arrays.distinct_sources` gives them; None where each has one row.
-
-    Attributes
-    ----------
-    stats : dict
-        Counters and seconds so far.
-    block : int
-        Rows solved at a time.
-    rows_at_once : int
-        Of a block of which a reduction is kept, where they have to be made.
-    """
+    """Many sources, solved some at a time; each block begins with the plan that the last led to."""
 
     def __init__(
         self,
@@ -64,8 +44,10 @@ class Run:
         places: NDArray[np.int64] | None = None,
     ) -> None:
         self.plan, self.graph, self.rows, self.columns = plan, plan.graph, rows, plan.columns
-        self.devices, self.places = plan.devices, places
-        self.block = self.rows_at_once = max(len(rows), 1)
+        self.devices = plan.devices  # that share the rows; None for the current one
+        self.places = places  # for each row of the answer the number of its source, if not its own
+        self.block = max(len(rows), 1)  # rows solved at a time
+        self.rows_at_once = self.block  # of a block that is reduced, where rows have to be made
         self.stats: dict[str, Any] = {}
         self._wide_rows: list[int] = []  # solved in 64 bits
         self._trees: dict[int, Any] = {}  # of each block, None where they are left to the pass
@@ -121,13 +103,7 @@ class Run:
             sink.close()
 
     def shares_itself(self, keep: bool) -> bool:
-        """Whether the variant shares one block of all rows over the devices, not this class.
-
-        Parameters
-        ----------
-        keep : bool
-            Whether the rows stay on a device.
-        """
+        """Whether the variant shares one block of all rows over the devices, not this class."""
         if ("device" if keep else "host") not in self.plan.variant.devices or self.devices is None:
             return False
         return not keep or several.joined(self.devices)
