@@ -185,11 +185,22 @@ class NearfarError(Exception):
 
     @property
     def choices(self) -> dict[str, str]:
-        """Keywords and values that the message offers instead."""
+        """Keywords and values that the message offers instead, as text of Python."""
         return {name: value for name, value in self._parts[1::2] if value is not None}
 
     def worded(self, word: Callable[[str, str | None], str]) -> str:
-        """The message with every option as ``word(name, value)`` puts it; no value is None."""
+        """The message in the words of an interface.
+
+        Parameters
+        ----------
+        word : callable
+            Gives the text of an option from its name and its value as Python takes it, which is
+            None where the message gives none.
+
+        Returns
+        -------
+        str
+        """
         if not self._parts:
             return str(self)
         return "".join(part if isinstance(part, str) else word(*part) for part in self._parts)
