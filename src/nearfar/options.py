@@ -40,20 +40,20 @@ Devices = Literal["all"] | list[int] | None
 
 #: What the functions that solve call something that other libraries call otherwise.
 _SYNONYMS = {
-    "cutoff": "limit",
-    "max_distance": "limit",
-    "radius": "limit",
+    "cutoff": keyword("limit"),
+    "max_distance": keyword("limit"),
+    "radius": keyword("limit"),
     "target": "targets=[...], or nearfar.shortest_path for one path",
     "directed": "the graph's: Graph.from_edges(..., directed=False) adds both directions",
     "sources": "nearfar.distances(graph, sources), or nearfar.nearest for the nearest of them",
     "indices": "nearfar.distances(graph, sources)",
     "unweighted": keyword("weight", None),
-    "weights": "weight",
-    "return_predecessors": "predecessors",
+    "weights": keyword("weight"),
+    "return_predecessors": keyword("predecessors"),
     "source": "sources=[...]",
-    "algorithm": "method",
-    "n_jobs": "threads",
-    "num_threads": "threads",
+    "algorithm": keyword("method"),
+    "n_jobs": keyword("threads"),
+    "num_threads": keyword("threads"),
 }
 #: Keywords of the functions that solve, which are near what people type.
 _KEYWORDS = (
