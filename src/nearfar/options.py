@@ -172,6 +172,8 @@ def check_limit(limit: Any, dtype: np.dtype[Any]) -> int | float | None:
         return None
     if not isinstance(limit, (int, float, np.number)) or isinstance(limit, bool):
         raise OptionError(f"{keyword('limit')} is {quoted(limit)}: give a number")
+    if isinstance(limit, np.integer):
+        limit = int(limit)
     if isinstance(limit, int) and limit.bit_length() > 1000:  # more than a float holds
         limit = math.inf if limit > 0 else -math.inf
     if math.isnan(limit):

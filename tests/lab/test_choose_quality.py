@@ -45,11 +45,14 @@ def test_batches_are_judged_and_told_of(tmp_path: Path, monkeypatch: pytest.Monk
         "social": lambda: generate("kronecker", scale=8),
     }
     monkeypatch.setattr(script, "GRAPHS", tiny)
+    bounded = {"prepared-within-40": {"within": 40}}
+    monkeypatch.setattr(script, "BOUNDED", bounded)
+    monkeypatch.setattr(script, "load", lambda _: generate("road_like", vertices=400))
     file = tmp_path / "choose_batches.json"
     monkeypatch.setattr(sys, "argv", ["benchmark", "--rounds", "1", "-o", str(file)])
     assert script.main() == 0
     found = json.loads(file.read_text())
-    assert [row["graph"] for row in found["results"]] == list(tiny)
+    assert [row["graph"] for row in found["results"]] == [*tiny, *bounded]
     monkeypatch.setattr(choosing, "results", lambda _: found)
     text = choosing.choice_of_batches()
     assert "| social: 256 vertices," in text

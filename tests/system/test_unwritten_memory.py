@@ -41,7 +41,8 @@ def to_rows(values: Any, shared: int = 0) -> Any:
     out = cp.zeros((count, some), np.int32)
     place = cp.arange(some, dtype=np.int32)
     sizes = np.int32(some), np.int64(some), np.int32(count)
-    kernel((2, 1), 256, (values, np.int64(count), place, *sizes, out), shared=shared)
+    last = out, np.float64(0)
+    kernel((2, 1), 256, (values, np.int64(count), place, *sizes, *last), shared=shared)
     return out
 
 

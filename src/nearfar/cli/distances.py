@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nearfar.cli.arguments import add_graph, byte_count, read_graph, vertex_list
+from nearfar.cli.arguments import add_graph, read_graph, vertex_list
 from nearfar.cli.console import Exit, Progress, emit
 from nearfar.cli.explanation import WHY_NOT, show
 from nearfar.cli.flags import add_flags, add_solver, call_of, refuse_others
@@ -83,13 +83,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--explain", action="store_true", help="rank the methods for this request instead"
     )
     add_solver(parser, distances)
-    parser.add_argument(
-        "--memory",
-        type=byte_count,
-        metavar="BYTES",
-        help="what the run may take besides the graph's own file, such as 500M or 4G "
-        "(default: what is free)",
+    memory = (
+        "what the run may take besides the graph's own file, such as 500M or 4G "
+        "(default: what is free)"
     )
+    add_flags(parser, distances, ["memory"], help={"memory": memory})
     add_flags(parser, distances, ["devices"])
     parser.add_argument(
         "--cluster",

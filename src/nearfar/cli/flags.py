@@ -49,7 +49,7 @@ _HELP = {
     "tolerance": "relative, for ties of float weights",
     "seed": "of what is drawn at random",
 }
-_METAVARS = {"limit": "D", "devices": "LIST", "method": "NAME", "max_bytes": "BYTES"}
+_METAVARS = {"limit": "D", "devices": "LIST", "method": "NAME", "memory": "BYTES"}
 
 
 def add_flags(
@@ -101,7 +101,7 @@ def _add_flag(
         del more["metavar"]
         choices = [one for one in ("auto", "cpu", "cuda") if kind == "Device" or one in kind]
         more |= {"type": device_name, "choices": choices}
-    elif name == "max_bytes":
+    elif name == "memory":
         more["type"] = byte_count
     elif kind.startswith("float"):
         more |= {"type": number, "metavar": _METAVARS.get(name, "X")}

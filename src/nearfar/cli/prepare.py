@@ -61,13 +61,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add_flags(
         parser,
         prepare,
-        ["seed", "perfect", "force", "max_bytes", "threads", "device"],
+        ["seed", "perfect", "force", "memory", "threads", "device"],
         flags={"perfect": "--keep-all"},
         help={
             "seed": "seed of the order",
             "perfect": "keep arcs that no shortest path needs: prepares faster, answers slower",
             "force": "prepare even where searches will be faster",
-            "max_bytes": "memory that it may take, such as 500M or 4G",
+            "memory": "memory that it may take, such as 500M or 4G",
             "device": "where to find the weights of shortcuts (default: cpu)",
         },
     )
@@ -104,7 +104,7 @@ def run(args: argparse.Namespace) -> int:
         figures = foreseen(given, args.order, seed=args.seed, perfect=args.perfect)
         seconds = {"order and analysis": time.perf_counter() - began}
         try:
-            check_worth(figures, args.max_bytes, args.force)
+            check_worth(figures, args.memory, args.force)
         except (GraphError, OutOfMemoryError) as error:
             refused = error.worded(args.parser.word)
     else:

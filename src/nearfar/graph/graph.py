@@ -173,7 +173,7 @@ class Graph(Vertices, Exchange):
             "attributes": self.attributes,
         }
 
-    def _besides_weights(self, unit: str | None) -> dict[str, Any]:
+    def _metadata_with(self, unit: str | None) -> dict[str, Any]:
         """Return what a graph of the same rows and other weights has besides its arrays."""
         attributes = {k: v for k, v in self.attributes.items() if k != "unit"}
         if unit is not None:
@@ -600,7 +600,7 @@ class Graph(Vertices, Exchange):
         GraphError
             If there is not one weight per edge, or one is not a finite number.
         """
-        made = Graph.from_csr(self.indptr, self.indices, weights, **self._besides_weights(unit))
+        made = Graph.from_csr(self.indptr, self.indices, weights, **self._metadata_with(unit))
         entering = ENTERING.get(self)
         if entering is not None:
             ENTERING.put(made, entering)
@@ -693,7 +693,7 @@ class Graph(Vertices, Exchange):
         """
         if not self.is_weighted:
             return self
-        return Graph.from_checked(self._arrays.without_weights(), **self._besides_weights(None))
+        return Graph.from_checked(self._arrays.without_weights(), **self._metadata_with(None))
 
     def digest(self) -> str:
         """SHA-256 of the arrays, cached: names a graph in caches and manifests; O(n + m).

@@ -38,6 +38,7 @@ __all__ = [
     "can_be_prepared",
     "cost_of_preparing",
     "is_ready",
+    "made_ready",
     "of_prepared",
     "with_trees",
 ]
@@ -205,6 +206,33 @@ def of_prepared(
     Declined
         If the exact figures speak against it.
     """
+    prepared, seconds = made_ready(graph, force, threads)
+    found = ask(prepared)
+    if seconds and found is not None:
+        first = found[0] if isinstance(found, list) else found
+        first.stats["prepare_seconds"] = seconds
+    return found
+
+
+def made_ready(graph: Graph, force: bool, threads: int) -> tuple[Prepared, float]:
+    """The graph prepared, by this call or an earlier one, and the seconds that this one took.
+
+    Parameters
+    ----------
+    graph : Graph
+    force : bool
+    threads : int
+
+    Returns
+    -------
+    Prepared
+    float
+
+    Raises
+    ------
+    Declined
+        If the exact figures speak against it.
+    """
     seconds = 0.0
 
     def make() -> Prepared:
@@ -214,11 +242,8 @@ def of_prepared(
         seconds = sum(made.seconds.values())
         return made
 
-    found = ask(graph if isinstance(graph, Prepared) else _READY.of(graph, make))
-    if seconds and found is not None:
-        first = found[0] if isinstance(found, list) else found
-        first.stats["prepare_seconds"] = seconds
-    return found
+    prepared = graph if isinstance(graph, Prepared) else _READY.of(graph, make)
+    return prepared, seconds
 
 
 def _made(graph: Graph, force: bool, threads: int) -> Prepared:

@@ -303,7 +303,7 @@ class Prepared(Graph):
         if runtime.is_device_array(weights):
             return self._reweighted_there([weights], perfect, unit)[0]
         given = None if weights is None else np.asarray(weights)
-        graph = Graph(self.indptr, self.indices, given, **self._besides_weights(unit))
+        graph = Graph(self.indptr, self.indices, given, **self._metadata_with(unit))
         return weighed(graph, self.preparation, perfect, check_threads(threads), {})
 
     def reweight_each(
@@ -352,7 +352,7 @@ class Prepared(Graph):
         self, weights: list[Any], perfect: bool, unit: str | None
     ) -> list[Prepared]:
         structure = device_arcs(self, self.preparation)
-        besides = self._besides_weights(unit)
+        besides = self._metadata_with(unit)
         graphs = [
             Graph(structure.indptr, structure.indices, one, copy=False, **besides)
             for one in weights
@@ -740,7 +740,7 @@ class Prepared(Graph):
     @overload
     def label(
         self,
-        max_bytes: int | None = ...,
+        memory: int | None = ...,
         threads: int | None = ...,
         *,
         device: Literal["cpu"] = ...,
@@ -748,12 +748,12 @@ class Prepared(Graph):
 
     @overload
     def label(
-        self, max_bytes: int | None = ..., threads: int | None = ..., *, device: Literal["cuda"]
+        self, memory: int | None = ..., threads: int | None = ..., *, device: Literal["cuda"]
     ) -> DeviceLabels: ...
 
     def label(
         self,
-        max_bytes: int | None = None,
+        memory: int | None = None,
         threads: int | None = None,
         *,
         device: Literal["cpu", "cuda"] = "cpu",
@@ -762,7 +762,7 @@ class Prepared(Graph):
 
         Parameters
         ----------
-        max_bytes : int or None
+        memory : int or None
             Memory that they may take; None asks the system what is free.
         threads : int or None
             None uses all cores of this process.
@@ -784,8 +784,8 @@ class Prepared(Graph):
         are the same: :attr:`label_bytes`.
         """
         if _is_cuda(device, None):
-            return device_labels(self, max_bytes)
-        return tree_labels(self, max_bytes, threads)
+            return device_labels(self, memory)
+        return tree_labels(self, memory, threads)
 
     @property
     def label_bytes(self) -> int:

@@ -23,7 +23,7 @@ from nearfar.registry import Answer, Declined, Workspace
 from nearfar.solve.arrays import clear_unreached, entries, mask_beyond
 from nearfar.solve.fresh import UNCHECKED
 from nearfar.solve.plan import Plan
-from nearfar.solve.saturation import lost_rows
+from nearfar.solve.saturation import below, lost_rows
 from nearfar.system.devices import runtime
 from nearfar.system.devices.arrays import is_device_array, to_host
 from nearfar.system.threads import on_threads
@@ -229,7 +229,10 @@ def _joined(found: Solved, wide: Solved) -> Solved:
     k, before = len(before), before[lost]
     after = wide.distances.reshape(before.shape)
     none, none_wide = (unreached_value(np.dtype(a.dtype)) for a in (before, after))
-    more = to_host(((before == none) & (after != none_wide)).any(axis=1)) | found.certain
+    wrong = (before == none) & (after != none_wide)
+    if plan.signed and (low := below(before)) is not None:
+        wrong |= low
+    more = to_host(wrong.any(axis=1)) | found.certain
     stats = wide.stats if plan.single else add_counters(found.stats, wide.stats)
     found = Solved(plan, found.distances, found.predecessors, stats, None, [], False)
     if not more.any():

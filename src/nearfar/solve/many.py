@@ -19,17 +19,14 @@ from nearfar.answer.frames import (
     labelled_pairs,
     labelling_library,
 )
-from nearfar.errors import DistanceOverflowError, OptionError, keyword, quoted
-from nearfar.graph.dtypes import unreached_value
+from nearfar.errors import OptionError, keyword, quoted
 from nearfar.graph.graph import Graph
-from nearfar.graph.saturation import narrowed, widened
 from nearfar.graph.turns import TurnGraph
-from nearfar.options import canonical_device, check_kind, check_limit
+from nearfar.options import canonical_device, check_kind
 from nearfar.prepared.cpu.pairs import pair_indices
-from nearfar.prepared.prepared import Prepared
-from nearfar.solve.arrays import distinct_sources, mask_beyond, repeat_rows
-from nearfar.solve.one import WALKED
+from nearfar.solve.arrays import distinct_sources, repeat_rows
 from nearfar.solve.option_types import MethodOptions
+from nearfar.solve.pairs import pair_distances
 from nearfar.solve.plan import first_plan
 from nearfar.solve.reductions import Reduction
 from nearfar.solve.request import (
@@ -40,7 +37,7 @@ from nearfar.solve.request import (
 )
 from nearfar.solve.room import is_path, packed_edges, sink_of
 from nearfar.solve.run import Run
-from nearfar.system.devices import runtime, several
+from nearfar.system.devices import several
 from nearfar.system.devices.arrays import to_host
 
 if TYPE_CHECKING:
@@ -52,7 +49,7 @@ if TYPE_CHECKING:
     from nearfar.graph.like import GraphLike
     from nearfar.options import Device, Devices
 
-__all__ = ["all_pairs", "distances", "pair_distances"]
+__all__ = ["all_pairs", "distances"]
 
 
 _PAIRS_ALONE = f"{keyword('pairs')} goes without sources, targets, out, reduce and predecessors"
@@ -155,7 +152,10 @@ def distances(
     progress : callable or None
         Called with the rows that are done and all rows, of distinct sources, after every block.
     pairs : list of (source, target) or None
-        Instead of ``sources`` and ``targets``: one distance per pair, as a vector.
+        Instead of ``sources`` and ``targets``: one distance per pair, as a vector. How they are
+        found is decided once for all, ``stats["pairs_by"]``: one ``"table"`` where they fill much
+        of it; ``"walks"`` over a graph that is prepared, or that so many pairs repay preparing;
+        else ``"searches"`` from their sources.
     reduce : str, tuple or None
         One number (or few) per row without the matrix: ``"count"``, ``"sum"``, ``"mean"``,
         ``"max"``, ``"summary"``, ``"harmonic"``, ``"nearest:k"`` or ``("histogram", edges)``, also
@@ -235,7 +235,7 @@ def distances(
             return _with_turns(graph, sources, targets, pairs, reduce, out, how)
         if sources is not None or targets is not None or reduce or out is not None or predecessors:
             raise OptionError(_PAIRS_ALONE)
-        return pair_distances(graph, pairs, **how)
+        return pair_distances(distances, graph, pairs, **how)
     rows = _indices(graph, sources, "source")
     columns = None if targets is None else _indices(graph, targets, "target")
     if predecessors and (columns is not None or reduce or isinstance(out, (str, os.PathLike))):
@@ -444,94 +444,6 @@ def all_pairs(
         devices=devices,
         **options,
     )
-
-
-def pair_distances(
-    graph: Graph,
-    pairs: Iterable[tuple[Any, Any]],
-    *,
-    device: Device = "auto",
-    progress: Callable[[float, float], None] | None = None,
-    **arguments: Any,
-) -> Any:
-    """Distances of (source, target) pairs as a vector; one search per distinct source.
-
-    Parameters
-    ----------
-    graph : Graph
-    pairs : list of (source, target), or array of shape (k, 2)
-    device, progress, **arguments
-        ``method``, ``threads``, ``limit``, ``stats`` and options of :func:`distances`.
-
-    Returns
-    -------
-    array, shape (len(pairs),)
-        For a graph made of device arrays a CuPy array whose entries never were on the host; for
-        a prepared graph one where ``pairs`` are on a device.
-    """
-    device = "cuda" if device == "gpu" else device
-    given = {name for name, value in arguments.items() if value not in (None, "auto")}
-    known = {"threads", "stats", "limit", "devices", "memory", "block"}  # a walk makes no rows
-    if isinstance(graph, Prepared) and given <= known:
-        walk = (arguments.get(name) for name in ("devices", "threads", "limit", "stats"))
-        return _walked(graph, pairs, device, *walk)
-    starts, ends = pair_indices(graph, pairs)
-    stay = graph.on_device and device != "cpu"
-    here: Any = runtime.cupy() if stay else np
-    found = here.full(len(starts), unreached_value(graph.weight_dtype), dtype=graph.weight_dtype)
-    rows, row_of = np.unique(starts, return_inverse=True)
-    order = np.argsort(row_of, kind="stable")
-    # Few sources share a block, so that a block's columns are about the targets of its own rows.
-    step, first = 256, 0
-    while first < len(rows):
-        low, high = np.searchsorted(row_of[order], [first, first + step])
-        mine = order[low:high]
-        columns, column_of = np.unique(ends[mine], return_inverse=True)
-        part = rows[first : first + step]
-        try:
-            matrix = distances(
-                graph,
-                graph.name_of(part),
-                targets=graph.name_of(columns),
-                device=device,
-                **arguments,
-            )
-        except DistanceOverflowError:
-            if step == 1:
-                raise
-            step = 1  # what does not fit may be no pair that was asked for
-            continue
-        matrix = runtime.upload(matrix) if stay else matrix
-        if matrix.dtype != found.dtype:
-            wide = np.promote_types(matrix.dtype, found.dtype)
-            matrix, found = widened(matrix, wide), widened(found, wide)
-        places = here.asarray(row_of[mine] - first), here.asarray(column_of)
-        found[here.asarray(mine)] = matrix[places]
-        first += step
-        if progress is not None:
-            progress(min(first, len(rows)), len(rows))
-    return narrowed(found, graph.weight_dtype)
-
-
-def _walked(
-    graph: Prepared,
-    pairs: Any,
-    device: Literal["auto", "cpu", "cuda"],
-    devices: Any,
-    threads: int | None,
-    limit: Any,
-    stats: dict[str, Any] | None,
-) -> Any:
-    """Distances of pairs in a prepared graph, each by a walk of its own."""
-    bound = check_limit(limit, graph.weight_dtype)
-    began = time.perf_counter()
-    found = graph.distances_of_pairs(pairs, threads, device=device, devices=devices)
-    found = mask_beyond(graph, found, bound)
-    found = narrowed(found, graph.weight_dtype)
-    if stats is not None:
-        stats["seconds"] = time.perf_counter() - began
-        stats["reason"] = WALKED
-    return found
 
 
 def _indices(graph: Graph, vertices: Iterable[Any] | None, what: str) -> NDArray[np.int64]:

@@ -126,7 +126,8 @@ class Run:
             self._reduce_into(sink, number, first, part)
             return
         plan = self.plan
-        if isinstance(sink, CsrSink) and plan.variant.sparse is not None and self.columns is None:
+        has_sparse = plan.variant.sparse is not None and self.columns is None
+        if isinstance(sink, CsrSink) and has_sparse and self._exact_limit():
             work = Workspace(plan.request.threads, self.limit)
             sources = np.asarray(part, np.int64)
             sparse = plan.variant.sparse(self.graph, sources, plan.settings, work)
@@ -139,6 +140,11 @@ class Run:
         tree, rows = found.predecessors, found.distances
         self._trees[number] = tree if tree is None or plan.keep else to_host(tree)
         sink.put(number, first, rows if places is None else repeat_rows(rows, places))
+
+    def _exact_limit(self) -> bool:
+        """Whether searches keep to the limit exactly: theirs is a float64, which rounds up."""
+        integers = self.graph.weight_dtype.kind == "i"
+        return self.limit is None or not integers or self.limit < 2**53
 
     def _reduced_together(
         self,
@@ -202,6 +208,8 @@ class Run:
         """What a block comes to, of a variant that needs no rows for that."""
         plan = self.plan
         if plan.variant.reduce is None or plan.graph is not self.graph:
+            return None
+        if not self._exact_limit():
             return None
         work = Workspace(
             plan.request.threads,

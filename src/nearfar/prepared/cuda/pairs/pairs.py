@@ -137,13 +137,13 @@ class DeviceLabels:
         return found
 
 
-def device_labels(prepared: Prepared, max_bytes: int | None = None) -> DeviceLabels:
+def device_labels(prepared: Prepared, memory: int | None = None) -> DeviceLabels:
     """As ``Prepared.label(device="cuda")``.
 
     Parameters
     ----------
     prepared : Prepared
-    max_bytes : int or None
+    memory : int or None
         Device memory that they may take; None takes what is free.
 
     Returns
@@ -160,7 +160,7 @@ def device_labels(prepared: Prepared, max_bytes: int | None = None) -> DeviceLab
     One climb per vertex, all at once: milliseconds for a city.
     """
     needed = label_bytes(prepared)
-    free = bytes_left(max_bytes, lambda: runtime.memory()[0])
+    free = bytes_left(memory, lambda: runtime.memory()[0])
     advice = "query without labels: distances_of_pairs(pairs, device='cuda')"
     if needed > free:
         raise OutOfMemoryError(needed, free, advice)
