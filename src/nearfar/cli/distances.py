@@ -56,11 +56,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
     rows = parser.add_argument_group("rows and columns")
     texts = {"sources": "rows (default: every vertex)", "targets": "columns (default: every one)"}
     add_flags(rows, distances, texts, help=texts)
-    pairs = rows.add_mutually_exclusive_group()
-    pairs.add_argument(
+    rows.add_argument(
         "--pair", nargs=2, action="append", metavar="VERTEX", help="source and target; repeatable"
     )
-    pairs.add_argument(
+    rows.add_argument(
         "--pairs", metavar="FILE", help="table with columns source and target, .csv or .parquet"
     )
     add_flags(rows, distances, ["limit"])

@@ -262,7 +262,7 @@ def check_worth(figures: Figures, memory: int | None = None, force: bool = False
     if figures.n_arcs >= 2**31:
         raise GraphError(f"{figures}: a prepared graph has fewer than 2^31 arcs")
     if figures.nbytes > free:
-        more = "" if memory is None else "give a greater memory=; "
+        more = "" if memory is None else f"give a greater {keyword('memory')}; "
         raise OutOfMemoryError(
             figures.nbytes, free, f"{more}a search needs none of its {figures.n_arcs:,} arcs"
         )
