@@ -33,13 +33,13 @@ _NOT_FLAGS = {"graph", "weight", "stats", "progress", "options", "trace"}
 _SEVERAL = {"sources": "source", "targets": "target", "vertices": "vertex", "zones": "zone"}
 #: Flags of every command, and of every one that reads a graph.
 SHELL = {"help", "json", "quiet", "debug", "format", "weight", "read_option"}
-#: What a shell says of a parameter; of others the first sentence of the docstring.
+#: Help of a flag; the first sentence of the docstring where there is none.
 _HELP = {
     "source": "vertex name or number, or LAT,LON",
     "target": "vertex name or number, or LAT,LON",
     "sources": "only paths from these (default: all)",
     "targets": "only paths to these (default: all)",
-    "vertices": "of these alone (default: all)",
+    "vertices": "only for these (default: all)",
     "limit": "leave out what is farther than D",
     "threads": "CPU workers (default: all cores)",
     "device": "where to run (default: auto, a GPU where it pays)",
@@ -47,7 +47,7 @@ _HELP = {
     "method": "'auto' (default), an idea, a family or a variant id; `nearfar methods` lists them",
     "allow_unsafe": "permit a method that is wrong by design",
     "tolerance": "relative, for ties of float weights",
-    "seed": "of what is drawn at random",
+    "seed": "seed of the random draw",
 }
 _METAVARS = {"limit": "D", "devices": "LIST", "method": "NAME", "memory": "BYTES"}
 
@@ -158,7 +158,7 @@ def call_of(args: argparse.Namespace, graph: Any, function: Callable[..., Any]) 
 
 
 def refuse_others(args: argparse.Namespace, allowed: Iterable[str], message: str) -> None:
-    """Refuse flags that mean nothing beside another; ``{flag}`` in the message is the first."""
+    """Refuse flags that another one excludes; ``{flag}`` in the message is the first of them."""
     free = SHELL.union(allowed)
     for action in args.parser._actions:
         name = action.dest

@@ -1,9 +1,10 @@
 """From a plan to the finished distances of some sources, with everything that variants share.
 
-One source and many go the same way: run the variant, look whether every sum fitted, mask what is
-beyond the limit or the last target, repeat in 64 bits the rows in which a sum did not fit. What
-differs is the shape: one source gives a vector and may stop at its targets; many give a block of
-rows, and targets are its columns. A method for one source serves many by running source by source.
+One source and many take the same steps: run the variant, check that every sum fitted, mask
+distances beyond the limit or the last target, and repeat in 64 bits the rows in which a sum did not
+fit. Only the shape differs: one source gives a vector and may stop at its targets; many give a
+block of rows, and targets are its columns. A method for one source serves many by running source by
+source.
 """
 
 from __future__ import annotations
@@ -63,7 +64,7 @@ def solve(plan: Plan, rows: Any, out: Any = None) -> Solved:
 
 
 def attempt(plan: Plan, rows: Any, out: Any) -> Solved | Plan:
-    """Run a plan: the answer, perhaps with rows that 64 bits must decide; or the plan instead."""
+    """Run a plan; return its answer, or the plan to try instead, whose reason says why."""
     graph, request = plan.graph, plan.request
     try:
         answer, saturated = _run(plan, rows, out)
@@ -103,7 +104,7 @@ def attempt(plan: Plan, rows: Any, out: Any) -> Solved | Plan:
 
 
 def _run(plan: Plan, rows: Any, out: Any) -> tuple[Answer, Any]:
-    """The variant's answer, and whether a sum saturated: a truth value, or the rows in which."""
+    """Run the variant; also return whether a sum saturated, or the rows in which one did."""
     if plan.single:
         answer = _search(plan, rows[0])
     elif plan.by_source:
@@ -190,7 +191,7 @@ def add_counters(total: dict[str, Any], stats: dict[str, Any]) -> dict[str, Any]
 
 
 def _last_target(plan: Plan, found: Any) -> Any:
-    """The distance of the farthest target, if a search may have stopped there; else None."""
+    """Return the distance of the farthest target, if a search may have stopped at it; else None."""
     # A path of negative weights may lead over vertices farther than its end: no search stops.
     if not plan.single or plan.signed:
         return None
@@ -199,7 +200,7 @@ def _last_target(plan: Plan, found: Any) -> Any:
 
 
 def _lost(plan: Plan, rows: Any, found: Any, saturated: Any, last: Any) -> list[int]:
-    """The rows in which a distance of the answer may be missing because it does not fit."""
+    """Find the rows in which a distance of the answer may be missing because it does not fit."""
     if plan.variant.unsafe or plan.variant is UNCHECKED:  # which looked itself
         return []
     if saturated:

@@ -62,27 +62,27 @@ class Plan(NamedTuple):
         return self.variant.weights == "any" and self.graph.n_negative > 0
 
     def scratch_bytes(self) -> int:
-        """What the variant needs besides the rows, roughly and not too little."""
+        """Estimate the bytes that the variant takes besides the rows, from above."""
         return self.variant.scratch_bytes(self.graph, self.request)
 
     def using(self, variant: Variant, reason: str, options: dict[str, Any] | None = None) -> Plan:
-        """The same with another variant, and by default the caller's options."""
+        """Take another variant, by default with the caller's options."""
         given = self.options if options is None else options
         settings = build_options(variant.options, given, variant.id, having)
         return self._replace(variant=variant, reason=reason, options=given, settings=settings)
 
     def wider(self) -> Plan:
-        """The same in 64 bits."""
+        """Compute in 64 bits."""
         return self._replace(graph=widest(self.graph))
 
     def searched(self, why: str, **request: Any) -> Plan:
-        """The same by searches source by source; a batch method could not, for a reason."""
+        """Search source by source, where a batch method cannot answer; ``why`` says so in words."""
         single = replace(self.request, problem="sssp", **request)
         chosen, reason = select(self.graph, single, "auto")
         return self.using(chosen, f"{self.reason}; {why}: {reason}", {})
 
     def without(self, declined: Declined) -> Plan:
-        """The same with the variant that is chosen now that this one declined."""
+        """Take the variant that is chosen now that this one declined."""
         if self.method != "auto":
             raise VariantUnavailable(f"{self.variant.id}: {declined}") from declined
         if isinstance(self.graph, MatrixGraph):
@@ -90,7 +90,7 @@ class Plan(NamedTuple):
         return self.using(*_choice(self.graph, self.request, "auto", self.allow_unsafe))
 
     def within(self, memory: int) -> Plan:
-        """The same with a variant, and so many workers, that half of so many bytes suffice for."""
+        """Take a variant and a number of workers that need at most half of some memory."""
         plan = self
         if plan.variant.device != "cpu" or is_prepared(plan.graph):
             return plan
@@ -115,7 +115,7 @@ def first_plan(
     allow_unsafe: bool = False,
     devices: Sequence[int] | None = None,
 ) -> Plan:
-    """The plan that a request begins with."""
+    """Make the plan that a request begins with."""
     if method == "auto" and not options and takes(graph, request):
         variant, reason = UNCHECKED, "one search of a matrix: its rows are read as they are"
     else:
@@ -139,7 +139,7 @@ def first_plan(
 
 
 def _choice(graph: Graph, request: Request, method: str, allow_unsafe: bool) -> tuple[Variant, str]:
-    """A variant for the request; for a batch also one for a single source."""
+    """Choose a variant for the request; for a batch also one for a single source."""
     if request.problem == "sssp":
         return select(graph, request, method, allow_unsafe=allow_unsafe)
     try:
@@ -158,7 +158,7 @@ def _choice(graph: Graph, request: Request, method: str, allow_unsafe: bool) -> 
 def select(
     graph: Graph, request: Request, method: str, *, allow_unsafe: bool = False
 ) -> tuple[Variant, str]:
-    """The variant to run and the reason in words."""
+    """Choose the variant that was named, or that ranks first, and the reason in words."""
     if method == "auto":
         return ranking.best(graph, request)
     if is_family(method):

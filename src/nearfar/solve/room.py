@@ -38,7 +38,7 @@ def is_path(out: Any) -> bool:
 
 
 def packed_edges(run: Run, memory: int, folder: str | None) -> str | None:
-    """Keep edges that take more than half of so many bytes in a file; the folder of it."""
+    """Move edges that take more than half of the memory to a file; return its folder."""
     graph = run.graph
     size = graph.n_edges * (graph.index_dtype.itemsize + graph.weight_dtype.itemsize)
     held = run.plan.variant.device != "cpu" or is_prepared(graph)

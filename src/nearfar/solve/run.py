@@ -205,7 +205,7 @@ class Run:
         sink.keep(number, parts)
 
     def _figures(self, rows: Any, reduction: Reduction) -> list[Figures] | None:
-        """What a block comes to, of a variant that needs no rows for that."""
+        """Reduce a block without materialising its rows, where the variant can."""
         plan = self.plan
         if plan.variant.reduce is None or plan.graph is not self.graph:
             return None

@@ -1,4 +1,4 @@
-"""Where an array lies, and its way from there: one function per question, for any library."""
+"""Host and device arrays of any library: where an array is, and copies to the other side."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ __all__ = ["is_device_array", "module_of", "to_host", "upload"]
 
 
 def module_of(array: Any) -> Any:
-    """NumPy, or CuPy for an array on a device."""
+    """Return NumPy, or CuPy for an array on a device."""
     return runtime.cupy() if is_device_array(array) else np
 
 
 def to_host(array: Any, out: NDArray[Any] | None = None, threads: int = 1) -> NDArray[Any]:
-    """The array itself, or the data of a device array, in ``out`` where that has its form."""
+    """Return a host array as it is; copy a device array, into ``out`` where that has its form."""
     if not is_device_array(array):
         return cast("NDArray[Any]", array)
     if not isinstance(array, runtime.cupy().ndarray):
