@@ -113,7 +113,8 @@ class Run:
         found = solve(self.plan, rows, out)
         self.plan = found.plan
         self._count(found.stats)
-        self._wide_rows += [first + i for i in found.wide]
+        if found.wide:
+            self._wide_rows += [first + i for i in found.wide]
         return found
 
     def _count(self, stats: dict[str, Any]) -> None:

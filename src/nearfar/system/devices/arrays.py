@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -23,7 +23,7 @@ def module_of(array: Any) -> Any:
 def to_host(array: Any, out: NDArray[Any] | None = None, threads: int = 1) -> NDArray[Any]:
     """Return a host array as it is; copy a device array, into ``out`` where that has its form."""
     if not is_device_array(array):
-        return cast("NDArray[Any]", array)
+        return array  # type: ignore[no-any-return]
     if not isinstance(array, runtime.cupy().ndarray):
         array = upload(array)
     same = out is not None and out.shape == array.shape and out.dtype == array.dtype
