@@ -233,7 +233,8 @@ def distances(
             if predecessors:
                 raise OptionError("with turns a vertex has no single predecessor: leave it out")
             return _with_turns(graph, sources, targets, pairs, reduce, out, how)
-        if sources is not None or targets is not None or reduce or out is not None or predecessors:
+        more = sources is not None or targets is not None or out is not None
+        if more or reduce or predecessors or pairs is None:
             raise OptionError(_PAIRS_ALONE)
         return pair_distances(distances, graph, pairs, **how)
     rows = _indices(graph, sources, "source")

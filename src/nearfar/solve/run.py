@@ -127,11 +127,11 @@ class Run:
             self._reduce_into(sink, number, first, part)
             return
         plan = self.plan
-        has_sparse = plan.variant.sparse is not None and self.columns is None
-        if isinstance(sink, CsrSink) and has_sparse and self._exact_limit():
+        make_sparse = plan.variant.sparse if self.columns is None else None
+        if isinstance(sink, CsrSink) and make_sparse is not None and self._exact_limit():
             work = Workspace(plan.request.threads, self.limit)
             sources = np.asarray(part, np.int64)
-            sparse = plan.variant.sparse(self.graph, sources, plan.settings, work)
+            sparse = make_sparse(self.graph, sources, plan.settings, work)
             if sparse is not None:
                 self._count(sparse[3])
                 sink.put_sparse(number, *sparse[:3])
