@@ -12,8 +12,8 @@ from nearfar.errors import OutOfMemoryError
 from nearfar.generators import generate
 from nearfar.graph.graph import Graph
 from nearfar.prepared import variants_cuda as prepared_cuda
-from nearfar.prepared.cuda.bottoms import tiles as device_tiles
-from nearfar.prepared.cuda.bottoms.sweep import Sweep
+from nearfar.prepared.cuda.bottoms import leaves as device_tiles
+from nearfar.prepared.cuda.bottoms.cells import Sweep
 from nearfar.prepared.cuda.cut.cells import PassShape
 from nearfar.prepared.cuda.sinks import reduction as device_reduction
 from nearfar.prepared.cuda.sinks.reduction import DeviceReduction
@@ -113,11 +113,12 @@ def test_floats_as_the_sweep_adds_them(
     sources, label = np.arange(40), prepared.preparation.tree.label
     made = DeviceReduction(prepared, Reduction.parse(kind), None, 2.25, 40)
     made(sources)
-    if len(made.values) < 80:
+    values = made.query.values
+    if len(values) < 80:
         rows = distances(prepared, sources, method=METHOD, limit=2.25)
     else:
         place = np.argsort(np.argsort(label[sources]))
-        steps = made.values.get()[label[None, :], place[:, None]].astype(np.int64)
+        steps = values.get()[label[None, :], place[:, None]].astype(np.int64)
         assert prepared.fixed is not None
         rows = prepared.fixed.floats(steps, np.dtype(dtype))
         rows[rows > dtype(2.25)] = np.inf
@@ -199,10 +200,10 @@ def test_ten_thousand_cells(monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(made.cells.host.cells) >= 10_000
     monkeypatch.setattr(device_reduction, "Sweep", lambda *_: made)
     sources = np.array([7, 39_000, 7])
-    values = runtime.cupy().empty((prepared.n_vertices, 128), made.dtype)
-    made.columns(values, by_vertex=True)(sources)
+    query = made.columns(3, by_vertex=True)
+    query(sources)
     truth = distances(prepared, sources, device="cpu")
-    np.testing.assert_array_equal(values.get()[:, :3].T, truth)
+    np.testing.assert_array_equal(query.values.get()[:, :3].T, truth)
     compare(prepared, sources, "summary")
 
 
@@ -226,13 +227,13 @@ def test_a_plan_is_used_again(monkeypatch: pytest.MonkeyPatch) -> None:
     prepared = nearfar.prepare(grid(np.int32), force=True)
     for sources in (range(40), [9, 4, 9], range(100, 140)):
         compare(prepared, sources, "summary")
-        assert made[-1].values is None
+        assert made[-1].query.values is None
     assert len(made) == 1
     compare(prepared, range(40), "summary", limit=60)
     compare(prepared, range(40), "max", limit=60)
     assert len(made) == 3
     compare(prepared, range(40), "nearest:2")  # which keeps much
-    assert made[-1].values is not None
+    assert made[-1].query.values is not None
     compare(prepared, range(40), "nearest:2")
     assert len(made) == 5
     compare(prepared, range(40), "max")
@@ -243,7 +244,7 @@ def test_a_plan_is_used_again(monkeypatch: pytest.MonkeyPatch) -> None:
             raise OutOfMemoryError(needed, needed - 1, advice)
         need(needed, advice)
 
-    values = made[-1].kept_rows * made[-1].pitch * 4
+    values = made[-1].query.n_rows * made[-1].pitch * 4
     monkeypatch.setattr(runtime, "require_memory", scarce)
     compare(prepared, range(40), "max")  # there may be room for a smaller plan
     assert len(made) == 7

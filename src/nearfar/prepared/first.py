@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, TypeVar
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from nearfar.graph.facts import Facts
     from nearfar.graph.graph import Graph
     from nearfar.prepared.order.preparation import Preparation
-    from nearfar.registry import Answer, Figures, Workspace
+    from nearfar.registry import Answer, Workspace
 
 __all__ = [
     "FirstOptions",
@@ -181,12 +181,9 @@ def with_trees(
     return answer
 
 
-_Found = TypeVar("_Found", bound="Answer | list[Figures] | None")
-
-
 def of_prepared(
-    graph: Graph, force: bool, threads: int, ask: Callable[[Prepared], _Found]
-) -> _Found:
+    graph: Graph, force: bool, threads: int, ask: Callable[[Prepared], Answer]
+) -> Answer:
     """What the graph prepared answers, by this call or by an earlier one.
 
     Parameters
@@ -198,7 +195,7 @@ def of_prepared(
 
     Returns
     -------
-    Answer, list of Figures, or None
+    Answer
         What ``ask`` returned, with ``prepare_seconds`` in its stats if this call prepared.
 
     Raises
@@ -208,9 +205,8 @@ def of_prepared(
     """
     prepared, seconds = made_ready(graph, force, threads)
     found = ask(prepared)
-    if seconds and found is not None:
-        first = found[0] if isinstance(found, list) else found
-        first.stats["prepare_seconds"] = seconds
+    if seconds:
+        found.stats["prepare_seconds"] = seconds
     return found
 
 

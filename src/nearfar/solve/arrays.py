@@ -8,7 +8,7 @@ import numpy as np
 
 from nearfar import _cpu
 from nearfar.cuda.predecessors import mask_above
-from nearfar.cuda.row_figures import row_figures
+from nearfar.cuda.row_figures import row_figures as device_row_figures
 from nearfar.graph.dtypes import unreached_value
 from nearfar.system.devices.arrays import is_device_array, module_of, to_host, upload
 
@@ -25,6 +25,7 @@ __all__ = [
     "mask_beyond",
     "reach",
     "repeat_rows",
+    "row_figures",
 ]
 
 _FEW = 16  # entries: fewer small copies from a device than one large one
@@ -137,5 +138,24 @@ def reach(rows: Any, threads: int = 1) -> tuple[list[int], list[Any]]:
     if not is_device_array(rows):
         counts, places = _cpu.row_summaries(np.ascontiguousarray(rows), threads)
         return counts.tolist(), rows[np.arange(len(rows)), places].tolist()
-    many, _, _, most = row_figures(rows)
+    many, _, _, most = device_row_figures(rows)
     return many.tolist(), most.tolist()
+
+
+def row_figures(rows: Any, threads: int = 1) -> tuple[Any, Any, Any, Any]:
+    """How many entries of each row are reached, their sum, and the least and the greatest of them.
+
+    On the host, wherever the rows are. The sums are float64, those of integers exact before they
+    are rounded; None for rows on a device whose sums depend on their order or do not fit 64 bits.
+    """
+    if is_device_array(rows):
+        count, total, least, most = device_row_figures(rows)
+        some = count > 0
+        if total is not None and some.any():
+            farthest = max(int(most[some].max()), -int(least[some].min()))
+            total = total if farthest * rows.shape[1] < 2**63 else None
+        return count, None if total is None else total.astype(np.float64), least, most
+    count, total = np.empty(len(rows), np.int64), np.empty(len(rows), np.float64)
+    least, most = np.empty(len(rows), rows.dtype), np.empty(len(rows), rows.dtype)
+    _cpu.row_figures(np.ascontiguousarray(rows), count, least, most, total, threads)
+    return count, total, least, most

@@ -43,7 +43,7 @@ class Solved:
     distances: Any
     predecessors: Any  # the variant's own, and those that the mask would take a path from; or None
     stats: dict[str, Any]
-    figures: Any  # of each row, as :class:`nearfar.registry.Answer` has them
+    partials: Any  # of the reduction, as :class:`nearfar.registry.Answer` has them
     lost: list[int]  # rows in which a distance may be missing because it does not fit
     certain: bool  # the variant itself says so
     wide: tuple[int, ...] = ()  # rows that 64 bits changed
@@ -97,7 +97,7 @@ def attempt(plan: Plan, rows: Any, out: Any) -> Solved | Plan:
     found = mask_beyond(graph, found, bound, request.threads)
     if before is not None and not signed:
         before = clear_unreached(before, found)
-    return Solved(plan, found, before, stats, answer.figures, lost, bool(saturated))
+    return Solved(plan, found, before, stats, answer.partials, lost, bool(saturated))
 
 
 # ---- run ----------------------------------------------------------------------------------------
@@ -141,7 +141,7 @@ def _batch(plan: Plan, rows: Any, out: Any) -> Answer:
         on_device=plan.keep,
         predecessors=request.predecessors,
         devices=plan.devices,  # None while the caller cuts the rows
-        figures=plan.figures,
+        reduction=None if plan.variant.reduces else plan.reduction,
     )
     answer = plan.variant.run(plan.graph, np.asarray(rows, np.int64), plan.settings, work)
     if plan.keep:

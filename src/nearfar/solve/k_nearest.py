@@ -15,11 +15,13 @@ import numpy as np
 from nearfar import _cpu
 from nearfar.errors import OptionError, OutOfMemoryError, keyword, quoted
 from nearfar.graph.dtypes import unreached_value
-from nearfar.graph.saturation import narrowed, widened
+from nearfar.graph.saturation import narrowed
 from nearfar.options import check_limit
 from nearfar.prepared.prepared import Prepared
+from nearfar.registry import Partial
 from nearfar.solve.arrays import external_names, mask_beyond
 from nearfar.solve.many import distances
+from nearfar.solve.reductions import Reduction, combine, identity
 from nearfar.solve.request import check_stats
 from nearfar.system.devices import runtime
 from nearfar.system.devices.arrays import to_host
@@ -140,25 +142,13 @@ def _by_rows(graph: Graph, sources: NDArray[np.int64], k: int, given: dict[str, 
     """A row per source, merged some at a time."""
     n = graph.n_vertices
     dtype = graph.weight_dtype
-    best = np.full((0, n), unreached_value(dtype), dtype=dtype)
-    places = np.empty((0, n), dtype=np.int64)
-    stats: dict[str, Any] = {}
+    nearest, stats = Reduction("nearest", k=k), dict[str, Any]()
+    best = identity(nearest, n, dtype)
     step = max(1, _ROWS // (8 * max(n, 1)))
     for first in range(0, len(sources), step):
         part = sources[first : first + step]
         rows = to_host(distances(graph, graph.name_of(part), stats=stats, **given))
-        wide = np.promote_types(rows.dtype, best.dtype)
-        both = np.concatenate([widened(best, wide), widened(rows, wide)])
-        mine = np.broadcast_to(np.arange(first, first + len(part))[:, None], rows.shape)
-        numbers = np.concatenate([places, mine])
-        # Stable: of equal distances the sources that came before.
-        order = np.argsort(both, axis=0, kind="stable")[:k]
-        best = np.take_along_axis(both, order, axis=0)
-        places = np.take_along_axis(numbers, order, axis=0)
-    values = np.full((n, k), unreached_value(best.dtype), dtype=best.dtype)
-    found = np.full((n, k), -1, dtype=np.int64)
-    values[:, : len(best)] = best.T
-    found[:, : len(best)] = places.T
-    found[values == unreached_value(values.dtype)] = -1
-    values = narrowed(values, dtype)
-    return _Found(values, found, f"a row per source: {stats.get('reason', '')}")
+        numbers = np.broadcast_to(np.arange(first, first + len(part)), rows.T.shape)
+        best = combine(nearest, best, Partial(vertices=numbers, distances=rows.T))
+    reason = f"a row per source: {stats.get('reason', '')}"
+    return _Found(narrowed(best.distances, dtype), best.vertices, reason)

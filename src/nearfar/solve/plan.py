@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from nearfar.graph.graph import Graph
-    from nearfar.registry import Declined, Request, Variant
+    from nearfar.registry import Declined, Request, RowReduction, Variant
 
 __all__ = ["Plan", "first_plan", "select"]
 
@@ -44,7 +44,7 @@ class Plan(NamedTuple):
     reason: str  # why this variant, in words
     settings: Any  # the options as the variant takes them
     keep: bool = False  # rows stay on the device
-    figures: bool = False  # no more is kept of the rows than these, if the variant has them
+    reduction: RowReduction | None = None  # all that is kept of the rows
 
     @property
     def by_source(self) -> bool:

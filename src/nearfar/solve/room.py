@@ -208,12 +208,12 @@ def _cut_reduced(
         # Rows of a block lie on the device, twice where they are widened, and what reducing takes.
         row = run.shape[1] * run.graph.weight_dtype.itemsize
         fitting = int(runtime.memory()[0] // 4 // max(row, 1))
-        if run.plan.variant.reduce is None:
+        if not run.plan.variant.reduces:
             k = len(run.rows)
             whole = _in_one_block(run, True) and fitting >= k
             share = k if whole else _even(k, max(fitting, 1), run.devices)
     run.block = run.rows_at_once = block or max(1, min(fitting, share))
-    if run.plan.variant.reduce is not None:
+    if run.plan.variant.reduces:
         # A few numbers per row; rows only if they must be made.
         run.block = block or max(1, -(-share // max(1, -(-share // _REDUCED))))
 

@@ -13,10 +13,10 @@ import numpy as np
 
 from nearfar.cpu.predecessors import tight_predecessors
 from nearfar.graph.saturation import widest
-from nearfar.registry import Declined, Figures, Workspace
+from nearfar.registry import Declined, Workspace
 from nearfar.solve.arrays import distinct_sources, repeat_rows
 from nearfar.solve.attempt import add_counters, solve
-from nearfar.solve.reductions import ReducingSink, Reduction
+from nearfar.solve.reductions import ReducingSink
 from nearfar.solve.sinks import CsrSink
 from nearfar.system.devices import several
 from nearfar.system.devices.arrays import module_of, to_host, upload
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from nearfar.graph.graph import Graph
+    from nearfar.registry import Partial
     from nearfar.solve.attempt import Solved
     from nearfar.solve.plan import Plan
     from nearfar.solve.sinks import Sink
@@ -71,9 +72,9 @@ class Run:
     def into(self, sink: Sink, progress: Callable[[float, float], None] | None = None) -> Any:
         """Run block by block into the sink and return what it makes of the distinct sources."""
         keep = sink.on_device and self.plan.on_device
-        figures = isinstance(sink, ReducingSink) and sink.few
-        if keep or figures:
-            self.plan = self.plan._replace(keep=keep, figures=figures)
+        reduction = sink.reduction if isinstance(sink, ReducingSink) else None
+        if keep or reduction is not None:
+            self.plan = self.plan._replace(keep=keep, reduction=reduction)
         try:
             sink.start(self.shape, self.plan.dtype)
             count = len(self.rows)
@@ -161,10 +162,10 @@ class Run:
         count = len(devices)
         for done in range(0, len(blocks), count):
             number, first = blocks[done]
-            figures = self._figures(self.rows[first : first + count * self.block], sink.reduction)
-            if figures is None:
+            partials = self._partials_alone(self.rows[first : first + count * self.block])
+            if partials is None:
                 return blocks[done:]
-            sink.keep(number, [sink.of_figures(one) for one in figures])
+            sink.keep(number, partials)
             progress(min(done + count, len(blocks)))
         return []
 
@@ -195,20 +196,18 @@ class Run:
             self.stats["failed_devices"] = {at: str(error) for at, error in failed.items()}
 
     def _reduce_into(self, sink: ReducingSink, number: int, first: int, rows: Any) -> None:
-        figures = self._figures(rows, sink.reduction)
-        if figures is not None:
-            sink.keep(number, [sink.of_figures(one) for one in figures])
-            return
-        parts = []
-        for low in range(0, max(len(rows), 1), self.rows_at_once):
-            found = self._solve(first + low, rows[low : low + self.rows_at_once])
-            parts += sink.of_rows(first + low, found.distances, found.figures)
-        sink.keep(number, parts)
+        partials = self._partials_alone(rows)
+        if partials is None:
+            partials = []
+            for low in range(0, max(len(rows), 1), self.rows_at_once):
+                found = self._solve(first + low, rows[low : low + self.rows_at_once])
+                partials += found.partials or sink.of_rows(first + low, found.distances)
+        sink.keep(number, partials)
 
-    def _figures(self, rows: Any, reduction: Reduction) -> list[Figures] | None:
+    def _partials_alone(self, rows: Any) -> list[Partial] | None:
         """Reduce a block without materialising its rows, where the variant can."""
         plan = self.plan
-        if plan.variant.reduce is None or plan.graph is not self.graph:
+        if not plan.variant.reduces or plan.graph is not self.graph:
             return None
         if not self._exact_limit():
             return None
@@ -218,17 +217,16 @@ class Run:
             columns=self.columns,
             on_device=True,
             devices=self.devices,
+            reduction=plan.reduction,
         )
         sources = np.asarray(rows, np.int64)
         try:
-            found = plan.variant.reduce(self.graph, sources, plan.settings, work, reduction)
+            answer = plan.variant.run(self.graph, sources, plan.settings, work)
         except Declined:
             return None  # as it will for rows
-        if found is not None:
-            for one in found:
-                self._count(one.stats)
-            self._count({"rows_never_made": len(sources)})
-        return found
+        if answer.partials is not None:
+            self._count({**answer.stats, "rows_never_made": len(sources)})
+        return answer.partials
 
     def predecessors(self, matrix: Any) -> Any:
         """Predecessors of the rows, where the rows are: the variant's own, else one pass per row.
