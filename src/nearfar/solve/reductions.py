@@ -76,9 +76,11 @@ class Reduction:
         OptionError
             For anything else.
         """
-        kind, rest = given if isinstance(given, tuple) and len(given) == 2 else (given, "")
+        kind, rest = "", given
         if isinstance(given, str):
             kind, _, rest = given.partition(":")
+        elif isinstance(given, tuple) and len(given) == 2 and isinstance(given[0], str):
+            kind, rest = given
         # More digits than memory has bytes cannot be a number to convert, or to divide.
         if kind == "nearest" and isinstance(rest, str) and rest.isdecimal() and len(rest) < 20:
             if int(rest) > 0:
