@@ -30,7 +30,6 @@ import nearfar
 from nearfar import Graph, Prepared
 from nearfar.graph.dtypes import unreached_value
 from nearfar.lab.bench.environment import environment
-from nearfar.lab.bench.report import write_json
 from nearfar.prepared.cuda.bottoms.cells import Sweep
 from nearfar.prepared.cuda.bottoms.leaves import TileSweep, row_sweep
 from nearfar.prepared.cuda.cut.cells import PassShape
@@ -39,7 +38,7 @@ from nearfar.prepared.cuda.metric.arcs import device_arcs
 from nearfar.prepared.cuda.metric.customize import customized_there
 from nearfar.system.devices import launching, runtime
 from prepared_graphs import GRAPHS, SMALL, scaled
-from result_file import add_output
+from result_file import add_output, write_result
 
 METHOD = "elimination_tree_rows@cuda"
 MEAN = "mean distance per source of all pairs, the whole call"
@@ -376,8 +375,7 @@ def main() -> int:
         def keep(found: dict[str, Any], result: Any = result, bench: Any = bench) -> None:
             """Add to the file; a run that is cut short keeps what it has measured."""
             result |= {**found, "wrong": bench.wrong}
-            if given.output:
-                write_json(given.output, {"environment": where, "results": results})
+            write_result(given.output, {"environment": where, "results": results})
 
         keep(measure(bench, counts, given.rounds, given.repeats, keep))
         if name in ("ny-roads", SMALL):

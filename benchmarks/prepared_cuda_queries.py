@@ -27,7 +27,6 @@ import numpy as np
 import nearfar
 from nearfar import Graph, Prepared
 from nearfar.lab.bench.environment import environment
-from nearfar.lab.bench.report import write_json
 from nearfar.prepared.cuda.bottoms.cells import Sweep
 from nearfar.prepared.cuda.metric.arcs import device_arcs
 from nearfar.prepared.cuda.metric.customize import customized_there
@@ -39,7 +38,7 @@ from nearfar.system.devices import runtime
 from nearfar.system.devices.several import chosen, each_block
 from prepared_cuda import by_launch, load
 from prepared_graphs import GRAPHS
-from result_file import add_output
+from result_file import add_output, write_result
 
 PARTS = ("pairs", "tables", "floats", "reductions", "customization", "devices")
 METHOD = "elimination_tree_rows@cuda"
@@ -393,8 +392,7 @@ def main() -> int:
 
     def save() -> None:
         """Write all; a run that is cut short keeps what it has measured."""
-        if given.output:
-            write_json(given.output, {"environment": where, "results": results})
+        write_result(given.output, {"environment": where, "results": results})
 
     speed = write_speed()
     print(f"writes {speed / 1e9:,.0f} GB per second", flush=True)

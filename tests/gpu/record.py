@@ -2,9 +2,9 @@
 
 The result, ``tests/gpu/validation.json``, names device, driver, versions, the outcome of every
 test, the kernel files that each module of tests launched with their digest and its device, and the
-verdict of compute-sanitizer. ``tests/test_gpu_validation.py`` fails, on any machine, when a digest is not that
-of the tree's files (comments and folders aside), when no test launches a file, or when a test did
-not pass.
+verdict of compute-sanitizer. ``tests/test_gpu_validation.py`` fails, on any machine, when a digest
+is not that of the tree's files (comments and folders aside), when no test launches a file, or when
+a test did not pass.
 
 Like ``make``, it runs what is not known yet: tests that the record lacks or that failed, and the
 modules whose kernels have changed. A run that was cut short goes on where it was.

@@ -8,7 +8,6 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
-from docs.generators import choosing
 
 from nearfar.generators import generate
 from tests.loading import load_program
@@ -53,10 +52,3 @@ def test_batches_are_judged_and_told_of(tmp_path: Path, monkeypatch: pytest.Monk
     assert script.main() == 0
     found = json.loads(file.read_text())
     assert [row["graph"] for row in found["results"]] == [*tiny, *bounded]
-    monkeypatch.setattr(choosing, "results", lambda _: found)
-    text = choosing.choice_of_batches()
-    assert "| social: 256 vertices," in text
-    ratios = [one["auto_over_best"] for row in found["results"] for one in row["dtypes"].values()]
-    assert f"worst {max(ratios):.3f}." in text
-    monkeypatch.setattr(choosing, "results", lambda _: None)
-    assert choosing.choice_of_batches().startswith("Not measured yet")

@@ -192,14 +192,16 @@ def test_many_slices_of_few_sources(monkeypatch: pytest.MonkeyPatch) -> None:
         compare(prepared, [4, 9], kind, targets=range(0, 180, 2))
 
 
-def test_ten_thousand_cells(monkeypatch: pytest.MonkeyPatch) -> None:
-    graph = generate("grid", rows=200, columns=200)
+@pytest.mark.parametrize("rows", [60, pytest.param(200, marks=pytest.mark.slow)])
+def test_many_cells(rows: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A thousand cells, and more than ten thousand."""
+    graph = generate("grid", rows=rows, columns=rows)
     weights = np.random.default_rng(1).integers(1, 90, graph.n_edges).astype(np.int32)
     prepared = nearfar.prepare(Graph(graph.indptr, graph.indices, weights))
     made = Sweep(prepared, PassShape(1, 60, 32, 1), 3, top=64)
-    assert len(made.cells.host.cells) >= 10_000
+    assert len(made.cells.host.cells) >= rows * rows // 4
     monkeypatch.setattr(device_reduction, "Sweep", lambda *_: made)
-    sources = np.array([7, 39_000, 7])
+    sources = np.array([7, rows * rows - 1000, 7])
     query = made.columns(3, by_vertex=True)
     query(sources)
     truth = distances(prepared, sources, device="cpu")

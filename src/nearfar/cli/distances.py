@@ -46,6 +46,7 @@ nearfar distances graph.nfg --cluster tcp://10.0.0.1:8786 -o rows.zarr"""
 _ENDS = ("source", "target")
 #: What means something beside pairs.
 _WITH_PAIRS = ("method", "device", "devices", "threads", "limit", "option", "memory")
+_MOST_PRINTED = 1_000_000  # numbers on the terminal that nobody asked for by --source
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -129,6 +130,19 @@ def _check_files(args: argparse.Namespace) -> None:
     ]
     if len(set(files)) < len(files):
         raise OptionError(f"-o and --predecessors-output are both {args.out}: give two files")
+
+
+def _check_amount(args: argparse.Namespace, graph: Graph, targets: list[Any] | None) -> None:
+    """Refuse to print the rows of every vertex of a large graph unasked."""
+    if args.sources is not None or args.out or args.reduce or args.predecessors_output:
+        return
+    numbers = graph.n_vertices * (graph.n_vertices if targets is None else len(targets))
+    if numbers > _MOST_PRINTED:
+        raise OptionError(
+            f"without --source this prints {numbers:,} numbers, a row for each of "
+            f"{graph.n_vertices:,} vertices: name sources by --source, write all by -o rows.npy, "
+            "or give --reduce mean for one number per row"
+        )
 
 
 def _resume_hint(path: str | None) -> str:
@@ -218,6 +232,7 @@ def run(args: argparse.Namespace) -> int:
         emit(args, {"pairs": [list(p) for p in pairs], "distances": values}, lines)
         return Exit.OK
     sources, targets = call["sources"], call["targets"]
+    _check_amount(args, graph, targets)
     stats: dict[str, Any] = {}
     call["stats"] = stats
     if args.predecessors_output:

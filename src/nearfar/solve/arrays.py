@@ -33,13 +33,19 @@ _REPEATED = 1 << 26  # bytes of rows that are repeated at a time
 
 
 def external_names(graph: Graph, places: Any) -> Any:
-    """External names of vertices and None for -1, on the host; of no names the indices as given."""
+    """External names of vertices and None for -1, on the host; of no names the indices as given.
+
+    Names have an array of their own kind where none is missing.
+    """
     if graph.vertex_names is None:
         return places
     places = to_host(places)
     if not graph.n_vertices:
         return np.full(places.shape, None, dtype=object)
-    names = graph.name_of(np.maximum(places, 0)).astype(object)
+    names = graph.name_of(np.maximum(places, 0))
+    if not (places < 0).any():
+        return names
+    names = names.astype(object)
     names[places < 0] = None
     return names
 

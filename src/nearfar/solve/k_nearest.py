@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from nearfar import _cpu
+from nearfar.answer.frames import nearest_frame
 from nearfar.errors import OptionError, OutOfMemoryError, keyword, quoted
 from nearfar.graph.dtypes import unreached_value
 from nearfar.graph.saturation import narrowed
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from nearfar.graph.graph import Graph
+    from nearfar.graph.turns import TurnGraph
 
 __all__ = ["Nearest", "k_nearest"]
 
@@ -46,8 +48,8 @@ class Nearest(NamedTuple):
         From the nearest source, as of :func:`nearfar.sssp`; with ``k=`` from the k nearest, nearest
         first, unreached where there are fewer.
     sources : array of that shape
-        Which source that is, -1 for unreached vertices; names (a NumPy array of objects) and None
-        for a graph with names.
+        Which source that is, -1 for unreached vertices. For a graph with names their names, in an
+        array of their own kind; of objects with None among them where a vertex is unreached.
     predecessors : int array, shape (n,), or None
         Vertex indices, -1 for sources and unreached vertices; only if they were wanted.
     """
@@ -55,6 +57,31 @@ class Nearest(NamedTuple):
     distances: Any
     sources: Any
     predecessors: Any = None
+
+    def to_frame(self, graph: Graph | TurnGraph, library: str | None = None) -> Any:
+        """A table with a row per vertex, or with ``k=`` per vertex and place in line.
+
+        Parameters
+        ----------
+        graph : Graph or TurnGraph
+            That was searched: it has the vertices' names.
+        library : {"pandas", "polars"} or None
+            None takes the first that is installed.
+
+        Returns
+        -------
+        DataFrame
+            Columns ``vertex``, ``distance``, ``source``; with ``k=`` also ``place``, from 1. What
+            is not reached has missing values; with ``k=`` it has no row.
+
+        Raises
+        ------
+        OptionError
+            For another library, and a graph of other vertices.
+        MissingDependencyError
+            If it is not installed.
+        """
+        return nearest_frame(graph, to_host(self.distances), to_host(self.sources), library)
 
 
 def k_nearest(

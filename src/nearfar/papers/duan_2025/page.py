@@ -41,8 +41,8 @@ def page() -> str:
     lines += [
         f"The paper measures no times. Here the method takes {spread(times)} times as long as",
         f"Dijkstra's over a binary heap, and is the fastest of all on {first} of {of} graphs: the",
-        "log of n is at most 24 here, and its cube root 3: a round of relaxing for the pivots and the",
-        "moves between levels cost what the sorting saves.",
+        "log of n is at most 24 here, and its cube root 3: a round of relaxing for the pivots and",
+        "the moves between levels cost what the sorting saves.",
         "",
     ]
     lines += [f"Wrong answers: {cpu.wrong()}.", "", *cpu.figure("ratios", "Time over a heap's")]

@@ -13,6 +13,8 @@ from nearfar.prepared.order.preparation import Preparation
 from nearfar.prepared.order.tree import Arcs, Figures, Tree
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from numpy.typing import NDArray
 
     from nearfar.prepared.prepared import Prepared
@@ -151,7 +153,7 @@ def assembled(
     return graph, preparation, metric, found["perfect"], fixed
 
 
-def check_kinds(found: dict[str, Any], kinds: dict[str, tuple[type, ...]]) -> None:
+def check_kinds(found: Mapping[str, Any], kinds: Mapping[str, tuple[type, ...]]) -> None:
     """Refuse values of other kinds than a file has: true is no number."""
     for name, allowed in kinds.items():
         if type(found[name]) not in allowed:
