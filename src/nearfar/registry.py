@@ -373,6 +373,7 @@ _DEVICES = ("cpu", "cuda")
 _FAMILY_AT = {"algorithms": 2, "papers": 3, "prepared": 1}
 _priced: dict[tuple[str, str, bool], tuple[Variant, ...]] = {}
 _registry: dict[str, Variant] = {}
+_families: set[str] = set()
 _discovered: set[tuple[str, str]] = set()  # folder and device
 
 
@@ -435,6 +436,7 @@ def variant(
             tune=tune,
             devices=frozenset(devices),
         )
+        _families.add(family)
         _priced.clear()
         return run
 
@@ -536,7 +538,7 @@ def is_family(method: str) -> bool:
     name = canonical_method(method)
     if "@" in name or any(f"{name}@{device}" in _registry for device in _DEVICES):
         return False
-    return any(v.family == name for v in _registry.values())
+    return name in _families
 
 
 def find(method: str, device: str = "auto", *, allow_unsafe: bool = False) -> list[Variant]:
@@ -569,8 +571,7 @@ def find(method: str, device: str = "auto", *, allow_unsafe: bool = False) -> li
             if v.family == idea and not v.unsafe and v.device in places
         ]
     if not found:
-        families = {v.family for v in _registry.values()}
-        known = _registry if "@" in method else {*families, *ideas()}
+        known = _registry if "@" in method else {*_families, *ideas()}
         hint = did_you_mean(canonical_method(method), sorted(known), 3, 0.5)
         raise OptionError(
             f"no method {quoted(method)}{hint or ':'} `nearfar methods` lists them all"

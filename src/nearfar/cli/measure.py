@@ -7,6 +7,7 @@ largest first. Weights are used where the file has them; --weight none counts ed
 from __future__ import annotations
 
 import argparse
+import inspect
 import itertools
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -14,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from nearfar.cli.arguments import add_graph, at_least_one, read_graph, vertex_list
-from nearfar.cli.console import Exit, add_output, emit, epilog, note
+from nearfar.cli.console import Exit, Progress, add_output, emit, epilog, note
 from nearfar.cli.flags import add_flags, call_of
 from nearfar.cli.tables import read_numbers, read_table, unreached_as_inf, vertices_of
 from nearfar.errors import OptionError, quoted
@@ -276,7 +277,10 @@ def run(args: argparse.Namespace) -> int:
     if "quantities" in call:
         call["quantities"] = {path: read_numbers(path) for path in args.quantities}
     searched = _closed(args, graph) if getattr(args, "closed", None) else graph
-    KINDS[name].show(args, graph, function(searched, **call), call)
+    with Progress("measuring", enabled=not args.quiet) as progress:
+        follows = "progress" in inspect.signature(function).parameters
+        found = function(searched, **call, **({"progress": progress} if follows else {}))
+    KINDS[name].show(args, graph, found, call)
     return Exit.OK
 
 
