@@ -28,6 +28,7 @@ OWN = {
     "assign": {"network", "top", "history"},
     "bench": {"what", "graphs", "peers", "methods", "threads", "rounds", "sources", "patience"}
     | {"shrink", "output"},
+    "catchment": {"id", "output"},
     "convert": {"input", "output", "to_format", "write_option", "list"},
     "distances": {"pair", "predecessors_output", "explain", "cluster", "option"},
     "experiment": {"output"},
@@ -40,8 +41,10 @@ OWN = {
     "path": {"prove", "turns", "output", "option"},
     "plot": {"file", "output"},
     "prepare": {"output", "reweight", "turns", "dry_run"},
+    "route": {"output"},
     "sssp": {"prove", "output", "counters", "profile", "kernels", "explain", "option"},
     "sweep": {"output"},
+    "table": {"id", "nearest", "output", "option"},
     "tune": {"show", "reset"},
     "verify": {"answer"},
 }

@@ -145,7 +145,7 @@ def _check_amount(args: argparse.Namespace, graph: Graph, targets: list[Any] | N
         )
 
 
-def _resume_hint(path: str | None) -> str:
+def kept_text(path: str | None) -> str:
     """What an interrupted run leaves behind, and how to go on; "" for nothing."""
     from nearfar.solve.files import finished_blocks
 
@@ -246,7 +246,7 @@ def run(args: argparse.Namespace) -> int:
                 else:
                     found = distances(graph, **call)
             except KeyboardInterrupt:
-                raise KeyboardInterrupt(_resume_hint(args.out)) from None
+                raise KeyboardInterrupt(kept_text(args.out)) from None
     count = graph.n_vertices if sources is None else len(sources)
     if args.out:
         facts = {"output": args.out, "rows": count, "seconds": stats["seconds"]}
