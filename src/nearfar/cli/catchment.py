@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     import argparse
 
 NAME = "catchment"
+CALLS = ("nearfar.accessibility",)
 HELP = "accessibility of places, two-step catchments"
 EXAMPLES = """\
 nearfar catchment roads.nfp homes.csv clinics.csv --limit 900

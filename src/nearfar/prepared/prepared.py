@@ -18,6 +18,7 @@ from nearfar.errors import (
     NegativeCycleError,
     OptionError,
     UnreachableError,
+    keyword,
     quoted,
 )
 from nearfar.graph.dtypes import unreached_value
@@ -107,7 +108,7 @@ class Prepared(Graph):
         fixed: FixedPoint | None = None,
     ) -> None:
         # The graph's arrays were checked when it was made.
-        self._fill(graph._arrays, graph.on_device, copy=False, **graph._besides())
+        self._fill(graph._arrays, graph.on_device, copy=False, **graph._metadata())
         self.preparation, self.metric, self.perfect = preparation, metric, perfect
         self.seconds = dict(seconds or {})
         self.fixed = fixed
@@ -305,7 +306,7 @@ class Prepared(Graph):
         if runtime.is_device_array(weights):
             return self._reweighted_there([weights], perfect, unit)[0]
         given = None if weights is None else np.asarray(weights)
-        graph = Graph(self.indptr, self.indices, given, **self._besides_weights(unit))
+        graph = Graph(self.indptr, self.indices, given, **self._metadata_with(unit))
         return weighed(graph, self.preparation, perfect, check_threads(threads), {})
 
     def reweight_each(
@@ -354,7 +355,7 @@ class Prepared(Graph):
         self, weights: list[Any], perfect: bool, unit: str | None
     ) -> list[Prepared]:
         structure = device_arcs(self, self.preparation)
-        besides = self._besides_weights(unit)
+        besides = self._metadata_with(unit)
         graphs = [
             Graph(structure.indptr, structure.indices, one, copy=False, **besides)
             for one in weights
@@ -423,7 +424,7 @@ class Prepared(Graph):
             )
         changed = self.effective_weights.copy()
         changed[at] = cast
-        graph = Graph(self.indptr, self.indices, changed, copy=False, **self._besides())
+        graph = Graph(self.indptr, self.indices, changed, copy=False, **self._metadata())
         label = self.preparation.tree.label
         tails = np.searchsorted(self.indptr, at, side="right") - 1
         low = np.minimum(label[tails], label[self.indices[at]])
@@ -770,7 +771,9 @@ class Prepared(Graph):
         if device != "cpu" and (devices is not None or _is_cuda(device, pairs)):
             return device_pair_distances(self.summing(sums), pairs, check_threads(threads), devices)
         if devices is not None:
-            raise OptionError("devices goes with device='cuda', not with 'cpu'")
+            raise OptionError(
+                f"{keyword('devices')} goes with {keyword('device', 'cuda')}, not with 'cpu'"
+            )
         starts, ends = pair_indices(self, pairs)
         return pair_distances(self.summing(sums), starts, ends, check_threads(threads))
 
@@ -1034,7 +1037,7 @@ def weighed_there(
         if graph.n_negative and graph.weight_dtype.kind == "f":
             raise GraphError(
                 f"edge {graph.first_negative} has a negative float weight, which only the CPU "
-                "customizes: give weights on the host, without device='cuda'"
+                f"customizes: give weights on the host, without {keyword('device', 'cuda')}"
             )
     began = time.perf_counter()
     floats = graphs[0].weight_dtype.kind == "f"

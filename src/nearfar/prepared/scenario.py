@@ -55,7 +55,7 @@ def without_edges(
     low = np.unique(np.minimum(tree.label[tails_of(prepared, edges)], tree.label[heads]))
     low = low.astype(np.int64)
     indices, attributes, symmetric = closed_edges(prepared, edges)
-    besides = {**prepared._besides(), "attributes": attributes, "directed": not symmetric}
+    besides = {**prepared._metadata(), "attributes": attributes, "directed": not symmetric}
     graph = Graph(prepared.indptr, indices, prepared.weights, copy=False, **besides)
     # The entries of an edge stand with its lower label, and there are few of those.
     count = arcs.edge_first[low + 1] - arcs.edge_first[low]

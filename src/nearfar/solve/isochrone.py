@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from nearfar.answer.paths import Paths
     from nearfar.graph.graph import Graph
     from nearfar.graph.like import GraphLike
-    from nearfar.options import Device, SearchOptions
+    from nearfar.options import Device
+    from nearfar.solve.option_types import SearchOptions
 
 __all__ = ["isochrone", "shown_unit"]
 

@@ -10,16 +10,17 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
-from nearfar.errors import DistanceOverflowError, NegativeCycleError, OptionError
+from nearfar.errors import DistanceOverflowError, NegativeCycleError, OptionError, keyword
 from nearfar.graph.graph import Graph
 from nearfar.graph.slots import Slot
 from nearfar.graph.turns import TurnGraph
 from nearfar.registry import CHOICES, Variant
-from nearfar.solve.arrays import cleared, module_of, named, once, to_host
+from nearfar.solve.arrays import clear_unreached, distinct_sources, external_names
 from nearfar.solve.k_nearest import Nearest, k_nearest
 from nearfar.solve.one import solve_one
 from nearfar.solve.request import as_graph, vertex_indices
 from nearfar.system.devices import runtime
+from nearfar.system.devices.arrays import module_of, to_host
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable
@@ -27,7 +28,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from nearfar.graph.like import GraphLike
-    from nearfar.options import Device, SearchOptions
+    from nearfar.options import Device
+    from nearfar.solve.option_types import SearchOptions
 
 __all__ = ["Nearest", "join_sources", "nearest", "nearest_indices"]
 
@@ -104,14 +106,16 @@ def nearest(
                         threads=threads, limit=limit, stats=stats, k=k, **options)  # fmt: skip
         places = found.sources[graph.ends]
         places = module_of(places).where(places < 0, -1, graph.vertices[to_host(places)])
-        return Nearest(found.distances[graph.ends], named(graph.original, places))
+        return Nearest(found.distances[graph.ends], external_names(graph.original, places))
     graph = as_graph(graph, weight)
-    rows, _ = once(vertex_indices(graph, sources, "source"))
+    rows, _ = distinct_sources(vertex_indices(graph, sources, "source"))
     if not len(rows):
-        raise OptionError("sources is empty: name at least one vertex")
+        raise OptionError(f"{keyword('sources')} is empty: name at least one vertex")
     if k is not None:
         if predecessors:
-            raise OptionError("predecessors goes without k: there is one forest per place in line")
+            raise OptionError(
+                f"{keyword('predecessors')} goes without k: there is one forest per place in line"
+            )
         given = {"method": method, "device": device, "threads": threads, "limit": limit, **options}
         return k_nearest(graph, np.sort(rows), k, given, stats)
     try:
@@ -128,7 +132,9 @@ def nearest(
     except NegativeCycleError as error:  # of the joined graph, which has no names
         raise NegativeCycleError([graph.name_of(v) for v in error.cycle], error.total) from None
     return Nearest(
-        found.distances, named(graph, found.sources), found.predecessors if predecessors else None
+        found.distances,
+        external_names(graph, found.sources),
+        found.predecessors if predecessors else None,
     )
 
 
@@ -146,7 +152,7 @@ def nearest_indices(graph: Graph, rows: NDArray[np.int64], **given: Any) -> Near
             "down"
         ) from None
     distances = paths.distances[:n]
-    before = cleared(paths.predecessors.copy(), paths.distances)
+    before = clear_unreached(paths.predecessors.copy(), paths.distances)
     own = before[:n].copy()
     own[own == n] = -1
     return Nearest(distances, _tops(before, n), own)

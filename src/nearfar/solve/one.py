@@ -7,23 +7,24 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from nearfar.answer.paths import Paths
 from nearfar.answer.turn_paths import turn_paths
-from nearfar.cuda.predecessors import device_predecessors
 from nearfar.errors import OptionError, UnreachableError, VertexError, quoted
 from nearfar.graph.graph import Graph
 from nearfar.graph.turns import TurnGraph
 from nearfar.options import check_limit
 from nearfar.prepared import is_prepared
-from nearfar.solve.arrays import on_device
+from nearfar.solve.attempt import solve
 from nearfar.solve.places.given import is_place
 from nearfar.solve.places.joined import with_place
+from nearfar.solve.plan import first_plan
 from nearfar.solve.request import as_graph, check_stats, check_targets, make_request, vertex_indices
-from nearfar.solve.run import Run
+from nearfar.system.devices.arrays import is_device_array
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from nearfar.graph.like import GraphLike
-    from nearfar.options import Device, SearchOptions
+    from nearfar.options import Device
+    from nearfar.solve.option_types import SearchOptions
 
 __all__ = ["WALKED", "shortest_path", "solve_one", "sssp"]
 
@@ -191,39 +192,27 @@ def solve_one(
         predecessors=predecessors,
         stats="full" if trace else "basic",
     )
-    run = Run(graph, request.sources, request, method, options or {}, allow_unsafe=allow_unsafe)
-    distances, tree = run.solve(request.sources)
+    plan = first_plan(graph, request, method, options or {}, allow_unsafe=allow_unsafe)
+    found = solve(plan, request.sources)
     paths = Paths(
         graph,
         start,
-        distances,
-        engine=run.variant.id,
-        reason=run.reason,
-        stats=run.stats,
+        found.distances,
+        engine=found.plan.variant.id,
+        reason=found.plan.reason,
+        stats=found.stats,
         limit=request.limit,
-        _predecessors=tree,
+        _predecessors=found.predecessors,
     )
     if predecessors:
-        _add_predecessors(paths)
-    if not graph.on_device and on_device(paths.distances):
+        began = time.perf_counter()
+        _ = paths.predecessors  # made now, where the distances lie
+        paths.stats["predecessor_seconds"] = time.perf_counter() - began
+    if not graph.on_device and is_device_array(paths.distances):
         paths.bring_to_host()
     if stats is not None:
         stats.update(paths.stats, engine=paths.engine, reason=paths.reason)
     return paths
-
-
-def _add_predecessors(paths: Paths) -> None:
-    """Predecessors now, where the distances lie, and what they took."""
-    began = time.perf_counter()
-    if paths._predecessors is None and on_device(paths.distances):
-        start = paths._source_index
-        solved, distances = paths.graph.tight_form(start, paths.distances)
-        found, stats = device_predecessors(solved, [start], distances)
-        paths._predecessors = found
-        paths.stats["predecessor_device_seconds"] = stats["device_seconds"]
-    else:
-        _ = paths.predecessors
-    paths.stats["predecessor_seconds"] = time.perf_counter() - began
 
 
 def shortest_path(

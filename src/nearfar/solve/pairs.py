@@ -17,13 +17,14 @@ from nearfar.choose.ranking import rank
 from nearfar.errors import DistanceOverflowError
 from nearfar.graph.dtypes import unreached_value
 from nearfar.graph.facts import Facts
+from nearfar.graph.saturation import narrowed, widened
 from nearfar.options import check_limit
 from nearfar.prepared.cpu.pairs import pair_distances as walked
 from nearfar.prepared.cpu.pairs import pair_indices
 from nearfar.prepared.first import can_be_prepared, cost_of_preparing, made_ready
 from nearfar.prepared.prepared import Prepared
 from nearfar.registry import Declined
-from nearfar.solve.arrays import masked, narrowed, widened
+from nearfar.solve.arrays import mask_beyond
 from nearfar.solve.one import WALKED
 from nearfar.solve.request import make_request
 from nearfar.system.devices import runtime
@@ -139,7 +140,7 @@ def pair_distances(
 
 def _finished(graph: Graph, found: Any, limit: Any, stats: dict[str, Any], began: float) -> Any:
     """The distances within the limit, in the shortest dtype."""
-    found = masked(graph, found, check_limit(limit, graph.weight_dtype))
+    found = mask_beyond(graph, found, check_limit(limit, graph.weight_dtype))
     stats["seconds"] = time.perf_counter() - began
     return narrowed(found, graph.weight_dtype)
 

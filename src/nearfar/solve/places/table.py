@@ -21,8 +21,8 @@ from nearfar.solve.files import FileSink
 from nearfar.solve.many import distances
 from nearfar.solve.places.entries import along_edge, check_weights, entries
 from nearfar.solve.places.given import Places, as_places
-from nearfar.solve.plan import is_path
 from nearfar.solve.request import as_graph, check_stats
+from nearfar.solve.room import is_path
 from nearfar.system.devices import runtime
 from nearfar.system.threads import check_threads
 
