@@ -37,6 +37,8 @@ constexpr std::size_t kEdgeAhead = 6;
 constexpr std::size_t kLines = 32;  // cache lines of a row that are fetched ahead
 constexpr std::size_t kShort = 16;  // edges of a row that is relaxed without branches
 constexpr std::size_t kHold = 128;  // improvements that are pushed together
+constexpr std::size_t kFew = 4;     // entries that are followed along chains
+constexpr std::size_t kChain = 1 << 10;  // rows of a chain that are relaxed together, at most
 constexpr std::size_t kDense = 32;  // edges per vertex from which there is a bound
 
 // How a distance is read and lowered. Relaxed atomics: where nobody else writes they cost nothing,
@@ -165,9 +167,9 @@ class Relaxer {
     // one form less to compile.
     constexpr bool kWide = sizeof(Index) == 8;
     if constexpr (C::packed) {
-      if (kWide || csr_.has_dead_ends) return relax_rows<How, true>(from, begin, end, fresh);
+      if (kWide || csr_.has_dead_ends) return relax_as<How, true>(from, begin, end, fresh);
     }
-    if constexpr (!C::packed || !kWide) relax_rows<How, false>(from, begin, end, fresh);
+    if constexpr (!C::packed || !kWide) relax_as<How, false>(from, begin, end, fresh);
   }
 
   // Once every vertex is reached, an edge of a dense graph that leads beyond the greatest distance
@@ -233,6 +235,82 @@ class Relaxer {
       const std::size_t most = bytes < kLines * 64 ? bytes : kLines * 64;
       for (std::size_t at = 128; at < most; at += 64) prefetch(line + at);
     }
+  }
+
+  template <class How, bool kMarked>
+  NEARFAR_INLINE void relax_as(Bucket& from, std::size_t begin, std::size_t end, Bucket& fresh) {
+    if (end - begin > kFew) return relax_rows<How, kMarked>(from, begin, end, fresh);
+    Entry few[kFew];  // `fresh` may grow while they are followed
+    std::copy_n(from.data + begin, end - begin, few);
+    for (std::size_t i = 0; i < end - begin; ++i) follow<How, kMarked>(few[i], fresh);
+  }
+
+  // Relaxes the row of an entry, and while that improves one vertex within the bucket, its row next.
+  // With branches: along a chain they are predicted, and the next row is read before the distances
+  // are compared.
+  template <class How, bool kMarked>
+  __attribute__((noinline)) void follow(Entry entry, Bucket& fresh) {
+    const C csr = csr_;
+    Weight* const distances = distances_;
+    const Weight high = ring.upper_end();
+    const bool all = touched_ != nullptr;
+    uint64_t rows = 0, edges = 0, pushes = 0, near = 0;
+    Entry improved[kShort];
+    Index v = entry.vertex;  // not in an Entry, which would take the way through memory
+    Weight d = entry.distance;
+    while (true) {
+      const Weight seen = How::load(distances + v);
+      if (seen < d) {
+        ++stats.stale;
+        break;
+      }
+      if (How::raised && seen != d) [[unlikely]] {
+        How::store(distances + v, d);
+        ++stats.raised;
+      }
+      if constexpr (How::shared) log->push(Entry{v, d});
+      const auto row = static_cast<std::size_t>(csr.indptr[v]);
+      const auto row_end = static_cast<std::size_t>(csr.indptr[v + 1]);
+      ++rows;
+      edges += row_end - row;
+      if (row_end - row > kShort) {
+        if (bound == unreached<Weight>())
+          relax_long<How, kMarked>(d, row, row_end, high, fresh, near, pushes);
+        else
+          sift<How, kMarked>(d, row, row_end, high, fresh, near, pushes);
+        if (n_sifted_ != 0) relax_sifted<How, kMarked>(high, fresh, near, pushes);
+        break;
+      }
+      std::size_t n = 0;
+      Index to = v;
+      Weight reached = d;
+      for (std::size_t e = row; e < row_end; ++e) {
+        const auto edge = csr.template edge<kMarked>(e);
+        const auto sum = candidate(d, edge.weight);
+        Weight old;
+        if (!How::lower(distances + edge.target, sum, old)) continue;
+        if (edge.dead_end && !all) {
+          if constexpr (How::shared) log->push(Entry{edge.target, static_cast<Weight>(sum)});
+          continue;
+        }
+        near += old < high;
+        to = edge.target;
+        reached = static_cast<Weight>(sum);
+        improved[n++] = Entry{to, reached};
+      }
+      pushes += n;
+      if (n != 1 || !(reached < high) || reached > limit_ || rows == kChain) {
+        enqueue(improved, n, fresh);
+        break;
+      }
+      if (all) note(improved, 1);
+      v = to;
+      d = reached;
+    }
+    stats.edges_relaxed += edges;
+    stats.vertices_processed += rows;
+    stats.pushes += pushes;
+    repeated += near;
   }
 
   template <class How, bool kMarked>

@@ -10,13 +10,14 @@ its distances; its own verifier (``-v``) checks them in that first run.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from nearfar.lab.bench.peers.base import on_path, run_program
+from nearfar.lab.bench.peers.base import TookTooLong, on_path, run_program
 from nearfar.lab.bench.peers.program import Program
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Gap", "WrongAnswer"]
 
-_LIMIT = 300.0  # seconds a program run
+_HOPELESS = 3  # times the best delta's time from which no narrower one is tried
 
 
 def write_wsg(graph: Graph, path: Path, backwards: Graph | None = None) -> None:
@@ -62,6 +63,10 @@ class Gap(Program):
         The fastest that gave a right answer; 0 before the first solve.
     failed : list of int or float
         Faster ones whose answer was wrong.
+    widths : range
+        Powers of four, times the greatest weight, that are tried as delta.
+    limit : float
+        Seconds of a run; a delta that takes longer when it is tried is not taken.
     """
 
     name = "gap"
@@ -72,6 +77,8 @@ class Gap(Program):
         super().__init__(threads)
         self.delta: float = 0
         self.failed: list[float] = []
+        self.widths = range(-4, 2)
+        self.limit = 300.0
         self._deltas: list[float] = []
         self._right: set[float] = set()
 
@@ -103,7 +110,7 @@ class Gap(Program):
             str(delta),
         ]
         environment = os.environ | {"OMP_NUM_THREADS": str(self.threads)}
-        text = run_program([*command, "-n", str(trials), *more], _LIMIT, env=environment)
+        text = run_program([*command, "-n", str(trials), *more], self.limit, env=environment)
         times = [float(t) for t in re.findall(r"Trial Time:\s*([0-9.]+)", text)]
         if len(times) != trials:
             raise RuntimeError(f"{self.program} printed {len(times)} trial times of {trials}")
@@ -111,10 +118,15 @@ class Gap(Program):
 
     def _tune(self, source: int) -> None:
         if not self._deltas:
-            widths = [self.heaviest * 4**i / 256 for i in range(6)]
+            widths = [self.heaviest * 4.0**i for i in self.widths]
             whole = isinstance(self.heaviest, int)
             self._deltas = sorted({max(1, int(w)) for w in widths} if whole else set(widths))
-        timed = [(min(self._run(source, delta, 2)[0]), delta) for delta in self._deltas]
+        timed: list[tuple[float, float]] = []
+        for delta in reversed(self._deltas):  # even narrower ones take longer from some width on
+            with contextlib.suppress(TookTooLong):
+                timed.append((min(self._run(source, delta, 2)[0]), delta))
+            if timed and (timed[-1][1] != delta or timed[-1][0] > _HOPELESS * min(timed)[0]):
+                break
         for _, delta in sorted(timed):
             if delta in self._right or self._verified(source, delta):
                 self._right.add(delta)
@@ -122,7 +134,7 @@ class Gap(Program):
                 return
             self.failed.append(delta)
         raise WrongAnswer(
-            f"{self.program} failed its own verification with every delta: "
+            f"{self.program} took too long with every delta, or failed its own verification: "
             f"{', '.join(map(str, self.failed))}"
         )
 
