@@ -35,7 +35,7 @@ namespace nearfar::delta_stepping {
 constexpr std::size_t kRowAhead = 10;
 constexpr std::size_t kEdgeAhead = 6;
 constexpr std::size_t kLines = 32;  // cache lines of a row that are fetched ahead
-constexpr std::size_t kShort = 16;  // edges of a row that is relaxed without branches
+constexpr std::size_t kShort = 32;  // edges of a row that is relaxed without branches
 constexpr std::size_t kHold = 128;  // improvements that are pushed together
 constexpr std::size_t kFew = 4;     // entries that are followed along chains
 constexpr std::size_t kChain = 1 << 10;  // rows of a chain that are relaxed together, at most
