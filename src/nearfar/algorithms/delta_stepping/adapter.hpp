@@ -13,8 +13,6 @@
 namespace nearfar::delta_stepping {
 
 constexpr uint64_t kWanted = 32;    // vertices per bucket that fill the prefetch stages
-constexpr uint64_t kFree = 4096;    // the same where no vertex was processed again,
-constexpr uint64_t kSome = 16;      // which so many buckets show
 constexpr uint64_t kBuckets = 256;  // that a judgement of "too narrow" rests on
 
 class Adapter {
@@ -35,9 +33,6 @@ class Adapter {
       too_wide_ = delta;
       return changed(0.5);
     }
-    // Where nothing at all was repeated, as in a tree, a wider bucket costs nothing.
-    const bool free = repeated_ == 0 && rows_ > kEnough && buckets_ >= kSome;
-    if (free && rows_ < kFree * buckets_ && 2 * delta < too_wide_) return changed(2);
     const bool very_thin = 4 * rows_ < apiece_;  // plain to see, and every bucket costs
     if (buckets_ < (very_thin ? buckets / 4 : buckets)) return 1;
     const bool narrow = rows_ < kWanted * buckets_ && repeated_ * 32 < rows_;
