@@ -52,6 +52,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 FARTHEST = 2**29  # distance that the peers' sums keep clear of
+HOPELESS = 3.0  # times the time of a peer's best delta
 LIMIT = 10.0  # seconds of a peer's program, which reads the graph and solves twice
 CLOCKS = {"wall": time.perf_counter, "processor": time.process_time}
 
@@ -104,10 +105,12 @@ def peer_programs(
         for count in sorted(threads, reverse=True):
             program = PEERS[name](count)
             assert isinstance(program, Gap)
-            program.limit = LIMIT
+            program.limit, program.hopeless = LIMIT, HOPELESS
             if wide_weights(graph):
                 program.widths = range(-8, 2)
-            problem = next((p for p in (program.available(), program.takes(graph)) if p is not True), "")
+            problem = next(
+                (p for p in (program.available(), program.takes(graph)) if p is not True), ""
+            )
             if not problem:
                 program.prepare(graph)
                 found[name, count] = program
@@ -138,9 +141,7 @@ def on_cores(name: str, graph: Graph, args: argparse.Namespace) -> dict[str, Any
             row = rows.setdefault(("nearfar", count), {"samples_ms": []})
             for source in sources:
                 began = CLOCKS[args.clock]()
-                paths = nearfar.sssp(
-                    graph, source, device="cpu", threads=count, method=args.method
-                )
+                paths = nearfar.sssp(graph, source, device="cpu", threads=count, method=args.method)
                 taken = 1e3 * (CLOCKS[args.clock]() - began)
                 if not np.array_equal(paths.distances, truth[source].distances):
                     raise SystemExit(f"{name}, {count} threads: wrong answer")
@@ -218,7 +219,9 @@ def show(row: dict[str, Any]) -> str:
             continue
         own = times.pop("nearfar")
         best = min(times, key=lambda name: times[name], default=None)
-        beside = "no peer" if best is None else f"{best} {times[best]:.2f}, {times[best] / own:.2f}x"
+        beside = (
+            "no peer" if best is None else f"{best} {times[best]:.2f}, {times[best] / own:.2f}x"
+        )
         lines.append(f"{count} thr {own:.2f}, {beside}" if count else f"{own:.3f}, {beside}")
     return "; ".join(lines)
 

@@ -32,6 +32,7 @@ from docs.generators import (
     readme,
     reproduction,
     scale,
+    zoo_speed,
 )
 from nearfar.errors import NearfarError
 from nearfar.lab import checkout
@@ -43,6 +44,7 @@ WHOLE: dict[str, Callable[[], str]] = {
     "docs/images/gpu-speed.svg": readme.gpu_chart,
     "docs/images/many-cores.svg": many_cores.chart,
     "docs/images/scale-gpus.svg": scale.chart,
+    "docs/images/zoo-speed.svg": zoo_speed.chart,
     "docs/reference/file-formats.md": formats.page,
     "docs/reference/methods.md": methods.page,
     "docs/reference/python.md": lambda: python_reference.python_page(checkout.NOTICE),
@@ -77,6 +79,10 @@ BLOCKS: dict[str, dict[str, Callable[[], str]]] = {
         "many-cores": many_cores.many_cores,
         "batches": batches.batches,
         "overheads": cpu_engine.overheads,
+    },
+    "docs/explanation/zoo-speed.md": {
+        "zoo-speed-cpu": zoo_speed.on_cores,
+        "zoo-speed-gpu": zoo_speed.on_gpu,
     },
     "docs/explanation/measures.md": {
         "measures": measures.beside_libraries,

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 __all__ = ["bucket_search", "heap_search"]
 
+
 def bucket_search(facts: Facts) -> float:
     """Seconds of one search over the buckets of delta-stepping; non-negative weights."""
     # Beyond the second-level cache a vertex costs a few more misses, half of which are hidden.

@@ -45,10 +45,8 @@ def _searches(facts: Facts, request: Request) -> Estimate:
     """
     k = request.n_sources
     # On roads and grids 1.5 times what the model of a single search says, elsewhere about that.
-    if WorkerOptions().buckets(facts.graph):
-        one = 1.5 * bucket_search(facts)
-    else:
-        one = heap_search(facts)
+    buckets = WorkerOptions().buckets(facts.graph)
+    one = 1.5 * bucket_search(facts) if buckets else heap_search(facts)
     words = "searches that have little in common"
     if facts.share < 1:
         width = facts.n if request.targets is None else len(request.targets)

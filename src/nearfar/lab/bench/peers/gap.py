@@ -11,6 +11,7 @@ its distances; its own verifier (``-v``) checks them in that first run.
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import re
 from typing import TYPE_CHECKING
@@ -26,8 +27,6 @@ if TYPE_CHECKING:
     from nearfar.graph.graph import Graph
 
 __all__ = ["Gap", "WrongAnswer"]
-
-_HOPELESS = 3  # times the best delta's time from which no narrower one is tried
 
 
 def write_wsg(graph: Graph, path: Path, backwards: Graph | None = None) -> None:
@@ -67,6 +66,8 @@ class Gap(Program):
         Powers of four, times the greatest weight, that are tried as delta.
     limit : float
         Seconds of a run; a delta that takes longer when it is tried is not taken.
+    hopeless : float
+        Times the best delta's time from which on no narrower one is tried.
     """
 
     name = "gap"
@@ -78,7 +79,7 @@ class Gap(Program):
         self.delta: float = 0
         self.failed: list[float] = []
         self.widths = range(-4, 2)
-        self.limit = 300.0
+        self.limit, self.hopeless = 300.0, math.inf
         self._deltas: list[float] = []
         self._right: set[float] = set()
 
@@ -122,10 +123,10 @@ class Gap(Program):
             whole = isinstance(self.heaviest, int)
             self._deltas = sorted({max(1, int(w)) for w in widths} if whole else set(widths))
         timed: list[tuple[float, float]] = []
-        for delta in reversed(self._deltas):  # even narrower ones take longer from some width on
+        for delta in reversed(self._deltas):
             with contextlib.suppress(TookTooLong):
                 timed.append((min(self._run(source, delta, 2)[0]), delta))
-            if timed and (timed[-1][1] != delta or timed[-1][0] > _HOPELESS * min(timed)[0]):
+            if timed and timed[-1][0] > self.hopeless * min(timed)[0]:
                 break
         for _, delta in sorted(timed):
             if delta in self._right or self._verified(source, delta):
