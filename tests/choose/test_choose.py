@@ -146,7 +146,7 @@ def test_a_choice_is_made_once_a_graph(grid: Graph, monkeypatch: pytest.MonkeyPa
 
 
 def test_weights_that_differ_wildly_go_to_buckets_as_others_do() -> None:
-    """A heap took two to four times as long on 42 such graphs: the first width knows the weights."""
+    """A heap took two to four times as long: the first width knows how the weights spread."""
     graph = generate("uniform_random", vertices=30_000, degree=8)
     drawn = np.random.default_rng(1)
     wild = np.exp(drawn.uniform(0, 30, graph.n_edges)).astype(np.int64)
