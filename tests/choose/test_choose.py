@@ -203,7 +203,7 @@ def test_many_sources_share_lanes_where_their_searches_run_alike(grid: Graph) ->
     ("family", "size", "queue"),
     [
         ("grid", {"rows": 300, "columns": 300}, "delta_stepping@cpu"),
-        ("path", {"vertices": 5000}, "dijkstra_dary_heap@cpu"),
+        ("path", {"vertices": 5000}, "delta_stepping@cpu"),
         ("grid", {"rows": 20, "columns": 20}, "dijkstra_dary_heap@cpu"),
     ],
 )
