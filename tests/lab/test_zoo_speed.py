@@ -107,6 +107,18 @@ def test_a_run_goes_on_where_it_was_cut_and_its_page_is_drawn(
     assert len(dots) == 2 + 2  # the legend's, and one for each graph with one thread
 
 
+@pytest.mark.usefixtures("emulated_gpu")
+def test_a_run_on_a_gpu(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = str(tmp_path / "zoo.json")
+    words = ["zoo_speed.py", "--device", "cuda", "--only", "maze-open", "--most", "300", "--peers"]
+    monkeypatch.setattr(sys, "argv", [*words, "--set", "delta_growth=1", "-o", file])
+    assert script.main() == 0
+    (row,) = json.loads(Path(file).read_text())["results"]
+    assert [one["engine"] for one in row["rows"]] == ["nearfar", "one core"]
+    assert row["rows"][0]["steps"] > 1
+    assert row["rows"][0]["first_ms"] > 0
+
+
 def test_processor_time_is_that_of_one_thread(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
