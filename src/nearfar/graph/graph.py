@@ -907,6 +907,7 @@ class Graph(Vertices, Exchange):
         >>> part.vertex_names.tolist(), nearfar.measures.diameter(part)
         ([2, 3], 1)
         """
+        label: NDArray[Any]
         if strong and self.directed:
             label, _ = strong_parts(self)  # SciPy's search never ends on parallel edges
             count = int(label.max()) + 1 if len(label) else 0
