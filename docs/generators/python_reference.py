@@ -71,6 +71,7 @@ GROUPS: list[tuple[str, str, list[str]]] = [
             *("measures.efficiency", "measures.eccentricity", "measures.diameter"),
             *("measures.radius", "measures.center", "measures.periphery"),
             *("measures.edge_loads", "measures.EdgeLoads", "measures.skims", "measures.Skims"),
+            "measures.table",
             *("measures.assign", "measures.Assignment", "measures.AssignmentStep"),
             *("measures.UserClass", "measures.Bpr", "measures.LinkCosts"),
         ],

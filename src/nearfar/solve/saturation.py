@@ -76,10 +76,10 @@ def lost_rows(
         return [i for i in short if _walks_to(hops, int(sources[i]), columns[missing[i]])]
     counts, farthest = reach(rows, threads)
     n, heaviest, top = graph.n_vertices, graph.max_weight, FARTHEST[dtype]
-    short = to_host(low.any(axis=1)) if low is not None else np.zeros(len(rows), dtype=np.bool_)
+    sunk = to_host(low.any(axis=1)) if low is not None else np.zeros(len(rows), dtype=np.bool_)
     lost = []
     for i, (count, far) in enumerate(zip(counts, farthest, strict=True)):
-        if short[i]:
+        if sunk[i]:
             lost.append(i)
             continue
         if count == n or (far + heaviest <= top and not signed):
