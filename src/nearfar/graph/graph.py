@@ -908,6 +908,7 @@ class Graph(Vertices, Exchange):
         >>> part.vertex_names.tolist(), nearfar.measures.diameter(part)
         ([2, 3], 1)
         """
+        label: NDArray[Any]
         if strong and self.directed:
             label: Any = strong_parts(self)[0]  # SciPy's search never ends on parallel edges
             count = int(label.max()) + 1 if len(label) else 0
