@@ -32,6 +32,7 @@ RasterView<T> raster_view(const nb::dict& given) {
   std::memcpy(view.offset, offsets.data(), steps * 3);
   std::copy_n(array("factors", steps), steps, view.factor);
   std::copy_n(array("inverses", steps), steps, view.inverse);
+  view.negative = nb::cast<bool>(given["negative"]);
   view.has_no_data = !given["no_data"].is_none();
   if (view.has_no_data) view.no_data = nb::cast<T>(given["no_data"]);
   if (view.rule == StepRule::slope) {

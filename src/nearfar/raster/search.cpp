@@ -115,41 +115,23 @@ class WaitingTiles {
   bool stopped_ = false;
 };
 
-// Whether any step leads towards a neighbouring tile.
-template <class T>
-void crossings(const RasterView<T>& view, bool (&may)[3][3][3]) {
-  for (int z = 0; z < 3; ++z)
-    for (int y = 0; y < 3; ++y)
-      for (int x = 0; x < 3; ++x) {
-        may[z][y][x] = false;
-        for (int k = 0; k < view.steps; ++k) {
-          const auto leads = [](int side, int step) { return side == 1 || (side - 1) * step > 0; };
-          // Steps come in pairs of opposite direction, so the sign does not matter.
-          may[z][y][x] |= leads(z, view.offset[k][0]) && leads(y, view.offset[k][1]) &&
-                          leads(x, view.offset[k][2]);
-        }
-      }
-  may[1][1][1] = false;
-}
-
 template <class T>
 TileCounts search(const RasterView<T>& view, T* distances, const int64_t* sources,
                   std::size_t n_sources, T limit, const int64_t* targets, std::size_t n_targets,
                   int threads) {
   const TileGrid grid(view.shape);
   WaitingTiles<T> waiting(grid);
-  bool may_cross[3][3][3];
-  crossings(view, may_cross);
   const int64_t layer = view.shape.rows * view.shape.columns;
+  std::vector<bool> holds_source(static_cast<std::size_t>(grid.tiles()));
   for (std::size_t i = 0; i < n_sources; ++i) {
-    const int64_t s = sources[i];
-    waiting.wake(grid.containing(s / layer, s % layer / view.shape.columns, s % view.shape.columns),
-                 distances[s]);
+    const int64_t s = sources[i], in_layer = s % layer, columns = view.shape.columns;
+    const int64_t tile = grid.containing(s / layer, in_layer / columns, in_layer % columns);
+    holds_source[static_cast<std::size_t>(tile)] = true;
+    waiting.wake(tile, distances[s]);
   }
   std::atomic<bool> given_up{false};
   std::exception_ptr failure;
   TileCounts total;
-  std::size_t settled = 0;  // targets known to be reached; guarded by the mutex
   const auto bound = [&]() -> T {
     if (n_targets == 0) return limit;
     T most = 0;
@@ -157,7 +139,6 @@ TileCounts search(const RasterView<T>& view, T* distances, const int64_t* source
       most = std::max(most, load_shared(distances + targets[i]));
     return std::min(most, limit);
   };
-  static_cast<void>(settled);
 
   const auto work = [&](Interrupt& interrupt) {
     Tile<T> tile(view, grid);
@@ -169,19 +150,15 @@ TileCounts search(const RasterView<T>& view, T* distances, const int64_t* source
       lock.unlock();
       interrupt.poll(static_cast<uint64_t>(grid.side * grid.side * grid.depth));
       tile.load(grid.place(taken, view.shape), distances);
-      tile.relax();
+      tile.relax(holds_source[static_cast<std::size_t>(taken)]);
       tile.store(distances);
-      const int64_t tx = taken % grid.x, ty = taken / grid.x % grid.y, tz = taken / (grid.x * grid.y);
       lock.lock();
-      for (int z = 0; z < 3; ++z)
-        for (int y = 0; y < 3; ++y)
-          for (int x = 0; x < 3; ++x) {
-            const T key = tile.least[z][y][x];
-            if (!may_cross[z][y][x] || !(key < unreached<T>())) continue;
-            const int64_t nz = tz + z - 1, ny = ty + y - 1, nx = tx + x - 1;
-            if (nz < 0 || nz >= grid.z || ny < 0 || ny >= grid.y || nx < 0 || nx >= grid.x) continue;
-            waiting.wake((nz * grid.y + ny) * grid.x + nx, key);
-          }
+      for (int side = 0; side < 27; ++side) {
+        // Nothing is given to cells outside the raster, which are barriers.
+        if (!(tile.least[side] < unreached<T>())) continue;
+        const int64_t away = ((side / 9 - 1) * grid.y + side / 3 % 3 - 1) * grid.x + side % 3 - 1;
+        waiting.wake(taken + away, tile.least[side]);
+      }
       waiting.finish(taken);
     }
     total += tile.counts;

@@ -48,6 +48,9 @@ using LinkFunction = uint32_t (*)(const Sweep<T>&, int begin, uint8_t* links);
   SweepFunction<T> raster_sweep(StepRule rule, int side, int count);    \
   template <class T>                                                    \
   PullFunction<T> raster_pull(StepRule rule, int side, int count);      \
+  /* Transposes the square of `side` rows; side is a multiple of 8. */   \
+  template <class T>                                                    \
+  void raster_turn(const T* in, T* out, int side, int row);             \
   template <class T>                                                    \
   LinkFunction<T> raster_links(StepRule rule, int side);                \
   }

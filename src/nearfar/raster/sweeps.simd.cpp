@@ -164,9 +164,35 @@ LinkFunction<T> raster_links(StepRule rule, int side) {
   return links_of<T, StepRule::enter>(side);
 }
 
+template <class T>
+void raster_turn(const T* in, T* out, int side, int row) {
+  typedef T Eight __attribute__((vector_size(8 * sizeof(T))));
+  typedef BitsOf<T> Places __attribute__((vector_size(8 * sizeof(T))));
+  for (int y = 0; y < side; y += 8)
+    for (int x = 0; x < side; x += 8) {
+      Eight a[8], b[8];
+      for (int i = 0; i < 8; ++i) __builtin_memcpy(&a[i], in + (y + i) * row + x, sizeof(Eight));
+      // Three rounds that interleave rows i and i + 4 transpose eight rows of eight.
+      for (int i = 0; i < 4; ++i) {
+        b[2 * i] = __builtin_shuffle(a[i], a[i + 4], Places{0, 8, 1, 9, 2, 10, 3, 11});
+        b[2 * i + 1] = __builtin_shuffle(a[i], a[i + 4], Places{4, 12, 5, 13, 6, 14, 7, 15});
+      }
+      for (int i = 0; i < 4; ++i) {
+        a[2 * i] = __builtin_shuffle(b[i], b[i + 4], Places{0, 8, 1, 9, 2, 10, 3, 11});
+        a[2 * i + 1] = __builtin_shuffle(b[i], b[i + 4], Places{4, 12, 5, 13, 6, 14, 7, 15});
+      }
+      for (int i = 0; i < 4; ++i) {
+        b[2 * i] = __builtin_shuffle(a[i], a[i + 4], Places{0, 8, 1, 9, 2, 10, 3, 11});
+        b[2 * i + 1] = __builtin_shuffle(a[i], a[i + 4], Places{4, 12, 5, 13, 6, 14, 7, 15});
+      }
+      for (int i = 0; i < 8; ++i) __builtin_memcpy(out + (x + i) * row + y, &b[i], sizeof(Eight));
+    }
+}
+
 #define NEARFAR_SWEEPS_OF(T)                                    \
   template SweepFunction<T> raster_sweep<T>(StepRule, int, int); \
   template PullFunction<T> raster_pull<T>(StepRule, int, int);          \
+  template void raster_turn<T>(const T*, T*, int, int);          \
   template LinkFunction<T> raster_links<T>(StepRule, int);
 NEARFAR_SWEEPS_OF(float)
 NEARFAR_SWEEPS_OF(double)

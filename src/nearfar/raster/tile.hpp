@@ -1,9 +1,9 @@
 // One tile of a raster in private memory: loading it with its halo, relaxing it, storing it.
 //
-// A tile is relaxed by sweeps while they lower many cells, and by a heap once few are lowered: a
-// heap first gets a small budget, because a wave that arrives at a tile may fade within a few cells;
-// sweeps take over when the budget is used up; when a whole round of them lowers few cells (a
-// winding corridor, or the last corrections) a heap finishes. The counts decide, not the raster.
+// A tile is relaxed by sweeps while they lower many cells, and by a heap while few are lowered. Where
+// a wave arrives at a few cells, a heap gets a small budget, since the wave may fade at once; sweeps
+// take over when the budget is used up; when a whole round of them lowers few cells (a winding
+// corridor, or the last corrections) a heap finishes. The counts decide, not the kind of raster.
 #pragma once
 
 #include <algorithm>
@@ -29,6 +29,7 @@ struct RasterView {
   const T* cost;
   const T* elevation;  // or null
   bool has_no_data;
+  bool negative;  // negative costs, which are barriers, may occur
   T no_data;
   int steps;
   int8_t offset[kMostSteps][3];  // plane, row, column of the cell that a step comes from
@@ -36,6 +37,11 @@ struct RasterView {
   SlopeTable<T> table;
 
   bool flat() const { return shape.planes == 1; }
+
+  // Whether sweeps may read the costs as they are: NaN and infinity never improve a distance.
+  bool as_given() const {
+    return std::is_floating_point_v<T> && !has_no_data && elevation == nullptr && !negative;
+  }
 
   // Cost as sweeps read it: barriers never improve a distance.
   NEARFAR_INLINE T passable(int64_t cell) const {
@@ -100,8 +106,9 @@ struct TileCounts {
 template <class T>
 class Tile {
  public:
-  // Least changed distance towards each neighbouring tile, by [plane][row][column] of -1, 0, 1.
-  T least[3][3][3];
+  // Least distance that the last visit would give to a cell of each neighbouring tile, numbered
+  // (plane * 3 + row) * 3 + column of 0, 1, 2; unreached where it lowers none.
+  T least[27];
   TileCounts counts;
 
   Tile(const RasterView<T>& view, const TileGrid& grid)
@@ -110,25 +117,30 @@ class Tile {
         depth_(grid.depth),
         halo_(view.steps == 16 ? 2 : 1),
         deep_(grid.depth > 1 ? 1 : 0),
-        row_(side_ + 2 * halo_),
-        plane_(row_ * row_) {
-    const std::size_t size = static_cast<std::size_t>(plane_) * (depth_ + 2 * deep_);
+        row_(side_ + kPad),
+        plane_(row_ * (side_ + 2 * halo_)) {
+    const std::size_t size = static_cast<std::size_t>(plane_) * (depth_ + 2 * deep_) + kPad;
     const int arrays = view.rule == StepRule::slope ? 6 : 4;
-    memory_.resize(size * arrays, unreached<T>());
+    memory_.resize(size * arrays + kPad, unreached<T>());
     T* part = memory_.data();
+    while (reinterpret_cast<uintptr_t>(part) % 64 != 0) ++part;
     for (auto& arrays_of : {&plain_, &turned_}) {
       arrays_of->d = part, part += size;
       arrays_of->cost = part, part += size;
       arrays_of->elevation = view.rule == StepRule::slope ? part : nullptr;
       if (view.rule == StepRule::slope) part += size;
     }
-    size_ = size;
-    first_ = deep_ * plane_ + halo_ * row_ + halo_;
-    inside_.assign(size, 0);
+    first_ = deep_ * plane_ + halo_ * row_ + kPad;
     flags_.resize(static_cast<std::size_t>(side_));
-    for (int z = 0; z < depth_; ++z)
-      for (int y = 0; y < side_; ++y)
-        std::fill_n(inside_.data() + first_ + z * plane_ + y * row_, side_, uint8_t{1});
+    towards_.assign(size, kInside);
+    for (int z = -deep_; z < depth_ + deep_; ++z)
+      for (int y = -halo_; y < side_ + halo_; ++y)
+        for (int x = -halo_; x < side_ + halo_; ++x) {
+          const auto part_of = [](int i, int extent) { return i < 0 ? 0 : i < extent ? 1 : 2; };
+          towards_[static_cast<std::size_t>(first_ + z * plane_ + y * row_ + x)] =
+              static_cast<uint8_t>(part_of(z, depth_) * 9 + part_of(y, side_) * 3 +
+                                   part_of(x, side_));
+        }
     make_sweeps();
   }
 
@@ -143,45 +155,51 @@ class Tile {
         T* const h = plain_.elevation == nullptr ? nullptr : const_cast<T*>(plain_.elevation) + at;
         const int64_t gz = p.plane + z, gy = p.row + y;
         if (gz < 0 || gz >= shape.planes || gy < 0 || gy >= shape.rows) {
-          std::fill_n(d, row_, unreached<T>());
-          std::fill_n(c, row_, unreached<T>());
-          if (h != nullptr) std::fill_n(h, row_, T{0});
+          fill_outside(d, 0, 0, unreached<T>());
+          fill_outside(c, 0, 0, unreached<T>());
+          if (h != nullptr) fill_outside(h, 0, 0, T{0});
           continue;
         }
         const int64_t line = (gz * shape.rows + gy) * shape.columns + p.column - halo_;
         const int from = p.column == 0 ? halo_ : 0;
-        const int to = static_cast<int>(std::min<int64_t>(row_, shape.columns - p.column + halo_));
+        const int to = static_cast<int>(
+            std::min<int64_t>(side_ + 2 * halo_, shape.columns - p.column + halo_));
         fill_outside(d, from, to, unreached<T>());
         fill_outside(c, from, to, unreached<T>());
-        for (int x = from; x < to; ++x) c[x] = view_.passable(line + x);
+        const auto bytes = static_cast<std::size_t>(to - from) * sizeof(T);
+        if (view_.as_given()) {
+          std::memcpy(c + from, view_.cost + line + from, bytes);
+        } else {
+          for (int x = from; x < to; ++x) c[x] = view_.passable(line + x);
+        }
         if (h != nullptr) {
           fill_outside(h, from, to, T{0});
           for (int x = from; x < to; ++x) h[x] = finite_or_zero(view_.elevation[line + x]);
         }
         const bool mine = z >= 0 && z < depth_ && y >= 0 && y < side_;
-        if (!mine) {
-          for (int x = from; x < to; ++x) d[x] = load_shared(distances + line + x);
-          continue;
-        }
-        for (int x = from; x < halo_; ++x) d[x] = load_shared(distances + line + x);
-        const int end = std::min(to, halo_ + side_);
-        std::memcpy(d + halo_, distances + line + halo_,
-                    static_cast<std::size_t>(end - halo_) * sizeof(T));
+        const int begin = mine ? halo_ : to, end = mine ? std::min(to, halo_ + side_) : to;
+        for (int x = from; x < begin; ++x) d[x] = load_shared(distances + line + x);
+        if (mine)
+          std::memcpy(d + begin, distances + line + begin,
+                      static_cast<std::size_t>(end - begin) * sizeof(T));
         for (int x = end; x < to; ++x) d[x] = load_shared(distances + line + x);
       }
   }
 
-  // Brings the tile to its fixed point for the halo that it was loaded with.
-  void relax() {
+  // Brings the tile to its fixed point for the halo that it was loaded with. Only what lies beside the
+  // halo can be lowered at first, unless the tile holds a source.
+  void relax(bool source) {
     ++counts.visits;
-    const uint32_t few = static_cast<uint32_t>(side_ * side_ * depth_ / 16);
     heap_.clear();
-    pull_all();
+    if (source)
+      pull_all();
+    else
+      pull_border();
     if (heap_.empty()) {
       ++counts.idle;
       return;
     }
-    if (run_heap(few / 2)) return;
+    if (heap_.size() <= kFewSeeds && run_heap(kBudget)) return;
     bool turned = false;
     for (;;) {
       uint32_t lowered = run(forward_) + run(backward_);
@@ -193,49 +211,37 @@ class Tile {
         lowered += across;
       }
       if (lowered == 0) return;
-      if (lowered <= few) break;
+      if (lowered <= kFewLowered) break;
     }
     heap_.clear();
     pull_all();
     run_heap(~uint64_t{0});
   }
 
-  // Stores what was lowered, and notes the least of it towards each neighbour.
+  // Stores what was lowered, and notes the least of what it gives to each neighbour.
   void store(T* distances) {
-    for (auto& plane : least)
-      for (auto& row : plane) std::fill_n(row, 3, unreached<T>());
+    std::fill_n(least, 27, unreached<T>());
     const TilePlace& p = place_;
     for (int z = 0; z < p.planes; ++z)
       for (int y = 0; y < p.rows; ++y) {
-        const T* const d = plain_.d + first_ + z * plane_ + y * row_;
+        const int at = first_ + z * plane_ + y * row_;
+        const T* const d = plain_.d + at;
         T* const out = distances +
                        ((p.plane + z) * view_.shape.rows + p.row + y) * view_.shape.columns +
                        p.column;
         if (std::memcmp(d, out, static_cast<std::size_t>(p.columns) * sizeof(T)) == 0) continue;
-        T all = unreached<T>(), left = all, right = all;
-        for (int x = 0; x < p.columns; ++x)
-          if (d[x] < out[x]) all = std::min(all, d[x]);
-        for (int x = 0; x < std::min(halo_, p.columns); ++x)
-          if (d[x] < out[x]) left = std::min(left, d[x]);
-        for (int x = std::max(0, side_ - halo_); x < p.columns; ++x)
-          if (d[x] < out[x]) right = std::min(right, d[x]);
-        const bool edge_row = y < halo_ || y >= side_ - halo_ || (deep_ && (z == 0 || z == depth_ - 1));
-        if (edge_row) {
-          for (int x = 0; x < p.columns; ++x) store_shared(out + x, d[x]);
+        const auto edge = [&](int from, int to) {
+          for (int x = from; x < to; ++x)
+            if (d[x] < out[x]) give(at + x), store_shared(out + x, d[x]);
+        };
+        if (y < halo_ || y >= side_ - halo_ || (deep_ && (z == 0 || z == depth_ - 1))) {
+          edge(0, p.columns);
         } else {
-          const int end = std::max(halo_, std::min(p.columns, side_ - halo_));
-          for (int x = 0; x < std::min(halo_, p.columns); ++x) store_shared(out + x, d[x]);
-          for (int x = halo_; x < end; ++x) out[x] = d[x];
-          for (int x = end; x < p.columns; ++x) store_shared(out + x, d[x]);
-        }
-        for (int sz = 0; sz < 3; ++sz) {
-          if ((sz == 0 && !(deep_ && z == 0)) || (sz == 2 && !(deep_ && z == depth_ - 1))) continue;
-          for (int sy = 0; sy < 3; ++sy) {
-            if ((sy == 0 && y >= halo_) || (sy == 2 && y < side_ - halo_)) continue;
-            T* const to = least[sz][sy];
-            to[0] = std::min(to[0], left), to[1] = std::min(to[1], all);
-            to[2] = std::min(to[2], right);
-          }
+          const int left = std::min(halo_, p.columns);
+          const int right = std::max(left, std::min(p.columns, side_ - halo_));
+          edge(0, left);
+          std::memcpy(out + left, d + left, static_cast<std::size_t>(right - left) * sizeof(T));
+          edge(right, p.columns);
         }
       }
   }
@@ -255,6 +261,13 @@ class Tile {
   }
 
  private:
+  // A pop costs about 40 ns, a round of sweeps 10 us; benchmarks/raster.py.
+  static constexpr std::size_t kFewSeeds = 8;
+  static constexpr uint64_t kBudget = 128;
+  static constexpr uint32_t kFewLowered = 256;
+  static constexpr int kPad = 16;      // between rows, which start on cache lines
+  static constexpr uint8_t kInside = 13;  // the middle of 27
+
   struct Entry {
     T d;
     int at;
@@ -268,7 +281,7 @@ class Tile {
   static T finite_or_zero(T h) { return std::isfinite(static_cast<double>(h)) ? h : T{0}; }
   void fill_outside(T* line, int from, int to, T value) const {
     std::fill(line, line + from, value);
-    std::fill(line + std::max(from, to), line + row_, value);
+    std::fill(line + std::max(from, to), line + side_ + 2 * halo_, value);
   }
 
   void make_sweeps() {
@@ -304,14 +317,17 @@ class Tile {
   }
 
   void turn_one(const T* from, T* to) const {
-    constexpr int kBlock = 8;
-    for (int z = 0; z < depth_ + 2 * deep_; ++z) {
-      const T* const in = from + z * plane_;
-      T* const out = to + z * plane_;
-      for (int y = 0; y < row_; y += kBlock)
-        for (int x = 0; x < row_; x += kBlock)
-          for (int i = y; i < std::min(row_, y + kBlock); ++i)
-            for (int j = x; j < std::min(row_, x + kBlock); ++j) out[j * row_ + i] = in[i * row_ + j];
+    const auto turn_square = NEARFAR_PICK_ISA(raster_turn<T>);
+    for (int z = -deep_; z < depth_ + deep_; ++z) {
+      const T* const in = from + first_ + z * plane_;
+      T* const out = to + first_ + z * plane_;
+      turn_square(in, out, side_, row_);
+      for (int h = 1; h <= halo_; ++h)
+        for (int i = -halo_; i < side_ + halo_; ++i)
+          for (const int edge : {-h, side_ - 1 + h}) {
+            out[i * row_ + edge] = in[edge * row_ + i];
+            out[edge * row_ + i] = in[i * row_ + edge];
+          }
     }
   }
   void turn(const TileArrays<T>& from, const TileArrays<T>& to, bool costs) const {
@@ -325,20 +341,68 @@ class Tile {
   // Lowers rows from all their neighbours and puts what was lowered on the heap.
   void pull_all() {
     for (int z = 0; z < depth_; ++z)
+      for (int y = 0; y < side_; ++y) pull_row(z, y);
+    std::make_heap(heap_.begin(), heap_.end());
+  }
+  void pull_row(int z, int y) {
+    const int begin = first_ + z * plane_ + y * row_;
+    if (pull_(all_, begin, flags_.data()) == 0) return;
+    for (int x = 0; x < side_; ++x)
+      if (flags_[static_cast<std::size_t>(x)]) heap_.push_back({plain_.d[begin + x], begin + x});
+  }
+  // The same for the cells beside the halo.
+  void pull_border() {
+    for (int z = 0; z < depth_; ++z)
       for (int y = 0; y < side_; ++y) {
+        if (y < halo_ || y >= side_ - halo_ || (deep_ && (z == 0 || z == depth_ - 1))) {
+          pull_row(z, y);
+          continue;
+        }
         const int begin = first_ + z * plane_ + y * row_;
-        if (pull_(all_, begin, flags_.data()) == 0) continue;
-        for (int x = 0; x < side_; ++x)
-          if (flags_[static_cast<std::size_t>(x)]) heap_.push_back({plain_.d[begin + x], begin + x});
+        for (int h = 0; h < halo_; ++h)
+          for (const int at : {begin + h, begin + side_ - 1 - h}) {
+            T best = plain_.d[at];
+            for (int k = 0; k < all_.count; ++k) best = after(at + all_.at[k], at, k, best);
+            if (best == plain_.d[at]) continue;
+            plain_.d[at] = best;
+            heap_.push_back({best, at});
+          }
       }
     std::make_heap(heap_.begin(), heap_.end());
+  }
+  // What a cell of the border gives to cells of other tiles.
+  void give(int at) {
+    for (int k = 0; k < all_.count; ++k) {
+      const int to = at - all_.at[k];
+      const uint8_t tile = towards_[static_cast<std::size_t>(to)];
+      if (tile == kInside) continue;
+      const T next = after(at, to, k, plain_.d[to]);
+      if (next != plain_.d[to]) least[tile] = std::min(least[tile], next);
+    }
+  }
+  // The lesser of `here` and a step's sum.
+  NEARFAR_INLINE T after(int from, int to, int k, T here) const {
+    switch (view_.rule) {
+      case StepRule::mean: return after_by<StepRule::mean>(from, to, k, here);
+      case StepRule::enter: return after_by<StepRule::enter>(from, to, k, here);
+      default: return after_by<StepRule::slope>(from, to, k, here);
+    }
+  }
+  template <StepRule Rule>
+  NEARFAR_INLINE T after_by(int from, int to, int k, T here) const {
+    const T* const c = plain_.cost;
+    T height_from = 0, height_to = 0;
+    if constexpr (Rule == StepRule::slope)
+      height_from = plain_.elevation[from], height_to = plain_.elevation[to];
+    return lesser(plain_.d[from],
+                  step_cost<T, Rule>(c[from], c[to], height_from, height_to, all_.factor[k],
+                                     all_.inverse[k], view_.table),
+                  here);
   }
 
   template <StepRule Rule>
   bool run_heap_by(uint64_t budget) {
     T* const d = plain_.d;
-    const T* const c = plain_.cost;
-    const T* const h = plain_.elevation;
     ++counts.heaps;
     while (!heap_.empty()) {
       if (budget-- == 0) return false;
@@ -350,13 +414,8 @@ class Tile {
       for (int k = 0; k < all_.count; ++k) {
         // A step of `all_` comes from at[k]; the one out of this cell goes the other way.
         const int to = top.at - all_.at[k];
-        if (!inside_[static_cast<std::size_t>(to)]) continue;
-        T height_from = 0, height_to = 0;
-        if constexpr (Rule == StepRule::slope) height_from = h[top.at], height_to = h[to];
-        const T next = lesser(
-            top.d, step_cost<T, Rule>(c[top.at], c[to], height_from, height_to, all_.factor[k],
-                                      all_.inverse[k], view_.table),
-            d[to]);
+        if (towards_[static_cast<std::size_t>(to)] != kInside) continue;
+        const T next = after_by<Rule>(top.at, to, k, d[to]);
         if (next == d[to]) continue;
         d[to] = next;
         heap_.push_back({next, to});
@@ -376,10 +435,10 @@ class Tile {
   const RasterView<T>& view_;
   const int side_, depth_, halo_, deep_, row_, plane_;
   int first_ = 0;
-  std::size_t size_ = 0;
   TilePlace place_{};
   std::vector<T> memory_;
-  std::vector<uint8_t> inside_, flags_;
+  std::vector<uint8_t> towards_;  // whose cell: the neighbouring tile's number, or kInside
+  std::vector<uint8_t> flags_;
   std::vector<Entry> heap_;
   TileArrays<T> plain_{}, turned_{};
   Half forward_, backward_, across_forward_, across_backward_;
