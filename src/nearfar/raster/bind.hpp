@@ -3,6 +3,7 @@
 
 #include "cpu/bindings.hpp"
 #include "cpu/ranges.hpp"
+#include "cpu/search.hpp"
 #include "raster/tile.hpp"
 
 namespace nearfar {

@@ -25,6 +25,7 @@ struct Sweep {
   int at[kMostSteps];         // from a cell to the one that a step comes from
   T factor[kMostSteps], inverse[kMostSteps];
   SlopeTable<T> table;
+  T limit = unreached<T>();  // links() takes nothing beyond it for missing
 };
 
 // Returns how many cells were lowered.
@@ -37,6 +38,7 @@ using PullFunction = uint32_t (*)(const Sweep<T>&, int begin, uint8_t* flags);
 // What links() found in a row.
 constexpr uint32_t kUnlinked = 1;  // a reached cell that no strictly nearer one leads to
 constexpr uint32_t kImproves = 2;  // a step that would still lower a cell
+constexpr uint32_t kImpossible = 4;  // a distance that is negative or not a number
 // Writes the first step that is tight and comes from a strictly nearer cell, or 255, for each cell.
 template <class T>
 using LinkFunction = uint32_t (*)(const Sweep<T>&, int begin, uint8_t* links);

@@ -96,7 +96,8 @@ uint32_t links(const Sweep<T>& s, int begin, uint8_t* out) {
                                      table));
       const bool tight = (sum == static_cast<SumOf<T>>(here)) & (before < here);
       first[x] = tight ? static_cast<BitsOf<T>>(k) : first[x];
-      improves_any |= static_cast<BitsOf<T>>(improves(sum, here));
+      const bool lower = improves(sum, here) & !(sum > static_cast<SumOf<T>>(s.limit));
+      improves_any |= static_cast<BitsOf<T>>(lower);
     }
   }
   uint32_t found = improves_any ? kImproves : 0;
@@ -104,6 +105,7 @@ uint32_t links(const Sweep<T>& s, int begin, uint8_t* out) {
     const bool reached = d[x] < unreached<T>();
     out[x] = reached ? static_cast<uint8_t>(first[x]) : 255;
     found |= reached & (first[x] == 255) ? kUnlinked : 0;
+    found |= d[x] >= 0 ? 0 : kImpossible;
   }
   return found;
 }

@@ -38,6 +38,28 @@ struct RasterView {
 
   bool flat() const { return shape.planes == 1; }
 
+  // The neighbour that step k comes from, or -1 outside.
+  NEARFAR_INLINE int64_t neighbour(int64_t cell, int k) const {
+    const int64_t x = cell % shape.columns + offset[k][2];
+    const int64_t y = cell / shape.columns % shape.rows + offset[k][1];
+    const int64_t z = cell / shape.columns / shape.rows + offset[k][0];
+    const bool inside = x >= 0 && x < shape.columns && y >= 0 && y < shape.rows && z >= 0 &&
+                        z < shape.planes;
+    return inside ? (z * shape.rows + y) * shape.columns + x : -1;
+  }
+
+  // Cost of step k from one cell of the raster to another.
+  T step(int64_t from, int64_t to, int k) const {
+    const T a = passable(from), b = passable(to);
+    switch (rule) {
+      case StepRule::mean: return step_cost<T, StepRule::mean>(a, b, 0, 0, factor[k], 0, table);
+      case StepRule::enter: return step_cost<T, StepRule::enter>(a, b, 0, 0, factor[k], 0, table);
+      default:
+        return step_cost<T, StepRule::slope>(a, b, elevation[from], elevation[to], factor[k],
+                                             inverse[k], table);
+    }
+  }
+
   // Whether sweeps may read the costs as they are: NaN and infinity never improve a distance.
   bool as_given() const {
     return std::is_floating_point_v<T> && !has_no_data && elevation == nullptr && !negative;
@@ -52,6 +74,9 @@ struct RasterView {
     return fine ? value : unreached<T>();
   }
 };
+
+constexpr uint8_t kNoLink = 255;    // an unreached cell
+constexpr uint8_t kRootLink = 254;  // a source that no other one reaches earlier
 
 struct TilePlace {
   int64_t plane, row, column;     // of the first cell
@@ -246,18 +271,27 @@ class Tile {
       }
   }
 
-  // Links of the tile's cells into `out` (the raster's array); returns what links() found.
-  uint32_t link(uint8_t* out) {
-    uint32_t found = 0;
+  // Links of the tile's cells into `out` (the raster's array); calls unlinked(cell) for the reached
+  // ones without; returns what links() found.
+  template <class Unlinked>
+  uint32_t link(uint8_t* out, T limit, const Unlinked& unlinked) {
+    uint32_t all = 0;
     const LinkFunction<T> links = NEARFAR_PICK_ISA(raster_links<T>)(view_.rule, side_);
+    all_.limit = limit;
     for (int z = 0; z < place_.planes; ++z)
       for (int y = 0; y < place_.rows; ++y) {
-        found |= links(all_, first_ + z * plane_ + y * row_, flags_.data());
-        std::memcpy(out + ((place_.plane + z) * view_.shape.rows + place_.row + y) *
-                              view_.shape.columns + place_.column,
-                    flags_.data(), static_cast<std::size_t>(place_.columns));
+        const int at = first_ + z * plane_ + y * row_;
+        const int64_t cell =
+            ((place_.plane + z) * view_.shape.rows + place_.row + y) * view_.shape.columns +
+            place_.column;
+        const uint32_t found = links(all_, at, flags_.data());
+        std::memcpy(out + cell, flags_.data(), static_cast<std::size_t>(place_.columns));
+        if (found & kUnlinked)
+          for (int x = 0; x < place_.columns; ++x)
+            if (out[cell + x] == kNoLink && plain_.d[at + x] < unreached<T>()) unlinked(cell + x);
+        all |= found;
       }
-    return found;
+    return all;
   }
 
  private:
