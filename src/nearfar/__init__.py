@@ -140,6 +140,7 @@ _PUBLIC = (
     "generators",
     "measures",
     "networkx",
+    "raster",
     "sklearn",
     "solve",
     "torch",

@@ -66,7 +66,7 @@ nb::object first_flaw(const RasterView<T>& view, const T* d, T limit) {
     if (!(d[v] >= 0)) return nb::make_tuple("impossible", v, v);
     for (int k = 0; k < view.steps; ++k) {
       const int64_t u = view.neighbour(v, k);
-      if (u < 0 || !(d[u] < unreached<T>())) continue;
+      if (u < 0 || !(d[u] >= 0 && d[u] < unreached<T>())) continue;
       const SumOf<T> sum = candidate(d[u], view.step(u, v, k));
       if (improves(sum, d[v]) && !(sum > static_cast<SumOf<T>>(limit)))
         return nb::make_tuple("improves", u, v);

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, DTypeLike, NDArray
 
-__all__ = ["Raster"]
+__all__ = ["Raster", "offsets"]
 
 _CONNECTIVITIES = {2: (4, 8, 16), 3: (6, 18, 26)}
 _RULES = {"mean": 0, "enter": 1}
@@ -146,7 +146,7 @@ class Raster:
             self.slope = hiking() if slope is None else SlopeTable.from_any(slope)
         elif slope is not None:
             raise OptionError("slope needs an elevation")
-        self.steps = _offsets(given.ndim, self.connectivity)
+        self.steps = offsets(given.ndim, self.connectivity)
         self._scanned: tuple[int, int, Any, Any] | None = None
         if negative == "error" and self._scan()[1] >= 0:
             first = self._scan()[1]
@@ -414,7 +414,7 @@ def _negative(raster: Raster, first: int) -> NegativeWeightError:
     return error
 
 
-def _offsets(ndim: int, connectivity: int) -> NDArray[np.int8]:
+def offsets(ndim: int, connectivity: int) -> NDArray[np.int8]:
     """Offsets of a cell's neighbours, ascending by position in the array."""
     reach = 2 if connectivity == 16 else 1
     kept = []
