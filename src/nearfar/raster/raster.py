@@ -147,6 +147,8 @@ class Raster:
         elif slope is not None:
             raise OptionError("slope needs an elevation")
         self.steps = offsets(given.ndim, self.connectivity)
+        #: Where it lies, if it was read from a GeoTIFF: a transform and a coordinate system.
+        self.georeference: Any = None
         self._scanned: tuple[int, int, Any, Any] | None = None
         if negative == "error" and self._scan()[1] >= 0:
             first = self._scan()[1]
@@ -226,7 +228,7 @@ class Raster:
         return np.ravel_multi_index(tuple(table.T.astype(np.int64)), self.shape).astype(np.int64)
 
     def cells_at(self, points: ArrayLike) -> NDArray[np.int64]:
-        """Cells that contain points in the coordinates of a ``DataArray``.
+        """Give the cells that contain points, in the coordinates of a ``DataArray`` or a GeoTIFF.
 
         Parameters
         ----------
@@ -245,33 +247,72 @@ class Raster:
         VertexError
             For a point outside.
         """
-        axes = self._axes()
-        if axes is None or self.ndim != 2:
-            raise GraphError("the raster has no x and y: it was not made of a DataArray")
         table = np.asarray(points, dtype=np.float64).reshape(-1, 2)
-        found = []
-        for axis, values in ((0, table[:, 1]), (1, table[:, 0])):
-            places, size = axes[axis], self.cell_size[axis]
-            down = len(places) > 1 and places[1] < places[0]
-            at = np.floor((places[0] - values if down else values - places[0]) / size + 0.5)
-            if ((at < 0) | (at >= len(places))).any():
-                first = table[int(np.argmax((at < 0) | (at >= len(places))))].tolist()
-                raise VertexError(f"point {tuple(first)} is outside the raster")
-            found.append(at.astype(np.int64))
-        return np.stack(found, axis=1)
+        axes = self._axes()
+        if self.georeference is not None:
+            x, y = ~self.georeference.transform * (table[:, 0], table[:, 1])
+            found = np.floor(np.stack([y, x], axis=1)).astype(np.int64)
+        elif axes is not None and self.ndim == 2:
+            columns = []
+            for places, size, values in zip(axes, self.cell_size, table.T[::-1], strict=True):
+                down = len(places) > 1 and places[1] < places[0]
+                gap = places[0] - values if down else values - places[0]
+                columns.append(np.floor(gap / size + 0.5).astype(np.int64))
+            found = np.stack(columns, axis=1)
+        else:
+            raise GraphError("the raster has no x and y: name cells as (row, column)")
+        outside = ((found < 0) | (found >= np.array(self.shape))).any(axis=1)
+        if outside.any():
+            first = tuple(table[int(np.argmax(outside))].tolist())
+            raise VertexError(f"point {first} is outside the raster")
+        return found
 
-    def describe(self) -> dict[str, Any]:
-        """The raster as an engine reads it."""
+    def points_of(self, cells: ArrayLike) -> NDArray[np.float64]:
+        """Give the centres of cells, in the coordinates of :meth:`cells_at`.
+
+        Parameters
+        ----------
+        cells : array, shape (k, 2)
+            Row and column.
+
+        Returns
+        -------
+        float64 array, shape (k, 2)
+            x and y; column and row where the raster has no coordinates.
+        """
+        rows, columns = np.asarray(cells).reshape(-1, 2).T
+        axes = self._axes()
+        if self.georeference is not None:
+            x, y = self.georeference.transform * (columns + 0.5, rows + 0.5)
+        elif axes is not None:
+            x, y = axes[1][columns], axes[0][rows]
+        else:
+            x, y = columns, rows
+        return np.stack([x, y], axis=1).astype(np.float64)
+
+    def describe(self, dtype: np.dtype[Any] | None = None) -> dict[str, Any]:
+        """Give the raster as an engine reads it.
+
+        Parameters
+        ----------
+        dtype : dtype or None
+            Of the distances, where it is wider than that of the costs.
+
+        Returns
+        -------
+        dict
+        """
+        kind = self.dtype if dtype is None else dtype
         sizes = np.array(self.cell_size)
         lengths = np.sqrt(((self.steps * sizes) ** 2).sum(axis=1))
         counted = lengths if self.lengths else np.ones(len(lengths))
         half = 1.0 if self.step == "enter" else 0.5
         offsets = np.zeros((len(self.steps), 3), dtype=np.int8)
         offsets[:, 3 - self.ndim :] = self.steps
-        ones = np.ones(len(lengths), dtype=self.dtype)
+        ones = np.ones(len(lengths), dtype=kind)
         floats = self.dtype.kind == "f"
         return {
-            "cost": self.cost,
+            "cost": self.cost.astype(kind, copy=False),
             "shape": (1,) * (3 - self.ndim) + self.shape,
             "rule": _RULES[self.step] if self.slope is None else _SLOPE,
             "offsets": offsets,

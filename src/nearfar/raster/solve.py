@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from nearfar.options import Device
 
-__all__ = ["corridor", "cost_distance", "cost_distances", "described"]
+__all__ = ["corridor", "cost_distance", "cost_distances"]
 
 
 def cost_distance(
@@ -243,15 +243,6 @@ def as_raster(cost: Any, keywords: dict[str, Any]) -> Raster:
         raise OptionError(f"no option {name}: see nearfar.raster.Raster") from None
 
 
-def described(grid: Raster, dtype: np.dtype[Any]) -> dict[str, Any]:
-    """The raster as an engine reads it, in the dtype of the distances."""
-    given = grid.describe()
-    if dtype != grid.dtype:
-        for name in ("cost", "factors", "inverses"):
-            given[name] = given[name].astype(dtype)
-    return given
-
-
 def _search(
     grid: Raster,
     dtype: np.dtype[Any],
@@ -271,7 +262,7 @@ def _search(
     distances = empty(grid.shape, dtype, threads)
     begin = None if initial is None else initial.astype(dtype)
     found = _cpu.raster_search(
-        described(grid, dtype), distances, starts, begin, limit, ends, threads
+        grid.describe(dtype), distances, starts, begin, limit, ends, threads
     )
     return distances, dict(found)
 

@@ -92,15 +92,10 @@ class Surface:
 
         links = np.empty(self.raster.shape, dtype=np.uint8)
         flaw = _cpu.raster_links(
-            self._described(), self.distances, self.sources, self.initial, self.limit, links,
+            self.raster.describe(self.distances.dtype), self.distances, self.sources, self.initial, self.limit, links,
             check_threads(self.threads),
         )  # fmt: skip
         return links, flaw
-
-    def _described(self) -> dict[str, Any]:
-        from nearfar.raster.solve import described
-
-        return described(self.raster, self.distances.dtype)
 
     @property
     def predecessors(self) -> NDArray[np.int64]:
@@ -116,7 +111,7 @@ class Surface:
         """For each cell the row of its nearest source in :attr:`sources`, -1 where unreached."""
         from nearfar import _cpu
 
-        described = self._described()
+        described = self.raster.describe()
         rows = np.empty(self.raster.shape, dtype=np.int32)
         _cpu.raster_allocation(
             described["shape"], described["offsets"], self.links, self.sources, rows,

@@ -30,9 +30,11 @@ from nearfar.graph.turns import TurnGraph
 from nearfar.options import MethodOptions, canonical_device, check_kind, check_limit
 from nearfar.prepared.cpu.pairs import pair_indices
 from nearfar.prepared.prepared import Prepared
+from nearfar.raster.raster import Raster
 from nearfar.solve.arrays import masked, narrowed, once, repeated, widened
 from nearfar.solve.one import WALKED
 from nearfar.solve.plan import is_path, sink_of
+from nearfar.solve.rasters import rows_of
 from nearfar.solve.reductions import Reduction
 from nearfar.solve.request import (
     as_graph_or_turns,
@@ -149,8 +151,9 @@ def distances(
 
     Parameters
     ----------
-    graph : Graph, TurnGraph, SciPy sparse matrix or NetworkX graph
-        With turns, in the original graph's vertices; without predecessors.
+    graph : Graph, TurnGraph, SciPy sparse matrix, NetworkX graph or Raster
+        With turns, in the original graph's vertices; without predecessors. Of a Raster, cells are
+        tuples, and without targets a row has its shape.
     sources : vertices or None
         One row each, in this order; None means every vertex. A source that is given twice is solved
         once (with a file as ``out``, once per block).
@@ -233,6 +236,10 @@ def distances(
     >>> nearfar.distances(g, pairs=[(0, 1), (1, 2)])
     array([4, 3], dtype=int32)
     """
+    if isinstance(graph, Raster):
+        refused = {"predecessors": predecessors, "pairs": pairs, "reduce": reduce, "out": out}
+        given = {"targets": targets, "limit": limit, "device": device, "threads": threads}
+        return rows_of(graph, sources, method, {**refused, **options}, **given)
     graph = as_graph_or_turns(graph, weight)
     if isinstance(out, str) and out in LABELLED:
         if predecessors or reduce:

@@ -13,7 +13,9 @@ from nearfar.graph.graph import Graph
 from nearfar.graph.turns import TurnGraph
 from nearfar.options import check_limit
 from nearfar.prepared import is_prepared
+from nearfar.raster.raster import Raster
 from nearfar.solve.arrays import on_device
+from nearfar.solve.rasters import surface_of
 from nearfar.solve.request import as_graph, check_stats, check_targets, make_request, vertex_indices
 from nearfar.solve.run import Run
 
@@ -49,9 +51,10 @@ def sssp(
 
     Parameters
     ----------
-    graph : Graph, TurnGraph, SciPy sparse matrix or NetworkX graph
+    graph : Graph, TurnGraph, SciPy sparse matrix, NetworkX graph or Raster
         With turns, the answer is in the original graph's vertices and edges, and a path has no
-        predecessor per vertex.
+        predecessor per vertex. A :class:`nearfar.raster.Raster` gives a
+        :class:`nearfar.raster.Surface`; cells are tuples.
     source : int or vertex name
     weight : str, callable or None
         As for :meth:`nearfar.Graph.from_any`: the edge attribute of a NetworkX graph; None counts
@@ -117,6 +120,10 @@ def sssp(
     >>> nearfar.sssp(g, 0).path_to(2)
     [0, 1, 2]
     """
+    if isinstance(graph, Raster):
+        check_stats(stats)
+        given = {"limit": limit, "targets": targets, "device": device, "threads": threads}
+        return surface_of(graph, source, method, dict(options), stats=stats, **given)
     turns = graph if isinstance(graph, TurnGraph) else None
     if turns is not None:
         if predecessors:
@@ -234,7 +241,7 @@ def shortest_path(
 
     Parameters
     ----------
-    graph : Graph, SciPy sparse matrix or NetworkX graph
+    graph : Graph, SciPy sparse matrix, NetworkX graph or Raster
     source, target : int or vertex name
     weight, method, device, threads, limit, stats, **options
         As for :func:`sssp`.
