@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from nearfar.raster.slopes import SlopeTable, hiking
     from nearfar.raster.solve import corridor, cost_distance, cost_distances
     from nearfar.raster.surface import Surface
+    from nearfar.raster.terrain import landscape
 
 _WHERE = {
     "Raster": "raster",
@@ -32,6 +33,7 @@ _WHERE = {
     "cost_distances": "solve",
     "draw_surface": "picture",
     "hiking": "slopes",
+    "landscape": "terrain",
     "read_raster": "files",
     "write_raster": "files",
 }
@@ -45,6 +47,7 @@ __all__ = [
     "cost_distances",
     "draw_surface",
     "hiking",
+    "landscape",
     "read_raster",
     "write_raster",
 ]

@@ -250,8 +250,9 @@ class Raster:
         table = np.asarray(points, dtype=np.float64).reshape(-1, 2)
         axes = self._axes()
         if self.georeference is not None:
-            x, y = ~self.georeference.transform * (table[:, 0], table[:, 1])
-            found = np.floor(np.stack([y, x], axis=1)).astype(np.int64)
+            t = self.georeference.transform
+            solved = np.linalg.solve([[t.a, t.b], [t.d, t.e]], (table - (t.c, t.f)).T)
+            found = np.floor(solved.T[:, ::-1]).astype(np.int64)
         elif axes is not None and self.ndim == 2:
             columns = []
             for places, size, values in zip(axes, self.cell_size, table.T[::-1], strict=True):
@@ -283,7 +284,9 @@ class Raster:
         rows, columns = np.asarray(cells).reshape(-1, 2).T
         axes = self._axes()
         if self.georeference is not None:
-            x, y = self.georeference.transform * (columns + 0.5, rows + 0.5)
+            t = self.georeference.transform
+            right, down = columns + 0.5, rows + 0.5
+            x, y = t.a * right + t.b * down + t.c, t.d * right + t.e * down + t.f
         elif axes is not None:
             x, y = axes[1][columns], axes[0][rows]
         else:
