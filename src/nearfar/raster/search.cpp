@@ -174,7 +174,8 @@ TileCounts search(const RasterView<T>& view, T* distances, const int64_t* source
       waiting.stop();
     }
   };
-  const int workers = static_cast<int>(std::min<int64_t>(threads, grid.tiles()));
+  // A wave keeps few tiles busy at once: more workers than that would sleep and wake.
+  const int workers = static_cast<int>(std::clamp<int64_t>(grid.tiles() / 8, 1, threads));
   WorkerPool::shared().share(workers, [&](int worker) {
     guarded(worker == 0 ? Interrupt() : Interrupt(given_up));
   });
