@@ -28,6 +28,7 @@ from docs.generators import (
     partitioned,
     prepared_graphs,
     prepared_graphs_gpu,
+    rasters,
     python_reference,
     readme,
     reproduction,
@@ -81,6 +82,10 @@ BLOCKS: dict[str, dict[str, Callable[[], str]]] = {
     "docs/explanation/measures.md": {
         "measures": measures.beside_libraries,
         "measures-gpu": measures.on_gpu,
+    },
+    "docs/explanation/rasters.md": {
+        "rasters-surfaces": rasters.surfaces,
+        "rasters-volumes": rasters.volumes,
     },
     "docs/explanation/prepared-graphs-gpu.md": {
         "prepared-gpu-rows": prepared_graphs_gpu.rows,

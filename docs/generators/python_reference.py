@@ -171,6 +171,7 @@ MODULES = (
     *("nearfar.answer", "nearfar.choose", "nearfar.choose.calibrate", "nearfar.csgraph"),
     *("nearfar.cuda.kernel_times", "nearfar.cuda.tune", "nearfar.formats", "nearfar.generators"),
     *("nearfar.lab.experiments", "nearfar.lab.profile", "nearfar.lab.report", "nearfar.measures"),
+    *("nearfar.raster", "nearfar.raster.interfaces"),
     *("nearfar.scale", "nearfar.sklearn", "nearfar.solve", "nearfar.torch"),
 )
 ENTRIES = ("Parameters", "Attributes", "Returns", "Yields", "Raises")
