@@ -120,11 +120,10 @@ def read_raster(
     MissingDependencyError
         Without rasterio.
 
-    Warns
+    Notes
     -----
-    UserWarning
-        If the coordinate system counts degrees and no ``cell_size`` is given: lengths are then in
-        degrees, which are of two sizes.
+    A file whose coordinate system counts degrees gets a ``UserWarning`` unless ``cell_size`` is
+    given: lengths are then in degrees, and a degree of longitude is shorter than one of latitude.
     """
     array, marked, place = read_array(path, band)
     if marked is not None and "no_data" not in raster:
