@@ -1,14 +1,15 @@
-"""Cost surfaces over rasters and voxels beside scikit-image, dijkstra3d, xarray-spatial and our graphs.
+"""Cost surfaces over rasters and voxels beside scikit-image, dijkstra3d and xarray-spatial.
 
-    python benchmarks/raster.py -o benchmarks/results/raster.json [--parts surfaces volumes] [--large]
+    python benchmarks/raster.py -o benchmarks/results/raster.json [--parts volumes] [--large]
 
-One process; contenders take turns; every surface is proved outside the timed part, and peers' numbers
-are compared. ``surfaces``: 8 neighbours, float32, mean cost times length, from the middle (a maze: from
-a corner). ``volumes``: 26 neighbours, integer costs in float32, cost of the entered voxel. ``forms``:
-other neighbourhoods, dtypes and slopes on one raster. ``links``: back-links, allocation and proof.
-``cuda``: the same surfaces on a GPU, with the copies to and from it apart. ``--large`` takes 216 million
-pixels and 512^3 voxels without the peers, which need minutes and 16 cores; ``--scale tiny`` shows
-whether it runs. Bytes per cell are those of costs and distances, and of back-links where they are made.
+One process; contenders take turns; every surface is proved outside the timed part, and peers'
+numbers are compared. ``surfaces``: 8 neighbours, float32, mean cost times length, from the middle
+(a maze: from a corner), beside our search on the explicit graph too. ``volumes``: 26 neighbours,
+integer costs in float32, cost of the entered voxel. ``forms``: other neighbourhoods, dtypes and
+slopes on one raster. ``links``: back-links, allocation and proof. ``cuda``: the same surfaces on a
+GPU, with the copies to and from it apart. ``--large`` takes 216 million pixels and 512^3 voxels
+without the peers, which need minutes, and wants 16 cores; ``--scale tiny`` shows whether it runs.
+Bytes per cell are those of costs and distances, and of back-links where they are made.
 """
 
 from __future__ import annotations
@@ -184,14 +185,12 @@ def peers_of_surfaces(cost: np.ndarray, source: tuple[int, ...]) -> dict[str, Ca
         ends.append((by[fits], to[fits]))
         weights.append(w[fits])
     u, v = (np.concatenate(part) for part in zip(*ends, strict=True))
-    graph = Graph.from_edges(
-        u, v, np.concatenate(weights), n_vertices=cost.size, directed=False
-    )
+    graph = Graph.from_edges(u, v, np.concatenate(weights), n_vertices=cost.size, directed=False)
     at = int(index[source])
     for k in threads()[:: max(1, len(threads()) - 1)]:
-        found[f"explicit graph, threads: {k}"] = lambda k=k: (
-            nearfar.sssp(graph, at, threads=k, device="cpu").distances.reshape(cost.shape)
-        )
+        found[f"explicit graph, threads: {k}"] = lambda k=k: nearfar.sssp(
+            graph, at, threads=k, device="cpu"
+        ).distances.reshape(cost.shape)
     return found
 
 
@@ -208,7 +207,9 @@ def volumes(scale: str) -> Rows:
                 import dijkstra3d
 
                 data = np.asfortranarray(values)
-                contenders["dijkstra3d"] = lambda data=data: dijkstra3d.distance_field(data, (0, 0, 0))
+                contenders["dijkstra3d"] = lambda data=data: dijkstra3d.distance_field(
+                    data, (0, 0, 0)
+                )
             except ImportError:
                 print("dijkstra3d is not installed: left out")
         samples = take_turns(contenders, ROUNDS, near, PATIENCE)
@@ -226,9 +227,7 @@ def forms(scale: str) -> Rows:
         "4 neighbours, float32": Raster(cost, connectivity=4),
         "16 neighbours, float32": Raster(cost, connectivity=16),
         "8 neighbours, float64": Raster(cost.astype(np.float64)),
-        "8 neighbours, int32": Raster(
-            (cost * 1000).astype(np.int32), step="enter", lengths=False
-        ),
+        "8 neighbours, int32": Raster((cost * 1000).astype(np.int32), step="enter", lengths=False),
         "hiking, float32": Raster(None, elevation=heights, cell_size=30, slope=hiking()),
     }
     source = start("random", cost)
@@ -282,7 +281,12 @@ def cuda(scale: str) -> Rows:
         stats: dict[str, Any] = {}
         device: list[float] = []
 
-        def run(raster: Raster = raster, source: Any = source) -> Any:
+        def run(
+            raster: Raster = raster,
+            source: Any = source,
+            stats: dict[str, Any] = stats,
+            device: list[float] = device,
+        ) -> Any:
             found = cost_distance(raster, source, device="cuda", stats=stats)
             device.append(stats["device_seconds"])
             return found.distances

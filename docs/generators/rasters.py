@@ -25,14 +25,18 @@ def _beside(part: str, peers: tuple[str, ...]) -> str:
     if document is None or part not in document["parts"]:
         return not_measured("raster.json")
     measured = document["parts"][part]
-    columns: dict[str, str] = {"nearfar, threads: 1": "one core", "nearfar, threads: 2": "two cores"}
+    columns: dict[str, str] = {
+        "nearfar, threads: 1": "one core",
+        "nearfar, threads: 2": "two cores",
+    }
     columns |= {name: name.replace(", threads: 1", ", one core") for name in peers}
     lines = []
     for row in measured["rows"]:
         lines.append([f"{row['what']}; {row['cells']:,}", *_cells(row, columns)])
     return (
-        f"{table(['costs; cells', *columns.values()], lines)}\n\nNanoseconds per cell, least of the "
-        f"rounds in one process, in which contenders took turns.\n{measured_on([measured])};\n"
+        f"{table(['costs; cells', *columns.values()], lines)}\n\nNanoseconds per cell, least "
+        "of the rounds in one process, in which contenders took turns.\n"
+        f"{measured_on([measured])};\n"
         "`benchmarks/results/raster.json`."
     )
 

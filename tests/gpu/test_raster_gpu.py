@@ -16,7 +16,9 @@ def test_every_form(shape: tuple[int, ...], connectivity: int, kind: str) -> Non
     compare(shape, connectivity, kind)
 
 
-@pytest.mark.parametrize(("shape", "connectivity"), [((1500, 2100), 8), ((700, 900), 16), ((150, 160, 170), 26)])
+@pytest.mark.parametrize(
+    ("shape", "connectivity"), [((1500, 2100), 8), ((700, 900), 16), ((150, 160, 170), 26)]
+)
 def test_rasters_that_fill_the_device(shape: tuple[int, ...], connectivity: int) -> None:
     for dtype in (np.float32, np.float64):
         same(Raster(noise(shape, dtype), connectivity=connectivity), [tuple(n // 2 for n in shape)])

@@ -19,8 +19,12 @@ def explicit(raster: Raster) -> Graph:
     sources, targets, weights = [], [], []
     for k, step in enumerate(raster.steps.tolist()):
         # `step` leads from a cell to the one that its edge comes from.
-        to = tuple(slice(max(0, -d), n - max(0, d)) for d, n in zip(step, raster.shape, strict=True))
-        by = tuple(slice(max(0, d), n - max(0, -d)) for d, n in zip(step, raster.shape, strict=True))
+        to = tuple(
+            slice(max(0, -d), n - max(0, d)) for d, n in zip(step, raster.shape, strict=True)
+        )
+        by = tuple(
+            slice(max(0, d), n - max(0, -d)) for d, n in zip(step, raster.shape, strict=True)
+        )
         u, v = index[by].reshape(-1), index[to].reshape(-1)
         open_ = ~(blocked[u] | blocked[v])
         u, v = u[open_], v[open_]

@@ -54,7 +54,9 @@ def test_distances_are_those_of_the_explicit_graph(
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize(("shape", "connectivity"), [((70, 80), 8), ((40, 40), 16), ((9, 20, 34), 26)])
+@pytest.mark.parametrize(
+    ("shape", "connectivity"), [((70, 80), 8), ((40, 40), 16), ((9, 20, 34), 26)]
+)
 def test_slopes_give_the_distances_of_the_explicit_graph(
     shape: tuple[int, ...], connectivity: int, dtype: Any
 ) -> None:
@@ -79,7 +81,11 @@ def test_hiking_costs_seconds_and_depends_on_the_direction() -> None:
     slow = cost_distance(None, (0, 2), elevation=ramp, cell_size=10, slope=hiking(off_path=True))
     assert slow.distances[49, 2] == pytest.approx(up / 0.6)
     steep = cost_distance(
-        None, (0, 2), elevation=ramp, cell_size=10, slope=([-1, 0.06, 0.07, 1], [1, 1, np.inf, np.inf])
+        None,
+        (0, 2),
+        elevation=ramp,
+        cell_size=10,
+        slope=([-1, 0.06, 0.07, 1], [1, 1, np.inf, np.inf]),
     )
     assert steep.reachable.sum() == 5  # diagonal steps rise by 0.0707
 
@@ -105,7 +111,12 @@ def test_several_sources_with_initial_costs() -> None:
     initial = np.linspace(0, 90, len(sources))
     surface = cost_distance(raster, sources, initial=initial, threads=2)
     surface.verify()
-    rows = np.stack([cost_distance(raster, s, initial=i).distances for s, i in zip(sources, initial)])
+    rows = np.stack(
+        [
+            cost_distance(raster, s, initial=i).distances
+            for s, i in zip(sources, initial, strict=True)
+        ]
+    )
     np.testing.assert_array_equal(surface.distances, rows.min(axis=0))
     reached = surface.reachable
     assert ((surface.allocation >= 0) == reached).all()
@@ -273,7 +284,11 @@ GOOD = np.ones((4, 5))
         (lambda: cost_distance(GOOD, (0.5, 0)), errors.VertexError, r"\(row, column\)"),
         (lambda: cost_distance(GOOD, []), errors.OptionError, "empty"),
         (lambda: cost_distance(GOOD, np.ones((2, 2), bool)), errors.VertexError, "mask"),
-        (lambda: cost_distance(GOOD * np.nan, (1, 1)), errors.VertexError, r"\(1, 1\) is on a barr"),
+        (
+            lambda: cost_distance(GOOD * np.nan, (1, 1)),
+            errors.VertexError,
+            r"\(1, 1\) is on a barr",
+        ),
         (lambda: cost_distance(GOOD, (0, 0), limit=-1), errors.OptionError, "limit"),
         (lambda: cost_distance(GOOD, (0, 0), initial=[1, 2]), errors.OptionError, "initial"),
         (lambda: cost_distance(GOOD, (0, 0), initial=[-1]), errors.OptionError, "initial"),
@@ -291,9 +306,13 @@ def test_bad_input_is_one_clear_sentence(call: Any, error: type[Exception], word
 def test_unreached_targets_say_so() -> None:
     cost = np.array([[1.0, np.inf, 1.0]])
     surface = cost_distance(cost, (0, 0), limit=9)
-    with pytest.raises(errors.UnreachableError, match=r"\(0, 2\) is not reached within the limit 9"):
+    with pytest.raises(
+        errors.UnreachableError, match=r"\(0, 2\) is not reached within the limit 9"
+    ):
         surface.path_to((0, 2))
     assert surface.distance_to((0, 2)) == float("inf")
     assert [len(path) for path in surface.paths_to([(0, 2), (0, 0)])] == [0, 1]
     assert surface.stats["barriers"] == 1
-    assert cost_distance(np.array([[1.0, -5.0, 1.0]]), (0, 0), negative="barrier").reachable.sum() == 1
+    assert (
+        cost_distance(np.array([[1.0, -5.0, 1.0]]), (0, 0), negative="barrier").reachable.sum() == 1
+    )

@@ -22,7 +22,9 @@ def tiff(tmp_path: Path) -> Path:
     path = tmp_path / "cost.tif"
     transform = rasterio.Affine(30, 0, 500_000, 0, -30, 5_000_000)
     about = {"driver": "GTiff", "height": 40, "width": 50, "count": 1, "dtype": "float32"}
-    with rasterio.open(path, "w", **about, crs="EPSG:32632", transform=transform, nodata=-9) as file:
+    with rasterio.open(
+        path, "w", **about, crs="EPSG:32632", transform=transform, nodata=-9
+    ) as file:
         file.write(cost, 1)
     return path
 
@@ -71,7 +73,11 @@ def test_what_cannot_be_read_or_written(tmp_path: Path) -> None:
     (tmp_path / "bad.npy").write_bytes(b"no array")
     (tmp_path / "bad.map").write_text("type octile\nheight 2\nwidth 3\nmap\n...\n..\n")
     (tmp_path / "worse.map").write_text("height 2\n")
-    for name, words in (("bad.npy", "no array"), ("bad.map", "line 6: 2 cells"), ("worse.map", "no grid map")):
+    for name, words in (
+        ("bad.npy", "no array"),
+        ("bad.map", "line 6: 2 cells"),
+        ("worse.map", "no grid map"),
+    ):
         with pytest.raises(errors.GraphFormatError, match=words):
             read_raster(tmp_path / name)
     with pytest.raises(FileNotFoundError):
@@ -113,7 +119,17 @@ def test_the_command_writes_surface_routes_and_picture(tiff: Path, tmp_path: Pat
     files = [tmp_path / name for name in ("out.tif", "near.tif", "routes.geojson", "map.png")]
     text = succeed(
         *("raster", tiff, "--from", tmp_path / "from.geojson", "--to", "39,49", "10,9"),
-        *("-o", files[0], "--allocation", files[1], "--paths", files[2], "--plot", files[3], "--json"),
+        *(
+            "-o",
+            files[0],
+            "--allocation",
+            files[1],
+            "--paths",
+            files[2],
+            "--plot",
+            files[3],
+            "--json",
+        ),
     )
     facts = json.loads(text)
     assert facts["proved"]
@@ -132,7 +148,16 @@ def test_the_command_walks_over_terrain(tmp_path: Path) -> None:
     np.save(tmp_path / "dem.npy", heights)
     facts = json.loads(
         succeed(
-            *("raster", "-", "--elevation", tmp_path / "dem.npy", "--cell-size", "20", "--from", "3,4"),
+            *(
+                "raster",
+                "-",
+                "--elevation",
+                tmp_path / "dem.npy",
+                "--cell-size",
+                "20",
+                "--from",
+                "3,4",
+            ),
             *("--to", "30,20", "--json"),
         )
     )

@@ -10,7 +10,14 @@ import pytest
 from nearfar.raster import Raster, cost_distance
 from tests.raster.landscapes import noise, serpentine
 
-FORMS = [((70, 131), 4), ((70, 131), 8), ((50, 40), 16), ((20, 18, 33), 6), ((20, 18, 33), 18), ((9, 18, 33), 26)]
+FORMS = [
+    ((70, 131), 4),
+    ((70, 131), 8),
+    ((50, 40), 16),
+    ((20, 18, 33), 6),
+    ((20, 18, 33), 18),
+    ((9, 18, 33), 26),
+]
 
 
 def same(raster: Raster, sources: Any, **options: Any) -> None:

@@ -1,9 +1,9 @@
 """Compute the least cost from some cells of a raster to all others, and draw routes.
 
 The costs are a GeoTIFF, a .npy array, which is mapped into memory, or a .map grid world; or, with
-"-" and --elevation, the terrain alone, walked over by Tobler's hiking function in seconds. Cells are
-ROW,COLUMN (PLANE,ROW,COLUMN) or a .geojson file of points in the raster's coordinates. Every surface
-is proved.
+"-" and --elevation, the terrain alone, in the seconds that Tobler's hiking function gives. Cells
+are ROW,COLUMN (PLANE,ROW,COLUMN) or a .geojson file of points in the raster's coordinates. Every
+surface is proved.
 """
 
 from __future__ import annotations

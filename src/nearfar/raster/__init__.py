@@ -1,7 +1,7 @@
 """Cost surfaces over arrays: shortest paths on graphs that are never stored.
 
-A :class:`Raster` is an array of costs, in two or three dimensions, whose cells are the vertices of a
-graph and whose steps to neighbouring cells are its edges. :func:`cost_distance` gives a
+A :class:`Raster` is an array of costs, in two or three dimensions, whose cells are the vertices of
+a graph and whose steps to neighbouring cells are its edges. :func:`cost_distance` gives a
 :class:`Surface`: the least cost of every cell from the nearest source, the paths, and which source
 it is. The engines compute each step's cost when they need it, so memory is the arrays' own.
 

@@ -1,4 +1,4 @@
-"""Rasters from files and into them: GeoTIFF through rasterio, ``.npy`` mapped into memory, `.map`."""
+"""Rasters from files and into them: GeoTIFF through rasterio, mapped ``.npy``, grid worlds."""
 
 from __future__ import annotations
 

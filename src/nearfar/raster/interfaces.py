@@ -1,8 +1,8 @@
 """Functions with the arguments of scikit-image, xarray-spatial and dijkstra3d.
 
-Change one import: ``from nearfar.raster.interfaces import MCP_Geometric``. Costs are computed in the
-dtype that each library computes in, so that the numbers are its own; among several least-cost paths
-another one may be chosen.
+Change one import: ``from nearfar.raster.interfaces import MCP_Geometric``. Costs are computed in
+the dtype that each library computes in, so that the numbers are its own; among several least-cost
+paths another one may be chosen.
 """
 
 from __future__ import annotations

@@ -1,9 +1,10 @@
 // Links back to the sources, the proof of a surface, allocation and paths: all from tight steps.
 //
 // A cell's link is the first of its steps, in the order of the cells that they come from, that is
-// tight (d[u] + w == d[v]) and comes from a strictly nearer cell. Cells that only steps of no length
-// lead to take theirs in breadth-first levels, so the links form trees rooted at the sources. What
-// proves a surface is that every reached cell gets a link and that no step lowers a cell.
+// tight (d[u] + w == d[v]) and comes from a strictly nearer cell. Cells that only steps of no
+// length lead to take theirs in breadth-first levels, so the links form trees rooted at the
+// sources. What proves a surface is that every reached cell gets a link and that no step lowers a
+// cell.
 #include <mutex>
 
 #include "cpu/array_checks.hpp"

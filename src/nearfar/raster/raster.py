@@ -121,7 +121,9 @@ class Raster:
         if negative not in ("error", "barrier"):
             raise OptionError(f"negative is {quoted(negative)}: give 'error' or 'barrier'")
         choices = _CONNECTIVITIES[given.ndim]
-        connectivity = choices[-1 if given.ndim == 3 else 1] if connectivity is None else connectivity
+        connectivity = (
+            choices[-1 if given.ndim == 3 else 1] if connectivity is None else connectivity
+        )
         if connectivity not in choices:
             raise OptionError(
                 f"connectivity is {quoted(connectivity)}: give one of "
@@ -340,9 +342,7 @@ class Raster:
             from nearfar import _cpu
 
             marked = _no_data_in(self.no_data, self.dtype)
-            self._scanned = _cpu.raster_scan(
-                self.cost, self.elevation, marked, check_threads(None)
-            )
+            self._scanned = _cpu.raster_scan(self.cost, self.elevation, marked, check_threads(None))
         return self._scanned
 
     def _axes(self) -> list[NDArray[np.float64]] | None:
@@ -428,9 +428,9 @@ def _in_dtype(array: NDArray[Any], dtype: np.dtype[Any], no_data: Any) -> NDArra
     """The array in an engine's dtype, contiguous; no copy where it is so already."""
     if dtype.kind == "i" and array.dtype.kind == "f":
         raise OptionError(f"costs are {array.dtype}: they would lose their fractions in {dtype}")
-    if dtype.kind == "i" and array.size and array.dtype.kind == "u" and array.dtype.itemsize == 8:
-        if int(array.max()) > np.iinfo(np.int64).max:
-            raise GraphError("costs above 2**63 - 1 do not fit int64: scale them down")
+    widest = dtype.kind == "i" and array.dtype == np.uint64
+    if widest and int(array.max()) > np.iinfo(np.int64).max:
+        raise GraphError("costs above 2**63 - 1 do not fit int64: scale them down")
     if dtype == np.float32 and array.dtype.kind != "f" and no_data is not None:
         array = np.where(array == no_data, np.nan, array)
     return np.require(array, dtype=dtype, requirements=("C", "A"))

@@ -1,13 +1,15 @@
 // Distances over a raster: tiles in the order of the least distance that waits at their border.
 //
-// A tile is solved to its fixed point for the borders of its neighbours (tile.hpp), then wakes those
-// whose border fell. Workers take the waiting tile with the least such distance, so a wave runs
-// through the raster nearly in order of distance, and a tile is visited a few times. Any order ends
-// at the same fixed point d[v] = min(d[u] + w(u, v)), because rounded addition is monotone: the bits
-// depend neither on the number of workers nor on their luck.
+// A tile is solved to its fixed point for the borders of its neighbours (tile.hpp), then wakes
+// those whose border fell. Workers take the waiting tile with the least such distance, so a wave
+// runs through the raster nearly in order of distance, and a tile is visited a few times. Any order
+// ends at the same fixed point d[v] = min(d[u] + w(u, v)), because rounded addition is monotone:
+// the bits depend neither on the number of workers nor on their luck.
 //
-// A tile is one worker's at a time; neighbours read its border while it is stored, which is why these
-// cells are relaxed atomics. Whoever read too early is woken afterwards.
+// A tile is one worker's at a time; neighbours read its border while it is stored, which is why
+// these cells are relaxed atomics. Whoever read too early is woken afterwards.
+#include "cpu/search.hpp"
+
 #include <chrono>
 #include <condition_variable>
 #include <exception>
@@ -15,7 +17,6 @@
 
 #include "cpu/dtypes.hpp"
 #include "cpu/interrupt.hpp"
-#include "cpu/search.hpp"
 #include "cpu/worker_pool.hpp"
 #include "raster/bind.hpp"
 #include "raster/tile.hpp"
@@ -96,7 +97,7 @@ class WaitingTiles {
       heap_.pop_back();
       const auto at = static_cast<std::size_t>(top.tile);
       if (busy_[at] || top.key != pending_[at]) continue;  // woken again since
-      if (top.key > bound()) {  // nor does anything behind it matter
+      if (top.key > bound()) {                             // nor does anything behind it matter
         heap_.clear();
         return -1;
       }
@@ -176,9 +177,8 @@ TileCounts search(const RasterView<T>& view, T* distances, const int64_t* source
   };
   // A wave keeps few tiles busy at once: more workers than that would sleep and wake.
   const int workers = static_cast<int>(std::clamp<int64_t>(grid.tiles() / 8, 1, threads));
-  WorkerPool::shared().share(workers, [&](int worker) {
-    guarded(worker == 0 ? Interrupt() : Interrupt(given_up));
-  });
+  WorkerPool::shared().share(
+      workers, [&](int worker) { guarded(worker == 0 ? Interrupt() : Interrupt(given_up)); });
   if (failure) std::rethrow_exception(failure);
   return total;
 }
@@ -205,8 +205,7 @@ Fields raster_search(const nb::dict& raster, Array distances, Ids sources,
       for (std::size_t i = 0; i < ids->size(); ++i)
         if (ids->data()[i] < 0 || static_cast<std::size_t>(ids->data()[i]) >= cells)
           throw nb::index_error("a cell is outside the raster");
-    const T* const first =
-        initial ? static_cast<const T*>(initial->data()) : nullptr;
+    const T* const first = initial ? static_cast<const T*>(initial->data()) : nullptr;
     if (initial && (initial->dtype() != nb::dtype<T>() || initial->size() != sources.size()))
       throw nb::type_error("initial: wrong dtype or size");
     TileCounts counts;

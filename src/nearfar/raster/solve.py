@@ -116,7 +116,9 @@ def cost_distance(
         distances, counters = _search(grid, grid.dtype, starts, begin, bound, ends, threads)
         engine = "tiles@cpu"
     if grid.dtype == np.int32:
-        distances, counters = _widened(grid, distances, counters, starts, begin, bound, ends, threads)
+        distances, counters = _widened(
+            grid, distances, counters, starts, begin, bound, ends, threads
+        )
     counters["seconds"] = time.perf_counter() - began
     counters["barriers"] = grid.n_barriers
     if begin is not None:
@@ -211,7 +213,7 @@ def corridor(
     ------
     VertexError, OptionError, GraphError
         As :func:`cost_distance`; where a step's cost depends on its direction (``elevation`` or
-        ``step="enter"``) the way to the second place is not that from it, and corridors are refused.
+        ``step="enter"``) the way to the second place is not that from it: corridors are refused.
 
     Notes
     -----
@@ -261,9 +263,7 @@ def _search(
         raise OutOfMemoryError(needed, free, "cut the raster into parts, or use dtype='float32'")
     distances = empty(grid.shape, dtype, threads)
     begin = None if initial is None else initial.astype(dtype)
-    found = _cpu.raster_search(
-        grid.describe(dtype), distances, starts, begin, limit, ends, threads
-    )
+    found = _cpu.raster_search(grid.describe(dtype), distances, starts, begin, limit, ends, threads)
     return distances, dict(found)
 
 

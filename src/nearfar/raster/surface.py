@@ -91,10 +91,16 @@ class Surface:
         from nearfar import _cpu
 
         links = np.empty(self.raster.shape, dtype=np.uint8)
+        given = self.raster.describe(self.distances.dtype)
         flaw = _cpu.raster_links(
-            self.raster.describe(self.distances.dtype), self.distances, self.sources, self.initial, self.limit, links,
+            given,
+            self.distances,
+            self.sources,
+            self.initial,
+            self.limit,
+            links,
             check_threads(self.threads),
-        )  # fmt: skip
+        )
         return links, flaw
 
     @property

@@ -42,8 +42,8 @@ uint32_t sweep(const Sweep<T>& s) {
   return lowered;
 }
 
-// A cell may see what its neighbours in the row were just lowered to, or what they were before: both
-// are lengths of paths, and whoever is lowered is flagged.
+// A cell may see what its neighbours in the row were just lowered to, or what they were before:
+// both are lengths of paths, and whoever is lowered is flagged.
 template <class T, StepRule Rule, int Side, int Count>
 uint32_t pull(const Sweep<T>& s, int begin, uint8_t* flags) {
   const SlopeTable<T> table = s.table;
@@ -91,9 +91,8 @@ uint32_t links(const Sweep<T>& s, int begin, uint8_t* out) {
       T height_from = 0, height_to = 0;
       if constexpr (Rule == StepRule::slope) height_from = z_from[x], height_to = z[x];
       const T before = d_from[x], here = d[x];
-      const SumOf<T> sum = candidate(
-          before, step_cost<T, Rule>(c_from[x], c[x], height_from, height_to, factor, inverse,
-                                     table));
+      const SumOf<T> sum = candidate(before, step_cost<T, Rule>(c_from[x], c[x], height_from,
+                                                                height_to, factor, inverse, table));
       const bool tight = (sum == static_cast<SumOf<T>>(here)) & (before < here);
       first[x] = tight ? static_cast<BitsOf<T>>(k) : first[x];
       const bool lower = improves(sum, here) & !(sum > static_cast<SumOf<T>>(s.limit));
@@ -112,9 +111,10 @@ uint32_t links(const Sweep<T>& s, int begin, uint8_t* out) {
 
 template <class T, StepRule Rule>
 SweepFunction<T> sweep_of(int side, int count) {
-  if (side == 64) return count == 1   ? sweep<T, Rule, 64, 1>
-                         : count == 3 ? sweep<T, Rule, 64, 3>
-                                      : sweep<T, Rule, 64, 7>;
+  if (side == 64)
+    return count == 1   ? sweep<T, Rule, 64, 1>
+           : count == 3 ? sweep<T, Rule, 64, 3>
+                        : sweep<T, Rule, 64, 7>;
   return count == 1   ? sweep<T, Rule, 32, 1>
          : count == 2 ? sweep<T, Rule, 32, 2>
          : count == 3 ? sweep<T, Rule, 32, 3>
@@ -124,9 +124,10 @@ SweepFunction<T> sweep_of(int side, int count) {
 
 template <class T, StepRule Rule>
 PullFunction<T> pull_of(int side, int count) {
-  if (side == 64) return count == 4   ? pull<T, Rule, 64, 4>
-                         : count == 8 ? pull<T, Rule, 64, 8>
-                                      : pull<T, Rule, 64, 16>;
+  if (side == 64)
+    return count == 4   ? pull<T, Rule, 64, 4>
+           : count == 8 ? pull<T, Rule, 64, 8>
+                        : pull<T, Rule, 64, 16>;
   return count == 6    ? pull<T, Rule, 32, 6>
          : count == 18 ? pull<T, Rule, 32, 18>
                        : pull<T, Rule, 32, 26>;
@@ -191,9 +192,9 @@ void raster_turn(const T* in, T* out, int side, int row) {
     }
 }
 
-#define NEARFAR_SWEEPS_OF(T)                                    \
+#define NEARFAR_SWEEPS_OF(T)                                     \
   template SweepFunction<T> raster_sweep<T>(StepRule, int, int); \
-  template PullFunction<T> raster_pull<T>(StepRule, int, int);          \
+  template PullFunction<T> raster_pull<T>(StepRule, int, int);   \
   template void raster_turn<T>(const T*, T*, int, int);          \
   template LinkFunction<T> raster_links<T>(StepRule, int);
 NEARFAR_SWEEPS_OF(float)

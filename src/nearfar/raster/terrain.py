@@ -40,7 +40,7 @@ def landscape(
 
     Notes
     -----
-    Spectral synthesis: random phases whose amplitudes fall as a power of the wavelength. O(n log n).
+    Spectral synthesis: random phases, amplitudes that fall as a power of the frequency. O(n log n).
     """
     if rows < 2 or columns < 2:
         raise OptionError(f"a landscape of {rows} x {columns} cells: give at least 2 x 2")

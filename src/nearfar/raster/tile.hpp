@@ -1,9 +1,10 @@
 // One tile of a raster in private memory: loading it with its halo, relaxing it, storing it.
 //
-// A tile is relaxed by sweeps while they lower many cells, and by a heap while few are lowered. Where
-// a wave arrives at a few cells, a heap gets a small budget, since the wave may fade at once; sweeps
-// take over when the budget is used up; when a whole round of them lowers few cells (a winding
-// corridor, or the last corrections) a heap finishes. The counts decide, not the kind of raster.
+// A tile is relaxed by sweeps while they lower many cells, and by a heap while few are lowered.
+// Where a wave arrives at a few cells, a heap gets a small budget, since the wave may fade at once;
+// sweeps take over when the budget is used up; when a whole round of them lowers few cells (a
+// winding corridor, or the last corrections) a heap finishes. The counts decide, not the kind of
+// raster.
 #pragma once
 
 #include <algorithm>
@@ -43,8 +44,8 @@ struct RasterView {
     const int64_t x = cell % shape.columns + offset[k][2];
     const int64_t y = cell / shape.columns % shape.rows + offset[k][1];
     const int64_t z = cell / shape.columns / shape.rows + offset[k][0];
-    const bool inside = x >= 0 && x < shape.columns && y >= 0 && y < shape.rows && z >= 0 &&
-                        z < shape.planes;
+    const bool inside =
+        x >= 0 && x < shape.columns && y >= 0 && y < shape.rows && z >= 0 && z < shape.planes;
     return inside ? (z * shape.rows + y) * shape.columns + x : -1;
   }
 
@@ -52,8 +53,10 @@ struct RasterView {
   T step(int64_t from, int64_t to, int k) const {
     const T a = passable(from), b = passable(to);
     switch (rule) {
-      case StepRule::mean: return step_cost<T, StepRule::mean>(a, b, 0, 0, factor[k], 0, table);
-      case StepRule::enter: return step_cost<T, StepRule::enter>(a, b, 0, 0, factor[k], 0, table);
+      case StepRule::mean:
+        return step_cost<T, StepRule::mean>(a, b, 0, 0, factor[k], 0, table);
+      case StepRule::enter:
+        return step_cost<T, StepRule::enter>(a, b, 0, 0, factor[k], 0, table);
       default:
         return step_cost<T, StepRule::slope>(a, b, elevation[from], elevation[to], factor[k],
                                              inverse[k], table);
@@ -79,8 +82,8 @@ constexpr uint8_t kNoLink = 255;    // an unreached cell
 constexpr uint8_t kRootLink = 254;  // a source that no other one reaches earlier
 
 struct TilePlace {
-  int64_t plane, row, column;     // of the first cell
-  int planes, rows, columns;      // inside the raster
+  int64_t plane, row, column;  // of the first cell
+  int planes, rows, columns;   // inside the raster
 };
 
 struct TileGrid {
@@ -211,8 +214,8 @@ class Tile {
       }
   }
 
-  // Brings the tile to its fixed point for the halo that it was loaded with. Only what lies beside the
-  // halo can be lowered at first, unless the tile holds a source.
+  // Brings the tile to its fixed point for the halo that it was loaded with. Only what lies beside
+  // the halo can be lowered at first, unless the tile holds a source.
   void relax(bool source) {
     ++counts.visits;
     heap_.clear();
@@ -299,7 +302,7 @@ class Tile {
   static constexpr std::size_t kFewSeeds = 8;
   static constexpr uint64_t kBudget = 128;
   static constexpr uint32_t kFewLowered = 256;
-  static constexpr int kPad = 16;      // between rows, which start on cache lines
+  static constexpr int kPad = 16;         // between rows, which start on cache lines
   static constexpr uint8_t kInside = 13;  // the middle of 27
 
   struct Entry {
@@ -417,9 +420,12 @@ class Tile {
   // The lesser of `here` and a step's sum.
   NEARFAR_INLINE T after(int from, int to, int k, T here) const {
     switch (view_.rule) {
-      case StepRule::mean: return after_by<StepRule::mean>(from, to, k, here);
-      case StepRule::enter: return after_by<StepRule::enter>(from, to, k, here);
-      default: return after_by<StepRule::slope>(from, to, k, here);
+      case StepRule::mean:
+        return after_by<StepRule::mean>(from, to, k, here);
+      case StepRule::enter:
+        return after_by<StepRule::enter>(from, to, k, here);
+      default:
+        return after_by<StepRule::slope>(from, to, k, here);
     }
   }
   template <StepRule Rule>
@@ -460,9 +466,12 @@ class Tile {
   }
   bool run_heap(uint64_t budget) {
     switch (view_.rule) {
-      case StepRule::mean: return run_heap_by<StepRule::mean>(budget);
-      case StepRule::enter: return run_heap_by<StepRule::enter>(budget);
-      default: return run_heap_by<StepRule::slope>(budget);
+      case StepRule::mean:
+        return run_heap_by<StepRule::mean>(budget);
+      case StepRule::enter:
+        return run_heap_by<StepRule::enter>(budget);
+      default:
+        return run_heap_by<StepRule::slope>(budget);
     }
   }
 

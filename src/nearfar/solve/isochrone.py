@@ -55,9 +55,10 @@ def isochrone(
     Parameters
     ----------
     graph : Graph, TurnGraph or Raster
-        Of a Raster a picture as :func:`nearfar.raster.draw_surface` makes it. A graph has ``coordinates``. Where ``attributes["unit"]`` is seconds, milliseconds or metres, the
-        map shows minutes or kilometres. :func:`nearfar.answer.draw_isochrones` draws an answer that
-        is there already, in any unit.
+        Of a Raster a picture as :func:`nearfar.raster.draw_surface` makes it. A graph has
+        ``coordinates``. Where ``attributes["unit"]`` is seconds, milliseconds or metres, the map
+        shows minutes or kilometres. :func:`nearfar.answer.draw_isochrones` draws an answer that is
+        there already, in any unit.
     source : int or vertex name
     file : str or path
         PNG, SVG or PDF, by suffix; ``.html`` for an interactive map in one file

@@ -44,9 +44,14 @@ def rows_of(
 
 
 def nearest_of(
-    raster: Raster, sources: Any, method: str, options: dict[str, Any], predecessors: bool, **given: Any
+    raster: Raster,
+    sources: Any,
+    method: str,
+    options: dict[str, Any],
+    predecessors: bool,
+    **given: Any,
 ) -> tuple[Any, Any, Any]:
-    """(distances, positions of the nearest sources, predecessors or None), in the raster's shape."""
+    """(distances, positions of the nearest sources, predecessors or None)."""
     _refuse(method, **options)
     surface = cost_distance(raster, sources, **given)
     rows = surface.allocation
