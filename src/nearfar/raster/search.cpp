@@ -29,6 +29,7 @@ class WaitingTiles {
  public:
   explicit WaitingTiles(const TileGrid& grid)
       : pending_(static_cast<std::size_t>(grid.tiles()), unreached<T>()),
+        sides_(static_cast<std::size_t>(grid.tiles()), 0),
         busy_(static_cast<std::size_t>(grid.tiles()), 0) {}
 
   // The next tile for a worker that has none, or -1 when all is done. `bound` is asked for the
@@ -55,7 +56,9 @@ class WaitingTiles {
     }
   }
 
-  void wake(int64_t tile, T key) {
+  // `side` is the number that the tile that wakes has from there.
+  void wake(int64_t tile, T key, int side) {
+    sides_[static_cast<std::size_t>(tile)] |= uint32_t{1} << side;
     T& pending = pending_[static_cast<std::size_t>(tile)];
     if (!(key < pending)) return;
     pending = key;
@@ -73,6 +76,11 @@ class WaitingTiles {
   void stop() {
     stopped_ = true;
     changed_.notify_all();
+  }
+
+  // Which sides woke a tile since the last call; after take().
+  uint32_t sides_of(int64_t tile) {
+    return std::exchange(sides_[static_cast<std::size_t>(tile)], 0);
   }
 
   std::mutex mutex;
@@ -111,6 +119,7 @@ class WaitingTiles {
   std::condition_variable changed_;
   std::vector<Entry> heap_;
   std::vector<T> pending_;
+  std::vector<uint32_t> sides_;
   std::vector<uint8_t> busy_;
   int active_ = 0, asleep_ = 0;
   bool stopped_ = false;
@@ -123,12 +132,10 @@ TileCounts search(const RasterView<T>& view, T* distances, const int64_t* source
   const TileGrid grid(view.shape);
   WaitingTiles<T> waiting(grid);
   const int64_t layer = view.shape.rows * view.shape.columns;
-  std::vector<bool> holds_source(static_cast<std::size_t>(grid.tiles()));
   for (std::size_t i = 0; i < n_sources; ++i) {
     const int64_t s = sources[i], in_layer = s % layer, columns = view.shape.columns;
     const int64_t tile = grid.containing(s / layer, in_layer / columns, in_layer % columns);
-    holds_source[static_cast<std::size_t>(tile)] = true;
-    waiting.wake(tile, distances[s]);
+    waiting.wake(tile, distances[s], 13);
   }
   std::atomic<bool> given_up{false};
   std::exception_ptr failure;
@@ -148,17 +155,18 @@ TileCounts search(const RasterView<T>& view, T* distances, const int64_t* source
     for (;;) {
       const int64_t taken = waiting.take(lock, bound, poll);
       if (taken < 0) break;
+      const uint32_t sides = waiting.sides_of(taken);
       lock.unlock();
       interrupt.poll(static_cast<uint64_t>(grid.side * grid.side * grid.depth));
       tile.load(grid.place(taken, view.shape), distances);
-      tile.relax(holds_source[static_cast<std::size_t>(taken)]);
+      tile.relax(sides, (sides >> 13 & 1) != 0);
       tile.store(distances);
       lock.lock();
       for (int side = 0; side < 27; ++side) {
         // Nothing is given to cells outside the raster, which are barriers.
         if (!(tile.least[side] < unreached<T>())) continue;
         const int64_t away = ((side / 9 - 1) * grid.y + side / 3 % 3 - 1) * grid.x + side % 3 - 1;
-        waiting.wake(taken + away, tile.least[side]);
+        waiting.wake(taken + away, tile.least[side], 26 - side);
       }
       waiting.finish(taken);
     }

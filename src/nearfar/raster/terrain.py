@@ -51,4 +51,5 @@ def landscape(
     phases = rng.random(waves.shape) * (2j * np.pi)
     heights = np.fft.irfft2(amplitude * np.exp(phases), s=(rows, columns))
     heights -= heights.min()
-    return (heights * (height / heights.max())).astype(np.float32)
+    made: NDArray[Any] = (heights * (height / heights.max())).astype(np.float32)
+    return made

@@ -214,15 +214,15 @@ class Tile {
       }
   }
 
-  // Brings the tile to its fixed point for the halo that it was loaded with. Only what lies beside
-  // the halo can be lowered at first, unless the tile holds a source.
-  void relax(bool source) {
+  // Brings the tile to its fixed point for the halo that it was loaded with. Only what lies beside the
+  // tiles that woke it (bits of `sides`) can be lowered at first, or anything where it holds a source.
+  void relax(uint32_t sides, bool source) {
     ++counts.visits;
     heap_.clear();
     if (source)
       pull_all();
     else
-      pull_border();
+      pull_border(sides);
     if (heap_.empty()) {
       ++counts.idle;
       return;
@@ -387,47 +387,67 @@ class Tile {
     for (int x = 0; x < side_; ++x)
       if (flags_[static_cast<std::size_t>(x)]) heap_.push_back({plain_.d[begin + x], begin + x});
   }
-  // The same for the cells beside the halo.
-  void pull_border() {
+  // The same for the cells beside the tiles that woke this one.
+  void pull_border(uint32_t sides) {
+    // Whether any of these tiles lies before or after this one along an axis.
+    const auto any = [&](int weight, int part) {
+      for (int side = 0; side < 27; ++side)
+        if ((sides >> side & 1) && side / weight % 3 == part) return true;
+      return false;
+    };
+    const bool z0 = any(9, 0), z1 = any(9, 2), y0 = any(3, 0), y1 = any(3, 2);
+    const bool x0 = any(1, 0), x1 = any(1, 2);
     for (int z = 0; z < depth_; ++z)
       for (int y = 0; y < side_; ++y) {
-        if (y < halo_ || y >= side_ - halo_ || (deep_ && (z == 0 || z == depth_ - 1))) {
+        if ((y0 && y < halo_) || (y1 && y >= side_ - halo_) || (z0 && z == 0) ||
+            (z1 && z == depth_ - 1)) {
           pull_row(z, y);
           continue;
         }
         const int begin = first_ + z * plane_ + y * row_;
-        for (int h = 0; h < halo_; ++h)
-          for (const int at : {begin + h, begin + side_ - 1 - h}) {
-            T best = plain_.d[at];
-            for (int k = 0; k < all_.count; ++k) best = after(at + all_.at[k], at, k, best);
-            if (best == plain_.d[at]) continue;
-            plain_.d[at] = best;
-            heap_.push_back({best, at});
-          }
+        for (int h = 0; h < halo_; ++h) {
+          if (x0) pull_cell(begin + h);
+          if (x1) pull_cell(begin + side_ - 1 - h);
+        }
       }
     std::make_heap(heap_.begin(), heap_.end());
   }
+  // A cell of the first or last columns, from other tiles.
+  void pull_cell(int at) {
+    T best = plain_.d[at];
+    by_rule([&](auto rule) {
+      for (int k = 0; k < all_.count; ++k) {
+        const int from = at + all_.at[k];
+        if (towards_[static_cast<std::size_t>(from)] == kInside) continue;
+        best = after_by<rule()>(from, at, k, best);
+      }
+    });
+    if (best == plain_.d[at]) return;
+    plain_.d[at] = best;
+    heap_.push_back({best, at});
+  }
   // What a cell of the border gives to cells of other tiles.
   void give(int at) {
-    for (int k = 0; k < all_.count; ++k) {
-      const int to = at - all_.at[k];
-      const uint8_t tile = towards_[static_cast<std::size_t>(to)];
-      if (tile == kInside) continue;
-      const T next = after(at, to, k, plain_.d[to]);
-      if (next != plain_.d[to]) least[tile] = std::min(least[tile], next);
+    by_rule([&](auto rule) {
+      for (int k = 0; k < all_.count; ++k) {
+        const int to = at - all_.at[k];
+        const uint8_t tile = towards_[static_cast<std::size_t>(to)];
+        if (tile == kInside) continue;
+        const T next = after_by<rule()>(at, to, k, plain_.d[to]);
+        if (next != plain_.d[to]) least[tile] = std::min(least[tile], next);
+      }
+    });
+  }
+  // Calls f with the rule as a constant.
+  template <class F>
+  NEARFAR_INLINE auto by_rule(F&& f) const {
+    switch (view_.rule) {
+      case StepRule::mean: return f(std::integral_constant<StepRule, StepRule::mean>());
+      case StepRule::enter: return f(std::integral_constant<StepRule, StepRule::enter>());
+      default: return f(std::integral_constant<StepRule, StepRule::slope>());
     }
   }
   // The lesser of `here` and a step's sum.
-  NEARFAR_INLINE T after(int from, int to, int k, T here) const {
-    switch (view_.rule) {
-      case StepRule::mean:
-        return after_by<StepRule::mean>(from, to, k, here);
-      case StepRule::enter:
-        return after_by<StepRule::enter>(from, to, k, here);
-      default:
-        return after_by<StepRule::slope>(from, to, k, here);
-    }
-  }
   template <StepRule Rule>
   NEARFAR_INLINE T after_by(int from, int to, int k, T here) const {
     const T* const c = plain_.cost;
@@ -465,14 +485,7 @@ class Tile {
     return true;
   }
   bool run_heap(uint64_t budget) {
-    switch (view_.rule) {
-      case StepRule::mean:
-        return run_heap_by<StepRule::mean>(budget);
-      case StepRule::enter:
-        return run_heap_by<StepRule::enter>(budget);
-      default:
-        return run_heap_by<StepRule::slope>(budget);
-    }
+    return by_rule([&](auto rule) { return run_heap_by<rule()>(budget); });
   }
 
   const RasterView<T>& view_;
