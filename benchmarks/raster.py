@@ -105,7 +105,7 @@ def start(kind: str, cost: np.ndarray) -> tuple[int, ...]:
 
 def size(scale: str) -> tuple[int, int]:
     """Rows and columns."""
-    return (192, 256) if scale == "tiny" else (12_000, 18_000) if LARGE else (1_500, 2_000)
+    return (192, 256) if scale == "tiny" else (12_000, 18_000) if LARGE else (1_000, 1_200)
 
 
 def about(raster: Raster, surface: Any) -> dict[str, Any]:

@@ -184,7 +184,7 @@ def _points(path: str) -> list[tuple[float, float]]:
             continue
         waiting += node.get("features") or node.get("geometries") or []
         waiting += [node["geometry"]] if isinstance(node.get("geometry"), dict) else []
-        places = node.get("coordinates")
+        places: Any = node.get("coordinates")
         try:
             if node.get("type") == "Point":
                 found.append((float(places[0]), float(places[1])))

@@ -112,7 +112,7 @@ class Raster:
             if elevation is None:
                 raise OptionError("cost is None: give costs, or an elevation model to walk over")
             cost = _Ones(elevation)
-        self._labels = next((a for a in (cost, elevation) if _is_labelled(a)), None)
+        self._labels: Any = next((a for a in (cost, elevation) if _is_labelled(a)), None)
         given = _array(cost, "cost")
         if given.ndim not in _CONNECTIVITIES or given.size == 0:
             raise GraphError(f"cost has shape {given.shape}: expected 2 or 3 dimensions with cells")
@@ -227,7 +227,9 @@ class Raster:
         if outside.any():
             first = tuple(table[int(np.argmax(outside))].tolist())
             raise VertexError(f"{role} {first} is outside the raster of shape {self.shape}")
-        return np.ravel_multi_index(tuple(table.T.astype(np.int64)), self.shape).astype(np.int64)
+        return np.asarray(
+            np.ravel_multi_index(tuple(table.T.astype(np.int64)), self.shape), np.int64
+        )
 
     def cells_at(self, points: ArrayLike) -> NDArray[np.int64]:
         """Give the cells that contain points, in the coordinates of a ``DataArray`` or a GeoTIFF.
@@ -396,7 +398,8 @@ def _array(given: Any, what: str) -> NDArray[Any]:
     """A NumPy array of what a caller gave, not copied where it need not be."""
     if isinstance(given, np.ma.MaskedArray):
         kind = given.dtype if given.dtype.kind == "f" else np.dtype(np.float64)
-        return given.astype(kind).filled(np.nan)
+        filled: NDArray[Any] = np.ma.filled(np.ma.asarray(given, dtype=kind), np.nan)
+        return filled
     array = as_numpy(given.data if _is_labelled(given) else given, what)
     if array.dtype.kind not in "fiub":
         raise GraphError(f"{what} has dtype {array.dtype}: give numbers")

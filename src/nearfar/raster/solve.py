@@ -303,4 +303,5 @@ def _initial(given: Any, count: int, dtype: np.dtype[Any]) -> NDArray[Any] | Non
     made = values.astype(dtype)
     if dtype.kind == "i" and (made != values).any():
         raise OptionError(f"initial: the raster's distances are {dtype}, give integers")
-    return made + dtype.type(0)  # no -0.0
+    made += dtype.type(0)  # no -0.0
+    return made

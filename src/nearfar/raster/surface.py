@@ -72,7 +72,8 @@ class Surface:
     @property
     def reachable(self) -> NDArray[np.bool_]:
         """Bool array of the raster's shape: which cells were reached."""
-        return self.distances != unreached_value(self.distances.dtype)
+        reached: NDArray[np.bool_] = self.distances != unreached_value(self.distances.dtype)
+        return reached
 
     @cached_property
     def links(self) -> NDArray[np.uint8]:
@@ -228,7 +229,8 @@ class Surface:
     def _away(self) -> NDArray[np.int64]:
         """What each step adds to a position."""
         strides = np.cumprod((1, *self.raster.shape[:0:-1]))[::-1]
-        return (self.raster.steps.astype(np.int64) * strides).sum(axis=1)
+        away: NDArray[np.int64] = (self.raster.steps.astype(np.int64) * strides).sum(axis=1)
+        return away
 
     def _one(self, cell: Any) -> int:
         found = self.raster.cells(tuple(int(i) for i in cell), "cell")

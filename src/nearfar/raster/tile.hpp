@@ -214,8 +214,9 @@ class Tile {
       }
   }
 
-  // Brings the tile to its fixed point for the halo that it was loaded with. Only what lies beside the
-  // tiles that woke it (bits of `sides`) can be lowered at first, or anything where it holds a source.
+  // Brings the tile to its fixed point for the halo that it was loaded with. Only what lies beside
+  // the tiles that woke it (bits of `sides`) can be lowered at first, or anything where it holds a
+  // source.
   void relax(uint32_t sides, bool source) {
     ++counts.visits;
     heap_.clear();
@@ -442,9 +443,12 @@ class Tile {
   template <class F>
   NEARFAR_INLINE auto by_rule(F&& f) const {
     switch (view_.rule) {
-      case StepRule::mean: return f(std::integral_constant<StepRule, StepRule::mean>());
-      case StepRule::enter: return f(std::integral_constant<StepRule, StepRule::enter>());
-      default: return f(std::integral_constant<StepRule, StepRule::slope>());
+      case StepRule::mean:
+        return f(std::integral_constant<StepRule, StepRule::mean>());
+      case StepRule::enter:
+        return f(std::integral_constant<StepRule, StepRule::enter>());
+      default:
+        return f(std::integral_constant<StepRule, StepRule::slope>());
     }
   }
   // The lesser of `here` and a step's sum.

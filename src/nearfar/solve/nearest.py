@@ -100,9 +100,9 @@ def nearest(
     [[0, -1], [0, -1], [3, 0], [3, -1]]
     """
     if isinstance(graph, Raster):
-        given = {"limit": limit, "device": device, "threads": threads, "stats": stats}
+        kept = {"limit": limit, "device": device, "threads": threads, "stats": stats}
         return Nearest(
-            *nearest_of(graph, sources, method, {"k": k, **options}, predecessors, **given)
+            *nearest_of(graph, sources, method, dict(options, k=k), predecessors, **kept)
         )
     if isinstance(graph, TurnGraph):
         if predecessors:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Any, Unpack, cast
 
 from nearfar.answer.paths import Paths
 from nearfar.answer.turn_paths import turn_paths
@@ -123,7 +123,8 @@ def sssp(
     if isinstance(graph, Raster):
         check_stats(stats)
         given = {"limit": limit, "targets": targets, "device": device, "threads": threads}
-        return surface_of(graph, source, method, dict(options), stats=stats, **given)
+        surface: Any = surface_of(graph, source, method, dict(options), stats=stats, **given)
+        return cast("Paths", surface)
     turns = graph if isinstance(graph, TurnGraph) else None
     if turns is not None:
         if predecessors:
