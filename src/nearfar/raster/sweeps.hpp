@@ -24,6 +24,10 @@ struct Sweep {
   int count = 0;       // steps into a row
   int at[kMostSteps];  // from a cell to the one that a step comes from
   T factor[kMostSteps], inverse[kMostSteps];
+  // Whether each row is also lowered along itself, to both sides, one cell after the other: where
+  // no step is diagonal, a path of stairs would otherwise take a round per stair.
+  bool scans = false;
+  T scan_factor = 0, scan_inverse = 0;  // of the steps along a row
   SlopeTable<T> table;
   T limit = unreached<T>();  // links() takes nothing beyond it for missing
 };

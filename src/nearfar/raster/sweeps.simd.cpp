@@ -4,6 +4,41 @@
 namespace nearfar::NEARFAR_ISA {
 namespace {
 
+// Lowers a row along itself from both ends; returns how many cells were lowered.
+template <class T, StepRule Rule, int Side>
+uint32_t scan(const Sweep<T>& s, T* d, const T* c, const T* z) {
+  T after[Side], before[Side];  // cost of entering a cell from the one after it, and before it
+  const SlopeTable<T> table = s.table;
+  const T factor = s.scan_factor, inverse = s.scan_inverse;
+  BitsOf<T> improves_any = 0;
+  for (int x = 0; x < Side; ++x) {
+    T here = 0, left = 0, right = 0;
+    if constexpr (Rule == StepRule::slope) here = z[x], left = (z - 1)[x], right = (z + 1)[x];
+    before[x] = step_cost<T, Rule>((c - 1)[x], c[x], left, here, factor, inverse, table);
+    after[x] = step_cost<T, Rule>((c + 1)[x], c[x], right, here, factor, inverse, table);
+    improves_any |= static_cast<BitsOf<T>>(improves(candidate((d - 1)[x], before[x]), d[x]));
+    improves_any |= static_cast<BitsOf<T>>(improves(candidate((d + 1)[x], after[x]), d[x]));
+  }
+  if (!improves_any) return 0;
+  // Two chains that do not wait for each other.
+  T down[Side], up[Side];
+  T from_left = d[-1], from_right = d[Side];
+  for (int x = 0; x < Side; ++x) {
+    from_left = lesser(from_left, before[x], d[x]);
+    down[x] = from_left;
+    const int y = Side - 1 - x;
+    from_right = lesser(from_right, after[y], d[y]);
+    up[y] = from_right;
+  }
+  uint32_t lowered = 0;
+  for (int x = 0; x < Side; ++x) {
+    const T best = down[x] < up[x] ? down[x] : up[x];
+    lowered += best != d[x];
+    d[x] = best;
+  }
+  return lowered;
+}
+
 template <class T, StepRule Rule, int Side, int Count>
 uint32_t sweep(const Sweep<T>& s) {
   const SlopeTable<T> table = s.table;
@@ -37,6 +72,7 @@ uint32_t sweep(const Sweep<T>& s) {
       changed += best != before;
       d[x] = best;
     }
+    if (s.scans) changed += scan<T, Rule, Side>(s, d, c, z);
     lowered += changed;
   }
   return lowered;

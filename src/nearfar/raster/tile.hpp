@@ -232,7 +232,7 @@ class Tile {
     bool turned = false;
     for (;;) {
       uint32_t lowered = run(forward_) + run(backward_);
-      if (lowered > 0 || !turned) {
+      if (!forward_.sweep.scans && (lowered > 0 || !turned)) {
         turn(plain_, turned_, !turned);
         turned = true;
         const uint32_t across = run(across_forward_) + run(across_backward_);
@@ -341,6 +341,9 @@ class Tile {
       add(all_, at);
       if (z < 0 || (z == 0 && y < 0)) add(forward_.sweep, at);
       if (z > 0 || (z == 0 && y > 0)) add(backward_.sweep, at);
+      if (z == 0 && y == 0 && x < 0 && (view_.steps == 4 || view_.steps == 6))
+        for (Sweep<T>* s : {&forward_.sweep, &backward_.sweep})
+          s->scans = true, s->scan_factor = view_.factor[k], s->scan_inverse = view_.inverse[k];
       if (z == 0 && x < 0) add(across_forward_.sweep, x * row_ + y);
       if (z == 0 && x > 0) add(across_backward_.sweep, x * row_ + y);
     }
