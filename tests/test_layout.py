@@ -23,7 +23,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("formats", "generators", "registry"),
     ("cuda",),
     ("cpu",),
-    ("algorithms",),
+    ("algorithms", "raster"),
     ("prepared",),
     ("answer",),
     ("choose",),

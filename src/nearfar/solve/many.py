@@ -24,10 +24,12 @@ from nearfar.graph.graph import Graph
 from nearfar.graph.turns import TurnGraph
 from nearfar.options import canonical_device, check_kind
 from nearfar.prepared.cpu.pairs import pair_indices
+from nearfar.raster.raster import Raster
 from nearfar.solve.arrays import distinct_sources, repeat_rows
 from nearfar.solve.option_types import MethodOptions
 from nearfar.solve.pairs import pair_distances
 from nearfar.solve.plan import first_plan
+from nearfar.solve.rasters import rows_of
 from nearfar.solve.reductions import Reduction
 from nearfar.solve.request import (
     as_graph_or_turns,
@@ -127,8 +129,9 @@ def distances(
 
     Parameters
     ----------
-    graph : Graph, TurnGraph, SciPy sparse matrix or NetworkX graph
-        With turns, in the original graph's vertices; without predecessors.
+    graph : Graph, TurnGraph, SciPy sparse matrix, NetworkX graph or Raster
+        With turns, in the original graph's vertices; without predecessors. Of a Raster, cells are
+        tuples, and without targets a row has its shape.
     sources : vertices or None
         One row each, in this order; None means every vertex. A source that is given twice is solved
         once (with a file as ``out``, once per block).
@@ -215,6 +218,10 @@ def distances(
     >>> nearfar.distances(g, pairs=[(0, 1), (1, 2)])
     array([4, 3], dtype=int32)
     """
+    if isinstance(graph, Raster):
+        refused = {"predecessors": predecessors, "pairs": pairs, "reduce": reduce, "out": out}
+        given = {"targets": targets, "limit": limit, "device": device, "threads": threads}
+        return rows_of(graph, sources, method, {**refused, **options}, **given)
     graph = as_graph_or_turns(graph, weight)
     labelled = isinstance(out, str) and out in LABELLED
     if labelled and (predecessors or reduce):

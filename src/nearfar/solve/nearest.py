@@ -14,10 +14,12 @@ from nearfar.errors import DistanceOverflowError, NegativeCycleError, OptionErro
 from nearfar.graph.graph import Graph
 from nearfar.graph.slots import Slot
 from nearfar.graph.turns import TurnGraph
+from nearfar.raster.raster import Raster
 from nearfar.registry import CHOICES, Variant
 from nearfar.solve.arrays import clear_unreached, distinct_sources, external_names
 from nearfar.solve.k_nearest import Nearest, k_nearest
 from nearfar.solve.one import solve_one
+from nearfar.solve.rasters import nearest_of
 from nearfar.solve.request import as_graph, vertex_indices
 from nearfar.system.devices import runtime
 from nearfar.system.devices.arrays import module_of, to_host
@@ -56,7 +58,8 @@ def nearest(
 
     Parameters
     ----------
-    graph : Graph, TurnGraph, SciPy sparse matrix or NetworkX graph
+    graph : Graph, TurnGraph, SciPy sparse matrix, NetworkX graph or Raster
+        Of a Raster, cells are tuples and the arrays have its shape and hold positions of cells.
     sources : vertices
         At least one. Directed edges lead away from them.
     weight, method, device, threads, limit, stats, **options
@@ -98,6 +101,11 @@ def nearest(
     >>> nearfar.nearest(g, [0, 3], k=2).sources.tolist()
     [[0, -1], [0, -1], [3, 0], [3, -1]]
     """
+    if isinstance(graph, Raster):
+        kept = {"limit": limit, "device": device, "threads": threads, "stats": stats}
+        return Nearest(
+            *nearest_of(graph, sources, method, dict(options, k=k), predecessors, **kept)
+        )
     if isinstance(graph, TurnGraph):
         if predecessors:
             raise OptionError("with turns a vertex has no single predecessor: leave it out")

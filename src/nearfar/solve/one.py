@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Any, Unpack, cast
 
 from nearfar.answer.paths import Paths
 from nearfar.answer.turn_paths import turn_paths
@@ -12,10 +12,12 @@ from nearfar.graph.graph import Graph
 from nearfar.graph.turns import TurnGraph
 from nearfar.options import check_limit
 from nearfar.prepared import is_prepared
+from nearfar.raster.raster import Raster
 from nearfar.solve.attempt import solve
 from nearfar.solve.places.given import is_place
 from nearfar.solve.places.joined import with_place
 from nearfar.solve.plan import first_plan
+from nearfar.solve.rasters import surface_of
 from nearfar.solve.request import as_graph, check_stats, check_targets, make_request, vertex_indices
 from nearfar.system.devices.arrays import is_device_array
 
@@ -52,9 +54,10 @@ def sssp(
 
     Parameters
     ----------
-    graph : Graph, TurnGraph, SciPy sparse matrix or NetworkX graph
+    graph : Graph, TurnGraph, SciPy sparse matrix, NetworkX graph or Raster
         With turns, the answer is in the original graph's vertices and edges, and a path has no
-        predecessor per vertex.
+        predecessor per vertex. A :class:`nearfar.raster.Raster` gives a
+        :class:`nearfar.raster.Surface`; cells are tuples.
     source : int or vertex name, or a place
         A place is ``(lon, lat)`` or ``(x, y)``, one of them a float, or what
         :meth:`nearfar.Graph.snap` made of one: it is then the last vertex of ``Paths.graph``, a
@@ -123,6 +126,11 @@ def sssp(
     >>> nearfar.sssp(g, 0).path_to(2)
     [0, 1, 2]
     """
+    if isinstance(graph, Raster):
+        check_stats(stats)
+        given = {"limit": limit, "targets": targets, "device": device, "threads": threads}
+        surface: Any = surface_of(graph, source, method, dict(options), stats=stats, **given)
+        return cast("Paths", surface)
     turns = graph if isinstance(graph, TurnGraph) else None
     if turns is not None:
         if predecessors:
@@ -232,7 +240,7 @@ def shortest_path(
 
     Parameters
     ----------
-    graph : Graph, SciPy sparse matrix or NetworkX graph
+    graph : Graph, SciPy sparse matrix, NetworkX graph or Raster
     source, target : int or vertex name
     weight, method, device, threads, limit, stats, **options
         As for :func:`sssp`.
