@@ -80,12 +80,15 @@ class Answer:
     figures : int64 array, shape (3, k), or None
         On the host, where the workspace asks for it and the variant has it at hand: of each row how
         many distances are reached, their sum, and the greatest of them; none is negative.
+    masked : bool
+        Whether what lies beyond the workspace's limit is unreached already.
     """
 
     distances: Any
     stats: dict[str, Any] = field(default_factory=dict)
     predecessors: Any = None
     figures: Any = None
+    masked: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +154,8 @@ class Request:
     """One checked request, as ``can_run``, the costs and the chooser see it.
 
     ``once`` says that the graph was made for this request alone: no later one repays what a variant
-    lays out for itself. ``comes_back`` says that rows made on a device are wanted on the host.
+    lays out for itself. ``comes_back`` says that rows made on a device are wanted on the host,
+    ``sparse`` that of each row only what is reached is kept.
     """
 
     problem: Problem = "sssp"
@@ -165,6 +169,7 @@ class Request:
     stats: Literal["basic", "full"] = "basic"
     once: bool = False
     comes_back: bool = True
+    sparse: bool = False
 
 
 @dataclass(slots=True)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import numpy as np
 import pytest
 
 import nearfar
-from nearfar import Graph, _cpu
+from nearfar import Graph, _cpu, nearest
 from nearfar.graph.dtypes import unreached_value
 from nearfar.graph.facts import within
 from tests.zoo import DTYPES, ZOO, as_dtype
@@ -130,3 +131,65 @@ def test_memory_follows_what_is_reached() -> None:
     found = nearfar.distances(graph, few, limit=near, reduce="count", memory=40_000_000)
     want = nearfar.distances(graph, few, limit=near, reduce="count", method="worker_per_source")
     np.testing.assert_array_equal(found, want)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_nearest_within_a_limit_is_that_of_a_joined_search(dtype: str) -> None:
+    """Distances, places and trees, ties between sources included."""
+    served = 0
+    for name, build in ZOO.items():
+        graph = as_dtype(build(), dtype)
+        if graph.n_negative or graph.n_vertices < 2:
+            continue
+        for k, limit in itertools.product((1, 2, 5), limits(graph)):
+            sources = np.unique(np.linspace(0, graph.n_vertices - 1, k).astype(int))[::-1]
+            joined = nearest(
+                graph, sources, limit=limit, method="delta_stepping", predecessors=True
+            )
+            found = _cpu.bounded_nearest(graph.view, sources.astype(np.int64), limit)
+            if found is None:
+                assert graph.min_weight == 0 or dtype.startswith("float"), name
+                continue
+            served += 1
+            np.testing.assert_array_equal(found[0], joined.distances, name)
+            np.testing.assert_array_equal(graph.name_of(found[1]), joined.sources, name)
+            np.testing.assert_array_equal(found[2], joined.predecessors, name)
+    assert served > 20
+
+
+def test_nearest_takes_a_bounded_search_where_the_limit_is_small() -> None:
+    graph = nearfar.generate("road_like", vertices=20_000, seed=1)
+    near = float(np.median(graph.weights)) * 4
+    places, stats = np.arange(0, 19_000, 997), {}
+    found = nearest(graph, places, limit=near, predecessors=True, stats=stats)
+    want = nearest(graph, places, limit=near, predecessors=True, method="delta_stepping")
+    assert stats["engine"] == "bounded@cpu"
+    for one, other in zip(found, want, strict=True):
+        np.testing.assert_array_equal(one, other)
+    nearest(graph, places, limit=1e12, stats=stats)
+    assert stats["engine"] != "bounded@cpu"
+
+
+def test_sparse_rows_of_all_sources_make_no_dense_ones() -> None:
+    """Rows of n entries per source took 8 ms each where a limit reached nothing."""
+    graph = nearfar.generate("road_like", vertices=20_000, seed=1)
+    stats: dict[str, Any] = {}
+    found = nearfar.distances(graph, limit=1e-6, out="csr", stats=stats)
+    assert stats["engine"] == "bounded@cpu"
+    assert found.nnz == graph.n_vertices
+
+
+@pytest.mark.parametrize("size", [3, 200, 5000, 20_000])
+def test_tables_and_buckets_grow_with_the_search(size: int) -> None:
+    """From a few slots over hashing to a slot per vertex, and back to small searches."""
+    n = 20_000
+    rng = np.random.default_rng(size)
+    tails = rng.integers(0, n, 3 * n)
+    graph = Graph.from_edges(tails, rng.integers(0, n, 3 * n), rng.random(3 * n), n_vertices=n)
+    row = np.sort(nearfar.distances(graph, [7], method="dijkstra")[0])
+    limit = float(row[min(size, np.isfinite(row).sum() - 1)])
+    sources = np.array([7, 3, 7, 4, 9])
+    for bound in (limit, limit / 100, limit):
+        found = nearfar.distances(graph, sources, method="bounded", limit=bound, threads=1)
+        want = nearfar.distances(graph, sources, method="dijkstra", limit=bound)
+        np.testing.assert_array_equal(found, want)

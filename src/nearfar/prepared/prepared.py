@@ -25,7 +25,12 @@ from nearfar.graph.graph import Graph
 from nearfar.graph.saturation import may_saturate
 from nearfar.graph.slots import Slot
 from nearfar.options import canonical_device
-from nearfar.prepared.cpu.labels import TreeLabels, label_bytes, tree_labels
+from nearfar.prepared.cpu.labels import (
+    TreeLabels,
+    label_bytes,
+    many_pair_distances,
+    tree_labels,
+)
 from nearfar.prepared.cpu.pairs import (
     PairPaths,
     edges_of_path,
@@ -638,8 +643,13 @@ class Prepared(Graph):
         sums: Sums = "fixed",
         device: Literal["auto", "cpu", "cuda"] = "auto",
         devices: Any = None,
+        max_bytes: int | None = None,
+        stats: dict[str, Any] | None = None,
     ) -> Any:
-        """Distances of many pairs, each by a walk of its own, on all cores or on GPUs.
+        """Distances of many pairs, by walks or by labels, on all cores or on GPUs.
+
+        Labels are made within the call, and dropped after it, for at least a quarter as many pairs
+        as there are vertices. :meth:`label` makes labels for several calls.
 
         Parameters
         ----------
@@ -653,6 +663,12 @@ class Prepared(Graph):
             Where to walk; ``"auto"`` is where ``pairs`` are.
         devices : "all", list of int or None
             CUDA devices that share the pairs, by number; None is the current one.
+        max_bytes : int or None
+            Memory on the host that labels may take (:attr:`label_bytes`), 0 for none; None is a
+            quarter of what is free.
+        stats : dict or None
+            Filled with ``pairs_by``, which is ``"walks"`` or ``"labels"``, and for labels with
+            ``label_bytes`` and ``label_seconds``; on the CPU.
 
         Returns
         -------
@@ -673,7 +689,8 @@ class Prepared(Graph):
         if devices is not None:
             raise OptionError("devices goes with device='cuda', not with 'cpu'")
         starts, ends = pair_indices(self, pairs)
-        return pair_distances(self.summing(sums), starts, ends, check_threads(threads))
+        summed, workers = self.summing(sums), check_threads(threads)
+        return many_pair_distances(summed, starts, ends, workers, max_bytes, stats)
 
     def paths_of_pairs(
         self,

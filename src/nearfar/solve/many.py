@@ -60,6 +60,7 @@ __all__ = ["all_pairs", "distances", "pair_distances"]
 
 #: Bytes of rows with turns that are reduced at a time.
 _TURN_ROWS = 1 << 26
+_BY_LABELS = "prepared: labels of all vertices, made for so many pairs"
 
 
 class _Call(MethodOptions, total=False):
@@ -282,6 +283,7 @@ def distances(
         predecessors=predecessors,
         out=out,
         reduced=reduce is not None,
+        sparse=isinstance(out, str) and out == "csr",
     )
     sharing = None
     if devices is not None and several.chosen(devices) != several.chosen(None):
@@ -502,7 +504,7 @@ def pair_distances(
     given = {name for name, value in arguments.items() if value not in (None, "auto")}
     known = {"threads", "stats", "limit", "devices", "memory", "block"}  # a walk makes no rows
     if isinstance(graph, Prepared) and given <= known:
-        walk = (arguments.get(name) for name in ("devices", "threads", "limit", "stats"))
+        walk = (arguments.get(name) for name in ("devices", "threads", "limit", "stats", "memory"))
         return _walked(graph, pairs, device, *walk)
     if not hasattr(pairs, "__iter__"):
         raise OptionError(f"pairs is {quoted(pairs)}: give a list of (source, target)")
@@ -561,16 +563,19 @@ def _walked(
     threads: int | None,
     limit: Any,
     stats: dict[str, Any] | None,
+    memory: int | None,
 ) -> Any:
-    """Distances of pairs in a prepared graph, each by a walk of its own."""
+    """Distances of pairs in a prepared graph, by walks or by labels."""
     bound = check_limit(limit, graph.weight_dtype)
     began = time.perf_counter()
-    found = graph.distances_of_pairs(pairs, threads, device=device, devices=devices)
+    how: dict[str, Any] = {"device": device, "devices": devices, "max_bytes": memory}
+    found = graph.distances_of_pairs(pairs, threads, stats=stats, **how)
     found = masked(graph, found, bound)
     found = narrowed(found, graph.weight_dtype)
     if stats is not None:
         stats["seconds"] = time.perf_counter() - began
-        stats["reason"] = WALKED
+        labels = stats.get("pairs_by") == "labels"
+        stats["reason"] = _BY_LABELS if labels else WALKED
     return found
 
 

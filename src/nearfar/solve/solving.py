@@ -92,6 +92,7 @@ class Solving:
     figures = False  # and no more is kept of them than figures say, if the variant has these
     _first = 0  # of the block under way
     _row_figures: Any = None  # of the rows solved last
+    _rows_masked = False  # whether they hold nothing beyond the limit
 
     def __init__(
         self,
@@ -238,6 +239,7 @@ class Solving:
         return found, tree
 
     def _exact(self, graph: Graph, rows: Any, out: Any) -> tuple[Any, Any]:
+        self._rows_masked = False
         found, tree, flagged = self._attempt(graph, rows, out)
         lost: list[int] = []
         last = self._last_target(found)
@@ -334,6 +336,7 @@ class Solving:
         )
         answer = self.variant.run(graph, np.asarray(rows, np.int64), self._checked, work)
         self._row_figures = answer.figures
+        self._rows_masked = answer.masked
         if self.keep:
             found = runtime.upload(answer.distances)
         else:
@@ -404,6 +407,8 @@ class Solving:
             bound = last if bound is None else min(bound, last)
         if self.single and self.request.targets is not None and not self._signed:
             self.stats["proof_limit"] = bound
+        if self._rows_masked and last is None:
+            return found
         return masked(graph, found, bound, self.request.threads)
 
     def _joined(

@@ -19,6 +19,8 @@ namespace {
 
 constexpr std::size_t kRun = 64;  // sources that a worker takes at a time
 
+std::size_t at(int64_t i) { return static_cast<std::size_t>(i); }
+
 // Positions of the sources in order of vertex.
 std::vector<uint32_t> in_order_of_vertex(const Ids& sources) {
   std::vector<uint32_t> order(sources.size());
@@ -76,6 +78,24 @@ uint64_t each_source(const C& csr, const Ids& sources, std::optional<double> lim
 }
 
 constexpr std::size_t kAll = std::numeric_limits<std::size_t>::max();
+
+// Calls f with the rows as they are for few sources, with packed edges for many: to pack them takes
+// as long as some sources per thousand edges.
+template <class F>
+auto visit_rows(GraphView& view, std::size_t sources, int threads, F&& f) {
+  const bool many = view.visit([&](const auto& csr) { return 64 * sources >= std::size_t(csr.m); });
+  if (many) return view.visit_packed(f, threads);
+  return view.visit([&](const auto& csr) {
+    using C = std::decay_t<decltype(csr)>;
+    SplitCsr<typename C::Index, typename C::Weight> split;
+    split.n = csr.n;
+    split.m = csr.m;
+    split.indptr = csr.indptr;
+    split.indices = csr.indices;
+    split.weights = csr.weights;
+    return f(split);
+  });
+}
 
 // The same for results that need no state.
 template <class C, class Visit>
@@ -163,7 +183,7 @@ Fields fill(GraphView& view, const Ids& sources, const Array& out,
     return edges;
   };
   nb::dict stats;
-  stats["edges_relaxed"] = view.visit_packed(run, threads);
+  stats["edges_relaxed"] = visit_rows(view, sources.size(), threads, run);
   stats["vertices_processed"] = settled;
   stats["iterations"] = sources.size();
   return stats;
@@ -253,7 +273,52 @@ nb::tuple figures(GraphView& view, const Ids& sources, std::optional<double> lim
     return nb::make_tuple(as_numpy(std::move(counts)), as_numpy(std::move(greatest)),
                           as_numpy(std::move(totals)), edges);
   };
-  return view.visit_packed(run, threads);
+  return visit_rows(view, sources.size(), threads, run);
+}
+
+// The nearest of several sources for each vertex within the limit: (distances, the sources,
+// predecessors, vertices reached), or None where a vertex is as far as its predecessor, so that
+// which one a tree is made of is to be looked at more closely. Of tight edges the one from the
+// least vertex makes the tree.
+nb::object nearest(GraphView& view, const Ids& sources, std::optional<double> limit) {
+  const auto run = [&](const auto& csr) -> nb::object {
+    using C = std::decay_t<decltype(csr)>;
+    using Index = typename C::Index;
+    using Weight = typename C::Weight;
+    check_sources(csr, sources);
+    const auto n = static_cast<std::size_t>(csr.n);
+    std::vector<Weight> distances(n, unreached<Weight>());
+    std::vector<int64_t> places(n, -1);
+    std::vector<Index> before(n, -1);
+    std::size_t reached;
+    {
+      nb::gil_scoped_release release;
+      Interrupt interrupt;
+      Search<C> search(csr, kAll);
+      search.run(sources.data(), sources.size(), farthest<Weight>(limit), interrupt);
+      reached = search.size();
+      for (const auto& one : search) distances[at(one.vertex)] = one.distance;
+      for (const auto& one : search) {
+        interrupt.poll(8 + at(csr.indptr[one.vertex + 1] - csr.indptr[one.vertex]));
+        for (auto e = at(csr.indptr[one.vertex]); e < at(csr.indptr[one.vertex + 1]); ++e) {
+          const auto edge = csr.edge(e);
+          const std::size_t to = at(edge.target);
+          if (candidate(one.distance, edge.weight) != static_cast<SumOf<Weight>>(distances[to]) ||
+              distances[to] == unreached<Weight>())
+            continue;
+          if (distances[to] == one.distance && edge.target != one.vertex) return nb::none();
+          if (edge.target != one.vertex && (before[to] < 0 || one.vertex < before[to]))
+            before[to] = one.vertex;
+        }
+      }
+      for (const auto& one : search)
+        places[at(one.vertex)] = before[at(one.vertex)] < 0 ? static_cast<int64_t>(one.vertex)
+                                                            : places[at(before[at(one.vertex)])];
+    }
+    return nb::make_tuple(as_numpy(std::move(distances)), as_numpy(std::move(places)),
+                          as_numpy(std::move(before)), reached);
+  };
+  return visit_rows(view, 1, 1, run);
 }
 
 // How much a value at some distance counts.
@@ -361,6 +426,7 @@ NEARFAR_BIND(m) {
         arg("columns") = nb::none(), arg("limit") = nb::none(), arg("threads") = 1);
   m.def("bounded_figures", &bounded::figures, arg("view"), arg("sources"),
         arg("limit") = nb::none(), arg("threads") = 1, arg("added") = "", arg("most") = nb::none());
+  m.def("bounded_nearest", &bounded::nearest, arg("view"), arg("sources"), arg("limit").none());
   m.def(
       "bounded_aggregate",
       [](GraphView& view, const Ids& sources, double limit, int threads, const Ids& place,

@@ -39,9 +39,9 @@ def _cost(facts: Facts, request: Request) -> Estimate | None:
     settled, edges = reach
     one = 1.5e-7 + settled * (2e-8 + 5e-9 * math.log2(settled + 1)) + 1.5e-9 * edges
     one *= 1 + (facts.dtype.itemsize == 8) / 3
-    if request.comes_back:
+    if request.comes_back and not request.sparse:
         width = facts.n if request.targets is None else len(request.targets)
-        one += width * facts.dtype.itemsize * (1e-10 if request.targets is None else 1e-9)
+        one += width * (3e-10 if request.targets is None else 5e-9)
     workers = max(1, min(request.threads, request.n_sources))
     return Estimate(
         1e-5 + request.n_sources * one / workers, f"about {settled:,.0f} vertices within the limit"
@@ -164,4 +164,4 @@ def bounded(
     stats = _cpu.bounded_fill(
         graph.view, sources, out, workspace.columns, workspace.limit, workspace.threads
     )
-    return Answer(out, stats)
+    return Answer(out, stats, masked=_binds(graph, workspace.limit))
