@@ -280,7 +280,8 @@ nb::tuple figures(GraphView& view, const Ids& sources, std::optional<double> lim
 // predecessors, vertices reached), or None where a vertex is as far as its predecessor, so that
 // which one a tree is made of is to be looked at more closely. Of tight edges the one from the
 // least vertex makes the tree.
-nb::object nearest(GraphView& view, const Ids& sources, std::optional<double> limit) {
+nb::object nearest(GraphView& view, const Ids& sources, std::optional<double> limit,
+                   std::size_t expected) {
   const auto run = [&](const auto& csr) -> nb::object {
     using C = std::decay_t<decltype(csr)>;
     using Index = typename C::Index;
@@ -294,7 +295,7 @@ nb::object nearest(GraphView& view, const Ids& sources, std::optional<double> li
     {
       nb::gil_scoped_release release;
       Interrupt interrupt;
-      Search<C> search(csr, kAll);
+      Search<C> search(csr, kAll, std::min(expected, n));
       search.run(sources.data(), sources.size(), farthest<Weight>(limit), interrupt);
       reached = search.size();
       for (const auto& one : search) distances[at(one.vertex)] = one.distance;
@@ -318,7 +319,7 @@ nb::object nearest(GraphView& view, const Ids& sources, std::optional<double> li
     return nb::make_tuple(as_numpy(std::move(distances)), as_numpy(std::move(places)),
                           as_numpy(std::move(before)), reached);
   };
-  return visit_rows(view, 1, 1, run);
+  return visit_rows(view, expected / 64, 1, run);
 }
 
 // How much a value at some distance counts.
@@ -426,7 +427,8 @@ NEARFAR_BIND(m) {
         arg("columns") = nb::none(), arg("limit") = nb::none(), arg("threads") = 1);
   m.def("bounded_figures", &bounded::figures, arg("view"), arg("sources"),
         arg("limit") = nb::none(), arg("threads") = 1, arg("added") = "", arg("most") = nb::none());
-  m.def("bounded_nearest", &bounded::nearest, arg("view"), arg("sources"), arg("limit").none());
+  m.def("bounded_nearest", &bounded::nearest, arg("view"), arg("sources"), arg("limit").none(),
+        arg("expected") = 0);
   m.def(
       "bounded_aggregate",
       [](GraphView& view, const Ids& sources, double limit, int threads, const Ids& place,

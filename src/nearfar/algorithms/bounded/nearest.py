@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["NearestWithin", "nearest_within"]
 
 _SAMPLED = 8  # sources from which a look is taken at how far the limit leads
-_SHARE = 8  # a search of all vertices is cheaper from one in so many on
+_SHARE = 4  # a search of all vertices is cheaper from one in so many on
 
 
 class NearestWithin(NamedTuple):
@@ -58,10 +58,13 @@ def nearest_within(graph: Graph, sources: NDArray[np.int64], limit: Any) -> Near
     step = -(-len(sources) // _SAMPLED)
     sample = tuple(int(v) for v in sources[step // 2 :: step])
     reach = within(graph, limit, sample, len(sources))
-    if reach is None or reach[0] * len(sources) * _SHARE > graph.n_vertices:
+    if reach is None:
+        return None
+    expected = int(min(reach[0] * len(sources), graph.n_vertices))
+    if expected * _SHARE > graph.n_vertices:
         return None
     began = time.perf_counter()
-    found = _cpu.bounded_nearest(graph.view, sources, limit)
+    found = _cpu.bounded_nearest(graph.view, sources, limit, expected)
     if found is None:
         return None
     distances, places, before, reached = found

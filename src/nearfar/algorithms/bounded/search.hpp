@@ -30,7 +30,10 @@ namespace nearfar::bounded {
 template <class Index, class Weight>
 class ReachedTable {
  public:
-  explicit ReachedTable(Index n) : n_(static_cast<std::size_t>(n)) { allocate(1024); }
+  // For graphs of n vertices; grows beyond the expected number of them.
+  ReachedTable(Index n, std::size_t expected) : n_(static_cast<std::size_t>(n)) {
+    allocate(std::bit_ceil(std::max<std::size_t>(1024, 2 * expected + 1)));
+  }
 
   // Forget all vertices.
   void clear() {
@@ -191,8 +194,14 @@ class Search {
     Weight distance;
   };
 
-  // most: vertices after which a search stops, for a look at how far a limit leads.
-  Search(const C& csr, std::size_t most) : csr_(csr), table_(csr.n), queue_(csr.n), most_(most) {}
+  // most: vertices after which a search stops, for a look at how far a limit leads. expected: how
+  // many the first search may settle.
+  Search(const C& csr, std::size_t most, std::size_t expected = 0)
+      : csr_(csr),
+        table_(csr.n, expected),
+        queue_(csr.n),
+        most_(most),
+        expected_(expected) {}
 
   // Settles the vertices within the limit; the source comes first.
   void run(Index source, Weight limit, Interrupt& interrupt) {
@@ -224,7 +233,8 @@ class Search {
 
  private:
   void start(Weight limit) {
-    queue_.start(limit, settled_.size);
+    queue_.start(limit, std::max(expected_, settled_.size));
+    expected_ = 0;
     settled_.size = 0;
     table_.clear();
   }
@@ -267,6 +277,7 @@ class Search {
   BucketedHeap<Index, Weight> queue_;
   Buffer<Settled> settled_;
   const std::size_t most_;
+  std::size_t expected_;
   uint64_t edges_ = 0;
 };
 
