@@ -290,6 +290,64 @@ def _dag(args: argparse.Namespace, graph: Graph) -> None:
     emit(args, facts, (f"{u}\t{v}" for u, v in zip(tails, heads, strict=True)))
 
 
+def _catchment_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--values",
+        required=True,
+        metavar="FILE",
+        help="table with a column vertex and columns of numbers, .csv or .parquet",
+    )
+    parser.add_argument(
+        "--column", nargs="+", default=["value"], metavar="NAME", help="which (default: value)"
+    )
+    parser.add_argument("--limit", type=number, required=True, metavar="D", help="up to here")
+    parser.add_argument(
+        "--aggregate",
+        nargs="+",
+        default=["sum"],
+        metavar="KIND",
+        help="sum, mean, count, min or max (default: sum)",
+    )
+    parser.add_argument(
+        "--decay", metavar="KIND", help="linear, exponential, or exponential:SCALE (default: none)"
+    )
+    parser.add_argument(
+        "--vertex", nargs="+", metavar="VERTEX", help="of these alone (default: all)"
+    )
+    parser.add_argument(
+        "--out", metavar="FILE", help="write .npy, .zarr or .parquet, and resume what is there"
+    )
+
+
+def _catchment(args: argparse.Namespace, graph: Graph) -> None:
+    import nearfar
+
+    tables = [read_table(args.values, ("vertex", name)) for name in args.column]
+    vertices = vertices_of(args, graph, tables[0][0], "vertex of values")
+    chosen = vertex_list(args, graph, args.vertex, "vertex")
+    decay: Any = args.decay
+    if decay is not None and decay.startswith("exponential:"):
+        decay = ("exponential", number(decay.removeprefix("exponential:")))
+    found = nearfar.catchment(
+        graph,
+        (vertices, np.array([table[1] for table in tables], np.float64).T),
+        limit=args.limit,
+        sources=chosen,
+        aggregate=args.aggregate,
+        decay=decay,
+        threads=args.threads,
+        out=args.out,
+    )
+    if args.out is not None:
+        note(args, f"{len(found):,} rows in {args.out}")
+        return
+    rows = np.arange(graph.n_vertices) if chosen is None else graph.indices_of(chosen)
+    names, shown = graph.name_of(rows).tolist(), found.reshape(len(rows), -1).tolist()
+    columns = [f"{column} {kind}" for column in args.column for kind in args.aggregate]
+    lines = ("\t".join(map(str, [name, *row])) for name, row in zip(names, shown, strict=True))
+    emit(args, {"vertices": names, "columns": columns, "values": shown}, lines)
+
+
 def _loads_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--demand",
@@ -386,6 +444,12 @@ def _skims(args: argparse.Namespace, graph: Graph) -> None:
 
 
 KINDS: dict[str, Kind] = {
+    "catchment": Kind(
+        "sums, means, counts and extremes of values within a limit of each vertex",
+        "nearfar measure catchment roads.gr --values shops.csv --column area --limit 600",
+        _catchment_arguments,
+        _catchment,
+    ),
     "edge-loads": Kind(
         "what each edge carries when demand takes shortest paths",
         "nearfar measure edge-loads roads.gr --demand trips.csv --top 10",
