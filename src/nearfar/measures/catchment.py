@@ -12,12 +12,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from nearfar import _cpu
-from nearfar.errors import GraphError, NegativeWeightError, OptionError, quoted
+from nearfar.algorithms.bounded.cuda import device_aggregates
+from nearfar.errors import NegativeWeightError, OptionError, quoted
 from nearfar.graph.turns import TurnGraph
-from nearfar.options import check_limit
+from nearfar.options import canonical_device, check_limit
 from nearfar.solve.arrays import once
 from nearfar.solve.files import FileSink
 from nearfar.solve.request import as_graph, check_stats, vertex_indices
+from nearfar.system.devices import runtime
 from nearfar.system.threads import check_threads
 
 if TYPE_CHECKING:
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
 
     from nearfar.graph.graph import Graph
     from nearfar.graph.like import GraphLike
+    from nearfar.options import Device
 
 __all__ = ["catchment"]
 
@@ -43,6 +46,7 @@ def catchment(
     aggregate: str | Sequence[str] = "sum",
     decay: str | tuple[Any, ...] | None = None,
     weight: str | Callable[[Any, Any, Any], Any] | None = "weight",
+    device: Device = "auto",
     threads: int | None = None,
     stats: dict[str, Any] | None = None,
     progress: Callable[[float, float], None] | None = None,
@@ -77,6 +81,8 @@ def catchment(
         gravity model's.
     weight
         As for :func:`nearfar.distances`.
+    device : {"auto", "cpu", "cuda"}
+        Where to search; auto is where the graph is.
     threads : int or None
         Workers; None means one per core.
     stats : dict or None
@@ -110,7 +116,8 @@ def catchment(
     Notes
     -----
     O(r log r) per source for r vertices within the limit and their edges. Values are added in order
-    of distance, then vertex, so the result does not depend on the number of threads.
+    of distance, then vertex, so the result does not depend on the number of threads. A GPU adds in
+    the same order; its exponential function and its interpolation may differ in the last place.
 
     Examples
     --------
@@ -133,8 +140,10 @@ def catchment(
     decays = _decay(decay, float(checked))
     if solved.n_negative:
         raise NegativeWeightError(solved.first_negative, solved.n_negative, [])
-    if solved.on_device:
-        raise GraphError("catchment runs on the CPU, but the graph is on a device: g.to_host()")
+    device = canonical_device(device)
+    on_device = device == "cuda" or (device == "auto" and solved.on_device)
+    if on_device:
+        runtime.import_and_open()
     rows = np.arange(solved.n_vertices) if sources is None else None
     if rows is None:
         rows = vertex_indices(solved, sources, "source")
@@ -142,7 +151,7 @@ def catchment(
     if block is not None and block < 1:
         raise OptionError(f"block is {block}: give at least 1 source")
     job = _Job(solved, rows, float(checked), workers, place, table, kinds, decays)
-    job.block = block or _AT_ONCE
+    job.block, job.on_device = block or _AT_ONCE, on_device
     began = time.perf_counter()
     if out is not None:
         result = _in_file(job, out, progress)
@@ -180,6 +189,7 @@ class _Job:
     kinds: list[str]
     decays: tuple[str, float, Any, Any]
     block: int = _AT_ONCE
+    on_device: bool = False
     edges: int = 0
     columns: None = None  # as nearfar.solve.files asks
     engine: str = "catchment"
@@ -195,10 +205,16 @@ class _Job:
         """Aggregates of the block that begins with a source: (sources, columns, aggregates)."""
         rows = self.rows[first : first + self.block]
         found = np.empty((4, len(rows), self.table.shape[1]))  # sums, shares, least, greatest
-        self.edges += _cpu.bounded_aggregate(
-            self.graph.view, rows, self.limit, self.workers,
-            self.place, self.table, *self.decays, *found,
-        )  # fmt: skip
+        if self.on_device:
+            self.edges += device_aggregates(
+                self.graph, rows, self.limit, self.workers,
+                self.place, self.table, self.decays, found,
+            )  # fmt: skip
+        else:
+            self.edges += _cpu.bounded_aggregate(
+                self.graph.view, rows, self.limit, self.workers,
+                self.place, self.table, *self.decays, *found,
+            )  # fmt: skip
         sums, shares, least, greatest = found
         known = {"sum": sums, "count": shares, "min": least, "max": greatest}
         known["mean"] = np.where(shares > 0, sums / np.where(shares > 0, shares, 1), np.nan)

@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from nearfar.graph.graph import Graph
     from nearfar.registry import Request, RowReduction, SparseRows, Workspace
 
-__all__ = ["bounded"]
+__all__ = ["AT_ONCE", "bounded", "of_sparse_rows"]
 
-_AT_ONCE = 4096  # sources whose sparse rows are reduced at a time
+AT_ONCE = 4096  # sources whose sparse rows are reduced at a time
 _ADDED = {"sum": "sum", "mean": "sum", "summary": "sum", "harmonic": "harmonic"}
 
 
@@ -92,10 +92,8 @@ def _reduce(
     if workspace.columns is not None or not _binds(graph, workspace.limit):
         return None
     if reduction.kind in ("nearest", "histogram"):
-        return [
-            _of_sparse_rows(graph, sources[first : first + _AT_ONCE], workspace, reduction)
-            for first in range(0, max(len(sources), 1), _AT_ONCE)
-        ]
+        parts = (sources[first : first + AT_ONCE] for first in range(0, len(sources), AT_ONCE))
+        return [of_sparse_rows(_rows(graph, part, workspace), reduction) for part in parts]
     counts, most, totals, edges = _cpu.bounded_figures(
         graph.view, sources, workspace.limit, workspace.threads, _ADDED.get(reduction.kind, "")
     )
@@ -107,16 +105,23 @@ def _reduce(
     return [Figures(counts, totals, means, most, stats=stats)]
 
 
-def _of_sparse_rows(
-    graph: Graph,
-    sources: NDArray[np.int64],
-    workspace: Workspace,
-    reduction: RowReduction,
-) -> Figures:
-    """Reduce sparse rows to their nearest vertices or to a histogram; the source does not count."""
-    indptr, vertices, distances, stats = _rows(graph, sources, workspace)
+def of_sparse_rows(found: SparseRows, reduction: RowReduction) -> Figures:
+    """Reduce sparse rows to their nearest vertices or to a histogram; the source does not count.
+
+    Parameters
+    ----------
+    found : SparseRows
+    reduction : RowReduction
+        ``nearest`` or ``histogram``.
+
+    Returns
+    -------
+    Figures
+    """
+    indptr, vertices, distances, stats = found
+    n_sources = len(indptr) - 1
     counts = np.diff(indptr) - 1
-    rows = np.repeat(np.arange(len(sources)), counts)
+    rows = np.repeat(np.arange(n_sources), counts)
     others = np.ones(len(vertices), np.bool_)
     others[indptr[:-1]] = False
     vertices, distances = vertices[others], distances[others]
@@ -128,14 +133,14 @@ def _of_sparse_rows(
         bins: Any = np.searchsorted(edges, distances, side="right") - 1
         inside = (bins >= 0) & (bins < len(edges) - 1)
         width = len(edges) - 1
-        flat = np.bincount(rows[inside] * width + bins[inside], minlength=len(sources) * width)
-        return Figures(bins=flat.reshape(len(sources), width).astype(np.int64), stats=stats)
+        flat = np.bincount(rows[inside] * width + bins[inside], minlength=n_sources * width)
+        return Figures(bins=flat.reshape(n_sources, width).astype(np.int64), stats=stats)
     k = reduction.k
     place = np.arange(len(vertices), dtype=np.int64)
     place -= np.repeat(np.cumsum(counts) - counts, counts)
     first: NDArray[Any] = place < k
-    nearest = np.full((len(sources), k), -1, np.int64)
-    near = np.full((len(sources), k), unreached_value(distances.dtype), distances.dtype)
+    nearest = np.full((n_sources, k), -1, np.int64)
+    near = np.full((n_sources, k), unreached_value(distances.dtype), distances.dtype)
     nearest[rows[first], place[first]] = vertices[first]
     near[rows[first], place[first]] = distances[first]
     return Figures(vertices=nearest, distances=near, stats=stats)
