@@ -32,6 +32,7 @@ from docs.generators import (
     readme,
     reproduction,
     scale,
+    within_a_limit,
 )
 from nearfar.errors import NearfarError
 from nearfar.lab import checkout
@@ -61,6 +62,7 @@ BLOCKS: dict[str, dict[str, Callable[[], str]]] = {
         "breadth-first": breadth_first.breadth_first,
         "two-billion-edges": breadth_first.two_billion_edges,
     },
+    "docs/explanation/within-a-limit.md": {"within-limit": within_a_limit.within_limit},
     "docs/explanation/many-sources.md": {
         "all-pairs-gpu": many_sources.all_pairs_gpu,
         "all-pairs-doors": doors_cuda.all_pairs,
