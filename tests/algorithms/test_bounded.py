@@ -193,3 +193,39 @@ def test_tables_and_buckets_grow_with_the_search(size: int) -> None:
         found = nearfar.distances(graph, sources, method="bounded", limit=bound, threads=1)
         want = nearfar.distances(graph, sources, method="dijkstra", limit=bound)
         np.testing.assert_array_equal(found, want)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("name", ["road_like", "kronecker", "grid"])
+def test_counts_of_neighbouring_sources_are_those_of_single_searches(name: str, dtype: str) -> None:
+    """From balls of a few vertices to more than lie around sixteen sources at once."""
+    how: dict[str, Any] = {
+        "road_like": {"vertices": 12_000, "seed": 2},
+        "kronecker": {"scale": 12},
+        "grid": {"rows": 90, "columns": 100},
+    }[name]
+    graph = as_dtype(nearfar.generate(name, **how), dtype)
+    row = np.sort(nearfar.distances(graph, [graph.widest_vertex], method="dijkstra")[0])
+    row = row[row != unreached_value(row.dtype)]
+    rng = np.random.default_rng(1)
+    for reached in (1, 20, 100, 700, 3000):
+        limit = float(row[min(reached, len(row) - 1)])
+        if reached > 500:
+            sources = rng.integers(0, graph.n_vertices, 200)
+        else:
+            sources = rng.permutation(graph.n_vertices)[:2500]
+        found = _cpu.bounded_figures(graph.view, sources, limit, 2)
+        alone = _cpu.bounded_figures(graph.view, sources, limit, 2, "", graph.n_vertices + 1)
+        for one, other in zip(found[:2], alone[:2], strict=True):
+            np.testing.assert_array_equal(one, other)
+
+
+def test_counts_near_the_end_of_the_dtype() -> None:
+    """Sums that lanes could not hold are left to single searches."""
+    n, most = 300, 2**31 - 1
+    for step, limit in ((most // 3, most - 1), (most // 40, most // 5), (most // 400, most // 8)):
+        ring = np.arange(n)
+        weights = np.full(n, step, np.int32)
+        graph = Graph.from_edges(ring, (ring + 1) % n, weights, directed=False)
+        counts = _cpu.bounded_figures(graph.view, ring, float(limit), 1)[0]
+        assert (counts == min(2 * (limit // step), n - 1)).all()

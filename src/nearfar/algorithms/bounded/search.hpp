@@ -6,8 +6,9 @@
 // one slot per vertex. Vertices come out in order of distance, equal distances in order of the
 // vertex. Weights are not negative, and the limit lies below the value that means "unreached".
 //
-// The queue knows the limit, so entries lie in buckets of distance, about one for every two vertices
-// that the last search settled, and only the bucket under way is a heap: of two or three entries.
+// The queue knows the limit, so entries lie in buckets of distance, about one for every two
+// vertices that the last search settled, and only the bucket under way is a heap: of two or three
+// entries.
 //
 // Sums are those of every other search: left to right along a path, the least of all paths, so the
 // bits do not depend on the engine.
@@ -197,11 +198,7 @@ class Search {
   // most: vertices after which a search stops, for a look at how far a limit leads. expected: how
   // many the first search may settle.
   Search(const C& csr, std::size_t most, std::size_t expected = 0)
-      : csr_(csr),
-        table_(csr.n, expected),
-        queue_(csr.n),
-        most_(most),
-        expected_(expected) {}
+      : csr_(csr), table_(csr.n, expected), queue_(csr.n), most_(most), expected_(expected) {}
 
   // Settles the vertices within the limit; the source comes first.
   void run(Index source, Weight limit, Interrupt& interrupt) {
