@@ -108,6 +108,10 @@ def test_workers_do_not_disturb_each_other(shape: str) -> None:
         np.testing.assert_array_equal(found, want)
         sparse = nearfar.distances(graph, method="bounded", limit=3, threads=threads, out="csr")
         np.testing.assert_array_equal(sparse.toarray(), np.where(want == np.inf, 0, want))
+        counts = nearfar.distances(
+            graph, method="bounded", limit=3, threads=threads, reduce="count"
+        )
+        np.testing.assert_array_equal(counts, np.isfinite(want).sum(axis=1) - 1)
 
 
 def test_auto_looks_how_far_a_limit_leads() -> None:
