@@ -27,7 +27,7 @@ _ADDED = {"sum": "sum", "mean": "sum", "summary": "sum", "harmonic": "harmonic"}
 
 
 def _cost(facts: Facts, request: Request) -> Estimate | None:
-    """Fitted on one core to searches that reach 1 to 40,000 vertices of four graphs.
+    """Fitted on one core to searches that reach 1 to 10,000 vertices of two graphs.
 
     The vertices and edges within the limit are counted by searches from a few of the sources.
     """
@@ -37,8 +37,7 @@ def _cost(facts: Facts, request: Request) -> Estimate | None:
     if reach is None:
         return None
     settled, edges = reach
-    one = 1.5e-7 + settled * (2e-8 + 5e-9 * math.log2(settled + 1)) + 1.5e-9 * edges
-    one *= 1 + (facts.dtype.itemsize == 8) / 3
+    one = 4e-8 + settled * (1.2e-8 + 2e-9 * math.log2(settled + 1)) + 7e-9 * edges
     if request.comes_back and not request.sparse:
         width = facts.n if request.targets is None else len(request.targets)
         one += width * (3e-10 if request.targets is None else 5e-9)

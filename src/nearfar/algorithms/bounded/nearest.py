@@ -64,7 +64,7 @@ def nearest_within(graph: Graph, sources: NDArray[np.int64], limit: Any) -> Near
     if expected * _SHARE > graph.n_vertices:
         return None
     began = time.perf_counter()
-    found = _cpu.bounded_nearest(graph.view, sources, limit, expected)
+    found: Any = _cpu.bounded_nearest(graph.view, sources, limit, expected)
     if found is None:
         return None
     distances, places, before, reached = found
