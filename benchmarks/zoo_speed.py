@@ -37,7 +37,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from row_by_row import Rows
+from result_file import Rows
 
 import nearfar
 from flagship import time_cores, time_peers, time_solve

@@ -85,12 +85,15 @@ class Answer:
     partials : list of Partial, or None
         Of the reduction that the workspace asks for, of consecutive rows. The rows themselves may
         be there too, or None.
+    masked : bool
+        Whether what lies beyond the workspace's limit is unreached already.
     """
 
     distances: Any
     stats: dict[str, Any] = field(default_factory=dict)
     predecessors: Any = None
     partials: list[Partial] | None = None
+    masked: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +155,8 @@ class Request:
     """One checked request, as ``can_run``, the costs and the chooser see it.
 
     ``once`` says that the graph was made for this request alone: no later one repays what a variant
-    lays out for itself. ``comes_back`` says that rows made on a device are wanted on the host.
+    lays out for itself. ``comes_back`` says that rows made on a device are wanted on the host,
+    ``sparse`` that of each row only what is reached is kept.
     """
 
     problem: Problem = "sssp"
@@ -166,6 +170,7 @@ class Request:
     stats: Literal["basic", "full"] = "basic"
     once: bool = False
     comes_back: bool = True
+    sparse: bool = False
 
 
 @dataclass(slots=True)

@@ -27,7 +27,12 @@ from nearfar.graph.saturation import may_saturate
 from nearfar.graph.slots import Slot
 from nearfar.graph.snapping.lines import edge_positions
 from nearfar.options import canonical_device
-from nearfar.prepared.cpu.labels import TreeLabels, label_bytes, tree_labels
+from nearfar.prepared.cpu.labels import (
+    TreeLabels,
+    label_bytes,
+    many_pair_distances,
+    tree_labels,
+)
 from nearfar.prepared.cpu.pairs import (
     PairPaths,
     edges_of_path,
@@ -738,8 +743,13 @@ class Prepared(Graph):
         sums: Sums = "fixed",
         device: Literal["auto", "cpu", "cuda"] = "auto",
         devices: Any = None,
+        memory: int | None = None,
+        stats: dict[str, Any] | None = None,
     ) -> Any:
-        """Distances of many pairs, each by a walk of its own, on all cores or on GPUs.
+        """Distances of many pairs, by walks or by labels, on all cores or on GPUs.
+
+        Labels are made within the call, and dropped after it, for at least a quarter as many pairs
+        as there are vertices. :meth:`label` makes labels for several calls.
 
         Parameters
         ----------
@@ -753,6 +763,12 @@ class Prepared(Graph):
             Where to walk; ``"auto"`` is where ``pairs`` are.
         devices : "all", list of int or None
             CUDA devices that share the pairs, by number; None is the current one.
+        memory : int or None
+            Memory on the host that labels may take (:attr:`label_bytes`), 0 for none; None is a
+            quarter of what is free.
+        stats : dict or None
+            Filled with ``pairs_by``, which is ``"walks"`` or ``"labels"``, and for labels with
+            ``label_bytes`` and ``label_seconds``; on the CPU.
 
         Returns
         -------
@@ -775,7 +791,8 @@ class Prepared(Graph):
                 f"{keyword('devices')} goes with {keyword('device', 'cuda')}, not with 'cpu'"
             )
         starts, ends = pair_indices(self, pairs)
-        return pair_distances(self.summing(sums), starts, ends, check_threads(threads))
+        summed, workers = self.summing(sums), check_threads(threads)
+        return many_pair_distances(summed, starts, ends, workers, memory, stats)
 
     def paths_of_pairs(
         self,

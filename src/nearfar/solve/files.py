@@ -76,6 +76,10 @@ class Written(Protocol):
     def engine(self) -> str:
         """What solves, in a word."""
 
+    @property
+    def further(self) -> dict[str, Any]:
+        """What else the rows depend on, for the manifest."""
+
 
 def _is_manifest(known: Any) -> bool:
     """Whether JSON is what :class:`FileSink` writes, so far as it relies on it."""
@@ -176,6 +180,7 @@ class FileSink:
             "shape": list(shape),
             "dtype": dtype.name,
             "names": self._names(),
+            **run.further,
         }
         known = self._load()
         fresh = known is None or not self.path.exists()

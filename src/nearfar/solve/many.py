@@ -268,6 +268,7 @@ def distances(
         predecessors=predecessors,
         out=out,
         reduced=reduce is not None,
+        sparse=isinstance(out, str) and out == "csr",
     )
     sharing = None
     if devices is not None and several.chosen(devices) != several.chosen(None):

@@ -124,11 +124,12 @@ def make_request(
     stats: Literal["basic", "full"] = "basic",
     out: Any = None,
     reduced: bool = False,
+    sparse: bool = False,
 ) -> Request:
     """The checked request; sources and targets are vertex indices already.
 
     ``once`` says that the graph was made for this request alone, ``reduced`` that only a few
-    numbers of each row are kept.
+    numbers of each row are kept, ``sparse`` only what is reached.
 
     Where the arrays are, the answer is: ``"auto"`` is ``"cuda"`` for a graph or an ``out`` on a
     device, unless the method has no form there.
@@ -163,6 +164,7 @@ def make_request(
         stats=stats,
         once=once,
         comes_back=not reduced and not runtime.is_device_array(out),
+        sparse=sparse,
     )
 
 

@@ -59,6 +59,11 @@ class Run:
         return self.plan.request.limit
 
     @property
+    def further(self) -> dict[str, Any]:
+        """Nothing else than graph, sources, targets and limit says what the rows are."""
+        return {}
+
+    @property
     def engine(self) -> str:
         """The id of the variant."""
         return self.plan.variant.id
