@@ -37,7 +37,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from row_by_row import Rows
 
 import nearfar
 from flagship import time_cores, time_peers, time_solve
@@ -49,7 +48,7 @@ from nearfar.lab.bench.report import table
 from nearfar.lab.bench.suite import draw_sources
 from nearfar.registry import find
 from nearfar.system.devices import runtime
-from result_file import add_output
+from result_file import Rows, add_output
 from zoo_graphs import ZOO, make
 
 if TYPE_CHECKING:
