@@ -11,7 +11,7 @@ import pytest
 import nearfar
 from nearfar import Graph, NegativeWeightError, OptionError, VertexError
 from nearfar.cli.main import main
-from nearfar.solve.files import kept_blocks
+from nearfar.solve.files import finished_blocks
 
 
 def drawn(seed: int, dtype: str = "float64") -> Graph:
@@ -135,7 +135,7 @@ def test_a_file_is_resumed(tmp_path: Path, suffix: str) -> None:
 
     with pytest.raises(KeyboardInterrupt):
         nearfar.catchment(g, values, out=path, block=64, progress=stop, **given)
-    assert kept_blocks(path) == (4, 8)
+    assert finished_blocks(path) == (4, 8)
     stats: dict[str, float] = {}
     found = nearfar.catchment(g, values, out=path, stats=stats, **given)
     whole: dict[str, float] = {}
