@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from functools import cached_property
 from typing import Any
 
+import nearfar
 from nearfar import errors
 
 __all__ = ["GROUPS", "MODULES", "SHARED", "SOLVERS", "members", "python_page", "sections"]
@@ -181,14 +182,8 @@ SHARED = (
     *("weight", "method", "device", "threads", "limit"),
     *("targets", "predecessors", "stats", "progress"),
 )
-#: Modules all of whose names are public, besides nearfar itself.
-MODULES = (
-    *("nearfar.answer", "nearfar.choose", "nearfar.choose.calibrate", "nearfar.csgraph"),
-    *("nearfar.cuda.kernel_times", "nearfar.cuda.tune", "nearfar.formats", "nearfar.generators"),
-    *("nearfar.lab.experiments", "nearfar.lab.profile", "nearfar.lab.report", "nearfar.measures"),
-    *("nearfar.raster", "nearfar.raster.interfaces"),
-    *("nearfar.scale", "nearfar.sklearn", "nearfar.solve", "nearfar.torch"),
-)
+#: Public modules whose names the page lists; those of the NetworkX backend are NetworkX's protocol.
+MODULES = tuple(f"nearfar.{name}" for name in nearfar._PUBLIC if name != "networkx")
 ENTRIES = ("Parameters", "Attributes", "Returns", "Yields", "Raises")
 PROSE = ("Notes", "Examples", "References", "See Also")
 

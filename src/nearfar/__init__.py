@@ -131,19 +131,27 @@ __all__ = [
 ]
 
 
-#: Packages that are public too; every other module is private.
+#: Modules that are public too; every other is private. Those without a dot are found by attribute.
 _PUBLIC = (
     "answer",
     "choose",
+    "choose.calibrate",
     "csgraph",
+    "cuda.kernel_times",
+    "cuda.tune",
     "formats",
     "generators",
+    "lab.experiments",
+    "lab.profile",
+    "lab.report",
     "measures",
     "networkx",
     "raster",
+    "raster.interfaces",
+    "scale",
     "sklearn",
     "solve",
     "torch",
 )
 
-__getattr__, __dir__ = lazy_names("nearfar", _WHERE, _PUBLIC)
+__getattr__, __dir__ = lazy_names("nearfar", _WHERE, tuple(x for x in _PUBLIC if "." not in x))

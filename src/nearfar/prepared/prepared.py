@@ -737,7 +737,7 @@ class Prepared(Graph):
     @overload
     def label(
         self,
-        max_bytes: int | None = ...,
+        memory: int | None = ...,
         threads: int | None = ...,
         *,
         device: Literal["cpu"] = ...,
@@ -745,12 +745,12 @@ class Prepared(Graph):
 
     @overload
     def label(
-        self, max_bytes: int | None = ..., threads: int | None = ..., *, device: Literal["cuda"]
+        self, memory: int | None = ..., threads: int | None = ..., *, device: Literal["cuda"]
     ) -> DeviceLabels: ...
 
     def label(
         self,
-        max_bytes: int | None = None,
+        memory: int | None = None,
         threads: int | None = None,
         *,
         device: Literal["cpu", "cuda"] = "cpu",
@@ -759,7 +759,7 @@ class Prepared(Graph):
 
         Parameters
         ----------
-        max_bytes : int or None
+        memory : int or None
             Memory that they may take; None asks the system what is free.
         threads : int or None
             None uses all cores of this process.
@@ -781,8 +781,8 @@ class Prepared(Graph):
         are the same: :attr:`label_bytes`.
         """
         if _is_cuda(device, None):
-            return device_labels(self, max_bytes)
-        return tree_labels(self, max_bytes, threads)
+            return device_labels(self, memory)
+        return tree_labels(self, memory, threads)
 
     @property
     def label_bytes(self) -> int:

@@ -1,15 +1,13 @@
-"""The table and the picture of ``many_cores.json``, with a wrong peer and without the file."""
+"""Benchmarks of CPU cores on small graphs: what they write, and what a cut run keeps."""
 
 from __future__ import annotations
 
 import json
 import sys
-import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 from typing import Any
 
 import pytest
-from docs.generators import many_cores
 
 import nearfar
 from nearfar.lab.bench.peers import PEERS
@@ -17,10 +15,40 @@ from nearfar.lab.bench.peers.gap import WrongAnswer
 from tests.loading import load_program
 
 
-def test_a_file_that_is_missing_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(many_cores, "results", lambda name: None)
-    assert "Not measured yet" in many_cores.many_cores()
-    ElementTree.fromstring(many_cores.chart())
+def test_batches_on_several_threads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    script = load_program("benchmarks", "batches")
+    graph = nearfar.generate("grid", rows=20, columns=20, seed=1)
+    cases = {
+        "grid, one per worker": script.Case(lambda: graph, "worker_per_source", 4),
+        "grid, all pairs by lanes": script.Case(lambda: graph, "lanes", None),
+        "absent": script.Case(lambda: graph, "lanes", None, "no/such.file"),
+    }
+    monkeypatch.setattr(script, "CASES", cases)
+    command = ["batches.py", "--threads", "1", "3", "--rounds", "2", "--seconds", "0.01"]
+    monkeypatch.setattr(
+        sys, "argv", [*command, "--table-megabytes", "0.1", "-o", str(tmp_path / "batches.json")]
+    )
+    assert script.main() == 0
+    document: dict[str, Any] = json.loads((tmp_path / "batches.json").read_text())
+    assert [case["case"] for case in document["cases"]] == list(cases)[:2]
+    first, second = (case["rows"] for case in document["cases"])
+    assert [row["sources"] for row in first] == [4, 12]
+    assert [row["sources"] for row in second] == [400, 400]
+    for row in (*first, *second):
+        assert len(row["samples"]) == 2
+        assert row["seconds_per_source"] > 0 < row["hashes_per_second"]
+        assert row["idle"] < 1
+
+
+def test_a_wrong_row_ends_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    script = load_program("benchmarks", "batches")
+    graph = nearfar.generate("grid", rows=5, columns=5, seed=1)
+    rows = nearfar.all_pairs(graph)
+    every = list(range(graph.n_vertices))
+    script.check(graph, every, rows)
+    rows[:, 3] += 1
+    with pytest.raises(SystemExit, match="is wrong"):
+        script.check(graph, every, rows)
 
 
 def test_a_peer_that_is_wrong_does_not_stop_the_run(
@@ -50,21 +78,9 @@ def test_a_peer_that_is_wrong_does_not_stop_the_run(
     assert script.main() == 0
 
     document = json.loads((tmp_path / "many_cores.json").read_text())
-    monkeypatch.setattr(many_cores, "results", lambda name: document)
     rows = {(r["engine"], r["threads"]): r for r in document["graphs"][0]["rows"]}
     assert rows["gap", 1]["median_ms"] == 4
     assert "verification" in rows["gap", 2]["wrong"]
-    lines = many_cores.many_cores().splitlines()
-    assert "| grid, gap | 4.00 | wrong |" in lines
-    (ratio,) = [line for line in lines if "best peer / nearfar" in line]
-    assert ratio.endswith("| - |")
-    assert ratio.count("x |") == 1
-    picture = ElementTree.fromstring(many_cores.chart())
-    drawn = picture.findall("{http://www.w3.org/2000/svg}polyline")
-    assert [len(line.attrib["points"].split()) for line in drawn] == [2, 1]
-    texts = [part.text for part in picture.findall("{http://www.w3.org/2000/svg}text")]
-    assert "grid, ms per solve" in texts
-    assert texts.count("2 threads") == 1
 
 
 def test_two_runs_make_one_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -85,11 +101,9 @@ def test_two_runs_make_one_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     both = run("grid")
     assert [g["graph"] for g in both["graphs"]] == ["grid", "mesh"]  # in the order of the table
     assert all(g["environment"]["cores"] >= 1 for g in both["graphs"])
-    monkeypatch.setattr(many_cores, "results", lambda name: both)
-    assert "cores, load average" in many_cores.many_cores()
-    # What another commit measured does not stay.
+    # What another machine measured does not stay.
     for g in both["graphs"]:
-        g["environment"]["commit"] = "0123456789abcdef"
+        g["environment"]["cpu"] = "another processor"
     (tmp_path / "many_cores.json").write_text(json.dumps(both))
     assert [g["graph"] for g in run("grid")["graphs"]] == ["grid"]
 
@@ -120,3 +134,40 @@ def test_a_run_that_is_cut_keeps_what_it_has(
         script.main()
     document = json.loads((tmp_path / "many_cores.json").read_text())
     assert [g["graph"] for g in document["graphs"]] == ["grid"]
+
+
+def test_prepared_graphs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A small map, with SciPy as the only peer: every answer is right, every round is kept."""
+    pytest.importorskip("pymetis")
+    output = tmp_path / "prepared.json"
+    small = "country-roads-5k"
+    script = load_program("benchmarks", "prepared")
+    given = ["prepared.py", "--graphs", small, "--foresee", small, "--peers", "scipy"]
+    given += ["--rounds", "2", "--threads", "2", "-o", str(output)]
+    monkeypatch.setattr(sys, "argv", given)
+    assert script.main() == 0
+    document = json.loads(output.read_text())
+    (result,) = document["results"]
+    assert result["right"]
+    assert result["rounds"] == 2
+    assert {len(samples) for samples in result["samples"].values()} == {2}
+    assert result["order"] == "metis"
+    assert 0 < result["float_difference"] < 1e-12
+    assert result["structure_bytes"] > 16 * result["arcs"]
+    assert {row["order"] for row in document["foreseen"]} == {"metis", "inertial", "levels"}
+    for form in ("int64", "float32", "float64"):
+        wanted = {f"{query}, {form}, 1" for query in ("row of many", "table", "pair")}
+        assert wanted <= set(result["samples"])
+
+
+def test_a_missing_map_is_left_out_with_a_word(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("pymetis")
+    monkeypatch.setenv("NEARFAR_DATA", str(tmp_path))
+    given = ["prepared.py", "--graphs", "florida", "ny-roads", "--foresee", "p2p-Gnutella31"]
+    monkeypatch.setattr(sys, "argv", given)
+    assert load_program("benchmarks", "prepared").main() == 0
+    said = capsys.readouterr().out
+    assert "== florida: left out: " in said
+    assert "== p2p-Gnutella31: left out: " in said

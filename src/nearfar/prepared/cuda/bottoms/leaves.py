@@ -1,18 +1,20 @@
-"""Rows of distances that a CUDA device writes tile by tile."""
+"""Leaves as the bottom of a query, from which rows are written tile by tile."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from nearfar.errors import OptionError
 from nearfar.graph.slots import Slot
-from nearfar.prepared.cuda.bottoms.sweep import Sweep
+from nearfar.prepared.cuda.bottoms.cells import Sweep
 from nearfar.prepared.cuda.cut.tiles import LeafShape, Tiles, cut_tiles
 from nearfar.prepared.cuda.device import device_tree, far_value, top_flags
-from nearfar.prepared.cuda.fronts.above import Above, SweepPlan
+from nearfar.prepared.cuda.fronts.above import Above
+from nearfar.prepared.cuda.query import Query
 from nearfar.prepared.cuda.shapes import UNIT, above_shape, default_leaf, padded
 from nearfar.system.devices import runtime
 
@@ -131,14 +133,19 @@ def _closed(tiles: DeviceTiles, tree: DeviceTree, dtype: np.dtype[Any]) -> tuple
     runtime.require_memory((tiles.host.n_values + tiles.n_ways) * dtype.itemsize, _ADVICE)
     ways = cp.empty(tiles.n_ways, dtype=dtype)
     weights = cp.full(tiles.host.n_values, far_value(dtype), dtype=dtype)
+    down = {
+        "first": tree.down_first,
+        "head_depth": tree.down_depth,
+        "weight": tree.down_weight,
+        "depth": tree.depth,
+        "low": tree.low,
+    }
     if len(tiles.jobs):
         kernel = _kernel(tree, dtype, "leaf_closures")
         shared = 32 * tiles.levels * dtype.itemsize
         kernel.allow_shared(shared)
-        arguments = (
-            *(tiles.jobs, tiles.boundary, tree.down_first, tree.down_depth, tree.down_weight),
-            *(tree.depth, tree.low, tiles.where, weights),
-        )
+        arguments = {**down, "jobs": tiles.jobs, "boundary": tiles.boundary}
+        arguments |= {"where": tiles.where, "weights": weights}
         kernel(len(tiles.jobs), 32, arguments, shared=shared)
     if len(tiles.roots):
         kernel = runtime.program("prepared/cuda/bottoms/leaf_ways.cuh", tree.macros).kernel(
@@ -146,11 +153,8 @@ def _closed(tiles: DeviceTiles, tree: DeviceTree, dtype: np.dtype[Any]) -> tuple
         )
         shared = 8 * tiles.levels
         kernel.allow_shared(shared)
-        down = (
-            *(tiles.roots, tree.down_first, tree.down_depth, tree.down_weight, tree.depth),
-            *(tree.low, tiles.way_first, ways),
-        )
-        kernel(len(tiles.roots), 32, down, shared=shared)
+        arguments = {**down, "roots": tiles.roots, "way_first": tiles.way_first, "ways": ways}
+        kernel(len(tiles.roots), 32, arguments, shared=shared)
     return weights, ways
 
 
@@ -160,7 +164,7 @@ def _kernel(tree: DeviceTree, dtype: np.dtype[Any], name: str, **more: int) -> A
 
 
 class TileSweep:
-    """The launches that write rows from a block of sources tile by tile.
+    """Leaves at the bottom of the tree, the tiles of rows that they give, and the front above them.
 
     Parameters
     ----------
@@ -170,7 +174,7 @@ class TileSweep:
     sources : int
         How many there will be in a block, for the choice.
     top : int or None
-        As for :class:`nearfar.prepared.cuda.bottoms.sweep.Sweep`.
+        As for :class:`nearfar.prepared.cuda.bottoms.cells.Sweep`.
     """
 
     def __init__(
@@ -197,14 +201,6 @@ class TileSweep:
             prepared, lambda: _closed(self.tiles, self.tree, self.dtype), key
         )
 
-    def scratch_bytes(self, count: int) -> int:
-        """Device memory of a block of so many sources besides its rows of values."""
-        return self.above.scratch_bytes(count)
-
-    def values_bytes(self, count: int) -> int:
-        """Device memory of the distances of so many sources that are kept besides rows."""
-        return padded(count) * self.n_kept * self.dtype.itemsize
-
     @property
     def most_sources(self) -> int:
         """Sources of a block at most, whatever the memory: bundles name bytes by 32 bits."""
@@ -212,7 +208,7 @@ class TileSweep:
 
     @property
     def n_kept(self) -> int:
-        """Rows of the scratch memory of a plan."""
+        """Rows of distances that a query keeps."""
         return len(self.tiles.host.upper)
 
     def _begins(self, pitch: int) -> Any:
@@ -225,54 +221,54 @@ class TileSweep:
         row = np.uint32(pitch * self.dtype.itemsize)
         return self.tiles.row.astype(np.uint32) * row
 
-    def rows(self, values: Any, out: Any) -> SweepPlan:
-        """A sweep that writes whole rows.
+    def rows(self, count: int, **memory: Any) -> Query:
+        """Write whole rows. ``memory`` is that of :class:`Query`."""
+        begins = self._begins(padded(count))
+        query = Query(self.tree, self.dtype, count, self.n_kept, **memory)
+        self.above.begin(query, self.above.held.place, 16 // self.dtype.itemsize)
+        query.writes = partial(self._writing, begins)
+        return query
 
-        Parameters
-        ----------
-        values : array, shape (n_kept, padded(k))
-            Scratch memory of the dtype of the arcs' weights.
-        out : array, shape (k, n)
-
-        Returns
-        -------
-        SweepPlan
-        """
+    def _writing(self, begins: Any, query: Query, out: Any) -> list[runtime.Launch]:
+        """Bundles from the labels above them, and then what is in a source's own leaf."""
         tiles, tree, size = self.tiles, self.tree, self.dtype.itemsize
-        plan = self.above.plan(values, self.above.held.place, 16 // size)
-        count, n, pitch = np.int32(len(out)), np.int32(self.n), np.int64(plan.pitch)
+        written = {"n": np.int32(self.n), "out": out, "step": tree.step}
         n_tiles = len(tiles.host.tile_first) // 4 - 1
-        jobs = n_tiles * -(-len(out) // (32 * (16 // size)))
+        arguments = {
+            **written,
+            "bundles": tiles.bundles,
+            "tile_first": tiles.tile_first,
+            "n_tiles": np.int32(n_tiles),
+            "rows": begins,
+            "weights": self.weights.view(np.int32),  # four values of 4 bytes, or two, at a time
+            "places": tiles.places,
+            "values": query.values,
+            "count": np.int32(len(out)),
+        }
         kernel = _kernel(tree, self.dtype, "tiles", MARGIN=self.margin, TILE=tiles.width)
         shared = tiles.width * _UNIT + tiles.host.tile_bytes(size)
         kernel.allow_shared(shared)
-        arguments = (
-            *(tiles.bundles, tiles.tile_first, np.int32(n_tiles)),
-            *(
-                self._begins(plan.pitch),
-                self.weights,
-                tiles.places,
-                values,
-                n,
-                count,
-                out,
-                tree.step,
-            ),
-        )
-        plan.launches.append(
-            runtime.Launch(kernel, jobs, 32 * _WARPS, arguments, shared, early=True)
-        )
-        if not len(tiles.host.roots):
-            return plan
-        kernel = _kernel(tree, self.dtype, "own_leaf")
-        shared = tiles.levels * size
-        kernel.allow_shared(shared)
-        own = (
-            *(tiles.leaf, plan.labels, plan.space, pitch, tree.depth, tree.low, tree.vertex),
-            *(tiles.way_first, self.ways, n, out, tree.step),
-        )
-        plan.launches.append(runtime.Launch(kernel, plan.pitch, 2 * _SIDE, own, shared, early=True))
-        return plan
+        jobs = n_tiles * -(-len(out) // (32 * (16 // size)))
+        launches = [runtime.Launch(kernel, jobs, 32 * _WARPS, arguments, shared, early=True)]
+        if len(tiles.host.roots):
+            arguments = {
+                **written,
+                "leaf": tiles.leaf,
+                "labels": query.labels,
+                "space": query.space,
+                "pitch": np.int64(query.pitch),
+                "depth": tree.depth,
+                "low": tree.low,
+                "vertex": tree.vertex,
+                "way_first": tiles.way_first,
+                "ways": self.ways,
+            }
+            kernel = _kernel(tree, self.dtype, "own_leaf")
+            shared = tiles.levels * size
+            kernel.allow_shared(shared)
+            each = (query.pitch, 2 * _SIDE)
+            launches.append(runtime.Launch(kernel, *each, arguments, shared, early=True))
+        return launches
 
 
 def row_sweep(prepared: Prepared, sources: int) -> Sweep | TileSweep:
@@ -280,16 +276,6 @@ def row_sweep(prepared: Prepared, sources: int) -> Sweep | TileSweep:
 
     Tiles pay where vertices that are next to each other in the tree have numbers next to each
     other; where they do not, a bundle has one vertex, and a transposition is cheaper.
-
-    Parameters
-    ----------
-    prepared : Prepared
-    sources : int
-        How many there will be in a block.
-
-    Returns
-    -------
-    Sweep or TileSweep
     """
     tiles = TileSweep(prepared, None, sources)
     if len(tiles.tiles.host.rows) <= _PAYS * prepared.n_vertices:
