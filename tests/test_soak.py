@@ -80,8 +80,8 @@ def test_a_wrong_engine_is_caught_and_its_case_runs_again(tmp_path: Path) -> Non
         "def spoil(graph, distances):\n    distances[int(np.argmax(distances))] //= 2\n",
     )
     kept, wrong = tmp_path / "soak.json", tmp_path / "wrong"
-    few = ("--without", "ends of the dtypes")  # which takes most of two seconds
-    done = soak("--seconds", 2, "--seed", 3, *few, "--failures", wrong, "-o", kept, env=env)
+    few = ("--without", "ends of the dtypes", "--goal", 2000)  # as far on a busy machine
+    done = soak("--seconds", 60, "--seed", 3, *few, "--failures", wrong, "-o", kept, env=env)
     assert done.returncode == 1, done.stdout + done.stderr
     part = part_of(kept)
     found = [answer for answer in part["wrong_answers"] if answer["variant"] == "planted@cpu"]

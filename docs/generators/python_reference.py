@@ -34,6 +34,17 @@ GROUPS: list[tuple[str, str, list[str]]] = [
         ],
     ),
     (
+        "Places",
+        "Coordinates in frames, GeoSeries, arrays and pairs; "
+        "[Answer questions about places](../how-to/answer-questions-about-places.md) shows them at "
+        "work.",
+        [
+            *("table", "solve.places.table.BothTables", "nearest_places"),
+            *("solve.places.table.NearestPlaces", "route", "routes", "Route", "accessibility"),
+            *("graph.snapping.snap.Snapped", "prepared.scenario.Scenario"),
+        ],
+    ),
+    (
         "Prepared graphs",
         "Seconds once, microseconds per query. A `Prepared` goes wherever a `Graph` goes.",
         ["prepare", "Prepared", "load"],
@@ -60,6 +71,7 @@ GROUPS: list[tuple[str, str, list[str]]] = [
             *("measures.efficiency", "measures.eccentricity", "measures.diameter"),
             *("measures.radius", "measures.center", "measures.periphery"),
             *("measures.edge_loads", "measures.EdgeLoads", "measures.skims", "measures.Skims"),
+            "measures.table",
             *("measures.assign", "measures.Assignment", "measures.AssignmentStep"),
             *("measures.UserClass", "measures.Bpr", "measures.LinkCosts"),
         ],

@@ -86,7 +86,7 @@ def _at(value: Any, steps: Sequence[str], row: Any) -> Any:
         return value.get(step[:-1], "") if isinstance(value, dict) else ""
     many = list(value.values()) if isinstance(value, dict) else value
     if step == "*":
-        return [_at(one, [*rest[:-1], f"{rest[-1]}?"] if rest else [], row) for one in many]
+        return [_or_nothing(one, rest, row) for one in many]
     if step in ("min", "max"):
         return _at((min if step == "min" else max)(many), rest, row)
     if isinstance(value, list) and "=" in step:
@@ -94,6 +94,14 @@ def _at(value: Any, steps: Sequence[str], row: Any) -> Any:
         matching = [one for one in value if str(one.get(name) or "") == wanted]
         return _at(matching[0], rest, row)
     return _at(value[int(step)] if isinstance(value, list) else value[step], rest, row)
+
+
+def _or_nothing(value: Any, steps: Sequence[str], row: Any) -> Any:
+    """What lies at steps, or an empty text."""
+    try:
+        return _at(value, steps, row)
+    except LookupError:
+        return ""
 
 
 def value_of(text: str, row: Any) -> Any:

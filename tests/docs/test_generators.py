@@ -133,6 +133,7 @@ def test_what_a_result_file_may_not_be() -> None:
         ("rows/*/samples | /.3f", "0.002 / 0.008"),
         ("best | .0f", "6"),
         ("right", "yes"),
+        ("by threads/*/2 | /.0f", "- / 2"),
         ("none + best", "-"),
         ("none? + best", "6.00"),
     ],

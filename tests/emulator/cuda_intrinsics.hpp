@@ -128,6 +128,9 @@ inline float __int_as_float(int v) { return emulation::cooked<float>(emulation::
 inline int __float_as_int(float v) { return emulation::cooked<int>(emulation::raw(v)); }
 inline float __uint_as_float(unsigned v) { return emulation::cooked<float>(emulation::raw(v)); }
 inline unsigned __float_as_uint(float v) { return emulation::cooked<unsigned>(emulation::raw(v)); }
+// Sums and products that the compiler may not join into one rounding.
+inline double __dadd_rn(double a, double b) { return a + b; }
+inline double __dmul_rn(double a, double b) { return a * b; }
 inline double __longlong_as_double(long long v) { return emulation::cooked<double>(emulation::raw(v)); }
 inline long long __double_as_longlong(double v) { return emulation::cooked<long long>(emulation::raw(v)); }
 template <class T>

@@ -146,14 +146,8 @@ def test_all_pairs_through_every_door(monkeypatch: pytest.MonkeyPatch, tmp_path:
     tiny = generate("uniform_random", vertices=80, degree=3)
     monkeypatch.setattr(script, "snap", lambda _: tiny)
     monkeypatch.setattr(script, "_device", lambda: {"name": "emulated"})
-    monkeypatch.setattr(
-        sys, "argv", ["doors", "--only", "all-pairs", "--graphs", "loc-brightkite", "--rounds", "1"]
-    )
-    assert script.main() == 0
-    assert not list(tmp_path.iterdir()), "nothing is written without -o"
-    monkeypatch.setattr(sys, "argv", [*sys.argv, "-o", str(tmp_path / "out.json")])
-    assert script.main() == 0
-    part = json.loads((tmp_path / "out.json").read_text())["all-pairs"]
+    given = ["--only", "all-pairs", "--graphs", "loc-brightkite", "--rounds", "1"]
+    part = document_of(script, monkeypatch, tmp_path / "out.json", *given)["all-pairs"]
     (row,) = part["results"]
     assert row["vertices"] == 80
     assert len(row["samples"]) == 5
@@ -216,7 +210,7 @@ def test_parts_measured_apart_are_joined() -> None:
         joined([twice, twice])
 
 
-@pytest.mark.parametrize("devices", [4, 8])
+@pytest.mark.parametrize("devices", [4, pytest.param(8, marks=pytest.mark.slow)])
 def test_the_scaling_curve_over_any_number_of_gpus(
     devices: int, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

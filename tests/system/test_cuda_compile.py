@@ -167,6 +167,9 @@ def batch_cases(kind: str) -> Iterator[Case]:
         for said in (0,) if floating else (0, 1):
             form = {**narrow, **shape, "FIGURES": said}
             yield "algorithms/batched/block_per_source_global.cuh", form
+        for mode in range(4):
+            form = {"SLOTS": 2048, "LOG_SLOTS": 11, "MODE": mode, "LANES_EACH": 32 if mode else 4}
+            yield "algorithms/bounded/bounded.cuh", {**narrow, **form}
     value = {"VALUE_T": base["WEIGHT_T"], "USE_DPX": int(base["WEIGHT_T"] == "int")}
     yield "algorithms/floyd_warshall/tiles.cuh", value
     yield "algorithms/floyd_warshall/tight.cuh", {**value, "ID_T": base["INDEX_T"]}

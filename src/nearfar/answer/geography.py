@@ -15,10 +15,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nearfar.answer.streets import line_of, lines_of, one_per_street, parts_of
+from nearfar.answer.streets import line_of, one_per_street, parts_of
 from nearfar.errors import GraphError, MissingDependencyError, OptionError, quoted
 from nearfar.graph.dtypes import unreached_value
 from nearfar.graph.geography import EARTH_RADIUS, on_earth
+from nearfar.graph.snapping.lines import edge_lines
 from nearfar.system.output import replacing
 
 if TYPE_CHECKING:
@@ -191,7 +192,7 @@ def reached_lines(paths: Paths, limit: float) -> NDArray[np.float64]:
     key = np.minimum(tails, heads) * graph.n_vertices + np.maximum(tails, heads)
     whole = np.flatnonzero(~cut)[one_per_street(graph, edges[~cut])]
     part = cut & (share > 0)
-    if lines_of(graph) is None:  # else parallel streets may run elsewhere
+    if edge_lines(graph) is None:  # else parallel streets may run elsewhere
         part &= ~np.isin(key, key[whole])
     part = np.flatnonzero(part)
     kept = np.concatenate((whole, part))

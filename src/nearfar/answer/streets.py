@@ -11,16 +11,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from nearfar.errors import GraphError
+from nearfar.graph.snapping.lines import edge_lines
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from nearfar.graph.graph import Graph
 
-__all__ = ["Parts", "line_of", "lines_of", "one_per_street", "parts_of"]
-
-_LINES = "edge_lines"
+__all__ = ["Parts", "line_of", "one_per_street", "parts_of"]
 
 
 class Parts(NamedTuple):
@@ -57,29 +55,11 @@ class Parts(NamedTuple):
         return np.stack([begin, begin + part[:, None] * (end - begin)], axis=1)
 
 
-def lines_of(graph: Graph) -> tuple[NDArray[np.int64], NDArray[np.float64]] | None:
-    """The points that the graph keeps between the ends of its edges, or None.
-
-    Raises
-    ------
-    GraphError
-        If they are not those of so many edges.
-    """
-    kept = graph.attributes.get(_LINES)
-    if kept is None:
-        return None
-    first, xy = np.asarray(kept[0], np.int64), np.asarray(kept[1], np.float64)
-    fits = len(first) == graph.n_edges + 1 and first[0] == 0 and (np.diff(first) >= 0).all()
-    if not fits or xy.shape != (int(first[-1]), 2):
-        raise GraphError(f"attributes[{_LINES!r}] does not belong to {graph.n_edges} edges")
-    return first, xy
-
-
 def one_per_street(graph: Graph, edges: NDArray[np.int64]) -> NDArray[np.int64]:
     """Of edges on one line, such as both directions of a street, the first; places among them."""
     tails, heads = graph.tails(np.int64)[edges], graph.indices[edges].astype(np.int64)
     pair = np.minimum(tails, heads) * graph.n_vertices + np.maximum(tails, heads)
-    lines = lines_of(graph)
+    lines = edge_lines(graph)
     if lines is None:
         return np.unique(pair, return_index=True)[1]
     first, xy = lines  # the same points in either order have the same sums
@@ -95,7 +75,7 @@ def parts_of(graph: Graph, edges: NDArray[np.int64]) -> Parts:
     """Cut edges of a graph with coordinates into straight parts; O(points)."""
     place: Any = graph.coordinates
     tails, heads = graph.tails(np.int64)[edges], graph.indices[edges]
-    lines = lines_of(graph)
+    lines = edge_lines(graph)
     if lines is None:
         none = np.zeros(len(edges))
         which = np.arange(len(edges), dtype=np.int64)
@@ -127,7 +107,7 @@ def parts_of(graph: Graph, edges: NDArray[np.int64]) -> Parts:
 def line_of(graph: Graph, vertices: NDArray[np.int64]) -> list[list[float]]:
     """The points of a path of vertex indices, along its lightest edges."""
     place: Any = graph.coordinates
-    lines = lines_of(graph)
+    lines = edge_lines(graph)
     if lines is None or len(vertices) < 2:
         return list(place[vertices].tolist())
     weights = graph.effective_weights

@@ -302,6 +302,7 @@ def cheapest(
         _bounds(request) if request.problem != "sssp" else request.targets is None,
         request.once and not graph.has_view,
         request.comes_back,
+        request.sparse,
         at_hand(graph),
         choose_machine.generation(),
         family,

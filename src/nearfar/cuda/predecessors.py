@@ -8,7 +8,7 @@ import numpy as np
 
 from nearfar.cuda.device_graph import C_NAMES, device_graph
 from nearfar.cuda.sorted_rows import SEGMENT, rows_are_sorted
-from nearfar.errors import SolverError
+from nearfar.errors import SolverError, keyword
 from nearfar.graph.slots import Slot
 from nearfar.system.devices import runtime
 from nearfar.system.devices.structs import struct_dtype
@@ -25,7 +25,7 @@ _THREADS = 256
 _KERNELS = "cuda/tight_edges.cuh"
 _PASS: Slot[_Pass] = Slot("predecessors")
 _PIECE = 256  # edges of a long row that a lane brings to its warp, where rows are not sorted
-_ADVICE = "ask for predecessors of fewer sources, or on the host: device='cpu'"
+_ADVICE = f"ask for predecessors of fewer sources, or on the host: {keyword('device', 'cpu')}"
 _MOST_ROWS = 32_768  # of the grid's y
 ROUNDS_BEYOND = 2  # the watchdog: a round takes at least one vertex
 
@@ -201,7 +201,9 @@ def _by_levels(
     """Give the vertices that are left their predecessors, level by level, in one launch."""
     cp = runtime.cupy()
     n = device.n
-    runtime.require_memory(n * (4 + device.vertex_dtype.itemsize), "ask on the host: device='cpu'")
+    runtime.require_memory(
+        n * (4 + device.vertex_dtype.itemsize), f"ask on the host: {keyword('device', 'cpu')}"
+    )
     kind = struct_dtype(_KERNELS, "LevelControl")
     control = cp.zeros(kind.itemsize, dtype=np.uint8)
     arguments = {

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from nearfar.errors import keyword
 from nearfar.graph.slots import Slot
 from nearfar.system.devices import runtime
 
@@ -77,7 +78,9 @@ def row_heads(graph: Graph, device: DeviceGraph, width: int, *, depth: int = 0) 
     def make() -> RowHeads:
         record = 2 * device.vertex_dtype.itemsize if ones else device.record
         size = max(device.n, 1) * width * record
-        runtime.require_memory(size, "use local_limit=0, or a CPU method (device='cpu')")
+        runtime.require_memory(
+            size, f"use {keyword('local_limit', 0)}, or a CPU method ({keyword('device', 'cpu')})"
+        )
         # A record of mixed sizes has padding, which kernels load with the rest.
         edges = runtime.cupy().zeros(size, dtype=np.uint8)
         macros = {**device.macros, "ROW_HEAD": width}

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 import numpy as np
 
 from nearfar.cuda.device_graph import DeviceGraph, device_graph
-from nearfar.errors import DistanceOverflowError, OptionError
+from nearfar.errors import DistanceOverflowError, OptionError, keyword
 from nearfar.graph.graph import Graph
 from nearfar.graph.saturation import may_saturate, widest
 from nearfar.graph.slots import Slot
@@ -43,7 +43,7 @@ _THREADS, _BLOCKS_EACH = 512, 2
 _SHARED_STATIC = 1024
 _EDGES_PER_LAUNCH = 1 << 27  # looked at by one block, so that Ctrl-C is seen in between
 _WORTH_FOLDING = 1024  # sources: folding takes the host as long as some hundred searches
-_ADVICE = "use device='cpu', or a GPU with more memory"
+_ADVICE = f"use {keyword('device', 'cpu')}, or a GPU with more memory"
 
 #: What enters each vertex, or None where rows hold both directions of every edge.
 _ENTERING: Slot[Graph | None] = Slot("entering rows")
@@ -234,8 +234,9 @@ class _Run:
         n, m = graph.n_vertices, graph.n_edges
         if max(n, m) > LARGEST_ON_DEVICE:
             raise OptionError(
-                f"device='cuda' takes up to {LARGEST_ON_DEVICE} vertices and edges, and this graph "
-                f"has {max(n, m)}: use device='cpu'"
+                f"{keyword('device', 'cuda')} takes up to {LARGEST_ON_DEVICE} vertices and edges, "
+                "and this graph "
+                f"has {max(n, m)}: use {keyword('device', 'cpu')}"
             )
         self.graph, self.n, self.m = graph, n, m
         self.weighted = graph.is_weighted

@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from nearfar.answer.paths import Paths
     from nearfar.graph.graph import Graph
     from nearfar.graph.like import GraphLike
-    from nearfar.options import Device, SearchOptions
+    from nearfar.options import Device
+    from nearfar.solve.option_types import SearchOptions
 
 __all__ = ["isochrone", "shown_unit"]
 
@@ -59,7 +60,8 @@ def isochrone(
         ``coordinates``. Where ``attributes["unit"]`` is seconds, milliseconds or metres, the map
         shows minutes or kilometres. :func:`nearfar.answer.draw_isochrones` draws an answer that is
         there already, in any unit.
-    source : int or vertex name
+    source : int or vertex name, or a place
+        As for :func:`nearfar.sssp`.
     file : str or path
         PNG, SVG or PDF, by suffix; ``.html`` for an interactive map in one file
         (:func:`nearfar.answer.draw_page`).

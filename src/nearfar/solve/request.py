@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from nearfar.errors import OptionError, quoted
+from nearfar.errors import OptionError, keyword, quoted
 from nearfar.graph.build import csr_arrays
 from nearfar.graph.graph import Graph
 from nearfar.graph.like import GraphLike
@@ -73,11 +73,11 @@ def _fresh(matrix: Any) -> Graph | None:
 def check_stats(stats: Any, progress: Any = None) -> None:
     """Empty the dict to fill, of an earlier call's; refuse what cannot be filled or called."""
     if stats is not None and not isinstance(stats, dict):
-        raise OptionError(f"stats is {quoted(stats)}: give a dict to fill, or None")
+        raise OptionError(f"{keyword('stats')} is {quoted(stats)}: give a dict to fill, or None")
     if stats:
         stats.clear()
     if progress is not None and not callable(progress):
-        raise OptionError(f"progress is {quoted(progress)}: give a function, or None")
+        raise OptionError(f"{keyword('progress')} is {quoted(progress)}: give a function, or None")
 
 
 def check_targets(graph: Graph, targets: Iterable[Any] | None) -> NDArray[np.int64] | None:
@@ -86,7 +86,9 @@ def check_targets(graph: Graph, targets: Iterable[Any] | None) -> NDArray[np.int
         return None
     found = vertex_indices(graph, targets, "target")
     if not len(found):
-        raise OptionError("targets is empty: name at least one vertex, or leave it out")
+        raise OptionError(
+            f"{keyword('targets')} is empty: name at least one vertex, or leave it out"
+        )
     return found if len(found) == 1 else np.unique(found)
 
 
@@ -122,11 +124,12 @@ def make_request(
     stats: Literal["basic", "full"] = "basic",
     out: Any = None,
     reduced: bool = False,
+    sparse: bool = False,
 ) -> Request:
     """The checked request; sources and targets are vertex indices already.
 
     ``once`` says that the graph was made for this request alone, ``reduced`` that only a few
-    numbers of each row are kept.
+    numbers of each row are kept, ``sparse`` only what is reached.
 
     Where the arrays are, the answer is: ``"auto"`` is ``"cuda"`` for a graph or an ``out`` on a
     device, unless the method has no form there.
@@ -138,7 +141,8 @@ def make_request(
     device = canonical_device(device)
     if not isinstance(method, str):
         raise OptionError(
-            f"method is {quoted(method)}: give a name, `nearfar methods` lists them all"
+            f"{keyword('method')} is {quoted(method)}: give a name, `nearfar methods` lists them "
+            "all"
         )
     if device == "auto" and (
         runtime.is_device_array(out) or (graph.on_device and _has_device_form(method))
@@ -160,6 +164,7 @@ def make_request(
         stats=stats,
         once=once,
         comes_back=not reduced and not runtime.is_device_array(out),
+        sparse=sparse,
     )
 
 

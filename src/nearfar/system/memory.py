@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from nearfar.errors import OptionError, quoted
+from nearfar.errors import OptionError, keyword, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -102,5 +102,7 @@ def bytes_left(memory: int | None, free: Callable[[], int]) -> int:
         or not isinstance(memory, (int, float, np.integer))
         or not 0 <= memory < math.inf
     ):
-        raise OptionError(f"memory is {quoted(memory)}: give a number of bytes, or None")
+        raise OptionError(
+            f"{keyword('memory')} is {quoted(memory)}: give a number of bytes, or leave it out"
+        )
     return int(memory)

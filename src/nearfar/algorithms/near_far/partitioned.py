@@ -34,9 +34,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from nearfar.graph.graph import Graph
+    from nearfar.options import Devices
     from nearfar.registry import Request, Workspace
 
-__all__ = ["KNOBS", "Partitioned", "PartitionedOptions", "bounds", "solve_partitioned", "splits"]
+__all__ = ["Partitioned", "PartitionedOptions", "bounds", "solve_partitioned", "splits"]
 
 _KERNELS = "algorithms/near_far/partitioned.cuh"
 _PARTITIONED: Slot[Partitioned] = Slot("partitioned over devices")
@@ -47,8 +48,6 @@ _MORE_DEVICES = "give more devices (devices='all')"
 _TOGETHER = 4  # steps in a launch; counters and tallies rotate by four
 _ROOM = 1.5  # entries of a queue per own vertex
 _MOST_PARTS = 16  # pointers in struct Others
-# Compile-time constants of the kernels to override, for measuring.
-KNOBS: dict[str, int] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +70,7 @@ class PartitionedOptions(DeltaOptions):
         What delta is multiplied by from then on.
     """
 
-    devices: Any = "all"
+    devices: Devices | int = "all"
     parts: int | None = None
     pull_share: int = 16
     eager_growth: float = 1000.0
@@ -149,7 +148,6 @@ class Partitioned:
             "HEAVY_DEGREE": SEGMENT,
             "LONG_IN_FLIGHT": 2,
             "SEEN_FROM_L1": 0,
-            **KNOBS,
         }
         self._progress = struct_dtype(_KERNELS, "Progress", self._macros)
         self._entered = self._sort()

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from nearfar.errors import GraphError, quoted
 from nearfar.graph.graph import Graph
+from nearfar.graph.snapping.lines import EDGE_LINES, EdgeLines, edge_lines
 from nearfar.prepared.metric.arc_weights import Metric, QueryArcs
 from nearfar.prepared.metric.fixed_point import FixedPoint
 from nearfar.prepared.order.preparation import Preparation
@@ -83,6 +84,9 @@ def kept_arrays(prepared: Prepared) -> dict[str, NDArray[Any]]:
         "vertex_names": None if prepared.vertex_numbers is not None else prepared.vertex_names,
         "coordinates": prepared.coordinates,
     }
+    lines = edge_lines(prepared)
+    if lines is not None:
+        found |= {"lines.first": lines.first, "lines.xy": lines.xy}
     preparation, metric = prepared.preparation, prepared.metric
     for prefix, part in (("tree", preparation.tree), ("arcs", preparation.arcs)):
         found |= {f"{prefix}.{f.name}": getattr(part, f.name) for f in fields(part)}
@@ -123,6 +127,9 @@ def assembled(
         names = range(start, start + len(arrays["indptr"]) - 1)
         if names and not -_MOST <= names[0] <= names[-1] < _MOST:
             raise GraphError(f"first_number is {start}: names have 64 bits")
+    attributes = dict(found["attributes"])
+    if "lines.first" in arrays:
+        attributes[EDGE_LINES] = EdgeLines(arrays["lines.first"], arrays["lines.xy"])
     graph = Graph(
         arrays["indptr"],
         arrays["indices"],
@@ -130,9 +137,10 @@ def assembled(
         directed=found["directed"],
         vertex_names=names,
         coordinates=arrays.get("coordinates"),
-        attributes=found["attributes"],
+        attributes=attributes,
         copy=False,
     )
+    edge_lines(graph)  # refuses lines of other edges
     tree = Tree(**{f.name: arrays[f"tree.{f.name}"] for f in fields(Tree)})
     arcs = Arcs(**{f.name: arrays[f"arcs.{f.name}"] for f in fields(Arcs)})
     up = QueryArcs(**{f.name: arrays[f"up.{f.name}"] for f in fields(QueryArcs)})

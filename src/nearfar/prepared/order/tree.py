@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from nearfar import _cpu
-from nearfar.errors import GraphError, OutOfMemoryError
+from nearfar.errors import GraphError, OutOfMemoryError, keyword
 from nearfar.system.memory import bytes_left, free_memory
 
 if TYPE_CHECKING:
@@ -262,14 +262,14 @@ def check_worth(figures: Figures, memory: int | None = None, force: bool = False
     if figures.n_arcs >= 2**31:
         raise GraphError(f"{figures}: a prepared graph has fewer than 2^31 arcs")
     if figures.nbytes > free:
-        more = "" if memory is None else "give a greater memory=; "
+        more = "" if memory is None else f"give a greater {keyword('memory')}; "
         raise OutOfMemoryError(
             figures.nbytes, free, f"{more}a search needs none of its {figures.n_arcs:,} arcs"
         )
     if not force and not figures.worth:
         raise GraphError(
             f"this graph has no small separators, so preparing it does not pay: {figures}; "
-            "force=True prepares it all the same"
+            f"{keyword('force', True)} prepares it all the same"
         )
 
 

@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from nearfar.registry import Workspace
 
 __all__ = [
-    "KNOBS",
     "PLAIN_ENGINE",
     "STAGE",
     "STATIC",
@@ -48,8 +47,6 @@ _FITS_L1 = 1 << 19  # bytes
 _TOO_NARROW = 2  # kTooNarrow
 _LOCAL = ("local_capacity", "local_rounds", "local_leave", "row_lanes")
 PLAIN_ENGINE: Slot[Engine] = Slot("near-far in one launch")
-# Macros of the kernels to compile with other values, for measuring.
-KNOBS: dict[str, int] = {}
 
 
 class TooNarrow(Exception):
@@ -153,7 +150,6 @@ class Engine:
             "SHORTCUTS": 0 if heads is None else heads.depth,
             **device.macros,
             **macros,
-            **KNOBS,
         }
         block = int(defines["BLOCK_THREADS"])
         shared = max(block // 32 * shared_entries[0], shared_entries[1]) * record
