@@ -77,14 +77,26 @@ def search(
     least = runtime.upload(np.full(8, unreached, dtype=dtype))
     state = cp.zeros(12, dtype=np.uint32)
     timer = runtime.Timer().start()
-    arguments = (
-        *(runtime.upload(cost), None if elevation is None else runtime.upload(elevation)),
-        *(runtime.upload(given["factors"]), runtime.upload(given["inverses"])),
-        *(runtime.upload(table), low, scale, dtype.type(len(table) - 2)),
-        *(distance, key, cp.empty(n_tiles, dtype=np.int32), state, least),
-        *(np.int64(size) for size in shape),
-        *(limit_in_dtype(limit, dtype), _first_delta(grid, side)),
-    )
+    arguments = {
+        "cost": runtime.upload(cost),
+        "elevation": None if elevation is None else runtime.upload(elevation),
+        "factors": runtime.upload(given["factors"]),
+        "inverses": runtime.upload(given["inverses"]),
+        "table": runtime.upload(table),
+        "low": low,
+        "scale": scale,
+        "last": dtype.type(len(table) - 2),
+        "distance": distance,
+        "key": key,
+        "queue": cp.empty(n_tiles, dtype=np.int32),
+        "state": state,
+        "least": least,
+        "planes": np.int64(shape[0]),
+        "rows": np.int64(shape[1]),
+        "columns": np.int64(shape[2]),
+        "limit": limit_in_dtype(limit, dtype),
+        "delta": _first_delta(grid, side),
+    }
     kernel(blocks, block, arguments, cooperative=True)
     timer.stop()
     found = runtime.download(distance).reshape(grid.shape)
