@@ -25,6 +25,10 @@ def within_limit() -> str:
               for row in parts.get(name, [])]  # fmt: skip
     lines = [[f"{row['what']}: {name}", f"{1e3 * seconds:,.3g}"]
              for row in others for name, seconds in row["least_seconds"].items()]  # fmt: skip
+    for row in parts.get("catchment", []):
+        lines = [[name, number(seconds)] for name, seconds in row["processor_seconds"].items()]
+        head = ["what lies within five minutes of every vertex", "processor time, s"]
+        blocks.append(table(head, lines))
     blocks.append(f"Beside others, on the same graph unless named:\n\n{table(['', 'ms'], lines)}")
     return "\n\n".join(blocks) + (
         "\n\nLeast of the rounds, contenders in turns; answers are compared. "
