@@ -23,15 +23,13 @@ from typing import Any
 import numpy as np
 
 import nearfar
-from nearfar.algorithms.near_far import partitioned
 from nearfar.algorithms.near_far.partitioned import Partitioned
 from nearfar.cuda.device_graph import Rows as GraphRows
 from nearfar.cuda.kronecker_rows import kronecker_rows
 from nearfar.errors import OutOfMemoryError
 from nearfar.registry import Workspace, find
 from nearfar.system.devices import launching, runtime
-from result_file import add_output
-from row_by_row import Rows
+from result_file import Rows, add_output
 
 SETTLING = 6  # solves after which near_far@cuda has chosen the graph's form
 MEAN_WEIGHT, MEAN_DEGREE, RANGE_SCALE = 128.0, 32.0, 0.125
@@ -218,9 +216,7 @@ def main() -> int:
     parser.add_argument("--repeats", type=int, default=0)
     parser.add_argument("--delta", type=float, nargs="+", default=[1.0], help="times the default")
     parser.add_argument("--profile", action="store_true", help="time every kernel of one solve")
-    parser.add_argument("--knob", nargs=2, action="append", default=[], metavar=("NAME", "VALUE"))
     args = parser.parse_args()
-    partitioned.KNOBS.update({name: int(value) for name, value in args.knob})
     most = runtime.device_count()
     counts = args.devices or [1 << k for k in range(most.bit_length()) if 1 << k <= most]
     rows, wrong = Rows(args.output, [], by="what"), False

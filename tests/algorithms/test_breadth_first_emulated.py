@@ -13,7 +13,6 @@ from nearfar.algorithms.breadth_first import balls, cuda, reverse
 from nearfar.cuda.device_graph import device_graph
 from nearfar.errors import OptionError, OutOfMemoryError, SolverError
 from nearfar.generators import generate
-from nearfar.papers.davidson_2014.near_far import cuda as near_far
 from tests import oracle
 from tests.zoo import ZOO, as_dtype
 
@@ -32,7 +31,7 @@ FORMS = {
 @pytest.fixture(autouse=True)
 def _small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Eight warps per block: the emulated device takes threads one after the other."""
-    monkeypatch.setattr(cuda, "KNOBS", {"BLOCK_THREADS": 256})
+    monkeypatch.setattr(cuda, "_BLOCK_THREADS", 256)
 
 
 def both_ways(graph: Graph) -> Graph:
@@ -346,7 +345,7 @@ def test_a_search_without_balls_that_near_far_has_no_room_for(
         raise OutOfMemoryError(2, 1)
 
     monkeypatch.setattr(cuda, "PATIENCE", 2)
-    monkeypatch.setattr(near_far, "solve_in_one_launch", full)
+    monkeypatch.setattr("nearfar.algorithms.near_far.cuda.solve_in_one_launch", full)
     for _ in range(2):
         assert check(SPARSE["grid"](), 0).stats["pushes"] > 2
 

@@ -27,6 +27,9 @@ inline int __syncthreads_or(int p) { return emulation::block_meet(p != 0).count 
 inline int __syncthreads_and(int p) { return emulation::block_meet(p != 0).all; }
 inline int __syncthreads_count(int p) { return emulation::block_meet(p != 0).count; }
 inline void __syncwarp(unsigned mask = ~0u) { emulation::meet(mask, 0, [](auto, auto) { return 0; }); }
+// One rounding each; FLAGS of the emulation name no processor that could contract them.
+inline float __fmul_rn(float a, float b) { return a * b; }
+inline double __dmul_rn(double a, double b) { return a * b; }
 inline void __threadfence() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
 inline void __threadfence_block() { __threadfence(); }
 inline void __threadfence_system() { __threadfence(); }

@@ -13,15 +13,22 @@ alone.
 from __future__ import annotations
 
 import functools
+import hashlib
+import json
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from nearfar.algorithms.breadth_first.balls import BALL_WIDTH
 from nearfar.errors import MissingDependencyError
+from nearfar.raster.cuda import macros as raster_macros
+from nearfar.raster.raster import offsets as raster_offsets
 from nearfar.system.devices import compiler, cupy_module, nvrtc
+from nearfar.system.output import replacing
+from tests.emulator import CACHE
 
 ARCHITECTURES = ("sm_75", "sm_80", "sm_90", "sm_100")
 FULL = "sm_90"  # every form of every program is compiled for this one
@@ -250,10 +257,19 @@ def measure_cases(kind: str) -> Iterator[Case]:
         yield "measures/breadth_first_shares.cuh", {**plain, **form}
 
 
+def raster_cases(kind: str) -> Iterator[Case]:
+    dtype = {"int": "int32", "long long": "int64", "float": "float32", "double": "float64"}
+    weight = np.dtype(dtype[str(TYPES[kind][2])])
+    for ndim, connectivity in ((2, 4), (2, 8), (2, 16), (3, 6), (3, 18), (3, 26)):
+        for rule in (0, 1, 2) if weight.kind == "f" else (1,):
+            steps = raster_offsets(ndim, connectivity)
+            yield "raster/tiles.cuh", raster_macros(weight, ndim, rule, steps)
+
+
 def cases(kind: str) -> Iterator[Case]:
     """Programs of one set of types."""
     listed = [*near_far_cases(kind), *batch_cases(kind), *prepared_cases(kind)]
-    listed += measure_cases(kind)
+    listed += [*measure_cases(kind), *raster_cases(kind)]
     for source in ("int", "long long"):
         for file in ("cuda/pack.cuh", "cuda/scan_graph.cuh"):
             listed.append((file, {**types(kind), "SOURCE_T": source}))
@@ -290,9 +306,17 @@ def library() -> nvrtc.Compiler:
 
 @functools.cache
 def resources(arch: str, file: str, macros: tuple[tuple[str, str | int], ...]) -> Table:
-    """Compile it, once: some programs are the same for several types."""
+    """Compile it, once for each text, options and compiler: what came of it is kept on disk."""
     source = compiler.assemble([file])
-    return compiler.resources(file, source, compiler.options_for(arch, dict(macros), source))
+    options = compiler.options_for(arch, dict(macros), source)
+    key = hashlib.sha256("\0".join([library().version, source, *options]).encode()).hexdigest()
+    kept = CACHE / f"{key[:32]}.resources.json"
+    if not kept.exists():
+        CACHE.mkdir(exist_ok=True)
+        with replacing(kept) as place:
+            place.write_text(json.dumps(compiler.resources(file, source, options)))
+    found = json.loads(kept.read_text())
+    return {entry: compiler.Resources(*used) for entry, used in found.items()}
 
 
 def compile_case(arch: str, file: str, macros: Mapping[str, str | int]) -> None:

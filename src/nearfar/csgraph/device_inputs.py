@@ -12,16 +12,16 @@ import numpy as np
 
 from nearfar.errors import GraphError
 from nearfar.graph.build import csr_arrays
-from nearfar.graph.given import on_cuda
 from nearfar.graph.graph import Graph
 from nearfar.system.devices import runtime
+from nearfar.system.devices.arrays import is_device_array
 
 __all__ = ["both_ways", "device_adjacency", "lies_on_device"]
 
 
 def lies_on_device(matrix: Any) -> bool:
     """Whether a matrix is CuPy's, cupyx's, or another library's on a device."""
-    return type(matrix).__module__.startswith(("cupy.", "cupyx.")) or on_cuda(matrix)
+    return type(matrix).__module__.startswith(("cupy.", "cupyx.")) or is_device_array(matrix)
 
 
 def device_adjacency(matrix: Any, unweighted: bool = False) -> Graph:

@@ -20,16 +20,12 @@ from nearfar.errors import GraphError, OptionError
 from nearfar.graph.build import csr_arrays, index_dtype
 from nearfar.graph.graph import Graph
 from nearfar.solve.fresh import fresh_matrix
+from nearfar.system.devices.arrays import to_host
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["adjacency", "check_limit", "source_indices", "to_host", "whole_numbers"]
-
-
-def to_host(values: Any) -> Any:
-    """NumPy or SciPy form of a CuPy array or a cupyx sparse matrix; anything else unchanged."""
-    return values.get() if lies_on_device(values) else values
+__all__ = ["adjacency", "check_limit", "source_indices", "whole_numbers"]
 
 
 def adjacency(

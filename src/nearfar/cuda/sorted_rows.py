@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from nearfar.cuda.device_graph import device_graph
+from nearfar.errors import keyword
 from nearfar.graph.slots import Slot
 from nearfar.system.devices import runtime
 
@@ -62,17 +63,15 @@ def _key(device: DeviceGraph) -> tuple[Any, ...]:
 
 def _sort(device: DeviceGraph) -> SortedRows:
     cp = runtime.cupy()
-    runtime.require_memory(device.n, "use a CPU method (device='cpu')")
+    runtime.require_memory(device.n, f"use a CPU method ({keyword('device', 'cpu')})")
     entered = cp.zeros(max(device.n, 1), dtype=np.uint8)
     seconds = 0.0
     if device.m:
         program = runtime.program("cuda/sort_rows.cuh", {**device.macros, "SEGMENT": SEGMENT})
         blocks = (device.m + SEGMENT - 1) // SEGMENT
         timer = runtime.Timer().start()
-        program.kernel("sort_rows")(
-            blocks,
-            _THREADS,
-            (device.offsets, device.edges, np.int64(device.n), np.int64(device.m), entered),
-        )
+        arguments = {"offsets": device.offsets, "edges": device.edges, "entered": entered}
+        arguments |= {"n": np.int64(device.n), "m": np.int64(device.m)}
+        program.kernel("sort_rows")(blocks, _THREADS, arguments)
         seconds = timer.stop().seconds
     return SortedRows(device, entered, int(cp.count_nonzero(entered)), seconds)

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nearfar.errors import GraphFormatError, OptionError, quoted
+from nearfar.errors import GraphFormatError, OptionError, keyword, quoted
 from nearfar.formats.files import Sink, Source, array_of_names
 from nearfar.formats.specs import Format, register
 from nearfar.graph.convert import weight_problem
@@ -123,7 +123,7 @@ def read(
     if check_counts and m_said is not None and m_said != m:
         raise source.fail(
             f"a comment promises {m_said} edges, but the file has {m}: it may be cut short; "
-            "check_counts=False reads it anyway",
+            f"{keyword('check_counts', False)} reads it anyway",
             found["lines"],
         )
     if directed is None:
@@ -194,7 +194,7 @@ def _weight_column(
         if weight != "weight":
             raise source.fail(
                 f"no column {quoted(weight)}: the file has no header line; give the column's "
-                f"number, such as weight={spare[0] if spare else 2}"
+                f"number, such as {keyword('weight', spare[0] if spare else 2)}"
             )
         if columns is None:
             return _THIRD_IF_ANY, header

@@ -24,6 +24,7 @@ from nearfar.errors import (
     MissingDependencyError,
     OptionError,
     OutOfMemoryError,
+    keyword,
     quoted,
 )
 from nearfar.formats.compression import (
@@ -218,7 +219,7 @@ class Source:
         times = "" if packed is None else f", {limit // max(packed, 1):,} times its size"
         return self.fail(
             f"{what} holds more than {limit:,} bytes{times}: if that is right, raise the limit by "
-            "max_unpacked=BYTES, on the command line --read-option max_unpacked=BYTES"
+            f"{keyword('max_unpacked', ...)}"
         )
 
     def _whole_stream(self, file: BinaryIO) -> NDArray[np.uint8]:

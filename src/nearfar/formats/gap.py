@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from nearfar.errors import keyword
 from nearfar.formats.files import Sink, Source
 from nearfar.formats.specs import Format, register
 
@@ -102,7 +103,7 @@ def write_serialized(graph: Graph, sink: Sink, *, weighted: bool | None = None) 
         if graph.is_weighted and not weighted:
             raise sink.fail(
                 "the graph has weights, which only .wsg holds: end the name so, or pass "
-                "weighted=False"
+                f"{keyword('weighted', False)}"
             )
     sink.write(_HEADER.pack(graph.directed, graph.n_edges, graph.n_vertices))
     for part in [graph, graph.transpose()] if graph.directed else [graph]:

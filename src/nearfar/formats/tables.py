@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nearfar.errors import OptionError, listed, quoted
+from nearfar.errors import OptionError, keyword, listed, quoted
 from nearfar.formats.compression import import_extra
 from nearfar.formats.files import (
     Sink,
@@ -166,8 +166,8 @@ def _choose(source: Source, present: list[str], wanted: Sequence[str] | str | No
     ]
     if found[0] is None or found[1] is None:
         raise source.fail(
-            "no columns that look like source and target: pass columns=, two or three of "
-            + listed(present),
+            f"no columns that look like source and target: pass {keyword('columns', ...)}, two or "
+            "three of " + listed(present),
             1,
         )
     return [name for name in found if name is not None]
@@ -222,7 +222,7 @@ def _ends(rows: Rows, name: str, names: bool | None, texts: Any | None) -> NDArr
             )
         raise rows.source.fail(
             f"column {quoted(name)} holds {kind}, first {value}: ends are integers or text; "
-            "names=True takes them as text"
+            f"{keyword('names', True)} takes them as text"
         )
     elif names is False:
         raise rows.source.fail(
@@ -240,7 +240,7 @@ def _refuse_zeros(rows: Rows, column: Any, name: str) -> None:
         row = int(np.argmax(padded))
         raise rows.fail(
             f"{quoted(column[row].as_py())} in column {quoted(name)} begins with zeros: "
-            "names=True keeps them as text, names=False reads numbers",
+            f"{keyword('names', True)} keeps them as text, {keyword('names', False)} reads numbers",
             row,
         )
 

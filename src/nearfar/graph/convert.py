@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nearfar.errors import GraphError, did_you_mean, listed, quoted
+from nearfar.errors import GraphError, did_you_mean, keyword, listed, quoted
 from nearfar.graph.build import HostArrays, from_edges
 from nearfar.graph.given import as_numpy, as_weights
 from nearfar.graph.names import numbered, object_array
@@ -53,7 +53,7 @@ def weight_problem(weight: str, named: Sequence[Any], numeric: Sequence[Any], wh
         ``"edge attribute"`` or ``"column"``.
     """
     shown = listed(numeric)
-    count = "weight=None counts edges"
+    count = f"{keyword('weight', None)} counts edges"
     if weight != "weight":
         near = did_you_mean(str(weight), [str(name) for name in named])
         if near:
@@ -62,7 +62,7 @@ def weight_problem(weight: str, named: Sequence[Any], numeric: Sequence[Any], wh
         return f"no {what} {quoted(weight)}{held}; {count}"
     if not numeric:
         return ""
-    choice = f"weight={quoted(str(numeric[0]))}"
+    choice = keyword("weight", str(numeric[0]))
     return f"no {what} 'weight', but numbers in {shown}: choose with {choice}; {count}"
 
 

@@ -13,14 +13,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nearfar.errors import GraphError, listed, quoted
+from nearfar.errors import GraphError, OptionError, listed, quoted
 from nearfar.graph import build, on_device
 from nearfar.graph.dtypes import weight_dtype_of
 from nearfar.graph.exchange import Exchange
-from nearfar.graph.given import kept, on_cuda
+from nearfar.graph.given import kept
 from nearfar.graph.names import are_names, as_names, numbered
 from nearfar.graph.slots import Slot
+from nearfar.graph.snapping.lines import OF_EDGES, closed_edges
+from nearfar.graph.snapping.snap import strong_parts
 from nearfar.graph.vertices import Vertices
+from nearfar.system.devices.arrays import is_device_array
 from nearfar.system.html import facts_table
 
 if TYPE_CHECKING:
@@ -101,7 +104,7 @@ class Graph(Vertices, Exchange):
         copy: bool = True,
     ) -> None:
         given = [array for array in (indptr, indices, weights) if array is not None]
-        there = [on_cuda(array) for array in given]
+        there = [is_device_array(array) for array in given]
         check = on_device.validate if all(there) else build.validate
         self._fill(
             check(indptr, indices, weights, copy=copy),
@@ -163,7 +166,7 @@ class Graph(Vertices, Exchange):
         graph._fill(arrays, arrays.there is not None, **kept)
         return graph
 
-    def _besides(self) -> dict[str, Any]:
+    def _metadata(self) -> dict[str, Any]:
         """What a graph has besides its arrays, as ``from_checked`` takes it."""
         return {
             "directed": self.directed,
@@ -172,12 +175,12 @@ class Graph(Vertices, Exchange):
             "attributes": self.attributes,
         }
 
-    def _besides_weights(self, unit: str | None) -> dict[str, Any]:
+    def _metadata_with(self, unit: str | None) -> dict[str, Any]:
         """Return what a graph of the same rows and other weights has besides its arrays."""
         attributes = {k: v for k, v in self.attributes.items() if k != "unit"}
         if unit is not None:
             attributes["unit"] = unit
-        return {**self._besides(), "attributes": attributes}
+        return {**self._metadata(), "attributes": attributes}
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Keep the arrays and not what was computed from them, for :mod:`pickle` and :mod:`copy`.
@@ -185,7 +188,7 @@ class Graph(Vertices, Exchange):
         They are checked again when the graph is made anew, on the host.
         """
         arrays = self.indptr, self.indices, self.weights
-        return _made_anew, (*arrays, self._besides())
+        return _rebuilt, (*arrays, self._metadata())
 
     # ---- constructors -------------------------------------------------------------------------
 
@@ -518,8 +521,8 @@ class Graph(Vertices, Exchange):
         found = _TRANSPOSE.get(self)
         if found is None:
             here = build.HostArrays(self.indptr, self.indices, self.weights, self._scan)
-            found = Graph.from_checked(here.transposed(self.view), **self._besides())
-            for key in ("edge_keys", "forbidden_turns"):  # they speak of these edges
+            found = Graph.from_checked(here.transposed(self.view), **self._metadata())
+            for key in (*OF_EDGES, "forbidden_turns"):  # they speak of these edges
                 found.attributes.pop(key, None)
             join_transposes(self, found)
         return found
@@ -556,7 +559,7 @@ class Graph(Vertices, Exchange):
             return self
 
         def make() -> Graph:
-            return Graph.from_checked(self._arrays.astype(dtype), **self._besides())
+            return Graph.from_checked(self._arrays.astype(dtype), **self._metadata())
 
         return AS_TYPE.of(self, make, dtype)
 
@@ -599,7 +602,7 @@ class Graph(Vertices, Exchange):
         GraphError
             If there is not one weight per edge, or one is not a finite number.
         """
-        made = Graph.from_csr(self.indptr, self.indices, weights, **self._besides_weights(unit))
+        made = Graph.from_csr(self.indptr, self.indices, weights, **self._metadata_with(unit))
         entering = ENTERING.get(self)
         if entering is not None:
             ENTERING.put(made, entering)
@@ -692,7 +695,7 @@ class Graph(Vertices, Exchange):
         """
         if not self.is_weighted:
             return self
-        return Graph.from_checked(self._arrays.without_weights(), **self._besides_weights(None))
+        return Graph.from_checked(self._arrays.without_weights(), **self._metadata_with(None))
 
     def digest(self) -> str:
         """SHA-256 of the arrays, cached: names a graph in caches and manifests; O(n + m).
@@ -745,6 +748,90 @@ class Graph(Vertices, Exchange):
         _, first = np.unique(ends, return_index=True)
         return self.name_of(ends[np.sort(first)])
 
+    def edges_between(self, u: Any, v: Any) -> NDArray[np.int64]:
+        """Find the edges from one vertex to another.
+
+        Parameters
+        ----------
+        u, v : int or vertex name, or sequences of one length
+            Where the edges begin, and where they end.
+
+        Returns
+        -------
+        int64 array
+            Positions in :attr:`Graph.indices`: all edges of the first pair, then of the next;
+            parallel edges all. For both directions join it with that of ``(v, u)``.
+
+        Raises
+        ------
+        VertexError
+            If one of them is not a vertex.
+        GraphError
+            If there is no edge between the vertices of a pair.
+        OptionError
+            If the sequences have different lengths.
+
+        Notes
+        -----
+        O(edges of the first vertices).
+
+        Examples
+        --------
+        >>> import nearfar
+        >>> g = nearfar.Graph.from_edges([0, 0, 1], [1, 1, 2], [4, 5, 9])
+        >>> g.edges_between(0, 1).tolist()
+        [0, 1]
+        """
+        several = isinstance(u, (list, range)) or getattr(u, "ndim", 0) > 0
+        starts, ends = (self.indices_of(w if several else [w]) for w in (u, v))
+        if len(starts) != len(ends):
+            raise OptionError(f"{len(starts)} vertices u and {len(ends)} vertices v: give pairs")
+        found = []
+        for begin, end in zip(starts.tolist(), ends.tolist(), strict=True):
+            row = slice(int(self.indptr[begin]), int(self.indptr[begin + 1]))
+            edges = row.start + np.flatnonzero(self.indices[row] == end)
+            if not len(edges):
+                names = quoted(self.name_of(begin)), quoted(self.name_of(end))
+                raise GraphError(f"there is no edge from {names[0]} to {names[1]}")
+            found.append(edges)
+        return np.concatenate([np.empty(0, np.int64), *found])
+
+    def without_edges(self, edges: ArrayLike) -> Graph:
+        """Close edges, so that no path takes them; positions of all others stay as they are.
+
+        Parameters
+        ----------
+        edges : int array, shape (k,)
+            Positions in :attr:`indices`, as :meth:`edges_between` finds them. A street in both
+            directions is two edges.
+
+        Returns
+        -------
+        Graph
+            In which a closed edge is a self-loop. Places that were snapped to it stay there, and
+            have no way along it; ``attributes["closed_edges"]`` says which they are.
+
+        Raises
+        ------
+        GraphError
+            If an edge does not exist.
+
+        Notes
+        -----
+        O(n + m); weights are shared.
+
+        Examples
+        --------
+        >>> import nearfar
+        >>> g = nearfar.Graph.from_edges([0, 1, 0], [1, 2, 2], [4, 3, 9])
+        >>> closed = g.without_edges(g.edges_between(0, 1))
+        >>> nearfar.shortest_path(closed, 0, 2)
+        ([0, 2], 9)
+        """
+        indices, attributes, symmetric = closed_edges(self, edges)
+        kept = {**self._metadata(), "attributes": attributes, "directed": not symmetric}
+        return Graph(self.indptr, indices, self.weights, copy=False, **kept)
+
     def subgraph(self, vertices: Iterable[Any]) -> Graph:
         """Some vertices and the edges among them.
 
@@ -794,9 +881,55 @@ class Graph(Vertices, Exchange):
             copy=False,
         )
 
+    def largest_component(self, *, strong: bool = True) -> Graph:
+        """The largest set of vertices that reach each other, with the edges among them.
+
+        Parameters
+        ----------
+        strong : bool
+            Along the edges, so that every vertex reaches every other; False takes edges both ways.
+            The same where edges lead both ways anyway.
+
+        Returns
+        -------
+        Graph
+            Its vertices in their order here, called as they are called here; see :meth:`subgraph`.
+            Of components of one size the one with the first vertex.
+
+        Notes
+        -----
+        O(n + m).
+
+        Examples
+        --------
+        >>> import nearfar
+        >>> g = nearfar.Graph.from_edges([0, 2, 3], [1, 3, 2], [5, 1, 1])
+        >>> part = g.largest_component()
+        >>> part.vertex_names.tolist(), nearfar.measures.diameter(part)
+        ([2, 3], 1)
+        """
+        label: NDArray[Any]
+        if strong and self.directed:
+            label: Any = strong_parts(self)[0]  # SciPy's search never ends on parallel edges
+            count = int(label.max()) + 1 if len(label) else 0
+        else:
+            from scipy.sparse import csr_array
+            from scipy.sparse.csgraph import connected_components
+
+            n = self.n_vertices
+            ones = np.ones(self.n_edges, dtype=np.int8)
+            matrix = csr_array((ones, self.indices, self.indptr), shape=(n, n))
+            count, label = connected_components(matrix, connection="weak")
+        if not count:
+            return self.subgraph([])
+        first = np.unique(label, return_index=True)[1]
+        sizes = np.bincount(label)
+        largest = max(range(count), key=lambda one: (sizes[one], -first[one]))
+        return self.subgraph(self.name_of(np.flatnonzero(label == largest)))
+
     def _attributes_among(self, names: set[Any]) -> dict[str, Any]:
         """The attributes of a subgraph of these vertices."""
-        kept = {k: v for k, v in self.attributes.items() if k != "edge_keys"}
+        kept = {k: v for k, v in self.attributes.items() if k not in OF_EDGES}
         if self.forbidden_turns:
             kept["forbidden_turns"] = [t for t in self.forbidden_turns if names.issuperset(t)]
         return kept
@@ -813,7 +946,7 @@ class Graph(Vertices, Exchange):
             return self
 
         def make() -> Graph:
-            kept = {**self._besides(), "vertex_names": None}
+            kept = {**self._metadata(), "vertex_names": None}
             made = Graph.from_checked(self._arrays, copy=False, **kept)
             made.attributes.pop("forbidden_turns", None)  # they speak of names
             made.on_device = self.on_device
@@ -880,5 +1013,5 @@ def join_transposes(one: Graph, other: Graph) -> None:
     _TRANSPOSE.put(other, one)
 
 
-def _made_anew(indptr: Any, indices: Any, weights: Any, kept: dict[str, Any]) -> Graph:
+def _rebuilt(indptr: Any, indices: Any, weights: Any, kept: dict[str, Any]) -> Graph:
     return Graph(indptr, indices, weights, copy=False, **kept)

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 
 from nearfar.errors import GraphError, quoted
-from nearfar.graph.given import as_numpy, on_cuda
+from nearfar.graph.given import as_numpy
+from nearfar.system.devices.arrays import is_device_array
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -42,7 +43,7 @@ def as_names(values: Any) -> NDArray[Any]:
     array
         Of numbers or of texts where all are, else of objects.
     """
-    if isinstance(values, np.ndarray) or on_cuda(values):
+    if isinstance(values, np.ndarray) or is_device_array(values):
         return as_numpy(values, "names")
     if hasattr(values, "to_numpy"):
         return np.asarray(values.to_numpy())

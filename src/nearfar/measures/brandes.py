@@ -16,6 +16,7 @@ from nearfar.errors import (
     OptionError,
     SolverError,
     ZeroCycleError,
+    keyword,
     quoted,
 )
 from nearfar.generators.random import Stream
@@ -156,14 +157,12 @@ def betweenness(
     """
     solved = measured_turns(graph, weight)
     n = solved.n_vertices
-    if samples is not None:
-        if sources is not None:
-            raise OptionError("give sources or samples: samples draws the sources itself")
-        drawn = sampled_sources(n, samples, seed)
-    elif seed is not None:
-        raise OptionError(f"seed is {quoted(seed)}: give samples=K too, or nothing is drawn")
-    else:
+    if draws_nothing(samples, seed):
         drawn = source_indices(solved, sources)
+    elif sources is not None:
+        raise OptionError("give sources or samples: samples draws the sources itself")
+    else:
+        drawn = sampled_sources(n, samples, seed)
     of_turns = isinstance(solved, TurnGraph)
     found = (_raw_with_turns if of_turns else raw_betweenness)(
         solved,  # type: ignore[arg-type]
@@ -265,7 +264,10 @@ def raw_betweenness(
     reduced = simple(graph)
     if devices is not None:
         if device not in ("auto", "cuda", "gpu"):
-            raise OptionError(f"devices goes with device='cuda', not with {quoted(device)}")
+            raise OptionError(
+                f"{keyword('devices')} goes with {keyword('device', 'cuda')}, not with "
+                f"{quoted(device)}"
+            )
         device = "cuda"
 
     def on_cores() -> NDArray[np.float64]:
@@ -348,6 +350,16 @@ def _on_cores(
         solved = wide
 
 
+def draws_nothing(samples: Any, seed: Any) -> bool:
+    """Whether all vertices are taken; a seed without samples is refused."""
+    if samples is None and seed is not None:
+        raise OptionError(
+            f"{keyword('seed')} is {quoted(seed)}: give {keyword('samples', ...)} too, or nothing "
+            "is drawn"
+        )
+    return samples is None
+
+
 def sampled_sources(n: int, samples: Any, seed: Any) -> NDArray[np.int64]:
     """So many of n vertices, drawn without repetition and sorted.
 
@@ -358,10 +370,11 @@ def sampled_sources(n: int, samples: Any, seed: Any) -> NDArray[np.int64]:
     whole = isinstance(samples, (int, np.integer)) and not isinstance(samples, bool)
     if not whole or not 1 <= samples <= n:
         raise OptionError(
-            f"samples is {quoted(samples)}: give a whole number from 1 to {n}, the vertices"
+            f"{keyword('samples')} is {quoted(samples)}: give a whole number from 1 to {n}, the "
+            "vertices"
         )
     if seed is not None and (isinstance(seed, bool) or not isinstance(seed, (int, np.integer))):
-        raise OptionError(f"seed is {quoted(seed)}: give a whole number, or None")
+        raise OptionError(f"{keyword('seed')} is {quoted(seed)}: give a whole number, or None")
     start = secrets.randbits(63) if seed is None else int(seed)
     return np.sort(Stream(start, "betweenness.sources").permutation(n)[: int(samples)])
 

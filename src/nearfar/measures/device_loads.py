@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from nearfar.cuda.device_graph import C_NAMES, device_graph
-from nearfar.errors import OptionError
+from nearfar.errors import OptionError, keyword
 from nearfar.graph.graph import Graph
 from nearfar.graph.slots import Slot
 from nearfar.measures.device_shares import in_a_width_that_fits
@@ -24,7 +24,7 @@ _DIRECTED: Slot[Graph] = Slot("directed")
 _HIGH, _LOW = 61, 36  # bits of an amount's whole and fractional part
 _MOST_PAIRS = 1 << 28  # low parts that 64 bits can add up
 _SOURCES = 1024  # searched at a time
-_ADVICE = "use device='cpu', or a GPU with more memory"
+_ADVICE = f"use {keyword('device', 'cpu')}, or a GPU with more memory"
 
 
 def device_loads(
@@ -64,13 +64,15 @@ def device_loads(
     most = max(graph.n_vertices, graph.n_edges)
     if most > LARGEST_ON_DEVICE:
         raise OptionError(
-            f"device='cuda' takes up to {LARGEST_ON_DEVICE} vertices and edges, and this graph has "
-            f"{most}: use device='cpu'"
+            f"{keyword('device', 'cuda')} takes up to {LARGEST_ON_DEVICE} vertices and edges, and "
+            "this graph has "
+            f"{most}: use {keyword('device', 'cpu')}"
         )
     if len(amounts) > _MOST_PAIRS:
         raise OptionError(
-            f"device='cuda' takes up to {_MOST_PAIRS} pairs, and the demand has {len(amounts)}: "
-            "use device='cpu'"
+            f"{keyword('device', 'cuda')} takes up to {_MOST_PAIRS} pairs, and the demand has "
+            f"{len(amounts)}: "
+            f"use {keyword('device', 'cpu')}"
         )
     if not len(amounts):
         return np.zeros(graph.n_edges, dtype=amounts.dtype), np.zeros(0)
@@ -109,17 +111,22 @@ def _loads(
         count = part.stop - part.start
         rows = np.repeat(np.arange(end - begin), np.diff(first[begin : end + 1]))
         there = cp.empty(count, dtype=np.float64)
-        kernel(
-            blocks,
-            256,
-            (
-                *(reverse.offsets, reverse.edges, found, before),
-                *(cp.asarray(rows.astype(np.int32)), cp.asarray(targets[part].astype(np.int32))),
-                *(cp.asarray(high[part]), None if low is None else cp.asarray(low[part])),
-                *(loads[0], None if low is None else loads[1]),
-                *(there, np.int64(count), np.int64(n)),
-            ),
-        )
+        arguments = {
+            "entering_offsets": reverse.offsets,
+            "entering_edges": reverse.edges,
+            "distances": found,
+            "before": before,
+            "row_of": cp.asarray(rows.astype(np.int32)),
+            "targets": cp.asarray(targets[part].astype(np.int32)),
+            "high": cp.asarray(high[part]),
+            "low": None if low is None else cp.asarray(low[part]),
+            "loads_high": loads[0],
+            "loads_low": None if low is None else loads[1],
+            "lengths": there,
+            "pairs": np.int64(count),
+            "n": np.int64(n),
+        }
+        kernel(blocks, 256, arguments)
         lengths[part] = runtime.download(there)
     total = np.empty(m, dtype=amounts.dtype)
     _, edges, _ = directed.entering()

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 import numpy as np
 
 from nearfar.cuda.device_graph import DeviceGraph, device_graph
-from nearfar.errors import DistanceOverflowError, OptionError
+from nearfar.errors import DistanceOverflowError, OptionError, keyword
 from nearfar.graph.graph import Graph
 from nearfar.graph.saturation import may_saturate, widest
 from nearfar.graph.slots import Slot
@@ -43,7 +43,7 @@ _THREADS, _BLOCKS_EACH = 512, 2
 _SHARED_STATIC = 1024
 _EDGES_PER_LAUNCH = 1 << 27  # looked at by one block, so that Ctrl-C is seen in between
 _WORTH_FOLDING = 1024  # sources: folding takes the host as long as some hundred searches
-_ADVICE = "use device='cpu', or a GPU with more memory"
+_ADVICE = f"use {keyword('device', 'cpu')}, or a GPU with more memory"
 
 #: What enters each vertex, or None where rows hold both directions of every edge.
 _ENTERING: Slot[Graph | None] = Slot("entering rows")
@@ -234,8 +234,9 @@ class _Run:
         n, m = graph.n_vertices, graph.n_edges
         if max(n, m) > LARGEST_ON_DEVICE:
             raise OptionError(
-                f"device='cuda' takes up to {LARGEST_ON_DEVICE} vertices and edges, and this graph "
-                f"has {max(n, m)}: use device='cpu'"
+                f"{keyword('device', 'cuda')} takes up to {LARGEST_ON_DEVICE} vertices and edges, "
+                "and this graph "
+                f"has {max(n, m)}: use {keyword('device', 'cpu')}"
             )
         self.graph, self.n, self.m = graph, n, m
         self.weighted = graph.is_weighted
@@ -420,19 +421,27 @@ class _Launch:
             forward_only=int(run.asked.forward_only),
         )
         graph, reverse = run.device, run.reverse
-        rows: Any = (graph.offsets, graph.edges, reverse.offsets, reverse.edges, listed)
+        arguments = {
+            "offsets": graph.offsets,
+            "edges": graph.edges,
+            "entering_offsets": reverse.offsets,
+            "entering_edges": reverse.edges,
+            "sources": listed,
+            "all": sums,
+        }
         if run.weighted:
             found = cp.empty((k, run.n), dtype=run.graph.weight_dtype)
             distances(run.rows_of, sources, device="cuda", limit=run.within, out=found)
             endless = np.int64(run.within is None)
-            rest: Any = (found, endless, *self.lists, self.counts, np.int64(run.m))
+            arguments |= {"distances": found, "endless": endless, "m": np.int64(run.m)}
+            arguments |= {"next": self.lists[0], "before": self.lists[1], "counts": self.counts}
         else:
             far = np.iinfo(np.int64).max
             hops = far if run.within is None else int(min(run.within, far))
-            rest = (np.int64(hops), self.bits)
+            arguments |= {"limit": np.int64(hops), "bits": self.bits}
         shape = run.shape
         blocks = min(self.blocks, k)
-        self.kernel(blocks, shape.threads, (*rows, *rest, sums), shared=shape.shared)
+        self.kernel(blocks, shape.threads, arguments, shared=shape.shared)
         return runtime.download(status), runtime.download(reached)
 
     def added_to(self, total: Any) -> Any:
@@ -443,5 +452,6 @@ class _Launch:
             total = cp.zeros(run.width, dtype=np.float64)
         blocks = min(runtime.device().multiprocessors * 8, -(-run.width // 256))
         add = self.program.kernel("add_block_sums")
-        add(blocks, 256, (self.sums, total, np.int64(run.width), np.int32(self.blocks)))
+        sizes = {"width": np.int64(run.width), "blocks": np.int32(self.blocks)}
+        add(blocks, 256, {"sums": self.sums, "total": total, **sizes})
         return total

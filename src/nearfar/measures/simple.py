@@ -16,6 +16,7 @@ from nearfar.errors import (
     OptionError,
     OutOfMemoryError,
     ZeroCycleError,
+    keyword,
     quoted,
 )
 from nearfar.graph.graph import Graph
@@ -187,9 +188,13 @@ def check_tolerance(graph: Graph, tolerance: Any) -> float:
         return 0.0
     number = isinstance(tolerance, (int, float, np.number)) and not isinstance(tolerance, bool)
     if not number or not 0 <= tolerance < 1:
-        raise OptionError(f"tolerance is {quoted(tolerance)}: give a number from 0 up to 1")
+        raise OptionError(
+            f"{keyword('tolerance')} is {quoted(tolerance)}: give a number from 0 up to 1"
+        )
     if tolerance and graph.weight_dtype.kind == "i":
-        raise OptionError("tolerance is for float weights: sums of whole numbers are exact")
+        raise OptionError(
+            f"{keyword('tolerance')} is for float weights: sums of whole numbers are exact"
+        )
     return float(tolerance)
 
 
@@ -205,10 +210,13 @@ def takes_device(device: Any, graph: Graph, sources: int, tolerance: float = 0.0
     """
     chosen = canonical_device(device) if isinstance(device, str) else device
     if chosen not in ("auto", "cpu", "cuda"):
-        raise OptionError(f"device is {quoted(device)}: use 'auto', 'cpu' or 'cuda'")
+        raise OptionError(f"{keyword('device')} is {quoted(device)}: use 'auto', 'cpu' or 'cuda'")
     if chosen == "cuda":
         if tolerance:
-            raise OptionError("tolerance needs device='cpu': a GPU takes ties of equal bits")
+            raise OptionError(
+                f"{keyword('tolerance')} needs {keyword('device', 'cpu')}: a GPU takes ties of "
+                "equal bits"
+            )
         runtime.device()
         return True
     if chosen == "cpu" or tolerance or max(graph.n_vertices, graph.n_edges) > LARGEST_ON_DEVICE:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Any, Literal, overload
 
-from nearfar.errors import GraphFormatError, OptionError
+from nearfar.errors import GraphFormatError, OptionError, keyword
 from nearfar.graph.graph import Graph
 from nearfar.graph.turns import TurnGraph
 from nearfar.options import canonical_device
@@ -37,7 +37,7 @@ def prepare(  # type: ignore[overload-overlap]
     seed: int = ...,
     perfect: bool = ...,
     force: bool = ...,
-    max_bytes: int | None = ...,
+    memory: int | None = ...,
     threads: int | None = ...,
     device: Literal["cpu", "cuda", "gpu"] = ...,
 ) -> PreparedTurns: ...
@@ -49,7 +49,7 @@ def prepare(
     seed: int = ...,
     perfect: bool = ...,
     force: bool = ...,
-    max_bytes: int | None = ...,
+    memory: int | None = ...,
     threads: int | None = ...,
     device: Literal["cpu", "cuda", "gpu"] = ...,
 ) -> Prepared: ...
@@ -60,7 +60,7 @@ def prepare(
     seed: int = 0,
     perfect: bool = True,
     force: bool = False,
-    max_bytes: int | None = None,
+    memory: int | None = None,
     threads: int | None = None,
     device: Literal["cpu", "cuda", "gpu"] = "cpu",
 ) -> Prepared | PreparedTurns:
@@ -84,7 +84,7 @@ def prepare(
         shortest path needs. Takes about 1.5 times as long again as the rest of the customization.
     force : bool
         Prepare even where queries will be slower than searches.
-    max_bytes : int or None
+    memory : int or None
         Memory that it may take besides the graph; None asks the system what is free.
     threads : int or None
         None uses all cores of this process.
@@ -141,7 +141,7 @@ def prepare(
     clock.lap("order")
     tree, figures = analyse(graph, structure, found, perfect)
     clock.lap("analysis")
-    check_worth(figures, max_bytes, force)
+    check_worth(figures, memory, force)
     arcs = build_arcs(graph, structure, tree)
     preparation = Preparation(tree, arcs, figures, method)
     clock.lap("arcs")
@@ -226,7 +226,7 @@ def load(
     if has_turns(about) != turns:
         raise OptionError(
             f"{path} holds a graph {'without' if turns else 'with'} turn costs: "
-            f"{'leave out' if turns else 'add'} turns=True"
+            f"{'leave out' if turns else 'add'} {keyword('turns', True)}"
         )
     try:
         graph, preparation, metric, perfect, fixed = assembled(about, arrays)

@@ -18,12 +18,14 @@ from nearfar.errors import (
     NegativeCycleError,
     OptionError,
     UnreachableError,
+    keyword,
     quoted,
 )
 from nearfar.graph.dtypes import unreached_value
 from nearfar.graph.graph import Graph
 from nearfar.graph.saturation import may_saturate
 from nearfar.graph.slots import Slot
+from nearfar.graph.snapping.lines import edge_positions
 from nearfar.options import canonical_device
 from nearfar.prepared.cpu.labels import (
     TreeLabels,
@@ -54,11 +56,13 @@ from nearfar.prepared.metric.arc_weights import Metric, customized, renewed
 from nearfar.prepared.metric.fixed_point import FixedPoint, fixed_point
 from nearfar.prepared.order.preparation import Preparation
 from nearfar.prepared.order.tree import Arcs, Figures, Tree
+from nearfar.prepared.scenario import Scenario, changes_of, renewed_without, without_edges
 from nearfar.system.devices import runtime
 from nearfar.system.threads import check_threads, default_threads
 
 if TYPE_CHECKING:
     import os
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import ArrayLike, NDArray
 
@@ -109,7 +113,7 @@ class Prepared(Graph):
         fixed: FixedPoint | None = None,
     ) -> None:
         # The graph's arrays were checked when it was made.
-        self._fill(graph._arrays, graph.on_device, copy=False, **graph._besides())
+        self._fill(graph._arrays, graph.on_device, copy=False, **graph._metadata())
         self.preparation, self.metric, self.perfect = preparation, metric, perfect
         self.seconds = dict(seconds or {})
         self.fixed = fixed
@@ -307,7 +311,7 @@ class Prepared(Graph):
         if runtime.is_device_array(weights):
             return self._reweighted_there([weights], perfect, unit)[0]
         given = None if weights is None else np.asarray(weights)
-        graph = Graph(self.indptr, self.indices, given, **self._besides_weights(unit))
+        graph = Graph(self.indptr, self.indices, given, **self._metadata_with(unit))
         return weighed(graph, self.preparation, perfect, check_threads(threads), {})
 
     def reweight_each(
@@ -356,7 +360,7 @@ class Prepared(Graph):
         self, weights: list[Any], perfect: bool, unit: str | None
     ) -> list[Prepared]:
         structure = device_arcs(self, self.preparation)
-        besides = self._besides_weights(unit)
+        besides = self._metadata_with(unit)
         graphs = [
             Graph(structure.indptr, structure.indices, one, copy=False, **besides)
             for one in weights
@@ -425,7 +429,7 @@ class Prepared(Graph):
             )
         changed = self.effective_weights.copy()
         changed[at] = cast
-        graph = Graph(self.indptr, self.indices, changed, copy=False, **self._besides())
+        graph = Graph(self.indptr, self.indices, changed, copy=False, **self._metadata())
         label = self.preparation.tree.label
         tails = np.searchsorted(self.indptr, at, side="right") - 1
         low = np.minimum(label[tails], label[self.indices[at]])
@@ -451,6 +455,102 @@ class Prepared(Graph):
         made.n_updated = count
         _refuse_negative_cycle(made)
         return made
+
+    def without_edges(
+        self, edges: ArrayLike, threads: int | None = None, *, perfect: bool | None = None
+    ) -> Prepared:
+        """Close edges, so that no path takes them, with the same order and arcs.
+
+        Parameters
+        ----------
+        edges : int array, shape (k,)
+            Positions in :attr:`indices`, as :meth:`edges_between` finds them.
+        threads : int or None
+            None uses all cores of this process.
+        perfect : bool or None
+            As for :meth:`reweight`.
+
+        Returns
+        -------
+        Prepared
+            A closed edge is a self-loop in it; see :meth:`nearfar.Graph.without_edges`.
+
+        Raises
+        ------
+        GraphError
+            If an edge does not exist.
+
+        Notes
+        -----
+        O(n + m), and of integers the arcs above the edges that weigh something else without them;
+        float weights are customized as by :meth:`reweight`, since paths may become longer than
+        the steps of their fixed point were chosen for.
+        """
+        closed, workers = edge_positions(self, edges), check_threads(threads)
+        perfect = self.perfect if perfect is None else bool(perfect)
+        if not len(closed):
+            return self
+        if self.weight_dtype.kind == "f" or self.beyond_arcs:
+            graph, preparation, _ = without_edges(self, closed)
+            return weighed(graph, preparation, perfect, workers, {})
+        began = time.perf_counter()
+        graph, preparation, metric, count = renewed_without(self, closed, perfect, workers)
+        seconds = {"update": time.perf_counter() - began}
+        made = Prepared(graph, preparation, metric, perfect, seconds)
+        made.n_updated = count
+        return made
+
+    def scenario(
+        self,
+        *,
+        closed: ArrayLike = (),
+        factor: Mapping[Any, float] | Sequence[tuple[Any, float]] = (),
+        threads: int | None = None,
+        perfect: bool = False,
+    ) -> Scenario:
+        """The graph as it is beside the same with streets closed, slower or faster.
+
+        Parameters
+        ----------
+        closed : int array
+            Positions of edges that no path takes.
+        factor : mapping or list of (edges, number)
+            What the weights of some edges are multiplied by: ``{edge: 1.3}``,
+            ``{(edge, edge): 1.3}`` or ``[(edges, 1.3)]``. Integer weights are rounded.
+        threads : int or None
+            None uses all cores of this process.
+        perfect : bool
+            As for :func:`nearfar.prepare`, for the changed graph: True takes several times as long
+            and makes its queries faster.
+
+        Returns
+        -------
+        Scenario
+            ``base`` and ``changed``; :func:`nearfar.table` answers for both.
+
+        Raises
+        ------
+        GraphError
+            If an edge does not exist, or a factor is not a number of at least 0.
+
+        Examples
+        --------
+        >>> import nearfar
+        >>> g = nearfar.Graph.from_edges([0, 1, 0], [1, 2, 2], [4, 3, 9])
+        >>> p = nearfar.prepare(g)
+        >>> without = p.scenario(closed=g.edges_between(1, 2), factor={2: 1.5})
+        >>> without.base.distance(0, 2), without.changed.distance(0, 2)
+        (7, 14)
+        """
+        shut = edge_positions(self, np.asarray(closed, np.int64) if not len(np.atleast_1d(closed))
+                              else closed)  # fmt: skip
+        edges, weights = changes_of(self, factor)
+        made = self
+        if len(edges):
+            made = made.update(edges, weights, threads, perfect=perfect and not len(shut))
+        if len(shut):
+            made = made.without_edges(shut, threads, perfect=perfect)
+        return Scenario(self, made, shut, edges)
 
     def astype(self, dtype: Any) -> Prepared:
         """The prepared graph with weights of another dtype, cached per dtype.
@@ -643,7 +743,7 @@ class Prepared(Graph):
         sums: Sums = "fixed",
         device: Literal["auto", "cpu", "cuda"] = "auto",
         devices: Any = None,
-        max_bytes: int | None = None,
+        memory: int | None = None,
         stats: dict[str, Any] | None = None,
     ) -> Any:
         """Distances of many pairs, by walks or by labels, on all cores or on GPUs.
@@ -663,7 +763,7 @@ class Prepared(Graph):
             Where to walk; ``"auto"`` is where ``pairs`` are.
         devices : "all", list of int or None
             CUDA devices that share the pairs, by number; None is the current one.
-        max_bytes : int or None
+        memory : int or None
             Memory on the host that labels may take (:attr:`label_bytes`), 0 for none; None is a
             quarter of what is free.
         stats : dict or None
@@ -687,10 +787,12 @@ class Prepared(Graph):
         if device != "cpu" and (devices is not None or _is_cuda(device, pairs)):
             return device_pair_distances(self.summing(sums), pairs, check_threads(threads), devices)
         if devices is not None:
-            raise OptionError("devices goes with device='cuda', not with 'cpu'")
+            raise OptionError(
+                f"{keyword('devices')} goes with {keyword('device', 'cuda')}, not with 'cpu'"
+            )
         starts, ends = pair_indices(self, pairs)
         summed, workers = self.summing(sums), check_threads(threads)
-        return many_pair_distances(summed, starts, ends, workers, max_bytes, stats)
+        return many_pair_distances(summed, starts, ends, workers, memory, stats)
 
     def paths_of_pairs(
         self,
@@ -754,7 +856,7 @@ class Prepared(Graph):
     @overload
     def label(
         self,
-        max_bytes: int | None = ...,
+        memory: int | None = ...,
         threads: int | None = ...,
         *,
         device: Literal["cpu"] = ...,
@@ -762,12 +864,12 @@ class Prepared(Graph):
 
     @overload
     def label(
-        self, max_bytes: int | None = ..., threads: int | None = ..., *, device: Literal["cuda"]
+        self, memory: int | None = ..., threads: int | None = ..., *, device: Literal["cuda"]
     ) -> DeviceLabels: ...
 
     def label(
         self,
-        max_bytes: int | None = None,
+        memory: int | None = None,
         threads: int | None = None,
         *,
         device: Literal["cpu", "cuda"] = "cpu",
@@ -776,7 +878,7 @@ class Prepared(Graph):
 
         Parameters
         ----------
-        max_bytes : int or None
+        memory : int or None
             Memory that they may take; None asks the system what is free.
         threads : int or None
             None uses all cores of this process.
@@ -798,8 +900,8 @@ class Prepared(Graph):
         are the same: :attr:`label_bytes`.
         """
         if _is_cuda(device, None):
-            return device_labels(self, max_bytes)
-        return tree_labels(self, max_bytes, threads)
+            return device_labels(self, memory)
+        return tree_labels(self, memory, threads)
 
     @property
     def label_bytes(self) -> int:
@@ -952,7 +1054,7 @@ def weighed_there(
         if graph.n_negative and graph.weight_dtype.kind == "f":
             raise GraphError(
                 f"edge {graph.first_negative} has a negative float weight, which only the CPU "
-                "customizes: give weights on the host, without device='cuda'"
+                f"customizes: give weights on the host, without {keyword('device', 'cuda')}"
             )
     began = time.perf_counter()
     floats = graphs[0].weight_dtype.kind == "f"

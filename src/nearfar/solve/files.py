@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from nearfar.errors import DistanceOverflowError, OptionError, did_you_mean, quoted
+from nearfar.errors import DistanceOverflowError, OptionError, did_you_mean, keyword, quoted
 from nearfar.solve.row_files import NpyRows, ParquetRows, RowForm, ZarrRows, sync_folder
 from nearfar.system.output import only_writer, replacing
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
     from nearfar.graph.graph import Graph
 
-__all__ = ["FileSink", "Written", "checksum", "kept_blocks"]
+__all__ = ["FileSink", "Written", "checksum", "finished_blocks"]
 
 _VERSION = 1
 
@@ -89,7 +89,7 @@ def _is_manifest(known: Any) -> bool:
     return isinstance(block, int) and block > 0 and all(map(str.isdecimal, known["blocks"]))
 
 
-def kept_blocks(path: str | os.PathLike[str]) -> tuple[int, int] | None:
+def finished_blocks(path: str | os.PathLike[str]) -> tuple[int, int] | None:
     """Finished blocks of an interrupted run, and how many it has; None where nothing is kept.
 
     Parameters
@@ -134,7 +134,9 @@ class FileSink:
         self._one_at_a_time = threading.Lock()  # of those that write the manifest
         if self.path.suffix not in (".npy", ".zarr", ".parquet"):
             near = did_you_mean(os.fspath(path), ("csr", "pandas", "polars", "xarray"))
-            raise OptionError(f"out is {quoted(path)}: end it in .npy, .zarr or .parquet{near}")
+            raise OptionError(
+                f"{keyword('out')} is {quoted(path)}: end it in .npy, .zarr or .parquet{near}"
+            )
 
     def start(self, shape: tuple[int, int], dtype: np.dtype[Any]) -> None:
         """Open the data, and keep of an interrupted run what its checksums confirm.
@@ -220,7 +222,9 @@ class FileSink:
             return NpyRows(self.path, self.shape, self.dtype)
         if self.path.suffix == ".zarr":
             return ZarrRows(self.path, self.shape, self.dtype, self.run.block)
-        return ParquetRows(self.path, self.run.graph.name_of(self.run.rows), self.n_blocks)
+        named = getattr(self.run, "column_names", None)
+        sources = self.run.graph.name_of(self.run.rows)
+        return ParquetRows(self.path, sources, self.n_blocks, named)
 
     def _load(self) -> dict[str, Any] | None:
         try:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from nearfar.errors import OptionError, quoted
+from nearfar.errors import OptionError, keyword, quoted
 from nearfar.graph.build import csr_arrays
 from nearfar.graph.graph import Graph
 from nearfar.graph.like import GraphLike
@@ -71,11 +71,13 @@ def _fresh(matrix: Any) -> Graph | None:
 
 
 def check_stats(stats: Any, progress: Any = None) -> None:
-    """Refuse what cannot be filled, and what cannot be told how far a run is."""
+    """Empty the dict to fill, of an earlier call's; refuse what cannot be filled or called."""
     if stats is not None and not isinstance(stats, dict):
-        raise OptionError(f"stats is {quoted(stats)}: give a dict to fill, or None")
+        raise OptionError(f"{keyword('stats')} is {quoted(stats)}: give a dict to fill, or None")
+    if stats:
+        stats.clear()
     if progress is not None and not callable(progress):
-        raise OptionError(f"progress is {quoted(progress)}: give a function, or None")
+        raise OptionError(f"{keyword('progress')} is {quoted(progress)}: give a function, or None")
 
 
 def check_targets(graph: Graph, targets: Iterable[Any] | None) -> NDArray[np.int64] | None:
@@ -84,7 +86,9 @@ def check_targets(graph: Graph, targets: Iterable[Any] | None) -> NDArray[np.int
         return None
     found = vertex_indices(graph, targets, "target")
     if not len(found):
-        raise OptionError("targets is empty: name at least one vertex, or leave it out")
+        raise OptionError(
+            f"{keyword('targets')} is empty: name at least one vertex, or leave it out"
+        )
     return found if len(found) == 1 else np.unique(found)
 
 
@@ -137,7 +141,8 @@ def make_request(
     device = canonical_device(device)
     if not isinstance(method, str):
         raise OptionError(
-            f"method is {quoted(method)}: give a name, `nearfar methods` lists them all"
+            f"{keyword('method')} is {quoted(method)}: give a name, `nearfar methods` lists them "
+            "all"
         )
     if device == "auto" and (
         runtime.is_device_array(out) or (graph.on_device and _has_device_form(method))

@@ -17,17 +17,13 @@ from nearfar.choose.ranking import best
 from nearfar.graph.dtypes import unreached_value
 from nearfar.graph.saturation import FARTHEST, may_saturate
 from nearfar.registry import Request, Workspace
-from nearfar.solve.arrays import on_device, reach, to_host
+from nearfar.solve.arrays import reach
+from nearfar.system.devices.arrays import to_host
 
 if TYPE_CHECKING:
     from nearfar.graph.graph import Graph
 
-__all__ = ["lost_rows"]
-
-
-def widest(graph: Graph) -> Graph:
-    """The graph in the 64-bit dtype of its kind."""
-    return graph.astype(np.float64 if graph.weight_dtype.kind == "f" else np.int64)
+__all__ = ["below", "lost_rows"]
 
 
 def lost_rows(
@@ -69,8 +65,11 @@ def lost_rows(
     if limit is not None and not signed and limit <= FARTHEST[dtype]:
         return []
     rows = found.reshape(len(sources), -1)
+    low = below(rows) if signed else None
     if columns is not None:
         missing = to_host(rows == unreached_value(dtype))
+        if low is not None:
+            missing |= to_host(low)
         short = np.flatnonzero(missing.any(axis=1)).tolist()
         if dtype.itemsize == 4 or not short:
             return short
@@ -78,14 +77,25 @@ def lost_rows(
         return [i for i in short if _walks_to(hops, int(sources[i]), columns[missing[i]])]
     counts, farthest = reach(rows, threads)
     n, heaviest, top = graph.n_vertices, graph.max_weight, FARTHEST[dtype]
+    fell = np.zeros(len(rows), np.bool_) if low is None else to_host(low.any(axis=1))
     lost = []
     for i, (count, far) in enumerate(zip(counts, farthest, strict=True)):
+        if fell[i]:
+            lost.append(i)
+            continue
         if count == n or (far + heaviest <= top and not signed):
             continue
-        row = to_host(rows[i]) if on_device(rows) else np.ascontiguousarray(rows[i])
+        row = np.ascontiguousarray(to_host(rows[i]))
         if _cpu.first_saturated_edge(graph.view, row) >= 0:
             lost.append(i)
     return lost
+
+
+def below(rows: Any) -> Any:
+    """Where float sums left the range downwards, or None: integers have no such number."""
+    if rows.dtype.kind != "f":
+        return None
+    return ~(rows >= -FARTHEST[np.dtype(rows.dtype)])  # also where an infinity made it no number
 
 
 def _walks_to(hops: Graph, source: int, targets: Any) -> bool:

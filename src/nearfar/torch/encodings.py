@@ -22,7 +22,8 @@ from nearfar.solve.many import distances
 from nearfar.system.devices import runtime
 
 if TYPE_CHECKING:
-    from nearfar.options import Device, MethodOptions
+    from nearfar.options import Device
+    from nearfar.solve.option_types import MethodOptions
 
 __all__ = ["shortest_path_distances"]
 

@@ -10,19 +10,21 @@ import numpy as np
 from nearfar import _cpu
 from nearfar.graph.dtypes import unreached_value
 from nearfar.options import NoOptions
-from nearfar.registry import Answer, Estimate, Figures, variant
+from nearfar.registry import Answer, Estimate, Partial, variant
 from nearfar.system.memory import empty
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
 
     from nearfar.graph.facts import Facts
     from nearfar.graph.graph import Graph
     from nearfar.registry import Request, RowReduction, SparseRows, Workspace
 
-__all__ = ["AT_ONCE", "bounded", "of_sparse_rows"]
+__all__ = ["bounded", "reduced_in_parts"]
 
-AT_ONCE = 4096  # sources whose sparse rows are reduced at a time
+_AT_ONCE = 4096  # sources whose sparse rows are reduced at a time
 _ADDED = {"sum": "sum", "mean": "sum", "summary": "sum", "harmonic": "harmonic"}
 
 
@@ -80,47 +82,42 @@ def _sparse(
     return _rows(graph, sources, workspace)
 
 
-def _reduce(
-    graph: Graph,
-    sources: NDArray[np.int64],
-    options: NoOptions,
-    workspace: Workspace,
-    reduction: RowReduction,
-) -> list[Figures] | None:
-    """Reduce the rows of sparse searches; None where a reduction picks columns."""
+def _reduced(
+    graph: Graph, sources: NDArray[np.int64], workspace: Workspace, reduction: RowReduction
+) -> Answer:
+    """Reduce the rows of sparse searches, unless the reduction picks columns."""
     if workspace.columns is not None or not _binds(graph, workspace.limit):
-        return None
+        return Answer(None)
     if reduction.kind in ("nearest", "histogram"):
-        parts = (sources[first : first + AT_ONCE] for first in range(0, len(sources), AT_ONCE))
-        return [of_sparse_rows(_rows(graph, part, workspace), reduction) for part in parts]
-    counts, most, totals, edges = _cpu.bounded_figures(
+        return reduced_in_parts(lambda part: _rows(graph, part, workspace), sources, reduction)
+    stats = {"edges_relaxed": 0, "iterations": len(sources)}
+    counts, most, totals, stats["edges_relaxed"] = _cpu.bounded_figures(
         graph.view, sources, workspace.limit, workspace.threads, _ADDED.get(reduction.kind, "")
     )
-    means = None
-    if reduction.kind == "mean":
-        means = np.full(len(sources), np.nan)
-        np.divide(totals, counts, out=means, where=counts > 0)
-    stats = {"edges_relaxed": edges, "iterations": len(sources)}
-    return [Figures(counts, totals, means, most, stats=stats)]
+    return Answer(None, stats, partials=[Partial(counts, totals, most)])
 
 
-def of_sparse_rows(found: SparseRows, reduction: RowReduction) -> Figures:
-    """Reduce sparse rows to their nearest vertices or to a histogram; the source does not count.
+def reduced_in_parts(
+    solve: Callable[[NDArray[np.int64]], SparseRows],
+    sources: NDArray[np.int64],
+    reduction: RowReduction,
+) -> Answer:
+    """Reduce sparse rows to the nearest or to histograms, those of some sources at a time."""
+    partials: list[Partial] = []
+    stats: dict[str, Any] = {}
+    for first in range(0, max(len(sources), 1), _AT_ONCE):
+        rows = solve(sources[first : first + _AT_ONCE])
+        stats = {name: value + stats.get(name, 0) for name, value in rows[-1].items()}
+        partials.append(_of_sparse_rows(rows, reduction))
+    return Answer(None, stats, partials=partials)
 
-    Parameters
-    ----------
-    found : SparseRows
-    reduction : RowReduction
-        ``nearest`` or ``histogram``.
 
-    Returns
-    -------
-    Figures
-    """
-    indptr, vertices, distances, stats = found
-    n_sources = len(indptr) - 1
+def _of_sparse_rows(sparse: SparseRows, reduction: RowReduction) -> Partial:
+    """Reduce sparse rows to their nearest vertices or to a histogram; the source does not count."""
+    indptr, vertices, distances, _ = sparse
+    count = len(indptr) - 1
     counts = np.diff(indptr) - 1
-    rows = np.repeat(np.arange(n_sources), counts)
+    rows = np.repeat(np.arange(count), counts)
     others = np.ones(len(vertices), np.bool_)
     others[indptr[:-1]] = False
     vertices, distances = vertices[others], distances[others]
@@ -132,17 +129,17 @@ def of_sparse_rows(found: SparseRows, reduction: RowReduction) -> Figures:
         bins: Any = np.searchsorted(edges, distances, side="right") - 1
         inside = (bins >= 0) & (bins < len(edges) - 1)
         width = len(edges) - 1
-        flat = np.bincount(rows[inside] * width + bins[inside], minlength=n_sources * width)
-        return Figures(bins=flat.reshape(n_sources, width).astype(np.int64), stats=stats)
+        flat = np.bincount(rows[inside] * width + bins[inside], minlength=count * width)
+        return Partial(bins=flat.reshape(count, width).astype(np.int64))
     k = reduction.k
     place = np.arange(len(vertices), dtype=np.int64)
     place -= np.repeat(np.cumsum(counts) - counts, counts)
     first: NDArray[Any] = place < k
-    nearest = np.full((n_sources, k), -1, np.int64)
-    near = np.full((n_sources, k), unreached_value(distances.dtype), distances.dtype)
+    nearest = np.full((count, k), -1, np.int64)
+    near = np.full((count, k), unreached_value(distances.dtype), distances.dtype)
     nearest[rows[first], place[first]] = vertices[first]
     near[rows[first], place[first]] = distances[first]
-    return Figures(vertices=nearest, distances=near, stats=stats)
+    return Partial(vertices=nearest, distances=near)
 
 
 @variant(
@@ -154,13 +151,15 @@ def of_sparse_rows(found: SparseRows, reduction: RowReduction) -> Figures:
     complexity="O(k r log r) for r vertices within the limit and their edges",
     cost=_cost,
     scratch=_scratch,
-    reduce=_reduce,
+    reduces=True,
     sparse=_sparse,
 )
 def bounded(
     graph: Graph, sources: NDArray[np.int64], options: NoOptions, workspace: Workspace
 ) -> Answer:
-    """Search within the limit from each source and fill dense rows."""
+    """Search within the limit from each source and fill dense rows, or reduce sparse ones."""
+    if workspace.reduction is not None:
+        return _reduced(graph, sources, workspace, workspace.reduction)
     width = graph.n_vertices if workspace.columns is None else len(workspace.columns)
     out: Any = workspace.out
     if out is None or out.shape != (len(sources), width):

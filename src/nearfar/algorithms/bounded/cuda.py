@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from nearfar import _cpu
-from nearfar.algorithms.bounded.cpu import AT_ONCE, of_sparse_rows
+from nearfar.algorithms.bounded.cpu import reduced_in_parts
 from nearfar.cuda.device_graph import device_graph
 from nearfar.graph.dtypes import unreached_value
 from nearfar.options import NoOptions
-from nearfar.registry import Answer, Estimate, Figures, variant
+from nearfar.registry import Answer, Estimate, Partial, variant
 from nearfar.system.devices import runtime
 
 if TYPE_CHECKING:
@@ -71,10 +71,17 @@ class _Launched:
             runtime.program(_KERNELS, macros).kernel("bounded_search")(
                 grid,
                 _BLOCK,
-                (
-                    *(device.offsets, device.edges, cp.asarray(sources), np.int64(k)),
-                    *(_limit(limit, dtype), counts, greatest, stats, *given.values()),
-                ),
+                {
+                    "offsets": device.offsets,
+                    "edges": device.edges,
+                    "sources": cp.asarray(sources),
+                    "count": np.int64(k),
+                    "limit": _limit(limit, dtype),
+                    "counts": counts,
+                    "greatest": greatest,
+                    "stats": stats,
+                    **given,
+                },
             )
         timer.stop()
         self.counts = runtime.download(counts)[:k]
@@ -150,19 +157,14 @@ def _sparse(
     return _rows(graph, sources, workspace)
 
 
-def _reduce(
-    graph: Graph,
-    sources: NDArray[np.int64],
-    options: NoOptions,
-    workspace: Workspace,
-    reduction: RowReduction,
-) -> list[Figures] | None:
-    """Reduce without rows where the order of sums does not matter; else None."""
+def _reduced(
+    graph: Graph, sources: NDArray[np.int64], workspace: Workspace, reduction: RowReduction
+) -> Answer:
+    """Reduce without rows where the order of sums does not matter."""
     if reduction.kind in ("nearest", "histogram"):
-        parts = (sources[first : first + AT_ONCE] for first in range(0, len(sources), AT_ONCE))
-        return [of_sparse_rows(_rows(graph, part, workspace), reduction) for part in parts]
+        return reduced_in_parts(lambda part: _rows(graph, part, workspace), sources, reduction)
     if reduction.kind not in ("count", "max"):
-        return None
+        return Answer(None)
     found = _Launched(graph, sources, workspace.limit, _FIGURES)
     counts, most = found.counts - 1, found.greatest
     if len(found.given_up):
@@ -170,8 +172,7 @@ def _reduce(
             graph.view, sources[found.given_up], workspace.limit, workspace.threads
         )
         counts[found.given_up], most[found.given_up] = more[0], more[1]
-    most[counts == 0] = -1
-    return [Figures(counts, np.zeros(len(sources)), None, most, stats=found.stats)]
+    return Answer(None, found.stats, partials=[Partial(counts, np.zeros(len(sources)), most)])
 
 
 @variant(
@@ -183,13 +184,15 @@ def _reduce(
     paper="dijkstra-1959",
     complexity="O(k r m') for r vertices within the limit and m' of their edges",
     cost=_cost,
-    reduce=_reduce,
+    reduces=True,
     sparse=_sparse,
 )
 def bounded_cuda(
     graph: Graph, sources: NDArray[np.int64], options: NoOptions, workspace: Workspace
 ) -> Answer:
-    """Search within the limit from each source and fill dense rows on the device."""
+    """Search within the limit from each source: dense rows on the device, or a reduction."""
+    if workspace.reduction is not None:
+        return _reduced(graph, sources, workspace, workspace.reduction)
     cp, n, dtype = runtime.cupy(), graph.n_vertices, graph.weight_dtype
     runtime.require_memory(len(sources) * n * dtype.itemsize, "ask for fewer rows or a reduction")
     rows = cp.empty((len(sources), n), dtype)

@@ -54,8 +54,7 @@ _AHEAD_SHARE = 256  # entries of the queue per block, at most
 _AHEAD_ROOM = 4096  # kAheadRoom of ahead.cuh
 STEPS_BEYOND = 2  # the watchdog: a step finds at least one vertex
 QUEUE_SHARE = 2  # vertices over the entries of a queue when running ahead
-# Compile-time constants to override, for measuring.
-KNOBS: dict[str, int] = {}
+_BLOCK_THREADS = 1024
 _SEARCHER: Slot[_Searcher] = Slot("breadth-first search")
 
 
@@ -109,6 +108,9 @@ class BreadthFirstOptions:
                 raise OptionError(f"{name} is {value}: give 0 or more")
 
 
+_WHOLE = ("source", "limit", "thin_limit", "patience")  # int64 arguments of the kernel
+
+
 class _Searcher:
     """Arrays and the prepared launch that a graph's searches share; kept with the graph."""
 
@@ -139,13 +141,12 @@ class _Searcher:
         self.chunks = cp.empty(self.chunk_capacity * chunk, dtype=np.uint8)
         macros = {
             # 64-bit vertices want more registers than 1024 threads leave.
-            "BLOCK_THREADS": 512 if vertex > 4 else 1024,
+            "BLOCK_THREADS": min(_BLOCK_THREADS, 512 if vertex > 4 else 1024),
             "BLOCKS_EACH": 1,
             "RUNS_AHEAD": int(ahead),
             "BALL_WIDTH": BALL_WIDTH,
             "SHORTCUT_DEPTH": SHORTCUT_DEPTH,
             **device.macros,
-            **KNOBS,
         }
         block = int(macros["BLOCK_THREADS"])
         program = runtime.program("algorithms/breadth_first/breadth_first.cuh", macros)
@@ -162,10 +163,10 @@ class _Searcher:
                 cp.empty(self.ahead_capacity * pair, dtype=np.uint8) for _ in range(2)
             ]
             self.heavy = cp.empty((m // _HEAVY + 1) * pair, dtype=np.uint8)
-        zero, real = np.int64(0), np.float64(0)
-        first = (np.zeros((), dtype=kind), zero, zero, real, real)
+        given = {"given": np.zeros((), dtype=kind), **dict.fromkeys(_WHOLE, np.int64(0))}
+        given |= {"alpha": np.float64(0), "beta": np.float64(0)}
         kinds = control, struct_dtype(_STATE, "Record")
-        self.solve = WholeSolve(kernel, self.blocks, block, first, [zero, zero], shared, *kinds)
+        self.solve = WholeSolve(kernel, self.blocks, block, given, shared, *kinds)
         self._frame = filled(
             kind,
             n=n,
@@ -297,16 +298,16 @@ def breadth_first(
 
     def search(around: Balls | None, runs_ahead: bool) -> tuple[np.void, Any]:
         nonlocal seconds
-        thin = thin_limit if runs_ahead else 0
-        first = (
-            searcher.frame(distance, options, around, _sweeps(graph, options)),
-            np.int64(sources),
-            np.int64(max(math.floor(limit), 0)),
-            np.float64(options.alpha),
-            np.float64(options.beta),
-        )
-        own = [np.int64(thin), np.int64(PATIENCE if around is None else 0)]
-        found = searcher.solve.run(first, own, most_steps, workspace, device.vertex_dtype)
+        arguments = {
+            "given": searcher.frame(distance, options, around, _sweeps(graph, options)),
+            "source": np.int64(sources),
+            "limit": np.int64(max(math.floor(limit), 0)),
+            "alpha": np.float64(options.alpha),
+            "beta": np.float64(options.beta),
+            "thin_limit": np.int64(thin_limit if runs_ahead else 0),
+            "patience": np.int64(PATIENCE if around is None else 0),
+        }
+        found = searcher.solve.run(arguments, most_steps, workspace, device.vertex_dtype)
         seconds += searcher.solve.seconds
         return found
 

@@ -142,7 +142,7 @@ def many_pair_distances(
     starts: NDArray[np.int64],
     ends: NDArray[np.int64],
     threads: int,
-    max_bytes: int | None = None,
+    memory: int | None = None,
     stats: dict[str, Any] | None = None,
 ) -> NDArray[Any]:
     """Distances of pairs: by labels made for this call where so many repay them, else by walks.
@@ -153,7 +153,7 @@ def many_pair_distances(
     starts, ends : int64 arrays, shape (k,)
         Vertex indices.
     threads : int
-    max_bytes : int or None
+    memory : int or None
         What labels may take; None is a quarter of what is free.
     stats : dict or None
         Filled with ``pairs_by``, and with ``label_bytes`` and ``label_seconds`` for labels.
@@ -166,7 +166,7 @@ def many_pair_distances(
     count = len(starts)
     many = count >= max(_FEWEST, _REPAID * prepared.n_vertices)
     if many and not (prepared.adds_floats or prepared.beyond_arcs):
-        limit = bytes_left(max_bytes, lambda: free_memory() // _PART)
+        limit = bytes_left(memory, lambda: free_memory() // _PART)
         if label_bytes(prepared) <= limit:
             began = time.perf_counter()
             labels = tree_labels(prepared, limit, threads)
@@ -194,13 +194,13 @@ def label_bytes(prepared: Prepared) -> int:
     return values * prepared.metric.dtype.itemsize * prepared.metric.sides
 
 
-def tree_labels(prepared: Prepared, max_bytes: int | None, threads: int | None) -> TreeLabels:
+def tree_labels(prepared: Prepared, memory: int | None, threads: int | None) -> TreeLabels:
     """As :meth:`Prepared.label`.
 
     Parameters
     ----------
     prepared : Prepared
-    max_bytes : int or None
+    memory : int or None
     threads : int or None
 
     Returns
@@ -213,7 +213,7 @@ def tree_labels(prepared: Prepared, max_bytes: int | None, threads: int | None) 
         If they take more memory than they may.
     """
     needed = label_bytes(prepared)
-    free = bytes_left(max_bytes, free_memory)
+    free = bytes_left(memory, free_memory)
     if needed > free:
         raise OutOfMemoryError(needed, free, "query without labels instead")
     workers = check_threads(threads)

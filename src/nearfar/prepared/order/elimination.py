@@ -18,6 +18,7 @@ from nearfar.errors import (
     OptionError,
     SolverError,
     did_you_mean,
+    keyword,
     quoted,
 )
 
@@ -122,7 +123,9 @@ def elimination_order(
     if not isinstance(order, str):
         return checked_order(order, structure.n_vertices), "given"
     if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or not 0 <= seed < 2**31:
-        raise OptionError(f"seed is {quoted(seed)}: give a whole number from 0 to 2147483647")
+        raise OptionError(
+            f"{keyword('seed')} is {quoted(seed)}: give a whole number from 0 to 2147483647"
+        )
     method = _method(graph, order)
     first, kept, begin, neighbour = _cpu.prepared_reduce(structure.first, structure.neighbour)
     if len(kept) == 0:
@@ -147,7 +150,8 @@ def _method(graph: Graph, order: str) -> str:
     if order not in ORDERS:
         hint = did_you_mean(order, ORDERS)
         raise OptionError(
-            f"order is {quoted(order)}: use one of {', '.join(ORDERS)}, or an array{hint}"
+            f"{keyword('order')} is {quoted(order)}: use one of {', '.join(ORDERS)}, or an "
+            f"array{hint}"
         )
     found = has_metis()
     if order == "auto":
@@ -156,10 +160,12 @@ def _method(graph: Graph, order: str) -> str:
         return "levels" if graph.coordinates is None else "inertial"
     if order == "metis" and not found:
         raise MissingDependencyError(
-            "order='metis' needs the package pymetis: pip install 'nearfar[prepare]'"
+            f"{keyword('order', 'metis')} needs the package pymetis: pip install 'nearfar[prepare]'"
         )
     if order == "inertial" and graph.coordinates is None:
-        raise GraphError("order='inertial' needs coordinates, which this graph does not have")
+        raise GraphError(
+            f"{keyword('order', 'inertial')} needs coordinates, which this graph does not have"
+        )
     return order
 
 
@@ -167,7 +173,9 @@ def _by_metis(first: NDArray[np.int64], neighbour: NDArray[np.int32], seed: int)
     import pymetis
 
     if len(neighbour) > _MOST:
-        raise GraphError(f"{len(neighbour) // 2} edges are too many for METIS: use order='levels'")
+        raise GraphError(
+            f"{len(neighbour) // 2} edges are too many for METIS: use {keyword('order', 'levels')}"
+        )
     adjacency = pymetis.CSRAdjacency(first.astype(np.int32), neighbour)
     # The best of three separators at every cut: 8 % fewer triangles on roads for half a second.
     options = pymetis.Options(seed=seed, nseps=3)
@@ -177,7 +185,7 @@ def _by_metis(first: NDArray[np.int64], neighbour: NDArray[np.int32], seed: int)
         # METIS takes SIGTERM for an error of its own, and the signal is lost to the process.
         raise SolverError(
             "METIS ended without an order, as it does on SIGTERM or without memory: run it again, "
-            "or use order='levels'"
+            f"or use {keyword('order', 'levels')}"
         ) from None
     finally:
         _restore_handlers()

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
-from nearfar.errors import MissingDependencyError, OutOfMemoryError, VariantUnavailable
+from nearfar.errors import MissingDependencyError, OutOfMemoryError, VariantUnavailable, keyword
 from nearfar.system.devices.cupy_module import (
     HOW,
     cupy,
@@ -209,11 +209,15 @@ def require_memory(needed: int, advice: str = "") -> None:
         cupy().get_default_memory_pool().free_all_blocks()  # may have been fragments
         free, _ = memory()
         if needed > free:
-            raise OutOfMemoryError(needed, free, advice or "use a CPU method (device='cpu')")
+            raise OutOfMemoryError(
+                needed, free, advice or f"use a CPU method ({keyword('device', 'cpu')})"
+            )
 
 
 def is_device_array(array: Any) -> bool:
     """Whether an array lives on a CUDA device (CuPy, or another library's by DLPack)."""
+    if type(array) is np.ndarray or array is None:
+        return False
     if hasattr(array, "__cuda_array_interface__"):
         return True
     kind = getattr(array, "__dlpack_device__", None)
@@ -289,7 +293,7 @@ def program(files: str | Sequence[str], macros: Mapping[str, str | int]) -> Prog
                 code = compiler.compile_kernel(names[-1], source, options)
                 if compiler.is_relocatable(source):
                     code = linking.link(cupy(), names[-1], code)
-                about = (here.multiprocessors, names, here.overlaps)
+                about = (here.multiprocessors, names, macros, here.overlaps)
                 found = Program(cupy(), code, *about)
                 _programs[key] = found
     return found

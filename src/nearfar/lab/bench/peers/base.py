@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from nearfar.graph.graph import Graph
 
-__all__ = ["Forms", "Peer", "run_program"]
+__all__ = ["Forms", "Peer", "TookTooLong", "run_program"]
 
 
 class Peer(ABC):
@@ -134,20 +134,26 @@ class Forms(Peer):
         return best
 
 
+class TookTooLong(RuntimeError):
+    """A program did not end within its time."""
+
+
 def run_program(command: list[str], seconds: float, **options: Any) -> str:
     """Standard output of a program.
 
     Raises
     ------
+    TookTooLong
+        If it takes longer than ``seconds``.
     RuntimeError
-        If it fails or takes longer than ``seconds``.
+        If it fails.
     """
     try:
         done = subprocess.run(
             command, capture_output=True, text=True, timeout=seconds, check=False, **options
         )
     except subprocess.TimeoutExpired:
-        raise RuntimeError(f"{command[0]} took longer than {seconds:g} s") from None
+        raise TookTooLong(f"{command[0]} took longer than {seconds:g} s") from None
     if done.returncode != 0:
         tail = (done.stderr or done.stdout).strip().splitlines()[-1:]
         raise RuntimeError(f"{command[0]} ended with code {done.returncode}: {' '.join(tail)}")
