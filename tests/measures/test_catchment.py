@@ -11,7 +11,7 @@ import pytest
 import nearfar
 from nearfar import Graph, NegativeWeightError, OptionError, VertexError
 from nearfar.cli.main import main
-from nearfar.solve.files import kept_blocks
+from  import kept_blocks
 
 
 def drawn(seed: int, dtype: str = "float64") -> Graph:
