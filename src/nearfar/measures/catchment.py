@@ -16,7 +16,7 @@ from nearfar.algorithms.bounded.cuda import device_aggregates
 from nearfar.errors import NegativeWeightError, OptionError, quoted
 from nearfar.graph.turns import TurnGraph
 from nearfar.options import canonical_device, check_limit
-from nearfar.solve.arrays import once
+from nearfar.solve.arrays import distinct_sources
 from nearfar.solve.files import FileSink
 from nearfar.solve.request import as_graph, check_stats, vertex_indices
 from nearfar.system.devices import runtime
@@ -156,7 +156,7 @@ def catchment(
     if out is not None:
         result = _in_file(job, out, progress)
     else:
-        job.rows, places = once(rows)
+        job.rows, places = distinct_sources(rows)
         result = np.empty((len(job.rows), table.shape[1], len(kinds)))
         for first in range(0, len(job.rows), job.block):
             done = min(first + job.block, len(job.rows))
