@@ -192,7 +192,7 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
         "b\t70.0\t40.0\t6.0\t3.0",
         "c\t30.0\t20.0\t3.0\t2.0",
     ]
-    assert main([*call, "--column", "area", "--vertex", "b", "--decay", "exponential:2"]) == 0
+    assert main([*call, "--column", "area", "--source", "b", "--decay", "exponential:2"]) == 0
     (line,) = capsys.readouterr().out.splitlines()
     assert float(line.split("\t")[1]) == pytest.approx(30 * np.exp(-2.5) + 40 * np.exp(-1))
     out = tmp_path / "found.npy"

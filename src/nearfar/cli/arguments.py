@@ -27,6 +27,7 @@ __all__ = [
     "at_least_one",
     "at_least_zero",
     "byte_count",
+    "decay_of",
     "device_name",
     "key_values",
     "load_methods",
@@ -337,3 +338,14 @@ def vertex_list(
 ) -> list[Any] | None:
     """Read several vertices, or None."""
     return None if given is None else [read_vertex(args, graph, text, what) for text in given]
+
+
+def decay_of(text: str | None) -> Any:
+    """Read a decay, with its scale if it has one."""
+    kind, colon, scale = (text or "").partition(":")
+    if not colon:
+        return text
+    try:
+        return kind, float(scale)
+    except ValueError:
+        raise OptionError(f"--decay {text}: give a number behind the colon") from None

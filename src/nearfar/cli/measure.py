@@ -14,7 +14,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from nearfar.cli.arguments import add_graph, at_least_one, read_graph, vertex_list
+from nearfar.cli.arguments import (
+    add_graph,
+    at_least_one,
+    decay_of,
+    number,
+    read_graph,
+    vertex_list,
+)
 from nearfar.cli.console import Exit, Progress, add_output, emit, epilog, note
 from nearfar.cli.flags import add_flags, call_of
 from nearfar.cli.tables import read_numbers, read_table, unreached_as_inf, vertices_of
@@ -148,6 +155,17 @@ def _skims(args: argparse.Namespace, graph: Graph, found: Any, call: dict[str, A
     emit(args, facts, lines)
 
 
+def _catchment(args: argparse.Namespace, graph: Graph, found: Any, call: dict[str, Any]) -> None:
+    if args.out is not None:
+        note(args, f"{len(found):,} rows in {args.out}")
+        return
+    at = np.arange(graph.n_vertices) if args.sources is None else graph.indices_of(call["sources"])
+    names, shown = graph.name_of(at).tolist(), found.reshape(len(at), -1).tolist()
+    columns = [f"{column} {kind}" for column in args.column for kind in args.aggregate]
+    lines = ("\t".join(map(str, [name, *row])) for name, row in zip(names, shown, strict=True))
+    emit(args, {"vertices": names, "columns": columns, "values": shown}, lines)
+
+
 KINDS: dict[str, Kind] = {
     "all_shortest_paths": Kind(
         "every shortest path between two vertices, and their number",
@@ -157,6 +175,11 @@ KINDS: dict[str, Kind] = {
     "betweenness": Kind(
         "share of all shortest paths that lead through each vertex or edge",
         *("--samples 256 --top 10", _shares, ("top",)),
+    ),
+    "catchment": Kind(
+        "sums, means, counts and extremes of values within a limit of each vertex",
+        *("--values shops.csv --column area --limit 600", _catchment),
+        ("values", "column", "limit", "aggregate", "decay", "out"),
     ),
     "center": Kind("vertices whose farthest vertex is as near as for any", "", _of_the_graph),
     "closeness": Kind(
@@ -201,6 +224,31 @@ _OWN: dict[str, tuple[str, dict[str, Any]]] = {
         | {"help": "paths to print (default: 100)"},
     ),
     "log2": ("--log2", {"action": "store_true", "help": "logarithms to base 2, of any size"}),
+    "values": (
+        "--values",
+        {"required": True, "metavar": "FILE"}
+        | {"help": "table with a column vertex and columns of numbers, .csv or .parquet"},
+    ),
+    "column": (
+        "--column",
+        {"nargs": "+", "default": ["value"], "metavar": "NAME", "help": "which (default: value)"},
+    ),
+    "limit": ("--limit", {"type": number, "required": True, "metavar": "D", "help": "up to here"}),
+    "aggregate": (
+        "--aggregate",
+        {"nargs": "+", "default": ["sum"], "metavar": "KIND"}
+        | {"help": "sum, mean, count, min or max (default: sum)"},
+    ),
+    "decay": (
+        "--decay",
+        {"metavar": "KIND"}
+        | {"help": "linear, exponential, or exponential:SCALE (default: none)"},
+    ),
+    "out": (
+        "--out",
+        {"metavar": "FILE"}
+        | {"help": "write .npy, .zarr or .parquet, and resume what is there"},
+    ),
     "closed": (
         "--closed",
         {"nargs": "+", "metavar": "VERTEX"}
@@ -229,18 +277,26 @@ _HELP = {
 }
 
 
+def _function(name: str) -> Callable[..., Any]:
+    """The function that a measure calls."""
+    import nearfar
+
+    found: Callable[..., Any] = (
+        nearfar.catchment if name == "catchment" else getattr(nearfar.measures, name)
+    )
+    return found
+
+
 _ENDS = {"sources": "rows", "targets": "columns"}
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add one sub-command per measure, its flags from the function's signature."""
-    from nearfar import measures
-
     kinds = parser.add_subparsers(
         dest="measure", metavar="MEASURE", title="measures", required=True
     )
     for name, kind in KINDS.items():
-        shown, function = name.replace("_", "-"), getattr(measures, name)
+        shown, function = name.replace("_", "-"), _function(name)
         child = kinds.add_parser(
             shown,
             help=kind.summary,
@@ -266,14 +322,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Read, measure, print."""
-    from nearfar import measures
-
     graph, _ = read_graph(args)
     name = args.measure.replace("-", "_")
-    function = getattr(measures, name)
+    function = _function(name)
     call = call_of(args, graph, function)
     if "demand" in call:
         call["demand"] = demand_of(args, graph)
+    if "values" in call:
+        call |= {"values": _values_of(args, graph), "decay": decay_of(args.decay)}
     if "quantities" in call:
         call["quantities"] = {path: read_numbers(path) for path in args.quantities}
     searched = _closed(args, graph) if getattr(args, "closed", None) else graph
@@ -282,6 +338,13 @@ def run(args: argparse.Namespace) -> int:
         found = function(searched, **call, **({"progress": progress} if follows else {}))
     KINDS[name].show(args, graph, found, call)
     return Exit.OK
+
+
+def _values_of(args: argparse.Namespace, graph: Graph) -> Any:
+    """Vertices and their values, a column of the table each."""
+    tables = [read_table(args.values, ("vertex", name)) for name in args.column]
+    vertices = vertices_of(args, graph, tables[0][0], "vertex of values")
+    return vertices, np.array([table[1] for table in tables], np.float64).T
 
 
 def _closed(args: argparse.Namespace, graph: Graph) -> Any:
