@@ -93,8 +93,8 @@ def test_a_run_goes_on_where_it_was_cut_and_its_page_is_drawn(
     document = run(monkeypatch, "--only", "path", *common[:-1], "2", "-o", file)
     assert "path" in capsys.readouterr().out  # with other samples it is measured anew
 
-    (half,) = readings.zoo_halves(document)
-    assert (half["threads"], half["half"], half["graphs"]) == (1, "reported", 1)
+    half = next(one for one in readings.zoo_halves(document) if one["half"] == "reported")
+    assert (half["threads"], half["graphs"]) == (1, 1)
     assert half["names"].startswith("maze ")
     monkeypatch.setattr(table, "load", lambda name: document if name == "zoo_speed.json" else None)
     found = {one.block: one.markdown() for one in table.tables() if "zoo-speed" in one.block}

@@ -910,7 +910,7 @@ class Graph(Vertices, Exchange):
         """
         label: NDArray[Any]
         if strong and self.directed:
-            label: Any = strong_parts(self)[0]  # SciPy's search never ends on parallel edges
+            label = strong_parts(self)[0]  # SciPy's search never ends on parallel edges
             count = int(label.max()) + 1 if len(label) else 0
         else:
             from scipy.sparse import csr_array
