@@ -29,7 +29,6 @@ inline int __syncthreads_count(int p) { return emulation::block_meet(p != 0).cou
 inline void __syncwarp(unsigned mask = ~0u) { emulation::meet(mask, 0, [](auto, auto) { return 0; }); }
 // One rounding each; FLAGS of the emulation name no processor that could contract them.
 inline float __fmul_rn(float a, float b) { return a * b; }
-inline double __dmul_rn(double a, double b) { return a * b; }
 inline void __threadfence() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
 inline void __threadfence_block() { __threadfence(); }
 inline void __threadfence_system() { __threadfence(); }

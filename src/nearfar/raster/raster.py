@@ -8,7 +8,14 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from nearfar.errors import GraphError, NegativeWeightError, OptionError, VertexError, quoted
+from nearfar.errors import (
+    GraphError,
+    NegativeWeightError,
+    OptionError,
+    VertexError,
+    keyword,
+    quoted,
+)
 from nearfar.graph.dtypes import WEIGHT_DTYPES, weight_dtype_of
 from nearfar.graph.given import as_numpy
 from nearfar.raster.slopes import SlopeTable
@@ -117,16 +124,18 @@ class Raster:
         if given.ndim not in _CONNECTIVITIES or given.size == 0:
             raise GraphError(f"cost has shape {given.shape}: expected 2 or 3 dimensions with cells")
         if step not in _RULES:
-            raise OptionError(f"step is {quoted(step)}: give 'mean' or 'enter'")
+            raise OptionError(f"{keyword('step')} is {quoted(step)}: give 'mean' or 'enter'")
         if negative not in ("error", "barrier"):
-            raise OptionError(f"negative is {quoted(negative)}: give 'error' or 'barrier'")
+            raise OptionError(
+                f"{keyword('negative')} is {quoted(negative)}: give 'error' or 'barrier'"
+            )
         choices = _CONNECTIVITIES[given.ndim]
         connectivity = (
             choices[-1 if given.ndim == 3 else 1] if connectivity is None else connectivity
         )
         if connectivity not in choices:
             raise OptionError(
-                f"connectivity is {quoted(connectivity)}: give one of "
+                f"{keyword('connectivity')} is {quoted(connectivity)}: give one of "
                 f"{', '.join(map(str, choices))} in {given.ndim} dimensions"
             )
         self.connectivity, self.step, self.lengths = int(connectivity), step, bool(lengths)
@@ -375,7 +384,9 @@ class Raster:
         except (TypeError, ValueError):
             sizes = [math.nan]
         if not all(math.isfinite(size) and size > 0 for size in sizes):
-            raise OptionError(f"cell_size is {quoted(given)}: give a length above 0, or {ndim}")
+            raise OptionError(
+                f"{keyword('cell_size')} is {quoted(given)}: give a length above 0, or {ndim}"
+            )
         return tuple(sizes)
 
 
@@ -412,7 +423,7 @@ def _engine_dtype(given: np.dtype[Any], exact: bool, wanted: Any) -> np.dtype[An
         dtype = weight_dtype_of(wanted)
         if dtype is None:
             raise OptionError(
-                f"dtype is {quoted(wanted)}: give {', '.join(map(str, WEIGHT_DTYPES))}"
+                f"{keyword('dtype')} is {quoted(wanted)}: give {', '.join(map(str, WEIGHT_DTYPES))}"
             )
         if dtype.kind != "f" and not exact:
             raise OptionError(

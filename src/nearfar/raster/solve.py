@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nearfar.errors import OptionError, OutOfMemoryError, VertexError, quoted
+from nearfar.errors import OptionError, OutOfMemoryError, VertexError, keyword, quoted
 from nearfar.graph.dtypes import unreached_value
 from nearfar.options import check_limit
 from nearfar.raster.raster import Raster
@@ -105,7 +105,7 @@ def cost_distance(
     bound = check_limit(limit, grid.dtype)
     begin = _initial(initial, len(starts), grid.dtype)
     if device not in ("auto", "cpu", "cuda", "gpu"):
-        raise OptionError(f"device is {quoted(device)}: give 'auto', 'cpu' or 'cuda'")
+        raise OptionError(f"{keyword('device')} is {quoted(device)}: give 'auto', 'cpu' or 'cuda'")
     began = time.perf_counter()
     if device in ("cuda", "gpu"):
         from nearfar.raster.cuda import search
