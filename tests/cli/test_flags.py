@@ -12,11 +12,10 @@ from typing import Any
 import pytest
 
 import nearfar
-from nearfar import measures
 from nearfar.cli.console import Exit
 from nearfar.cli.flags import SHELL, add_flags, refuse_others
 from nearfar.cli.main import build_parser, commands
-from nearfar.cli.measure import KINDS
+from nearfar.cli.measure import KINDS, function_of
 from nearfar.cli.parser import Parser
 from nearfar.errors import NearfarError, OptionError, keyword
 from nearfar.generators import GENERATORS
@@ -35,12 +34,13 @@ OWN = {
     "generate": {"family", "output", "format", "write_option"},
     "info": set(),
     "map": {"output", "title", "breaks", "polygons", "option"},
-    "measure": {"measure", "top", "most", "log2", "closed"},
+    "measure": {"measure", "top", "most", "log2", "closed", "column"},
     "methods": {"family", "weights", "available"},
     "nearest": {"vertex", "option"},
     "path": {"prove", "turns", "output", "option"},
     "plot": {"file", "output"},
     "prepare": {"output", "reweight", "turns", "dry_run"},
+    "raster": {"to", "output", "allocation", "paths", "plot", "title"},
     "route": {"output"},
     "sssp": {"prove", "output", "counters", "profile", "kernels", "explain", "option"},
     "sweep": {"output"},
@@ -73,7 +73,7 @@ def test_every_flag_is_a_parameter_of_the_function_that_is_called(words: tuple[s
     functions = [resolved(name) for name in getattr(commands()[command], "CALLS", ())]
     known = {"devices"} if "devices" in SearchOptions.__annotations__ else set()
     if command == "measure":
-        functions = [getattr(measures, rest[0].replace("-", "_"))]
+        functions = [function_of(rest[0].replace("-", "_"))]
     elif command == "generate":
         known |= {f"parameter_{parameter.name}" for parameter in GENERATORS[rest[0]].parameters}
     known |= {name for function in functions for name in inspect.signature(function).parameters}
@@ -83,7 +83,7 @@ def test_every_flag_is_a_parameter_of_the_function_that_is_called(words: tuple[s
 
 def test_every_measure_has_the_parameters_of_its_function() -> None:
     for name in KINDS:
-        known = set(inspect.signature(getattr(measures, name)).parameters)
+        known = set(inspect.signature(function_of(name)).parameters)
         dests = {action.dest for action in LEAVES["measure", name.replace("_", "-")]._actions}
         assert known - dests <= {"stats", "zones", "progress"}, name
 

@@ -277,7 +277,7 @@ _HELP = {
 }
 
 
-def _function(name: str) -> Callable[..., Any]:
+def function_of(name: str) -> Callable[..., Any]:
     """The function that a measure calls."""
     import nearfar
 
@@ -296,7 +296,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         dest="measure", metavar="MEASURE", title="measures", required=True
     )
     for name, kind in KINDS.items():
-        shown, function = name.replace("_", "-"), _function(name)
+        shown, function = name.replace("_", "-"), function_of(name)
         child = kinds.add_parser(
             shown,
             help=kind.summary,
@@ -324,7 +324,7 @@ def run(args: argparse.Namespace) -> int:
     """Read, measure, print."""
     graph, _ = read_graph(args)
     name = args.measure.replace("-", "_")
-    function = _function(name)
+    function = function_of(name)
     call = call_of(args, graph, function)
     if "demand" in call:
         call["demand"] = demand_of(args, graph)

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from nearfar.raster import Raster, Surface
 
 NAME = "raster"
+CALLS = ("nearfar.raster.cost_distance", "nearfar.raster.Raster")
 HELP = "least costs over a raster, from some cells to all others"
 EXAMPLES = """\
 nearfar raster cost.tif --from wells.geojson -o surface.tif
@@ -63,8 +64,15 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--negative", choices=("error", "barrier"), default="error", help="of negative costs"
     )
     parser.add_argument("--limit", type=number, metavar="D", help="leave out what costs more")
-    parser.add_argument("--device", choices=("auto", "cpu", "cuda"), default="auto")
-    parser.add_argument("--threads", type=at_least_one, metavar="N", help="default: all cores")
+    parser.add_argument(
+        "--device",
+        choices=("auto", "cpu", "cuda"),
+        default="auto",
+        help="where to run (default: auto, a GPU where it pays)",
+    )
+    parser.add_argument(
+        "--threads", type=at_least_one, metavar="N", help="CPU workers (default: all cores)"
+    )
 
 
 def run(args: argparse.Namespace) -> int:
