@@ -6,7 +6,7 @@ import hashlib
 import os
 import time
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -176,7 +176,6 @@ class _Written:
     """A table on its way to a file."""
 
     engine = "table"
-    further: ClassVar[dict[str, Any]] = {}
 
     def __init__(
         self, blocks: TableBlocks, origins: Places, destinations: Places, path: str
