@@ -33,25 +33,6 @@ def tight_predecessors(
     tight edges from strictly nearer vertices; vertices that only zero-weight edges reach take
     theirs in breadth-first levels, so that the result is a tree. With negative weights the tree is
     the breadth-first one over tight edges. O(n + m) for each source.
-
-    Parameters
-    ----------
-    graph : Graph
-    sources : int, or sequence of int
-        One, or one per row.
-    distances : array, shape (n,) or (k, n)
-        Exact distances, on the host or on a GPU.
-    by_device : bool
-        Whether rows on the host go to the device and back, as many at a time as it has memory for.
-    threads : int
-        Workers of the host, one row each.
-    stats : dict or None
-        ``predecessor_device_seconds`` is added to where a device makes them.
-
-    Returns
-    -------
-    int array of that shape
-        -1 for the source and for unreached vertices; lies where the distances lie.
     """
     if distances.ndim == 1 and not isinstance(sources, int):
         sources = int(np.ravel(sources)[0])

@@ -25,24 +25,7 @@ def lies_on_device(matrix: Any) -> bool:
 
 
 def device_adjacency(matrix: Any, unweighted: bool = False) -> Graph:
-    """The graph that SciPy would see in a matrix of the device.
-
-    Parameters
-    ----------
-    matrix : CuPy array or cupyx sparse matrix, shape (n, n)
-    unweighted : bool
-        Every stored entry of a sparse matrix counts, whatever its value.
-
-    Returns
-    -------
-    Graph
-        Over device arrays; it borrows those of a CSR matrix for the length of one call.
-
-    Raises
-    ------
-    GraphError
-        If it is not a square matrix of real numbers.
-    """
+    """The graph that SciPy would see in a matrix of the device."""
     if len(matrix.shape) != 2 or matrix.shape[0] != matrix.shape[1]:
         raise GraphError(f"the matrix has shape {matrix.shape}: csgraph must be of shape (N, N)")
     if hasattr(matrix, "tocsr"):

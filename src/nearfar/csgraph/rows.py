@@ -65,22 +65,7 @@ def solve_rows(
     predecessors: bool = False,
     anywhere: bool = False,
 ) -> Rows:
-    """One row per source.
-
-    Parameters
-    ----------
-    anywhere : bool
-        Whether a negative cycle counts that no source reaches.
-
-    Returns
-    -------
-    Rows
-        float64 and int32 arrays of shape (k, n).
-
-    Raises
-    ------
-    NegativeCycleError
-    """
+    """One row per source."""
     if predecessors:
         check_predecessor_range(graph)
     try:
@@ -202,14 +187,7 @@ def nearest_source(
     limit: float | None,
     predecessors: bool,
 ) -> tuple[Any, Any, Any]:
-    """Distance of every vertex from the nearest of many sources, by one search.
-
-    Returns
-    -------
-    distances : float64 array, shape (n,)
-    predecessors, nearest : int32 arrays, shape (n,), or None
-        -9999 for none.
-    """
+    """Distance of every vertex from the nearest of many sources, by one search."""
     n = graph.n_vertices
     if predecessors:
         check_predecessor_range(graph)

@@ -96,21 +96,7 @@ class Rows:
 
 
 def device_graph(graph: Graph, *, wide: bool = False) -> DeviceGraph:
-    """The graph on the current device, uploaded on first use and cached on it.
-
-    Parameters
-    ----------
-    graph : Graph
-        Host or device arrays.
-    wide : bool
-        Use 64-bit ids and positions even where 32 bits suffice (the tests of the 64-bit kernels
-        do).
-
-    Raises
-    ------
-    OutOfMemoryError
-        Before anything is allocated.
-    """
+    """The graph on the current device, uploaded on first use and cached on it."""
     return DEVICE_GRAPH.of(graph, lambda: _upload(graph, wide), (runtime.device().ordinal, wide))
 
 
@@ -142,13 +128,7 @@ def upload_bytes(graph: Graph, *, wide: bool = False) -> int:
 
 
 def upload_rows(graph: Graph, first: int, last: int) -> DeviceGraph:
-    """Rows ``first`` to ``last - 1`` of a graph on the current device; offsets begin at 0 there.
-
-    Raises
-    ------
-    OutOfMemoryError
-        Before anything is allocated.
-    """
+    """Rows ``first`` to ``last - 1`` of a graph on the current device; offsets begin at 0 there."""
     return _upload(graph, False, slice(first, last))
 
 

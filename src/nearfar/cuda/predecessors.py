@@ -124,29 +124,6 @@ def device_predecessors(
 
     The same as :func:`nearfar.cpu.predecessors.tight_predecessors` gives on the host. O(n + m) work
     per row.
-
-    Parameters
-    ----------
-    graph : Graph
-        With weights of the distances' dtype.
-    sources : sequence of int
-        Vertex indices, one per row.
-    distances : CuPy array, shape (n,) or (k, n)
-        Exact distances, C-contiguous.
-
-    Returns
-    -------
-    predecessors : CuPy array of the distances' shape, dtype of ``graph.indptr``
-        -1 for sources and unreached vertices.
-    stats : dict
-        ``device_seconds``, and ``rows_by_levels``: rows in which edges that add nothing mattered.
-
-    Raises
-    ------
-    OutOfMemoryError
-        Before anything is allocated.
-    SolverError
-        If the watchdog's bound on rounds is reached.
     """
     cp = runtime.cupy()
     device = device_graph(graph)
@@ -227,14 +204,7 @@ def _by_levels(
 
 
 def mask_above(graph: Graph, distances: Any, bound: Any) -> None:
-    """Make every distance above ``bound`` unreached, in place.
-
-    Parameters
-    ----------
-    graph : Graph
-        Whose distances they are; any dtype.
-    distances : CuPy array
-    """
+    """Make every distance above ``bound`` unreached, in place."""
     dtype = np.dtype(distances.dtype)
     exact, bound = bound, dtype.type(bound)
     if bound > exact:  # rounded up

@@ -56,23 +56,7 @@ class RowHeads:
 
 
 def row_heads(graph: Graph, device: DeviceGraph, width: int, *, depth: int = 0) -> RowHeads:
-    """The heads of a graph's rows, made on first use and kept with it. O(n + m) once.
-
-    Parameters
-    ----------
-    graph : Graph
-    device : DeviceGraph
-    width : int
-        Edges of a row that are kept there.
-    depth : int
-        How often vertices of few edges are taken out; for integer weights, or none, where every
-        edge of the heads has a weight of 1.
-
-    Raises
-    ------
-    OutOfMemoryError
-        Before anything is allocated.
-    """
+    """The heads of a graph's rows, made on first use and kept with it. O(n + m) once."""
     ones = depth > 0 and not device.weighted
 
     def make() -> RowHeads:

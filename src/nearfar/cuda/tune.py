@@ -98,12 +98,7 @@ def tunable() -> list[str]:
 
 
 def usual() -> list[str]:
-    """Methods that are tuned where none is named: those whose registration says so.
-
-    Returns
-    -------
-    list of str
-    """
+    """Methods that are tuned where none is named: those whose registration says so."""
     return sorted(v.idea for v in variants(device="cuda", problem="sssp") if v.tune)
 
 

@@ -64,25 +64,7 @@ def read(
     base: int | None = None,
     renumber: bool | None = None,
 ) -> Graph:
-    """Read a table of edges.
-
-    Parameters
-    ----------
-    columns : (source, target) or (source, target, weight), or None
-        Column names, also as text such as "from,to,km"; None looks for usual ones of the ends.
-    weight : str or None
-        Column of the weights. None counts edges, and so does the default in a table without this
-        column and without other numbers.
-    names : bool or None
-        True takes the ends as text, False as integers. None takes integers where a column holds
-        nothing else, and refuses those of a text file that begin with zeros: ``007`` would be 7.
-    directed : bool
-        False enters every row in both directions.
-    where : dict or None
-        Keep only rows whose columns equal these values.
-    base, renumber
-        As for edge lists.
-    """
+    """Read a table of edges."""
     if is_text(source) and columns is None and _no_header(source.head):
         from nearfar.formats.edges import read as read_edges
 

@@ -74,15 +74,7 @@ def sniff(head: bytes) -> bool:
 def read(
     source: Source, *, weight: str | None = "free_flow_time", through_zones: bool = False
 ) -> Graph:
-    """Read a network as a plain graph.
-
-    Parameters
-    ----------
-    weight : str or None
-        Column of the weights; None counts links.
-    through_zones : bool
-        Let paths pass through zones that the file closes, which is an error otherwise.
-    """
+    """Read a network as a plain graph."""
     if weight is not None and weight not in COLUMNS:
         hint = did_you_mean(weight, COLUMNS) or f": use one of {', '.join(COLUMNS)}"
         raise OptionError(f"no column {quoted(weight)}{hint}")

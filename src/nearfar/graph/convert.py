@@ -25,12 +25,7 @@ if TYPE_CHECKING:
 
 
 def check_weight(weight: Any) -> None:
-    """Refuse what cannot name an attribute or a column, such as an array of weights.
-
-    Raises
-    ------
-    GraphError
-    """
+    """Refuse what cannot name an attribute or a column, such as an array of weights."""
     try:
         hash(weight)
     except TypeError:
@@ -41,17 +36,7 @@ def check_weight(weight: Any) -> None:
 
 
 def weight_problem(weight: str, named: Sequence[Any], numeric: Sequence[Any], what: str) -> str:
-    """What is wrong with weights that are not there; "" where nothing else can be meant by them.
-
-    Parameters
-    ----------
-    weight : str
-        The attribute or column asked for; ``"weight"`` is the default of every function.
-    named, numeric : sequences of names
-        All attributes or columns that could hold weights, and those that hold numbers.
-    what : str
-        ``"edge attribute"`` or ``"column"``.
-    """
+    """What is wrong with weights that are not there; "" where nothing else can be meant by them."""
     shown = listed(numeric)
     count = f"{keyword('weight', None)} counts edges"
     if weight != "weight":
@@ -150,13 +135,7 @@ def _called(graph: Any, place: dict[Any, int], weight: Callable[[Any, Any, Any],
 
 
 def as_numbers(values: list[Any], what: str) -> NDArray[Any]:
-    """int64 where all are whole, else float64.
-
-    Raises
-    ------
-    GraphError
-        If one is not a number, such as a text of digits or None.
-    """
+    """int64 where all are whole, else float64."""
     for value in values:
         if value is None or isinstance(value, (str, bytes)):
             raise GraphError(f"{what} is not a number everywhere: one is {quoted(value)}")

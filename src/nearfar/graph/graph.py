@@ -1002,13 +1002,7 @@ def _warn_of_gaps(arrays: build.HostArrays) -> None:
 
 
 def join_transposes(one: Graph, other: Graph) -> None:
-    """Make two graphs each other's transpose; believed.
-
-    Parameters
-    ----------
-    one, other : Graph
-        The same edges in opposite directions.
-    """
+    """Make two graphs each other's transpose; believed."""
     _TRANSPOSE.put(one, other)
     _TRANSPOSE.put(other, one)
 

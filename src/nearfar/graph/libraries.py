@@ -42,13 +42,7 @@ __all__ = [
 
 
 def needed(name: str, what: str, extra: str | None = None) -> Any:
-    """A library that a conversion needs.
-
-    Raises
-    ------
-    MissingDependencyError
-        With the command that installs it.
-    """
+    """A library that a conversion needs."""
     try:
         return importlib.import_module(name)
     except ImportError:

@@ -24,11 +24,6 @@ class Slot(Generic[T]):
     two modules can mean different things by one name. Dictionary operations are atomic in Python:
     two threads may both make a value, and both get the one that was there first.
 
-    Parameters
-    ----------
-    name : str
-        For whoever looks at a graph in a debugger.
-
     Examples
     --------
     >>> from nearfar import Graph
@@ -50,22 +45,7 @@ class Slot(Generic[T]):
     def of(
         self, graph: Graph, make: Callable[[], T], key: Hashable = None, *, alone: bool = False
     ) -> T:
-        """The graph's value, made where there is none.
-
-        Parameters
-        ----------
-        graph : Graph
-        make : callable
-            Makes the value.
-        key : hashable
-            Which of several values: of a device, of a dtype.
-        alone : bool
-            Drop the values of other keys before this one is made: memory has room for one.
-
-        Returns
-        -------
-        object
-        """
+        """The graph's value, made where there is none."""
         held: dict[Hashable, T] = graph._kept.setdefault(self, {})
         if key not in held:
             if alone:

@@ -195,13 +195,7 @@ def _raw_with_turns(
     endpoints: bool,
     **how: Any,
 ) -> NDArray[np.float64]:
-    """The same for paths from starts to ends; a path that passes a vertex twice counts twice.
-
-    Raises
-    ------
-    ZeroCycleError
-        In the original graph's vertices.
-    """
+    """The same for paths from starts to ends; a path that passes a vertex twice counts twice."""
     begins = turns.starts[sources]
     how["targets"] = turns.ends if targets is None else np.sort(turns.ends[targets])
 
@@ -247,13 +241,7 @@ def raw_betweenness(
     devices: Devices = None,
     threads: int | None = None,
 ) -> NDArray[np.float64]:
-    """Sums over the sources without any scale; sources and targets are indices.
-
-    Raises
-    ------
-    DistanceOverflowError, ZeroCycleError, OptionError, OutOfMemoryError
-        As for :func:`betweenness`.
-    """
+    """Sums over the sources without any scale; sources and targets are indices."""
     workers = check_threads(threads)
     relative = check_tolerance(graph, tolerance)
     if not relative:  # ties are those of sums in any order
@@ -361,12 +349,7 @@ def draws_nothing(samples: Any, seed: Any) -> bool:
 
 
 def sampled_sources(n: int, samples: Any, seed: Any) -> NDArray[np.int64]:
-    """So many of n vertices, drawn without repetition and sorted.
-
-    Raises
-    ------
-    OptionError
-    """
+    """So many of n vertices, drawn without repetition and sorted."""
     whole = isinstance(samples, (int, np.integer)) and not isinstance(samples, bool)
     if not whole or not 1 <= samples <= n:
         raise OptionError(

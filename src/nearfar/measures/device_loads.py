@@ -34,33 +34,7 @@ def device_loads(
     targets: NDArray[np.int64],
     amounts: NDArray[Any],
 ) -> tuple[NDArray[Any], NDArray[np.float64]]:
-    """What each edge carries, and the lengths of all paths.
-
-    Parameters
-    ----------
-    graph : Graph
-        Weights that are not negative.
-    sources : int64 array, shape (k,)
-        Indices of vertices.
-    first : int64 array, shape (k + 1,)
-        The pairs of source ``i`` are ``first[i]`` up to ``first[i + 1]``.
-    targets : int64 array, shape (p,)
-    amounts : int64 or float64 array, shape (p,)
-
-    Returns
-    -------
-    loads : array, shape (m,)
-        Of the dtype of the amounts.
-    lengths : float64 array, shape (p,)
-        inf where there is no path.
-
-    Raises
-    ------
-    DistanceOverflowError
-        If a distance does not fit 64 bits.
-    OutOfMemoryError
-        Before anything is allocated.
-    """
+    """What each edge carries, and the lengths of all paths."""
     most = max(graph.n_vertices, graph.n_edges)
     if most > LARGEST_ON_DEVICE:
         raise OptionError(

@@ -106,34 +106,7 @@ def device_shares(
     devices: Devices = None,
     rows_of: Graph | None = None,
 ) -> NDArray[np.float64]:
-    """Sums over the sources without any scale, per vertex or per edge.
-
-    Parameters
-    ----------
-    graph : Graph
-        Without parallel edges, self-loops and negative weights.
-    sources, targets : int64 array
-        Indices.
-    limit : int, float or None
-    edges, endpoints, devices
-        As for :func:`nearfar.measures.betweenness`.
-    rows_of : Graph or None
-        A graph of the same distances that gives rows of them sooner, as a prepared one does.
-
-    Returns
-    -------
-    float64 array, shape (n,), or (m,) with ``edges``
-        On the host.
-
-    Raises
-    ------
-    ZeroCycleFrom
-        With the first such source.
-    DistanceOverflowError
-        If a distance does not fit 64 bits.
-    OutOfMemoryError
-        Before anything is allocated.
-    """
+    """Sums over the sources without any scale, per vertex or per edge."""
     width = graph.n_edges if edges else graph.n_vertices
     if not width or not len(sources):
         return np.zeros(width)
@@ -182,13 +155,7 @@ def _shared(graph: Graph, asked: _Asked, devices: Devices) -> NDArray[np.float64
 def device_path_counts(
     graph: Graph, source: int, limit: Any = None
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Mantissas and exponents of the numbers of shortest paths from one source.
-
-    Raises
-    ------
-    ZeroCycleFrom, DistanceOverflowError, OutOfMemoryError
-        As for :func:`device_shares`.
-    """
+    """Mantissas and exponents of the numbers of shortest paths from one source."""
     asked = _Asked(np.array([source], dtype=np.int64), limit=limit, forward_only=True)
     return in_a_width_that_fits(graph, lambda solved: _Run(solved, asked).numbers())
 
@@ -303,12 +270,7 @@ class _Run:
     # ---- runs ---------------------------------------------------------------------------------
 
     def add(self, sources: NDArray[np.int64], weights: NDArray[np.float64] | None) -> None:
-        """Add the shares of all paths from these.
-
-        Raises
-        ------
-        ZeroCycleFrom, DistanceOverflowError
-        """
+        """Add the shares of all paths from these."""
         status = self._pass(sources, weights, scaled=False)
         many = status == TOO_MANY_PATHS
         if many.any():

@@ -32,14 +32,6 @@ class LazyPaths(Mapping[Any, list[Any]], dict[Any, list[Any]]):  # type: ignore[
 
     It is a dict with the vertices as keys, for :mod:`json` and for whoever asks, and cannot be
     changed; ``copy`` gives a plain one.
-
-    Parameters
-    ----------
-    graph : BackendGraph
-    distances, before : arrays, shape (n,)
-        Distances and predecessors of one search.
-    towards : bool
-        Paths lead to the start of the search instead of from it.
     """
 
     def __init__(
@@ -121,12 +113,7 @@ class Search:
         return LazyPaths(self.graph, self.distances, self.before, towards=self._towards)
 
     def length_to(self, target: Any) -> Any:
-        """Distance of one vertex.
-
-        Raises
-        ------
-        networkx.NetworkXNoPath
-        """
+        """Distance of one vertex."""
         if not self.graph.has(target):
             raise nx.NetworkXNoPath(f"No path to {target}.")
         found = self.distances[self.graph.places[target]]
@@ -150,23 +137,13 @@ def nearest_first(distances: NDArray[Any]) -> NDArray[np.int64]:
 
 
 def require_nonnegative(solved: Graph) -> None:
-    """Leave negative weights to NetworkX, whose Dijkstra decides what it makes of them.
-
-    Raises
-    ------
-    NotImplementedError
-    """
+    """Leave negative weights to NetworkX, whose Dijkstra decides what it makes of them."""
     if solved.n_negative:
         raise NotImplementedError(f"{solved.n_negative} negative weights: NetworkX decides")
 
 
 def _require_plain(cutoff: Any) -> None:
-    """Leave a cutoff below 0 or NaN to NetworkX, whose sources are within all the same.
-
-    Raises
-    ------
-    NotImplementedError
-    """
+    """Leave a cutoff below 0 or NaN to NetworkX, whose sources are within all the same."""
     if cutoff is not None and not cutoff >= 0:
         raise NotImplementedError(f"cutoff is {cutoff}: NetworkX decides")
 
@@ -181,23 +158,7 @@ def search(
     negative: bool = False,
     towards: bool = False,
 ) -> Search:
-    """One search from one or many sources.
-
-    Parameters
-    ----------
-    cutoff : number or None
-        Inclusive.
-    target : vertex or None
-        The search may stop there.
-    negative : bool
-        Whether negative weights are taken.
-    towards : bool
-        Walk every edge backwards.
-
-    Raises
-    ------
-    networkx.NodeNotFound, networkx.NetworkXUnbounded
-    """
+    """One search from one or many sources."""
     places = []
     for source in sources:
         if not graph.has(source):

@@ -987,28 +987,7 @@ def weighed(
     seconds: dict[str, float],
     sums: Sums = "fixed",
 ) -> Prepared:
-    """The graph with its weights on the arcs.
-
-    Parameters
-    ----------
-    graph : Graph
-    preparation : Preparation
-    perfect : bool
-    threads : int
-    seconds : dict
-        What the steps before took.
-    sums : {"fixed", "search"}
-        How floats are added; ``"search"`` where they do not fit fixed point.
-
-    Returns
-    -------
-    Prepared
-
-    Raises
-    ------
-    NegativeCycleError
-        If the weights have a negative cycle.
-    """
+    """The graph with its weights on the arcs."""
     began = time.perf_counter()
     n_arcs = preparation.arcs.n_arcs
     floats = graph.weight_dtype.kind == "f"
@@ -1026,30 +1005,7 @@ def weighed(
 def weighed_there(
     graphs: list[Graph], structure: DeviceArcs, perfect: bool, seconds: dict[str, float]
 ) -> list[Prepared]:
-    """Graphs of one structure with their weights on the arcs, all at once on the current device.
-
-    Parameters
-    ----------
-    graphs : list of Graph
-        With weights of one dtype.
-    structure : DeviceArcs
-    perfect : bool
-    seconds : dict
-        What the steps before took.
-
-    Returns
-    -------
-    list of Prepared
-
-    Raises
-    ------
-    GraphError
-        If floats are negative, which only the host customizes.
-    NegativeCycleError
-        If the weights have a negative cycle.
-    OutOfMemoryError
-        Before anything is allocated.
-    """
+    """Graphs of one structure with their weights on the arcs, all at once on the current device."""
     for graph in graphs:
         if graph.n_negative and graph.weight_dtype.kind == "f":
             raise GraphError(

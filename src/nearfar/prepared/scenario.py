@@ -80,13 +80,7 @@ def without_edges(
 def changes_of(
     prepared: Prepared, factor: Mapping[Any, float] | Sequence[tuple[Any, float]]
 ) -> tuple[NDArray[np.int64], NDArray[Any]]:
-    """Return the edges that a factor is given for, and their new weights.
-
-    Raises
-    ------
-    GraphError
-        If an edge does not exist or has two factors, or one is not a number of at least 0.
-    """
+    """Return the edges that a factor is given for, and their new weights."""
     pairs = list(factor.items()) if hasattr(factor, "items") else list(factor)
     edges, factors = [np.empty(0, np.int64)], [np.empty(0)]
     for pair in pairs:

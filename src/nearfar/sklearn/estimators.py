@@ -57,13 +57,7 @@ class _Geodesic(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return Graph.from_scipy(joined, directed=False, copy=False)
 
     def _landmarks(self, n: int, wanted: Any, random_state: Any) -> NDArray[np.int64]:
-        """Which samples are landmarks.
-
-        Raises
-        ------
-        OptionError
-            For a number outside 1 to n, and positions that are not samples.
-        """
+        """Which samples are landmarks."""
         if wanted is None:
             return np.arange(n)
         if isinstance(wanted, (int, np.integer)) and not isinstance(wanted, bool):

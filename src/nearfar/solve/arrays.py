@@ -88,15 +88,7 @@ def entries(values: Any, places: NDArray[np.int64]) -> NDArray[Any]:
 
 
 def distinct_sources(rows: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64] | None]:
-    """Each of some sources once, in order of first appearance, and where each row comes from.
-
-    Returns
-    -------
-    distinct : int64 array
-    places : int64 array of the shape of ``rows``, or None
-        ``distinct[places]`` are ``rows``; no place is greater than its index. None where no source
-        is given twice.
-    """
+    """Each of some sources once, in order of first appearance, and where each row comes from."""
     if np.logical_and.reduce(rows[1:] > rows[:-1]):
         return rows, None
     order = np.argsort(rows, kind="stable")
@@ -117,12 +109,6 @@ def repeat_rows(found: Any, places: NDArray[np.int64]) -> Any:
     """What was made of distinct sources, with a row for every source that was given.
 
     An array that has these rows already, of which the first are made, is filled in place.
-
-    Parameters
-    ----------
-    found : array, sparse matrix, or tuple of them
-    places : int64 array
-        As :func:`distinct_sources` gives them.
     """
     if isinstance(found, tuple):
         return tuple(repeat_rows(part, places) for part in found)

@@ -90,13 +90,7 @@ def _is_manifest(known: Any) -> bool:
 
 
 def finished_blocks(path: str | os.PathLike[str]) -> tuple[int, int] | None:
-    """Finished blocks of an interrupted run, and how many it has; None where nothing is kept.
-
-    Parameters
-    ----------
-    path : str or path
-        The data; its manifest lies beside it.
-    """
+    """Finished blocks of an interrupted run, and how many it has; None where nothing is kept."""
     data = Path(path)
     manifest = data.with_name(data.name + ".manifest.json")
     try:
@@ -109,20 +103,7 @@ def finished_blocks(path: str | os.PathLike[str]) -> tuple[int, int] | None:
 
 
 class FileSink:
-    """The sink for ``out=path``.
-
-    Parameters
-    ----------
-    path : str
-        Ends in ``.npy``, ``.zarr`` or ``.parquet``.
-    run : Written
-        What is being written; names the data in the manifest.
-
-    Raises
-    ------
-    OptionError
-        For another ending, or when the manifest beside the path belongs to other data.
-    """
+    """The sink for ``out=path``."""
 
     on_device, in_order = False, True
 
@@ -139,13 +120,7 @@ class FileSink:
             )
 
     def start(self, shape: tuple[int, int], dtype: np.dtype[Any]) -> None:
-        """Open the data, and keep of an interrupted run what its checksums confirm.
-
-        Raises
-        ------
-        OptionError, OSError
-            As :meth:`open`.
-        """
+        """Open the data, and keep of an interrupted run what its checksums confirm."""
         named = self.open(shape, dtype)
         for number, found in named.items():
             if self._checksum(number) == found:
@@ -154,20 +129,7 @@ class FileSink:
             self.save()
 
     def open(self, shape: tuple[int, int], dtype: np.dtype[Any]) -> dict[int, int]:
-        """Open the data, and trust nothing of an interrupted run yet.
-
-        Returns
-        -------
-        dict of int to int
-            Checksums of the blocks that the manifest names.
-
-        Raises
-        ------
-        OptionError
-            If another writer is at work, or the manifest belongs to other data.
-        OSError
-            If there is no room; nothing is left of a file that did not fit.
-        """
+        """Open the data, and trust nothing of an interrupted run yet."""
         self._held.enter_context(only_writer(self.path))
         self.shape, self.dtype = shape, dtype
         run = self.run

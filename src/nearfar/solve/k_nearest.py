@@ -91,29 +91,7 @@ def k_nearest(
     given: dict[str, Any],
     stats: dict[str, Any] | None,
 ) -> Nearest:
-    """The k nearest of the sources for every vertex; see :func:`nearfar.nearest`.
-
-    Parameters
-    ----------
-    graph : Graph
-    sources : int64 array
-        Vertex indices, rising.
-    k : int
-    given : dict
-        ``method``, ``device``, ``threads``, ``limit`` and options.
-    stats : dict or None
-
-    Returns
-    -------
-    Nearest
-
-    Raises
-    ------
-    OptionError
-        If ``k`` is not a whole number of at least 1.
-    OutOfMemoryError
-        If the answer does not fit.
-    """
+    """The k nearest of the sources for every vertex; see :func:`nearfar.nearest`."""
     if isinstance(k, bool) or not isinstance(k, (int, np.integer)) or k < 1:
         raise OptionError(f"{keyword('k')} is {quoted(k)}: give a whole number of at least 1")
     check_stats(stats)

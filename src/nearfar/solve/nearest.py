@@ -228,20 +228,7 @@ def _join_there(graph: Graph, sources: NDArray[Any]) -> Graph:
 
 
 def _tops(before: Any, root: int) -> Any:
-    """The source above every vertex, by pointer jumping: O(n log depth).
-
-    Parameters
-    ----------
-    before : int array, shape (root + 1,)
-        Predecessors of a search from ``root`` in a joined graph.
-    root : int
-        The further vertex.
-
-    Returns
-    -------
-    int64 array, shape (root,)
-        -1 for unreached vertices. On the device for predecessors there.
-    """
+    """The source above every vertex, by pointer jumping: O(n log depth)."""
     here = module_of(before)
     top = (before == root) | (before < 0)
     jump = here.where(top, here.arange(root + 1), before)

@@ -86,24 +86,7 @@ def pair_distances(
     stats: dict[str, Any] | None = None,
     **arguments: Any,
 ) -> Any:
-    """Distances of (source, target) pairs as a vector.
-
-    Parameters
-    ----------
-    table : callable
-        :func:`nearfar.distances`.
-    graph : Graph
-    pairs : list of (source, target), or array of shape (k, 2)
-    device, progress, stats, **arguments
-        Of :func:`nearfar.distances`. ``stats["pairs_by"]`` is ``"table"``, ``"labels"``,
-        ``"walks"`` or ``"searches"``.
-
-    Returns
-    -------
-    array, shape (len(pairs),)
-        For a graph made of device arrays a CuPy array whose entries never were on the host; for
-        a prepared graph one where ``pairs`` are on a device.
-    """
+    """Distances of (source, target) pairs as a vector."""
     device = "cuda" if device == "gpu" else device
     began = time.perf_counter()
     stats = {} if stats is None else stats

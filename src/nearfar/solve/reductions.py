@@ -336,16 +336,7 @@ def _sums_by_halves(xp: Any, rows: Any, reached: Any) -> Any:
 
 
 def nearest_columns(rows: Any, names: Any, k: int) -> Partial:
-    """The k least entries of each row in order, the first of equals first.
-
-    Parameters
-    ----------
-    rows : array, shape (count, width)
-        Distances; -1 is named for those that are unreached.
-    names : int array, shape (width,) or (count, width), or None
-        Of the columns; None numbers them.
-    k : int
-    """
+    """The k least entries of each row in order, the first of equals first."""
     xp, none = module_of(rows), unreached_value(np.dtype(rows.dtype))
     count, width = rows.shape
     found = min(k, width)

@@ -37,18 +37,7 @@ _SAMPLED = 8  # sources from which a look is taken at how far a limit or targets
 
 
 def as_graph(graph: GraphLike, weight: Any = "weight") -> Graph:
-    """A Graph from a Graph, a SciPy sparse matrix or a NetworkX graph.
-
-    Parameters
-    ----------
-    graph, weight
-        As for :meth:`nearfar.Graph.from_any`.
-
-    Raises
-    ------
-    GraphError
-        For anything else, and for a weight that is not there.
-    """
+    """A Graph from a Graph, a SciPy sparse matrix or a NetworkX graph."""
     if isinstance(weight, str) and weight == "weight":
         if isinstance(graph, Graph):
             return graph  # asking for what others have takes as long as a small search
@@ -93,13 +82,7 @@ def check_targets(graph: Graph, targets: Iterable[Any] | None) -> NDArray[np.int
 
 
 def vertex_indices(graph: Graph | TurnGraph, vertices: Any, what: str) -> NDArray[np.int64]:
-    """Indices of vertices given in any sequence, set, array or iterator, or of a single one.
-
-    Raises
-    ------
-    VertexError
-        For the first that is not a vertex of the graph.
-    """
+    """Indices of vertices given in any sequence, set, array or iterator, or of a single one."""
     if runtime.is_device_array(vertices):
         vertices = runtime.download(vertices)
     if isinstance(vertices, np.ndarray):
@@ -133,10 +116,6 @@ def make_request(
 
     Where the arrays are, the answer is: ``"auto"`` is ``"cuda"`` for a graph or an ``out`` on a
     device, unless the method has no form there.
-
-    Raises
-    ------
-    OptionError
     """
     device = canonical_device(device)
     if not isinstance(method, str):

@@ -56,13 +56,6 @@ def sink_of(
 
     Sets how many rows the run solves at a time. The arguments are those of
     :func:`nearfar.distances`.
-
-    Raises
-    ------
-    OptionError
-        If they do not go together.
-    OutOfMemoryError
-        If they do not fit, with what makes them smaller.
     """
     reduction = None if reduce is None else Reduction.parse(reduce)
     _check_out(run, out, reduction)

@@ -39,25 +39,6 @@ def lost_rows(
 
     For whole rows without negative weights and for 64 bits the answer is exact; otherwise a row
     without a loss may be among them, so that a repetition in 64 bits decides.
-
-    Parameters
-    ----------
-    graph : Graph
-        As it was solved.
-    sources : sequence of int
-        Vertex indices, one per row.
-    found : array, shape (n,) or (k, width)
-        Distances in the dtype of the weights, not masked by the limit if weights are negative.
-        Whole rows must be finished searches.
-    limit : number or None
-    columns : int array or None
-        The vertices of the columns; None for whole rows.
-    threads : int
-        Workers that look through rows on the host.
-
-    Returns
-    -------
-    list of int
     """
     if found.size == 0 or not may_saturate(graph):
         return []

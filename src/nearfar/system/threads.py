@@ -43,18 +43,6 @@ def on_threads(one: Callable[[int], T], count: int, threads: int) -> list[T]:
 
     Python shows Ctrl-C to the main thread alone, so the searches of the others are told here; they
     end within their next look, and so does all after an error in one of them.
-
-    Parameters
-    ----------
-    one : callable
-        Takes a number below ``count``; should spend its time in C++ code that releases the GIL.
-    count : int
-    threads : int
-        1 makes the calls here.
-
-    Returns
-    -------
-    list
     """
     from nearfar import _cpu
 

@@ -218,22 +218,7 @@ def device_aggregates(
     decay: tuple[str, float, Any, Any],
     found: NDArray[np.float64],
 ) -> int:
-    """Aggregate the values within a limit of each source, on the device.
-
-    Parameters
-    ----------
-    graph : Graph
-    sources : int64 array, shape (k,)
-    limit, threads, place, values, decay
-        As for :func:`nearfar.catchment`, checked.
-    found : float64 array, shape (4, k, c)
-        Filled with sums, sums of the decay, least and greatest values.
-
-    Returns
-    -------
-    int
-        Edges looked at.
-    """
+    """Aggregate the values within a limit of each source, on the device."""
     cp, (kind, scale, at, factors) = runtime.cupy(), decay
     tables = [cp.empty(found[0].shape, np.float64) for _ in found]
     names = ("sums", "shares", "least", "most")

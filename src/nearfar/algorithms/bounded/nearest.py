@@ -34,21 +34,6 @@ class NearestWithin(NamedTuple):
 def nearest_within(graph: Graph, sources: NDArray[np.int64], limit: Any) -> NearestWithin | None:
     """The nearest source of each vertex, or None where another search is to be made.
 
-    Parameters
-    ----------
-    graph : Graph
-        On the host, without negative weights.
-    sources : int64 array
-        Different vertices, at least one.
-    limit : number or None
-        As :func:`nearfar.options.check_limit` gives it.
-
-    Returns
-    -------
-    NearestWithin or None
-        None without a limit, where it reaches a large part of the graph, and where a vertex is as
-        far as its predecessor.
-
     Notes
     -----
     O(n + r log r) for r vertices within the limit and their edges.

@@ -262,13 +262,7 @@ def _cost(facts: Facts, request: Request) -> Estimate:
 def breadth_first(
     graph: Graph, sources: Any, options: BreadthFirstOptions, workspace: Workspace
 ) -> Answer:
-    """Launch once, read the counters, return the distances.
-
-    Raises
-    ------
-    SolverError
-        If the watchdog's bound on steps is reached.
-    """
+    """Launch once, read the counters, return the distances."""
     cp = runtime.cupy()
     device = device_graph(graph)
     reverse: DeviceGraph | None = device
@@ -371,14 +365,7 @@ def _balls_or_answer(
     history: History,
     workspace: Workspace,
 ) -> tuple[Balls | None, Answer | None]:
-    """Balls to run ahead by, or the answer of near-far, whose blocks advance hop by hop.
-
-    Returns
-    -------
-    around : Balls or None
-    answer : Answer or None
-        None besides no balls where the memory has no room for near-far either.
-    """
+    """Balls to run ahead by, or the answer of near-far, whose blocks advance hop by hop."""
     around = None
     if options.balls or (options.balls is None and history.pays(device.n)):
         around = balls(graph, device)

@@ -145,24 +145,7 @@ def many_pair_distances(
     memory: int | None = None,
     stats: dict[str, Any] | None = None,
 ) -> NDArray[Any]:
-    """Distances of pairs: by labels made for this call where so many repay them, else by walks.
-
-    Parameters
-    ----------
-    prepared : Prepared
-    starts, ends : int64 arrays, shape (k,)
-        Vertex indices.
-    threads : int
-    memory : int or None
-        What labels may take; None is a quarter of what is free.
-    stats : dict or None
-        Filled with ``pairs_by``, and with ``label_bytes`` and ``label_seconds`` for labels.
-
-    Returns
-    -------
-    array, shape (k,)
-        As of :func:`pair_distances`.
-    """
+    """Distances of pairs: by labels made for this call where so many repay them, else by walks."""
     count = len(starts)
     many = count >= max(_FEWEST, _REPAID * prepared.n_vertices)
     if many and not (prepared.adds_floats or prepared.beyond_arcs):
@@ -180,38 +163,13 @@ def many_pair_distances(
 
 
 def label_bytes(prepared: Prepared) -> int:
-    """Bytes of the values of all labels: one per vertex and ancestor, in each direction.
-
-    Parameters
-    ----------
-    prepared : Prepared
-
-    Returns
-    -------
-    int
-    """
+    """Bytes of the values of all labels: one per vertex and ancestor, in each direction."""
     values = int(label_offsets(prepared.preparation.tree)[-1])
     return values * prepared.metric.dtype.itemsize * prepared.metric.sides
 
 
 def tree_labels(prepared: Prepared, memory: int | None, threads: int | None) -> TreeLabels:
-    """As :meth:`Prepared.label`.
-
-    Parameters
-    ----------
-    prepared : Prepared
-    memory : int or None
-    threads : int or None
-
-    Returns
-    -------
-    TreeLabels
-
-    Raises
-    ------
-    OutOfMemoryError
-        If they take more memory than they may.
-    """
+    """As :meth:`Prepared.label`."""
     needed = label_bytes(prepared)
     free = bytes_left(memory, free_memory)
     if needed > free:
@@ -228,16 +186,7 @@ def tree_labels(prepared: Prepared, memory: int | None, threads: int | None) -> 
 
 
 def label_offsets(tree: Tree) -> NDArray[np.int64]:
-    """Where each label's row begins; rows are padded to whole registers.
-
-    Parameters
-    ----------
-    tree : Tree
-
-    Returns
-    -------
-    int64 array, shape (n + 1,)
-    """
+    """Where each label's row begins; rows are padded to whole registers."""
     offset = np.zeros(tree.n_vertices + 1, dtype=np.int64)
     np.cumsum((tree.depth.astype(np.int64) + 8) & ~7, out=offset[1:])
     return offset

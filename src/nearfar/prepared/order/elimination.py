@@ -62,21 +62,7 @@ class Structure:
 
 
 def structure_of(graph: Graph) -> Structure:
-    """Who is joined to whom in a graph; O(m log m).
-
-    Parameters
-    ----------
-    graph : Graph
-
-    Returns
-    -------
-    Structure
-
-    Raises
-    ------
-    GraphError
-        If the graph has 2^31 vertices or edges or more.
-    """
+    """Who is joined to whom in a graph; O(m log m)."""
     if graph.n_vertices > _MOST or graph.n_edges > _MOST:
         raise GraphError(
             f"{graph.n_vertices} vertices and {graph.n_edges} edges: "
@@ -92,33 +78,6 @@ def elimination_order(
 
     Vertices of degree 0, 1 and 2 go first, as long as there are any: eliminating them adds nothing
     to what the rest needs. The rest is dissected.
-
-    Parameters
-    ----------
-    graph : Graph
-        For its coordinates.
-    structure : Structure
-    order : {"auto", "metis", "inertial", "levels"} or int array, shape (n,)
-        ``"metis"`` needs the package ``pymetis`` and finds the smallest separators. ``"inertial"``
-        cuts along coordinates, ``"levels"`` along distances in edges; both are built in. ``"auto"``
-        takes the first of these that can be used. An array is taken as it is: every vertex once,
-        the first to be eliminated first.
-    seed : int
-        The same seed gives the same order.
-
-    Returns
-    -------
-    order : int32 array, shape (n,)
-    method : str
-
-    Raises
-    ------
-    OptionError
-        For an unknown method, or an array that is not a permutation of the vertices.
-    MissingDependencyError
-        For ``"metis"`` without ``pymetis``.
-    GraphError
-        For ``"inertial"`` on a graph without coordinates.
     """
     if not isinstance(order, str):
         return checked_order(order, structure.n_vertices), "given"
@@ -203,12 +162,7 @@ def _restore_handlers() -> None:
 
 
 def checked_order(order: Any, n: int) -> NDArray[np.int32]:
-    """An order that was given, if it names each vertex once.
-
-    Raises
-    ------
-    OptionError
-    """
+    """An order that was given, if it names each vertex once."""
     given = np.asarray(order)
     if given.shape != (n,) or given.dtype.kind not in "iu":
         raise OptionError(

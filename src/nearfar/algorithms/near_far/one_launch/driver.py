@@ -159,13 +159,7 @@ def _own(
 def solve_in_one_launch(
     graph: Graph, source: int, options: OneLaunchOptions, workspace: Workspace
 ) -> Answer:
-    """Launch once, read the counters, return the distances.
-
-    Raises
-    ------
-    SolverError
-        If the watchdog's bound on steps is reached.
-    """
+    """Launch once, read the counters, return the distances."""
     form = form_of(graph, options)
     try:
         answer = _FORMS[form.kind](graph, source, options, workspace, form)

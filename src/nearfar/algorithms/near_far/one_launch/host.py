@@ -81,22 +81,6 @@ class Shape:
 class Engine:
     """Arrays and the prepared launch that a graph's solves share; kept with the graph.
 
-    Parameters
-    ----------
-    device : DeviceGraph
-    file, entry : str
-        Kernel file, relative to the package, and its entry point.
-    shape : Shape
-    macros : mapping
-        Beside those of the graph; ``BLOCK_THREADS`` and ``BLOCKS_EACH`` give the launch shape: so
-        many blocks per multiprocessor, or fewer where shared memory has no room for them.
-    shared_entries : int
-        Entries of dynamic shared memory per warp; or all in all, where that is more.
-    own : dict of str to NumPy scalar
-        The kernel's own arguments, for their types.
-    heads : RowHeads or None
-        What blocks that advance on their own take rows from.
-
     Attributes
     ----------
     blocks : int
@@ -189,31 +173,7 @@ class Engine:
         own: Mapping[str, Any],
         local: tuple[int, int, int, int] = (0, 0, 0, 0),
     ) -> tuple[Any, dict[str, Any]]:
-        """Launch once, read the counters.
-
-        Parameters
-        ----------
-        source : int
-        delta : float
-            The first step of the threshold, as the kernel gets it.
-        workspace : Workspace
-        own : dict of str to NumPy scalar
-            The kernel's own arguments.
-        local : tuple of four int
-            The fields of ``struct Solve`` for local steps.
-
-        Returns
-        -------
-        distances : cupy array, shape (n,)
-        stats : dict
-
-        Raises
-        ------
-        SolverError
-            If the watchdog's bound on steps is reached.
-        TooNarrow
-            If a distance does not fit.
-        """
+        """Launch once, read the counters."""
         cp = runtime.cupy()
         device = self.device
         distance = cp.empty(device.n, dtype=device.weight_dtype)

@@ -26,11 +26,6 @@ class Peer(ABC):
     Subclasses set ``name`` and ``package``, and write :meth:`prepare`, :meth:`solve` and, unless
     the answer of ``solve`` is the distances already, :meth:`distances`. Only ``solve`` is timed.
 
-    Parameters
-    ----------
-    threads : int
-        Workers it may use; a peer that is not ``parallel`` is made with 1.
-
     Attributes
     ----------
     name : str
@@ -120,13 +115,7 @@ class Forms(Peer):
         self.failed: dict[str, str] = {}
 
     def fastest(self) -> str:
-        """The form that counts, its time reported.
-
-        Raises
-        ------
-        RuntimeError
-            If none ran.
-        """
+        """The form that counts, its time reported."""
         if not self.forms:
             raise RuntimeError(f"no form ended: {next(iter(self.failed.values()))}")
         best = min(self.forms, key=lambda form: self.forms[form])
@@ -139,15 +128,7 @@ class TookTooLong(RuntimeError):
 
 
 def run_program(command: list[str], seconds: float, **options: Any) -> str:
-    """Standard output of a program.
-
-    Raises
-    ------
-    TookTooLong
-        If it takes longer than ``seconds``.
-    RuntimeError
-        If it fails.
-    """
+    """Standard output of a program."""
     try:
         done = subprocess.run(
             command, capture_output=True, text=True, timeout=seconds, check=False, **options
