@@ -197,7 +197,8 @@ def star_ring(n: int, rng: Generator, hubs: int = 1) -> Edges:
 
 
 def layered(n: int, rng: Generator, width: int = 10_000, degree: int = 8) -> Edges:
-    layers = max(2, n // width)
+    width = min(width, n // 10)
+    layers = n // width
     s = np.repeat(np.arange((layers - 1) * width), degree)
     t = (s // width + 1) * width + rng.integers(0, width, len(s))
     return s, t, None, True, layers * width

@@ -210,7 +210,7 @@ def chains(shape: str, n: int) -> tuple[np.ndarray, np.ndarray]:
 @pytest.mark.parametrize("dtype", ["int32", "int64", "float32", "float64"])
 @pytest.mark.parametrize("shape", ["path", "cycle", "caterpillar", "four arms", "hub at the end"])
 def test_chains_are_followed_to_their_ends(shape: str, dtype: str, method: str) -> None:
-    """Longer than one call follows, from an end and from the middle, within limits and to targets."""
+    """Longer than one call follows; from an end and the middle, within limits, to targets."""
     n = 5000
     s, t = chains(shape, n)
     weights = np.random.default_rng(1).integers(0, 50, len(s)).astype(dtype)

@@ -34,12 +34,13 @@ namespace nearfar::delta_stepping {
 
 constexpr std::size_t kRowAhead = 10;
 constexpr std::size_t kEdgeAhead = 6;
-constexpr std::size_t kLines = 32;  // cache lines of a row that are fetched ahead
-constexpr std::size_t kShort = 32;  // edges of a row that is relaxed without branches
-constexpr std::size_t kHold = 128;  // improvements that are pushed together
-constexpr std::size_t kFew = 4;     // entries that are followed along chains
-constexpr std::size_t kChain = 1 << 10;  // rows of a chain that are relaxed together, at most
-constexpr std::size_t kDense = 32;  // edges per vertex from which there is a bound
+constexpr std::size_t kLines = 32;        // cache lines of a row that are fetched ahead
+constexpr std::size_t kShort = 32;        // edges of a row that is relaxed without branches
+constexpr std::size_t kHold = 128;        // improvements that are pushed together
+constexpr std::size_t kFew = 4;           // entries that are followed along chains
+constexpr std::size_t kChain = 1 << 10;   // rows of a chain that are relaxed together, at most
+constexpr std::size_t kShared = 1 << 14;  // edges of a row that workers share
+constexpr std::size_t kDense = 32;        // edges per vertex from which there is a bound
 
 // How a distance is read and lowered. Relaxed atomics: where nobody else writes they cost nothing,
 // and the compiler makes no branch of a store that depends on what was read.
@@ -172,6 +173,20 @@ class Relaxer {
     if constexpr (!C::packed || !kWide) relax_as<How, false>(from, begin, end, fresh);
   }
 
+  // A part of a row that was put off: one piece of work among workers.
+  struct Piece {
+    Weight distance;
+    std::size_t begin, end;
+  };
+  void relax_piece(const Piece& piece, Bucket& fresh) {
+    constexpr bool kWide = sizeof(Index) == 8;
+    if constexpr (C::packed) {
+      if (kWide || csr_.has_dead_ends) return relax_piece_as<true>(piece, fresh);
+    }
+    if constexpr (!C::packed || !kWide) relax_piece_as<false>(piece, fresh);
+  }
+  Buffer<Piece> put_off;  // rows of at least kShared edges, among workers, for the caller
+
   // Once every vertex is reached, an edge of a dense graph that leads beyond the greatest distance
   // is dropped before the distance of its target is looked up, and there most are. A distance that
   // others lower meanwhile is less than what is read here, which only makes the bound looser.
@@ -245,9 +260,9 @@ class Relaxer {
     for (std::size_t i = 0; i < end - begin; ++i) follow<How, kMarked>(few[i], fresh);
   }
 
-  // Relaxes the row of an entry, and while that improves one vertex within the bucket, its row next.
-  // With branches: along a chain they are predicted, and the next row is read before the distances
-  // are compared.
+  // Relaxes the row of an entry, and while that improves one vertex within the bucket, its row
+  // next. With branches: along a chain they are predicted, and the next row is read before the
+  // distances are compared.
   template <class How, bool kMarked>
   __attribute__((noinline)) void follow(Entry entry, Bucket& fresh) {
     const C csr = csr_;
@@ -274,10 +289,7 @@ class Relaxer {
       ++rows;
       edges += row_end - row;
       if (row_end - row > kShort) {
-        if (bound == unreached<Weight>())
-          relax_long<How, kMarked>(d, row, row_end, high, fresh, near, pushes);
-        else
-          sift<How, kMarked>(d, row, row_end, high, fresh, near, pushes);
+        relax_many<How, kMarked>(d, row, row_end, high, fresh, near, pushes);
         if (n_sifted_ != 0) relax_sifted<How, kMarked>(high, fresh, near, pushes);
         break;
       }
@@ -359,10 +371,8 @@ class Relaxer {
             n_ends += better & edge.dead_end;
           }
         }
-      } else if (bound == unreached<Weight>()) {
-        relax_long<How, kMarked>(d, row, row_end, high, fresh, again, pushes);
       } else {
-        sift<How, kMarked>(d, row, row_end, high, fresh, again, pushes);
+        relax_many<How, kMarked>(d, row, row_end, high, fresh, again, pushes);
       }
       if (n >= kHold) {
         enqueue(improved, n, fresh);
@@ -383,6 +393,24 @@ class Relaxer {
     stats.stale += end - begin - rows;
     stats.pushes += pushes;
     repeated += near + again;
+  }
+
+  // A row of more than kShort edges.
+  template <class How, bool kMarked>
+  NEARFAR_INLINE void relax_many(Weight d, std::size_t row, std::size_t row_end, Weight high,
+                                 Bucket& fresh, uint64_t& again, uint64_t& pushes) {
+    if (bound != unreached<Weight>())
+      sift<How, kMarked>(d, row, row_end, high, fresh, again, pushes);
+    else if (Update::shared && row_end - row >= kShared) [[unlikely]]
+      put_off.push(Piece{d, row, row_end});
+    else
+      relax_long<How, kMarked>(d, row, row_end, high, fresh, again, pushes);
+  }
+
+  template <bool kMarked>
+  void relax_piece_as(const Piece& piece, Bucket& fresh) {
+    relax_long<Update, kMarked>(piece.distance, piece.begin, piece.end, ring.upper_end(), fresh,
+                                repeated, stats.pushes);
   }
 
   // A row of many edges: the distances of a block of targets are fetched before the first is used.
