@@ -343,20 +343,19 @@ def test_delta_grows_on_a_mesh_whose_near_set_is_thin(dtype: str) -> None:
     assert found[None]["iterations"] < 0.7 * found[1.0]["iterations"]
 
 
-@pytest.mark.parametrize(("fastest", "tried"), [(0, 4), (2, 3), (4, 3)])
-def test_the_growth_that_was_fastest_stays(fastest: int, tried: int) -> None:
+@pytest.mark.parametrize(("fastest", "tried"), [(1, 6), (3, 5), (12, 3), (48, 4), (256, 7)])
+def test_the_growth_that_was_fastest_stays(fastest: float, tried: int) -> None:
     graph, form = undirected(100, 150), one_launch_forms.Form("plain")
-    powers = []
-    for _ in range(9):
+    growths = []
+    for _ in range(10):
         growth = one_launch_forms.growth_of(graph, form)
-        power = round(np.log2(growth) / 2)
-        seconds = 1.0 + abs(power - fastest)
+        seconds = 1.0 + abs(np.log2(growth / fastest))
         stats = {"device_seconds": seconds, "splits": 1, "last_threshold": 1.0}
         one_launch_forms.learn(graph, form, stats, growing=True)
-        powers.append(power)
-    assert powers[:2] == [2, 2]  # the first solve is not counted
-    assert powers[-3:] == [fastest] * 3
-    assert len(set(powers)) == tried
+        growths.append(growth)
+    assert growths[:2] == [12, 12]  # the first solve is not counted
+    assert growths[-2:] == [fastest] * 2
+    assert len(set(growths)) == tried
 
 
 def test_a_form_that_lost_is_not_taken_again(monkeypatch: pytest.MonkeyPatch) -> None:

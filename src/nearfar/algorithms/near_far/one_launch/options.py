@@ -23,8 +23,8 @@ class OneLaunchOptions(DeltaOptions):
         (skewed degrees).
     delta_growth : float or None
         While the near set is thin, delta grows up to so many times the first step, at least 1; 1
-        keeps it as it is. None begins with 16 and learns from the solves of a graph whether more or
-        less is faster.
+        keeps it as it is. None begins with 12 (skewed degrees: 1) and learns from the solves of a
+        graph whether more or less is faster.
     target_near : int or None
         Entries of the near set towards which delta adapts; None means 32 per multiprocessor.
     local_limit : int or None
