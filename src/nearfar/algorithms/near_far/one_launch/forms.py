@@ -16,8 +16,8 @@ A form that turns out slower than the one before it was, over three solves, is n
 
 The plain form's delta grows while its near set is thinner than the device wants, and shrinks again
 while it is fatter (one_launch.cuh). How far it may grow is learned, too: the first solve allows 12
-times the first step (skewed degrees: 1), later ones twice as much or a fourth of it, as long as that
-is faster.
+times the first step (skewed degrees: 1), later ones twice as much or a fourth of it, as long as
+that is faster.
 """
 
 from __future__ import annotations
