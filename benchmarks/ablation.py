@@ -35,9 +35,9 @@ import nearfar
 from ablation_tricks import ALONE, OWN_CORE, TRICKS, Builds, Trick
 from nearfar import _cpu
 from nearfar.lab.bench.environment import environment
-from nearfar.lab.bench.report import table, write_json
+from nearfar.lab.bench.report import table
 from nearfar.lab.bench.suite import SUITE, draw_sources, load
-from result_file import add_output
+from result_file import add_output, write_result
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -375,7 +375,7 @@ def run_part(
     show(results)
     if given.output:
         whole = {"schema": f"nearfar-ablation-{part}/1", "environment": environment()}
-        write_json(given.output, {**whole, "results": results})
+        write_result(given.output, {**whole, "results": results})
     return 0
 
 
@@ -430,7 +430,7 @@ def main() -> int:
 def keep(data: dict[str, Any], file: Path | None) -> None:
     """What there is so far, so that a run that is cut keeps it."""
     if file:
-        write_json(file, data)
+        write_result(file, data)
 
 
 if __name__ == "__main__":

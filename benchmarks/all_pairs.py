@@ -27,11 +27,9 @@ import numpy as np
 import nearfar
 from nearfar.graph.graph import Graph
 from nearfar.lab.bench.environment import environment
-from nearfar.lab.bench.report import write_json
 from nearfar.lab.bench.suite import data_file, load
 from nearfar.solve.many import all_pairs, distances
-from result_file import add_output
-from row_by_row import Rows
+from result_file import Rows, add_output, write_result
 
 SNAP = ["p2p-Gnutella08", "p2p-Gnutella30", "p2p-Gnutella31"]
 HEAPS = ("worker_per_source", "dijkstra_binary_heap", "dijkstra_dary_heap", "dijkstra_radix_heap")
@@ -269,7 +267,7 @@ def on_cpu(file: Path | None, count: int) -> None:
     where = environment()
     results = cpu_results(count)
     if file:
-        write_json(file, {"environment": where, "rounds": count, "results": results})
+        write_result(file, {"environment": where, "rounds": count, "results": results})
     for task, lines in results.items():
         print(task)
         for name, value in lines.items():

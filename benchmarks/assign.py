@@ -23,6 +23,9 @@ from typing import Any
 
 import numpy as np
 
+from nearfar.lab.bench.environment import environment
+from result_file import add_output, write_result
+
 if __package__ in (None, ""):
     sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
@@ -180,10 +183,6 @@ def measured(given: Any, peer: str, goal: float, threads: int, rounds: int, most
 
 def main() -> None:
     """Measure all networks and goals."""
-    from benchmarks.result_file import add_output
-
-    from nearfar.lab.bench.environment import environment
-
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--peer", required=True, help="interpreter that has aequilibrae")
     parser.add_argument("--threads", type=int, default=2)
@@ -208,11 +207,8 @@ def main() -> None:
             print(f"{name:22} {goal:g} {times} ratio {ratio:.2f}", flush=True)
             print("   ", {who: (row["iterations"], row["gap"]) for who, row in found.items()})
             results.append({"network": name, "goal": goal, "ratio": ratio, **found})
-            if args.output is not None:  # after each, for a run takes long
-                args.output.parent.mkdir(parents=True, exist_ok=True)
-                told = {"threads": args.threads, "rounds": args.rounds, "peer": args.version}
-                told |= {"environment": environment(), "results": results}
-                args.output.write_text(json.dumps(told, indent=1) + "\n")
+            told = {"threads": args.threads, "rounds": args.rounds, "peer": args.version}
+            write_result(args.output, {**told, "environment": environment(), "results": results})
 
 
 if __name__ == "__main__":

@@ -34,9 +34,9 @@ import nearfar
 from nearfar.generators import generate
 from nearfar.graph.graph import Graph
 from nearfar.lab.bench.environment import environment
-from nearfar.lab.bench.report import table, write_json
+from nearfar.lab.bench.report import table
 from nearfar.lab.bench.suite import data_folder, load
-from result_file import add_output
+from result_file import add_output, write_result
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -255,8 +255,7 @@ def main() -> int:
                 f"idle {row['idle']:.0%}, arithmetic {cores:.1f}x)"
             )
         print("\n".join(table(head, [[name, *cells, "ms per source"]])), flush=True)
-        if args.output:
-            write_json(args.output, data)
+        write_result(args.output, data)
     return 0
 
 

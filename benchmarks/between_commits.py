@@ -25,9 +25,9 @@ from typing import Any
 import numpy as np
 
 from nearfar.lab.bench.environment import environment
-from nearfar.lab.bench.report import table, write_json
+from nearfar.lab.bench.report import table
 from nearfar.lab.bench.suite import SUITE, draw_sources, load, named
-from result_file import add_output
+from result_file import add_output, write_result
 
 _STRETCH = 0.05  # seconds of solves in a row that a sample is the mean of
 
@@ -177,7 +177,7 @@ def main() -> None:
             "after": given.after[1],
             "rows": rows,
         }
-        write_json(given.output, result)
+        write_result(given.output, result)
 
 
 if __name__ == "__main__":

@@ -31,8 +31,7 @@ import nearfar
 from nearfar.cli.arguments import byte_count
 from nearfar.graph.graph import Graph
 from nearfar.lab.bench.environment import environment
-from nearfar.lab.bench.report import write_json
-from result_file import add_output
+from result_file import add_output, write_result
 
 DEGREE = 400
 #: Where control groups are made, what limits one, and where its peak stands: versions 1 and 2.
@@ -178,8 +177,7 @@ def main() -> None:
         "threads": arguments.threads,
         "results": results,
     }
-    if arguments.output:
-        write_json(arguments.output, document)
+    write_result(arguments.output, document)
 
 
 if __name__ == "__main__":

@@ -31,8 +31,7 @@ from nearfar.graph.graph import Graph
 from nearfar.lab.bench.suite import data_folder
 from nearfar.registry import Workspace, find
 from nearfar.system.devices import runtime
-from result_file import add_output
-from row_by_row import Rows
+from result_file import Rows, add_output
 
 SETTLING = 6  # searches of a graph before those that count
 # name: (both directions of every edge are taken to be there, source or None for the largest degree)

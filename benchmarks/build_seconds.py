@@ -55,8 +55,7 @@ def main() -> int:
         return compile_one(sys.argv[2:])
     # Not at the top: the compiler is started through this file a hundred times.
     from nearfar.lab.bench.environment import environment
-    from nearfar.lab.bench.report import write_json
-    from result_file import add_output
+    from result_file import add_output, write_result
 
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--levels", default="all", choices=["all", "native"])
@@ -70,7 +69,7 @@ def main() -> int:
     print(f"{total:7.1f}  in all, {len(seconds)} objects, levels: {given.levels}")
     if given.output:
         whole = {"schema": "nearfar-build-seconds/1", "environment": environment()}
-        write_json(
+        write_result(
             given.output, {**whole, "levels": given.levels, "total": total, "seconds": seconds}
         )
     return 0

@@ -24,10 +24,10 @@ import numpy as np
 import nearfar
 from nearfar.generators import generate
 from nearfar.lab.bench.environment import environment
-from nearfar.lab.bench.report import table, write_json
+from nearfar.lab.bench.report import table
 from nearfar.lab.bench.suite import data_folder, load
 from nearfar.system.threads import default_threads
-from result_file import add_output
+from result_file import add_output, write_result
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -133,7 +133,7 @@ def main() -> int:
         print("\n".join(table(["", "mean ms", "worst ms"], lines)), flush=True)
         if args.output:
             data = {"schema": "nearfar-busy-cores/1", "environment": around, "graphs": found}
-            write_json(args.output, data)
+            write_result(args.output, data)
     return 0
 
 

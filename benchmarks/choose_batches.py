@@ -35,8 +35,7 @@ from nearfar.prepared.prepare import prepare
 from nearfar.prepared.prepared import Prepared
 from nearfar.registry import CHOICES, Request
 from nearfar.solve.many import distances
-from result_file import add_output
-from row_by_row import Rows
+from result_file import Rows, add_output
 
 DTYPES = ("int32", "float32", "float64")
 SOURCES = 128

@@ -22,10 +22,10 @@ from nearfar.errors import SolverError
 from nearfar.lab.bench.environment import environment
 from nearfar.lab.bench.measure import measure
 from nearfar.lab.bench.peers import Nearfar
-from nearfar.lab.bench.report import milliseconds, table, write_json
+from nearfar.lab.bench.report import milliseconds, table
 from nearfar.lab.bench.suite import SUITE, draw_sources, load
 from nearfar.registry import Request, variants
-from result_file import add_output
+from result_file import add_output, write_result
 
 if TYPE_CHECKING:
     from nearfar.answer.paths import Paths
@@ -154,7 +154,7 @@ def main() -> int:
             "worst_graph": worst["graph"],
             "graphs": judged,
         }
-        write_json(args.output, data)
+        write_result(args.output, data)
     return 0
 
 

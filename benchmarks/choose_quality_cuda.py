@@ -41,8 +41,7 @@ from nearfar.lab.bench.suite import load as load_suite
 from nearfar.options import build_options
 from nearfar.registry import Request, Variant, Workspace, registered, variants
 from nearfar.system.devices import runtime
-from result_file import add_output
-from row_by_row import Rows
+from result_file import Rows, add_output
 
 if TYPE_CHECKING:
     from nearfar.graph.graph import Graph

@@ -20,9 +20,8 @@ import numpy as np
 
 from nearfar import sssp
 from nearfar.lab.bench.environment import environment
-from nearfar.lab.bench.report import write_json
 from nearfar.lab.bench.suite import SUITE, draw_sources, load
-from result_file import add_output
+from result_file import add_output, write_result
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -154,7 +153,7 @@ def main() -> None:
                     flush=True,
                 )
         if path:
-            write_json(path, {"graphs": results})
+            write_result(path, {"graphs": results})
 
 
 if __name__ == "__main__":

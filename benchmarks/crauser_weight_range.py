@@ -18,8 +18,7 @@ import numpy as np
 import nearfar
 from nearfar.generators import generate
 from nearfar.lab.bench.environment import environment
-from nearfar.lab.bench.report import write_json
-from result_file import add_output
+from result_file import add_output, write_result
 
 IDEAS = ("frontier_successors", "crauser_successors", "crauser_in", "crauser_in_out")
 PAPER = {2: (21.62, 24.66), 20: (11.04, 12.11), 200: (2.39, 2.50)}  # 24k vertices, three boards
@@ -61,7 +60,7 @@ def main() -> int:
             )
     if args.output:
         record = {"environment": environment(), "results": rows}
-        write_json(args.output, record)
+        write_result(args.output, record)
     return 0
 
 

@@ -35,10 +35,10 @@ from all_pairs import check, snap
 from nearfar.cuda.device_graph import device_graph
 from nearfar.generators import generate
 from nearfar.lab.bench.environment import environment
-from nearfar.lab.bench.report import milliseconds, table, write_json
+from nearfar.lab.bench.report import milliseconds, table
 from nearfar.solve.many import all_pairs, distances
 from nearfar.system.devices import runtime
-from result_file import add_output
+from result_file import add_output, write_result
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -247,7 +247,7 @@ def main() -> int:
             "results": results,
         }
         if path:
-            write_json(path, document)
+            write_result(path, document)
 
     if "first-calls" in args.only:
         first_calls(args.rounds, lambda results: keep("first-calls", results))

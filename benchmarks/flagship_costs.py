@@ -24,8 +24,7 @@ from nearfar.generators import generate
 from nearfar.graph.graph import Graph
 from nearfar.registry import Workspace, find
 from nearfar.system.devices import runtime
-from result_file import add_output
-from row_by_row import Rows
+from result_file import Rows, add_output
 
 GRAPHS: dict[str, Any] = {
     "random-200": lambda: generate("uniform_random", vertices=98_304, degree=200),

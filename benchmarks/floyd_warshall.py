@@ -22,9 +22,8 @@ from nearfar.algorithms.floyd_warshall.cuda import (
     tight_stops,
 )
 from nearfar.lab.bench.environment import environment
-from nearfar.lab.bench.report import write_json
 from nearfar.system.devices import runtime
-from result_file import add_output
+from result_file import add_output, write_result
 
 
 def plain_row(matrix: Any, source: int) -> Any:
@@ -122,7 +121,7 @@ def main() -> None:
             flush=True,
         )
         if file:
-            write_json(file, {"environment": where, "results": results})
+            write_result(file, {"environment": where, "results": results})
 
 
 if __name__ == "__main__":

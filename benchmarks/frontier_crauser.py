@@ -27,8 +27,7 @@ from nearfar.graph.graph import Graph
 from nearfar.lab.bench.cases import Case, case, counters, proven, time_once
 from nearfar.registry import Answer, Request, variants
 from nearfar.system.devices import runtime
-from result_file import add_output
-from row_by_row import Rows
+from result_file import Rows, add_output
 
 M = 2**20
 BASE = "dijkstra_fibonacci_heap@cpu"

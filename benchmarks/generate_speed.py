@@ -17,8 +17,7 @@ import resource
 import time
 from typing import Any
 
-from result_file import add_output
-from row_by_row import Rows
+from result_file import Rows, add_output
 
 # Sizes for 100 million stored edges; Qhull bounds the mesh, which is therefore smaller.
 FAMILIES: list[tuple[str, dict[str, Any]]] = [

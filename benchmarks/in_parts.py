@@ -8,8 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from nearfar.lab.bench.environment import environment
-from nearfar.lab.bench.report import write_json
-from result_file import add_output
+from result_file import add_output, write_result
 
 Rows = Iterator[dict[str, Any]]
 
@@ -45,5 +44,4 @@ def answer(
             rows.append(row)
             show(part, row)
             document["parts"][part] = measured
-            if given.output:
-                write_json(given.output, document)
+            write_result(given.output, document)

@@ -142,12 +142,12 @@ def stored(graph: Graph, source: int, matrix: Any, kernel: str, text: str) -> Ru
     here = runtime.device()
     options = compiler.options_for(here.arch, macros, original)
     code = compiler.compile_kernel(files[-1], original.replace(_ATOMIC, text), options)
-    program = launching.Program(runtime.cupy(), code, here.multiprocessors, files)
+    program = launching.Program(runtime.cupy(), code, here.multiprocessors, files, macros)
 
     def run() -> Answer:
         settle = Settle(program, graph, source, LaunchOptions(), "frontier_matrix_successors")
         criterion = Criterion()
-        relax = settle.relax(kernel, matrix, shared_per_thread=1)
+        relax = settle.relax(kernel, matrix=matrix, shared_per_thread=1)
         steps = Steps(relax, settle.minimum(criterion), settle.update(criterion))
         return settle_loop(settle, steps, Workspace())
 

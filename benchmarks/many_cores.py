@@ -22,25 +22,22 @@ such as ``auto delta_stepping_parallel:delta=500``.
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import statistics
 import sys
 import time
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 import nearfar
 from nearfar.generators import generate
-from nearfar.lab.bench.environment import environment
 from nearfar.lab.bench.measure import compare
 from nearfar.lab.bench.peers import PEERS
 from nearfar.lab.bench.peers.gap import Gap, WrongAnswer
-from nearfar.lab.bench.report import table, write_json
+from nearfar.lab.bench.report import table
 from nearfar.lab.bench.suite import data_folder, draw_sources, load
-from result_file import add_output
+from result_file import Rows, add_output
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -159,20 +156,6 @@ def peer_samples(program: Peer, graph: Graph, sources: list[int], rounds: int) -
     return samples
 
 
-def kept(path: Path, around: dict[str, Any], again: list[str]) -> list[dict[str, Any]]:
-    """Graphs of a file that this run does not measure, if they are of this commit and processor."""
-    if not path.is_file():
-        return []
-    graphs: list[dict[str, Any]] = json.loads(path.read_text())["graphs"]
-    alike = ("cpu", "cores", "commit")
-    return [
-        found
-        for found in graphs
-        if found["graph"] not in again
-        and all(found["environment"][name] == around[name] for name in alike)
-    ]
-
-
 def show(found: dict[str, Any], threads: list[int]) -> None:
     """Print a graph's medians."""
     rows, n = found["rows"], found["n_vertices"]
@@ -206,11 +189,8 @@ def main() -> int:
     parser.add_argument("--peers", nargs="*", default=["gap", "wasp", "pasgal"])
     parser.add_argument("--deltas", type=int, default=6, help="of a peer, with fewer threads")
     args = parser.parse_args()
-    around = environment()
     names = args.only or list(GRAPHS)
-    found: list[dict[str, Any]] = []
-    if args.output:
-        found = kept(args.output, around, names)
+    kept = Rows(args.output, list(GRAPHS), under="graphs")
     for name in names:
         if name in ("newyork", "small") and data_folder() is None:
             print(f"{name}: the file is not here: set NEARFAR_DATA")
@@ -220,14 +200,12 @@ def main() -> int:
         sources = draw_sources(graph, args.sources)
         one: dict[str, Any] = {
             "graph": name,
-            "environment": around,
             "n_vertices": graph.n_vertices,
             "n_edges": graph.n_edges,
             "dtype": graph.weight_dtype.name,
             "sources": [int(source) for source in sources],
             "rows": [],
         }
-        found = sorted([*found, one], key=lambda row: list(GRAPHS).index(row["graph"]))
         for other in [None, *args.peers]:
             if other is None:
                 rows = ours(graph, args.engines, args.threads, sources, args.rounds)
@@ -240,9 +218,7 @@ def main() -> int:
                     row["min_ms"] = min(row["samples_ms"])
             one["rows"] += rows
             one["seconds"] = round(time.perf_counter() - began, 1)
-            if args.output:
-                data = {"schema": "nearfar-many-cores/2", "graphs": found}
-                write_json(args.output, data)
+            kept.add(one)
         show(one, args.threads)
     return 0
 

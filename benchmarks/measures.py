@@ -28,8 +28,7 @@ from nearfar import Graph
 from nearfar.lab.bench.suite import data_file
 from nearfar.measures import betweenness, edge_loads
 from nearfar.system.threads import default_threads
-from result_file import add_output
-from row_by_row import Rows
+from result_file import Rows, add_output
 from turns import line, take_turns
 
 if TYPE_CHECKING:

@@ -21,8 +21,7 @@ import numpy as np
 from measures import GRAPHS, PATIENCE, ROUNDS, weighted
 from nearfar.measures import betweenness
 from nearfar.system.threads import default_threads
-from result_file import add_output
-from row_by_row import Rows
+from result_file import Rows, add_output
 from turns import line, take_turns
 
 if TYPE_CHECKING:

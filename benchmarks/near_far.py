@@ -29,8 +29,7 @@ from nearfar.options import build_options
 from nearfar.papers.davidson_2014.near_far.options import TRAVERSALS
 from nearfar.registry import Workspace, find
 from nearfar.system.devices import runtime
-from result_file import add_output
-from row_by_row import Rows
+from result_file import Rows, add_output
 
 NAMES = ("random-200", "martin-11", "kronecker-22", "grid-1000", "ny-roads")
 ROADS = ("grid-1000", "ny-roads")  # the host loop loses here: fewer methods, fewer rounds

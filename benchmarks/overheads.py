@@ -38,10 +38,10 @@ import numpy as np
 import nearfar
 from nearfar.generators import generate
 from nearfar.lab.bench.environment import environment
-from nearfar.lab.bench.report import table, write_json
+from nearfar.lab.bench.report import table
 from nearfar.lab.bench.suite import SUITE, draw_sources, load
 from nearfar.system.threads import default_threads
-from result_file import add_output
+from result_file import add_output, write_result
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -285,7 +285,7 @@ def main() -> int:
             lines += [memory(name, Path(made), threads) for threads in (1, 2)]
             if args.output:
                 data = {"schema": "nearfar-overheads/1", "environment": around, "lines": lines}
-                write_json(args.output, data | {"shrink": args.shrink})
+                write_result(args.output, data | {"shrink": args.shrink})
     shown = [
         [
             f["what"],

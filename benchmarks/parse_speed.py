@@ -24,8 +24,7 @@ import numpy as np
 from nearfar import Graph
 from nearfar.formats import read, write
 from nearfar.lab.bench.environment import environment
-from nearfar.lab.bench.report import write_json
-from result_file import add_output
+from result_file import add_output, write_result
 
 VERTICES, EDGES, ROUNDS = 1_000_000, 5_000_000, 3
 # suffix, kind of graph, options for reading
@@ -143,8 +142,7 @@ def main() -> None:
                 f"write {row['write_megabytes_per_second']:8.1f} MB/s",
                 flush=True,
             )
-            if args.output:
-                write_json(args.output, {**about, "rows": rows})
+            write_result(args.output, {**about, "rows": rows})
 
 
 if __name__ == "__main__":

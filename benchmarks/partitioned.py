@@ -30,8 +30,7 @@ from nearfar.cuda.kronecker_rows import kronecker_rows
 from nearfar.errors import OutOfMemoryError
 from nearfar.registry import Workspace, find
 from nearfar.system.devices import launching, runtime
-from result_file import add_output
-from row_by_row import Rows
+from result_file import Rows, add_output
 
 SETTLING = 6  # solves after which near_far@cuda has chosen the graph's form
 MEAN_WEIGHT, MEAN_DEGREE, RANGE_SCALE = 128.0, 32.0, 0.125

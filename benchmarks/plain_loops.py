@@ -22,9 +22,8 @@ import numpy as np
 from nearfar.generators import generate
 from nearfar.graph.graph import Graph
 from nearfar.lab.bench.environment import environment
-from nearfar.lab.bench.report import write_json
 from nearfar.registry import Workspace, find
-from result_file import add_output
+from result_file import add_output, write_result
 
 HERE = Path(__file__).resolve().parent
 GRAPHS: dict[str, Any] = {
@@ -103,7 +102,7 @@ def main() -> int:
         rows = [row for name in args.graphs for row in measure(name, program, args.rounds)]
     if args.output:
         record = {"environment": environment(), "results": rows}
-        write_json(args.output, record)
+        write_result(args.output, record)
     return int(not all(row["same_answer"] for row in rows))
 
 

@@ -21,10 +21,9 @@ import nearfar
 from nearfar import Graph
 from nearfar.choose.ranking import explain
 from nearfar.lab.bench.environment import environment
-from nearfar.lab.bench.report import write_json
 from nearfar.system.threads import default_threads
 from prepared import GRAPHS, scaled
-from result_file import add_output
+from result_file import add_output, write_result
 
 COUNTS = (64, 128, 256, 512, 1024, 2048, 4096, 8192)
 SEARCH, FIRST = "worker_per_source", "prepare_first"
@@ -127,7 +126,7 @@ def main() -> int:
         }
         results[name]["nearest"] = nearest(fresh(graph), args.rounds)
     if args.output is not None:
-        write_json(args.output, {"environment": environment(), "graphs": results})
+        write_result(args.output, {"environment": environment(), "graphs": results})
     return 0
 
 

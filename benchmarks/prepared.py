@@ -30,13 +30,12 @@ import nearfar
 from nearfar import Graph, Prepared
 from nearfar.errors import MissingDependencyError
 from nearfar.lab.bench.environment import environment
-from nearfar.lab.bench.report import write_json
 from nearfar.prepared.order.elimination import elimination_order, structure_of
 from nearfar.prepared.order.tree import analyse
 from nearfar.system.threads import default_threads
 from prepared_graphs import FORESEEN, GRAPHS, SMALL, foresee, scaled
 from prepared_peers import PEERS, Clock, build_peers, measure_peers
-from result_file import add_output
+from result_file import add_output, write_result
 
 PAIRS, TABLE, ROWS, PLACES, NEAREST, CHANGED, EXACT = 10_000, 1000, 256, 100, 5, 100, 16
 ROWS_METHOD, TREE_METHOD = "elimination_tree_rows", "elimination_tree"
@@ -298,7 +297,7 @@ def main() -> int:
     def keep() -> None:
         if given.output:
             kept = {"environment": environment(), "foreseen": foreseen, "results": results}
-            write_json(given.output, kept)
+            write_result(given.output, kept)
 
     for name in given.foresee:
         try:

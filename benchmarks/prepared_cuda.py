@@ -30,17 +30,15 @@ import nearfar
 from nearfar import Graph, Prepared
 from nearfar.graph.dtypes import unreached_value
 from nearfar.lab.bench.environment import environment
-from nearfar.lab.bench.report import write_json
-from nearfar.prepared.cuda.bottoms.sweep import Sweep
-from nearfar.prepared.cuda.bottoms.tiles import TileSweep, row_sweep
+from nearfar.prepared.cuda.bottoms.cells import Sweep
+from nearfar.prepared.cuda.bottoms.leaves import TileSweep, row_sweep
 from nearfar.prepared.cuda.cut.cells import PassShape
 from nearfar.prepared.cuda.cut.tiles import LeafShape
 from nearfar.prepared.cuda.metric.arcs import device_arcs
 from nearfar.prepared.cuda.metric.customize import customized_there
-from nearfar.prepared.cuda.shapes import padded
 from nearfar.system.devices import launching, runtime
 from prepared_graphs import GRAPHS, SMALL, scaled
-from result_file import add_output
+from result_file import add_output, write_result
 
 METHOD = "elimination_tree_rows@cuda"
 MEAN = "mean distance per source of all pairs, the whole call"
@@ -159,14 +157,11 @@ class Bench:
 def plans(bench: Bench, count: int) -> Iterator[tuple[str, Callable[[Any], None], Any]]:
     """Name, plan and the rows it writes, as an array of shape (count, n)."""
     cp = runtime.cupy()
-    by_rows = row_sweep(bench.prepared, count)
-    values = cp.empty((by_rows.n_kept, padded(count)), by_rows.dtype)
     rows = cp.empty((count, bench.n), bench.prepared.weight_dtype)
-    yield "rows", by_rows.rows(values, rows), rows
-    del values, rows
-    sweep = Sweep(bench.prepared, None, count)
-    values = cp.empty((bench.n, padded(count)), sweep.dtype)
-    yield "columns", sweep.columns(values, True), values.T
+    yield "rows", partial(row_sweep(bench.prepared, count).rows(count), out=rows), rows
+    del rows
+    query = Sweep(bench.prepared, None, count).columns(count, True)
+    yield "columns", query, query.values.T
 
 
 def explore(bench: Bench, count: int, tried: list[str]) -> list[Any]:
@@ -180,13 +175,12 @@ def explore(bench: Bench, count: int, tried: list[str]) -> list[Any]:
             top, shape = parse_shape(text)
             if isinstance(shape, LeafShape):
                 tiles = TileSweep(bench.prepared, shape, count, top)
-                values = cp.empty((tiles.n_kept, padded(count)), tiles.dtype)
                 found_rows = cp.empty((count, bench.n), bench.prepared.weight_dtype)
-                plan = tiles.rows(values, found_rows)
+                plan: Any = partial(tiles.rows(count), out=found_rows)
             else:
                 sweep = Sweep(bench.prepared, shape, count, top=top)
-                values = cp.empty((bench.n, padded(count)), sweep.dtype)
-                plan, found_rows = sweep.columns(values, True), values.T
+                plan = sweep.columns(count, True)
+                found_rows = plan.values.T
             plan(sources)
             bench.check(found_rows, count, text)
             total = min(device_seconds(partial(plan, sources)) for _ in range(5)) / count * 1e6
@@ -195,7 +189,7 @@ def explore(bench: Bench, count: int, tried: list[str]) -> list[Any]:
             print(f"   {total:.3f} us  {text}  [{each}]", flush=True)
             made = {"sources": count, "shapes": text, "us": total}
             found.append({**made, "launches": [t for _, t in launches]})
-            del plan, values, found_rows
+            del plan, found_rows
         except Exception as error:
             print(f"   {text}: {type(error).__name__} {error}", flush=True)
         cp.get_default_memory_pool().free_all_blocks()
@@ -215,12 +209,10 @@ def profile(prepared: Prepared, count: int) -> None:
 
     launching.set_observer(see)
     cp = runtime.cupy()
-    sweep = row_sweep(prepared, count)
-    values = cp.empty((sweep.n_kept, padded(count)), sweep.dtype)
     rows = cp.empty((count, prepared.n_vertices), prepared.weight_dtype)
-    plan = sweep.rows(values, rows)
+    query = row_sweep(prepared, count).rows(count)
     seen.clear()
-    plan(np.random.default_rng(0).integers(0, prepared.n_vertices, count))
+    query(np.random.default_rng(0).integers(0, prepared.n_vertices, count), rows)
     launching.set_observer(None)
     runtime.synchronize()
     sections = ("SpeedOfLight", "MemoryWorkloadAnalysis", "Occupancy", "WarpStateStats")
@@ -383,8 +375,7 @@ def main() -> int:
         def keep(found: dict[str, Any], result: Any = result, bench: Any = bench) -> None:
             """Add to the file; a run that is cut short keeps what it has measured."""
             result |= {**found, "wrong": bench.wrong}
-            if given.output:
-                write_json(given.output, {"environment": where, "results": results})
+            write_result(given.output, {"environment": where, "results": results})
 
         keep(measure(bench, counts, given.rounds, given.repeats, keep))
         if name in ("ny-roads", SMALL):

@@ -27,11 +27,9 @@ import numpy as np
 import nearfar
 from nearfar import Graph, Prepared
 from nearfar.lab.bench.environment import environment
-from nearfar.lab.bench.report import write_json
-from nearfar.prepared.cuda.bottoms.sweep import Sweep
+from nearfar.prepared.cuda.bottoms.cells import Sweep
 from nearfar.prepared.cuda.metric.arcs import device_arcs
 from nearfar.prepared.cuda.metric.customize import customized_there
-from nearfar.prepared.cuda.pairs.table import TableRows
 from nearfar.prepared.cuda.sinks.exact import Restoration
 from nearfar.prepared.cuda.sinks.reduction import DeviceReduction
 from nearfar.prepared.cuda.sinks.rows import DeviceRows, RowForm
@@ -40,7 +38,7 @@ from nearfar.system.devices import runtime
 from nearfar.system.devices.several import chosen, each_block
 from prepared_cuda import by_launch, load
 from prepared_graphs import GRAPHS
-from result_file import add_output
+from result_file import add_output, write_result
 
 PARTS = ("pairs", "tables", "floats", "reductions", "customization", "devices")
 METHOD = "elimination_tree_rows@cuda"
@@ -145,13 +143,13 @@ def tables(prepared: Prepared, meter: Meter) -> None:
     for count, width in ((1000, 1000), (8192, 8192), (8192, 100)):
         sources, targets = rng.integers(0, n, count), rng.integers(0, n, width)
         out = cp.empty((count, width), prepared.weight_dtype)
-        form = RowForm(targets, False, home, "", 1)
+        form = RowForm(targets, home, "", 1)
         wanted = prepared.distances_of_pairs(
             np.stack([np.repeat(sources[:100], width), np.tile(targets, 100)], axis=1),
             device="cpu",
         ).reshape(100, width)
-        for name, make in (("product", TableRows), ("sweep", DeviceRows)):
-            made = make(prepared, form, count)
+        for name, product in (("product", True), ("sweep", False)):
+            made = DeviceRows(prepared, form, count, table=product)
 
             def work(made: Any = made, sources: Any = sources, out: Any = out) -> Any:
                 made(sources, out)
@@ -165,7 +163,7 @@ def tables(prepared: Prepared, meter: Meter) -> None:
                 print("      ", " ".join(f"{k} {t:.1f}" for k, t in launches), "us", flush=True)
                 meter.repeat(work, what)
             del made
-        start = partial(TableRows, prepared, form, count)
+        start = partial(DeviceRows, prepared, form, count, table=True)
         meter.time(f"climbs of {width} targets", start, 1, 1e3, "ms")
     sources, targets = np.arange(n), rng.choice(n, min(n, 1000), replace=False)
     reduction = Reduction.parse("nearest:5")
@@ -184,7 +182,7 @@ def floats(prepared: Prepared, meter: Meter, count: int) -> None:
         one = prepared.reweight(weights)
         sources = rng.integers(0, one.n_vertices, count)
         rows = cp.empty((count, one.n_vertices), dtype=dtype)
-        form = RowForm(None, False, runtime.device().ordinal, "", 1)
+        form = RowForm(None, runtime.device().ordinal, "", 1)
         made, restore = DeviceRows(one, form, count), Restoration(one, count)
         there = cp.asarray(sources)
 
@@ -229,7 +227,7 @@ def reductions(prepared: Prepared, meter: Meter, count: int) -> None:
         reduction = Reduction.parse(kind)
         made = DeviceReduction(prepared, reduction, None, given.get("limit"), min(count, 8192))
         meter.time(f"{name}, {count} sources", partial(made, sources), count, 1e6, "us")
-        launches = by_launch(partial(made.plan, sources[: made.pitch]), made.pitch)
+        launches = by_launch(partial(made.query, sources[: made.pitch]), made.pitch)
         print("      ", " ".join(f"{k} {t:.3f}" for k, t in launches), flush=True)
         wanted = nearfar.distances(prepared, sampled, reduce=kind, device="cpu", **given)
         found = nearfar.distances(prepared, sampled, reduce=kind, method=METHOD, **given)
@@ -307,7 +305,7 @@ def devices(prepared: Prepared, meter: Meter, count: int) -> None:
         def begin(kept: Any = kept) -> Callable[[slice], None]:
             here = runtime.device().ordinal
             if here not in kept:
-                form = RowForm(None, True, here, "", 1)
+                form = RowForm(None, here, "", 1)
                 rows = cp.empty((each, prepared.n_vertices), dtype=prepared.weight_dtype)
                 kept[here] = DeviceRows(prepared, form, each), rows
             made, rows = kept[here]
@@ -394,8 +392,7 @@ def main() -> int:
 
     def save() -> None:
         """Write all; a run that is cut short keeps what it has measured."""
-        if given.output:
-            write_json(given.output, {"environment": where, "results": results})
+        write_result(given.output, {"environment": where, "results": results})
 
     speed = write_speed()
     print(f"writes {speed / 1e9:,.0f} GB per second", flush=True)

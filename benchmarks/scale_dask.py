@@ -26,9 +26,8 @@ from all_pairs import snap
 from nearfar import scale
 from nearfar.graph.graph import Graph
 from nearfar.lab.bench.environment import environment
-from nearfar.lab.bench.report import write_json
 from nearfar.lab.bench.suite import load
-from result_file import add_output
+from result_file import add_output, write_result
 
 
 def cases() -> Iterator[tuple[str, Graph, np.ndarray, str]]:
@@ -129,8 +128,7 @@ def main() -> None:
                 "rounds": arguments.rounds,
                 "results": results,
             }
-            if arguments.output:
-                write_json(arguments.output, document)
+            write_result(arguments.output, document)
 
 
 if __name__ == "__main__":

@@ -36,8 +36,7 @@ from nearfar.lab.bench.report import link_share
 from nearfar.lab.bench.suite import load
 from nearfar.measures import betweenness
 from nearfar.system.devices import runtime
-from result_file import add_output
-from row_by_row import Rows
+from result_file import Rows, add_output
 
 SOURCES, MANY, SHARED = 8192, 65_536, 4096
 SOLVED = 2  # sources of a partitioned graph

@@ -1,4 +1,4 @@
-"""Distances of a batch of small graphs in one tensor: ``python benchmarks/small_graphs.py``.
+"""Distances of a batch of small graphs in one tensor: ``small_graphs.py -o FILE``.
 
 256 molecule-like graphs (chains with branches and rings) of 10 to 50 and of 100 to 200 vertices.
 Compared on the same device: the usual batched Floyd-Warshall of whole-array operations (one minimum
@@ -8,10 +8,8 @@ graph. Rounds are interleaved; every answer is compared.
 
 from __future__ import annotations
 
-import json
+import argparse
 import statistics
-import sys
-import time
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,6 +19,8 @@ from scipy.sparse.csgraph import shortest_path
 from nearfar.lab.bench.environment import environment
 from nearfar.system.devices import runtime
 from nearfar.torch import shortest_path_distances
+from result_file import add_output, write_result
+from turns import take_turns
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -84,37 +84,36 @@ def measured(device: str, least: int, most: int) -> dict[str, Any]:
         ways["whole-array Floyd-Warshall"] = lambda: floyd_warshall(xp, *given, width)
     if device == "cpu":
         ways["SciPy graph by graph"] = lambda: per_graph(ends, batch, place, width)
-    times: dict[str, list[float]] = {name: [] for name in ways}
-    want = None
-    for turn in range(ROUNDS + 1):
-        for name, way in ways.items():
-            began = time.perf_counter()
-            found = way()
-            if device == "cuda":
-                runtime.synchronize()
-            times[name].append((time.perf_counter() - began) * 1e3)
-            if turn == 0:  # warms up
-                here = found if device == "cpu" else runtime.download(found)
-                here = np.minimum(here, FAR)
-                want = here if want is None else want
-                if not np.array_equal(here, want):
-                    raise SystemExit(f"{name} on {device}: another answer")
-    found = {
-        name: {"median_ms": statistics.median(samples[1:]), "samples_ms": samples[1:]}
-        for name, samples in times.items()
-    }
+
+    def ended(way: Callable[[], Any]) -> Any:
+        found = way()
+        if device == "cuda":
+            runtime.synchronize()
+        return found
+
+    def same(one: Any, other: Any) -> bool:
+        return bool((xp.minimum(one, FAR) == xp.minimum(other, FAR)).all())
+
+    turns = take_turns({k: lambda way=way: ended(way) for k, way in ways.items()}, ROUNDS, same)
+    samples = {name: [1e3 * took for took in times] for name, times in turns.items()}
+    found = {k: {"median_ms": statistics.median(x), "samples_ms": x} for k, x in samples.items()}
     for name, one in found.items():
-        where = f"{device}, {least} to {most} vertices"
-        print(f"{where}, {name}: {one['median_ms']:.2f} ms", file=sys.stderr, flush=True)
+        print(
+            f"{device}, {least} to {most} vertices, {name}: {one['median_ms']:.2f} ms", flush=True
+        )
     facts = {"device": device, "least": least, "most": most, "vertices": len(batch)}
     return {**facts, "edges": int(ends.shape[1]), "ways": found}
 
 
 def main() -> int:
-    """Measure on the CPU, and on a GPU if there is one; prints JSON."""
+    """Measure on the CPU, and on a GPU if there is one."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    add_output(parser)
+    given = parser.parse_args()
     devices = ["cpu", *["cuda"] * (runtime.available() is True)]
     rows = [measured(device, *sizes) for device in devices for sizes in SIZES]
-    print(json.dumps({"environment": environment(), "graphs": GRAPHS, "rows": rows}, indent=1))
+    document = {"environment": environment(), "graphs": GRAPHS, "rows": rows}
+    write_result(given.output, document)
     return 0
 
 

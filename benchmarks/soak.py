@@ -41,9 +41,8 @@ import soak_graphs
 import soak_oracle
 from nearfar.errors import quoted
 from nearfar.lab.bench.environment import environment
-from nearfar.lab.bench.report import write_json
 from nearfar.registry import Declined, variants
-from result_file import add_output
+from result_file import add_output, write_result
 from soak_doors import DOORS, folder
 from soak_graphs import Case
 from soak_trial import Soak, Trial
@@ -430,7 +429,7 @@ def main() -> int:
         for file in given.merge:
             for device, other in json.loads(file.read_text()).items():
                 document[device] = merged(document.get(device, {}), other)
-        write_json(given.output, document)
+        write_result(given.output, document)
         return 1 if any(part["wrong"] for part in document.values()) else 0
     given.before = document.get(given.device, {}) if given.add else {}
     if given.before and given.before.get("seed") != given.seed:
@@ -439,7 +438,7 @@ def main() -> int:
     if given.add:
         found = merged(given.before, found)
     if given.output is not None:
-        write_json(given.output, {**document, given.device: found})
+        write_result(given.output, {**document, given.device: found})
     missed = found["variants_without_a_run"] + found["doors_without_a_run"]
     print(
         f"{found['graphs']:,} graphs, {found['solves']:,} solves, {found['rows']:,} rows, "

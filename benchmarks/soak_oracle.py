@@ -184,8 +184,8 @@ def host(array: Any) -> Any:
     return array.get() if hasattr(array, "get") and not isinstance(array, dict) else array
 
 
-def differs(found: Any, want: NDArray[Any], dtype: bool = True) -> str | None:
-    """What is different from the array that was wanted."""
+def differs(found: Any, want: NDArray[Any], dtype: bool = True, near: float = 0.0) -> str | None:
+    """What is different from the array that was wanted, beyond the relative difference ``near``."""
     found = host(found)
     if not isinstance(found, np.ndarray):
         return f"a {type(found).__name__} instead of an array"
@@ -196,17 +196,21 @@ def differs(found: Any, want: NDArray[Any], dtype: bool = True) -> str | None:
     wrong = found != want
     if want.dtype.kind == "f":
         wrong &= ~(np.isnan(found) & np.isnan(want))
+        wrong &= ~np.isclose(found, want, rtol=near, atol=0)
     if not wrong.any():
         return None
     at = tuple(int(i) for i in np.argwhere(wrong)[0])
     return f"{np.count_nonzero(wrong)} entries differ, first {at}: {found[at]}, not {want[at]}"
 
 
-def wrong_tree(truth: Rows, rows: NDArray[np.int64], found: Any, none: int = -1) -> str | None:
+def wrong_tree(
+    truth: Rows, rows: NDArray[np.int64], found: Any, none: int = -1, near: float = 0.0
+) -> str | None:
     """What is wrong with predecessors: each a tight edge, the smallest, all leading to the source.
 
     Where an edge of a tree adds nothing the smallest need not be a tree: there only tightness and
-    the way to the source count. ``found`` has one row for each of ``rows``, which are whole rows.
+    the way to the source count, as where sums may differ by ``near``. ``found`` has one row for
+    each of ``rows``, which are whole rows.
     """
     found = host(found)
     edges, values, reached = truth.edges, truth.values[rows], truth.reached[rows]
@@ -222,7 +226,8 @@ def wrong_tree(truth: Rows, rows: NDArray[np.int64], found: Any, none: int = -1)
     if before.size and (before.min() < 0 or before.max() >= n):
         return "a predecessor is not a vertex"
     if edges.kind.kind == "f":
-        tight = values[:, edges.tails] + edges.weights == values[:, edges.heads]
+        sums = values[:, edges.tails] + edges.weights
+        tight = np.isclose(sums, values[:, edges.heads], rtol=near, atol=0)
     else:
         tight = values[:, edges.tails] == values[:, edges.heads] - edges.weights
     tight &= reached[:, edges.tails] & reached[:, edges.heads]
@@ -238,7 +243,7 @@ def wrong_tree(truth: Rows, rows: NDArray[np.int64], found: Any, none: int = -1)
     if (jump[rooted] != np.broadcast_to(starts[:, None], (k, n))[rooted]).any():
         return "the predecessors are not a tree rooted at the source"
     idle = tight & (values[:, edges.tails] >= values[:, edges.heads])
-    if edges.negative or idle.any():
+    if edges.negative or idle.any() or near:
         return None  # then it is the breadth-first tree over tight edges
     least = np.full((k, n), n, dtype=np.int64)
     at_row, at_edge = np.nonzero(tight)

@@ -24,6 +24,7 @@ from soak_trial import (
     cycles,
     options_of,
     path_judge,
+    rounding,
     wanted,
     words,
 )
@@ -38,8 +39,10 @@ def sssp_trial(soak: Soak, graph: Any, truth: Rows, row: int, method: str, **mor
     if soak.device == "cpu":
         given["threads"] = soak.threads()
     only = [row]
-    limit = soak.limit(only) if soak.chance(0.2) else None
-    targets = soak.vertices() if soak.chance(0.25) else None
+    near = rounding({"engine": method}, truth.edges) if method != "auto" else 0.0
+    limit = soak.limit(only, apart=near > 0) if soak.chance(0.2) else None
+    # Where sums are rounded, vertices as far as the last target may be left out.
+    targets = soak.vertices() if soak.chance(0.25) and not near else None
     negative = truth.edges.negative
     tree = soak.chance(0.4) and not (negative and limit is not None)
     if limit is not None:
@@ -53,11 +56,11 @@ def sssp_trial(soak: Soak, graph: Any, truth: Rows, row: int, method: str, **mor
 
     def judge(paths: Any) -> str | None:
         assert want is not None
-        wrong = differs(paths.distances, want)
+        wrong = differs(paths.distances, want, near=near)
         if wrong or not tree:
             return wrong
         if not truth.edges.huge and limit is None and targets is None:
-            wrong = wrong_tree(truth, np.array(only), host(paths.predecessors)[None])
+            wrong = wrong_tree(truth, np.array(only), host(paths.predecessors)[None], near=near)
         if wrong is None and soak.graph is graph:
             nearfar.verify(graph, paths)
         return wrong
@@ -236,7 +239,7 @@ def distances_trial(soak: Soak, graph: Any, truth: Rows, method: str, **more: An
         given["threads"] = soak.threads()
     if soak.chance(0.3):
         given["block"] = int(soak.one_of([1, 3, 17]))
-    limit = soak.limit(rows) if soak.chance(0.25) else None
+    limit = soak.limit(rows, apart=True) if soak.chance(0.25) else None
     if limit is not None:
         given["limit"] = limit
     columns = soak.vertices(12) if soak.chance(0.3) else None
@@ -272,10 +275,11 @@ def distances_trial(soak: Soak, graph: Any, truth: Rows, method: str, **more: An
             entries = found.tocoo()
             dense[entries.row, entries.col] = entries.data
             found = dense
-        wrong = differs(found, want)
+        near = rounding(stats, truth.edges)
+        wrong = differs(found, want, near=near)
         if wrong or not tree or truth.edges.huge or limit is not None:
             return wrong
-        return wrong_tree(truth, rows, before)
+        return wrong_tree(truth, rows, before, near=near)
 
     sources = None if every else truth.sources[rows]
     anywhere = np.arange(len(truth.sources))  # where Johnson's method refuses a negative cycle
@@ -325,9 +329,10 @@ def all_pairs_of(soak: Soak, variant: Variant) -> Iterator[Trial]:
     def judge(found: Any) -> str | None:
         assert want is not None
         matrix = found[0] if tree else found
-        wrong = differs(matrix, want)
+        near = rounding(stats, truth.edges)
+        wrong = differs(matrix, want, near=near)
         if wrong is None and tree and not truth.edges.huge:
-            wrong = wrong_tree(truth, rows, found[1])
+            wrong = wrong_tree(truth, rows, found[1], near=near)
         return wrong
 
     yield Trial(
@@ -350,7 +355,7 @@ def reduce(soak: Soak) -> Iterator[Trial]:
         return
     rows = soak.some_rows()
     sources = truth.sources[rows]
-    limit = soak.limit(rows) if soak.chance(0.3) else None
+    limit = soak.limit(rows, apart=True) if soak.chance(0.3) else None
     columns = np.unique(soak.vertices(20)) if soak.chance(0.4) else None
     reached = truth.reached[rows] & (True if limit is None else truth.values[rows] <= limit)
     values = truth.values[rows]
@@ -359,9 +364,12 @@ def reduce(soak: Soak) -> Iterator[Trial]:
     else:
         values, reached = values[:, columns], reached[:, columns]
     call: dict[str, Any] = {"limit": limit, "targets": columns, "device": soak.device}
+    stats: dict[str, Any] = {}
+
+    def near() -> float:
+        return rounding(stats, truth.edges)
 
     def trial(kind: Any, judge: Judge) -> Trial:
-        stats: dict[str, Any] = {}
         return Trial(
             words("distances", sources=sources, reduce=kind, **call),
             lambda: nearfar.distances(soak.graph, sources, reduce=kind, stats=stats, **call),
@@ -375,32 +383,32 @@ def reduce(soak: Soak) -> Iterator[Trial]:
     far = np.where(reached, values, -np.inf if values.dtype.kind == "f" else -(2**62))
     most = far.max(axis=1, initial=far.dtype.type(-(2**62)))
     most = np.where(reached.any(axis=1), most, -1)
-    yield trial("max", array_judge(most, dtype=False))
+    yield trial("max", array_judge(most, dtype=False, near=near))
     exact = truth.edges.kind.kind == "i"
     total = np.where(reached, values, 0).sum(axis=1, dtype=np.int64 if exact else np.float64)
 
-    def close(found: Any) -> str | None:
-        right = np.allclose(host(found), total.astype(np.float64), rtol=1e-12, atol=0)
+    def sums(found: Any) -> str | None:
+        close = max(near(), 1e-12)
+        right = np.allclose(host(found), total.astype(np.float64), rtol=close, atol=0)
         return None if right else f"sums {found} instead of {total}"
 
-    yield trial("sum", close)
+    yield trial("sum", sums)
     k = int(soak.one_of([1, 3, 10]))
     ids = np.arange(soak.n) if columns is None else columns
 
     def nearest_few(found: Any) -> str | None:
-        vertices, near = (host(part) for part in found)
+        vertices, distances = (host(part) for part in found)
         for i, (row, there) in enumerate(zip(values, reached, strict=True)):
             order = np.lexsort((ids[there], row[there]))[:k]
             want = ids[there][order]
             got = vertices[i][vertices[i] >= 0]
-            if not np.array_equal(got, want) or not np.array_equal(
-                near[i][: len(want)], row[there][order]
-            ):
-                return f"row {i}: the nearest are {got}, not {want}"
+            wrong = differs(distances[i][: len(want)], row[there][order], False, near())
+            if wrong or (near() == 0 and not np.array_equal(got, want)):
+                return f"row {i}: the nearest are {got}, not {want}: {wrong}"
         return None
 
     yield trial(f"nearest:{k}", nearest_few)
-    edges = sorted({0.0, 1.0, float(soak.limit(rows) or 3), 1e6})
+    edges = sorted({0.0, 1.0, float(soak.limit(rows, apart=True) or 3), 1e6})
     counts = np.array(
         [
             [np.count_nonzero(t & (v >= a) & (v < b)) for a, b in pairwise(edges)]
@@ -423,7 +431,7 @@ def pairs(soak: Soak) -> Iterator[Trial]:
     yield Trial(
         words("distances", pairs=asked),
         lambda: nearfar.distances(soak.graph, pairs=asked, device=soak.device, stats=stats),
-        array_judge(want),
+        array_judge(want, near=lambda: rounding(stats, truth.edges)),
         rows=k,
         error=cycles(truth, rows) or large,
         stats=stats,

@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 
 from nearfar import Graph
 from nearfar.errors import DistanceOverflowError, NegativeCycleError
-from nearfar.registry import Variant, variants
+from nearfar.registry import Variant, find, variants
 from soak_graphs import Case
-from soak_oracle import Rows, TooLarge, differs, length_of
+from soak_oracle import Edges, Rows, TooLarge, differs, length_of
 
 Judge = Callable[[Any], str | None]
 
@@ -84,14 +84,18 @@ class Soak:
         """Some vertices."""
         return self.rng.integers(0, self.n, int(self.rng.integers(1, most + 1)))
 
-    def limit(self, rows: Any) -> float | None:
-        """A limit that cuts some of these rows, or none."""
+    def limit(self, rows: Any, apart: bool = False) -> float | None:
+        """A limit that cuts some of these rows, or none; ``apart`` from sums of floats."""
         values = self.truth.values[rows][self.truth.reached[rows]]
         if not len(values) or self.truth.cycle[rows].any():
             return None
-        value = self.one_of(values)
-        value = int(value) if self.truth.edges.kind.kind == "i" else float(value)
-        return value if value >= 0 else 0
+        if self.truth.edges.kind.kind == "i":
+            return max(int(self.one_of(values)), 0)
+        if not apart:
+            return max(float(self.one_of(values)), 0.0)
+        values = np.unique(np.append(values[values >= 0], 2 * np.abs(values).max() + 1))
+        gaps = np.flatnonzero(np.diff(values) > 1e-3 * values[1:])
+        return float(values[self.one_of(gaps) :][:2].mean()) if len(gaps) else None
 
     def variants(self, problem: str) -> list[Variant]:
         """Those of this device; on a large graph none that looks at a matrix in every round."""
@@ -121,12 +125,23 @@ def wanted(
         return None, (DistanceOverflowError,)
 
 
-def array_judge(want: NDArray[Any] | None, dtype: bool = True) -> Judge:
-    """Compare with an array."""
+def rounding(stats: dict[str, Any], edges: Edges) -> float:
+    """The relative difference that an answer may have: none for a search or for integers."""
+    engine = stats.get("engine")
+    if edges.kind.kind == "i" or not engine:
+        return 0.0
+    fixed_point = any(f.name == "sums" for f in dataclasses.fields(find(engine)[0].options))
+    return 2.0**-23 + edges.n * float(np.finfo(edges.kind).eps) if fixed_point else 0.0
+
+
+def array_judge(
+    want: NDArray[Any] | None, dtype: bool = True, near: Callable[[], float] = float
+) -> Judge:
+    """Compare with an array, up to a relative difference that is known after the call."""
 
     def judge(found: Any) -> str | None:
         assert want is not None
-        return differs(found, want, dtype)
+        return differs(found, want, dtype, near())
 
     return judge
 
@@ -180,12 +195,20 @@ def words(door: str, **given: Any) -> str:
     return f"{door}({', '.join(f'{k}={v!r}' for k, v in shown.items())})"
 
 
-def path_judge(least: dict[Any, Any], source: int, target: int, far: Any) -> Judge:
+def path_judge(
+    least: dict[Any, Any], source: int, target: int, far: Any, near: float = 0.0
+) -> Judge:
+    """Compare a path's own length and the one that came with it, up to a relative difference."""
+
+    def alike(length: Any) -> bool:
+        return bool(np.isclose(length, far, rtol=near, atol=0) if near else length == far)
+
     def judge(found: Any) -> str | None:
         path, length = found
-        if path[0] != source or path[-1] != target or length_of(least, path) != far:
-            return f"path {path} has length {length_of(least, path)}, not {far}"
-        return None if length == far else f"length {length} instead of {far}"
+        own = length_of(least, path)
+        if path[0] != source or path[-1] != target or own is None or not alike(own):
+            return f"path {path} has length {own}, not {far}"
+        return None if alike(length) else f"length {length} instead of {far}"
 
     return judge
 

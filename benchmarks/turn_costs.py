@@ -20,9 +20,8 @@ import nearfar
 from nearfar import Graph
 from nearfar.graph.turns import TurnGraph
 from nearfar.lab.bench.environment import environment
-from nearfar.lab.bench.report import write_json
 from nearfar.prepared.order.elimination import elimination_order, structure_of
-from result_file import add_output
+from result_file import add_output, write_result
 from turns import line, take_turns
 
 PAIRS, SEARCHED, TABLE = 10_000, 20, 500
@@ -157,7 +156,7 @@ def main() -> None:
         "turn_graph_seconds": made,
         "turns": {"n_vertices": turns.graph.n_vertices, "n_edges": turns.graph.n_edges},
     }
-    write_json(args.output, {"environment": environment(), **about, "results": results})
+    write_result(args.output, {"environment": environment(), **about, "results": results})
 
 
 if __name__ == "__main__":

@@ -24,9 +24,8 @@ from nearfar.cuda.device_graph import upload_bytes
 from nearfar.errors import OutOfMemoryError
 from nearfar.graph.graph import Graph
 from nearfar.lab.bench.environment import environment
-from nearfar.lab.bench.report import write_json
 from nearfar.system.devices import runtime
-from result_file import add_output
+from result_file import add_output, write_result
 
 CHUNK_VERTICES = 400_000
 GIB = 2**30
@@ -153,8 +152,7 @@ def main() -> int:
         "refusal": refusal,
         "rows": rows,
     }
-    if given.output:
-        write_json(given.output, result)
+    write_result(given.output, result)
     allocated = refusal["allocated"]
     return int(not all(row["proven"] for row in rows) or allocated != 0)
 

@@ -48,8 +48,7 @@ from nearfar.lab.bench.report import table
 from nearfar.lab.bench.suite import draw_sources
 from nearfar.registry import find
 from nearfar.system.devices import runtime
-from result_file import add_output
-from row_by_row import Rows
+from result_file import Rows, add_output
 from zoo_graphs import ZOO, make
 
 if TYPE_CHECKING:
@@ -215,19 +214,30 @@ def asked(name: str, args: argparse.Namespace) -> dict[str, Any]:
     return {"most": most, "threads": counts, **settings}
 
 
+def beside(rows: list[dict[str, Any]]) -> None:
+    """Note beside nearfar's least time the best peer's with as many threads, and their ratio."""
+    for own in (row for row in rows if row["engine"] == "nearfar"):
+        peers = [
+            row
+            for row in rows
+            if row["engine"] not in ("nearfar", "one core")
+            and row.get("threads") == own.get("threads")
+        ]
+        if peers:
+            best = min(peers, key=lambda row: row["min_ms"])
+            own["best_peer"], own["best_peer_ms"] = best["engine"], best["min_ms"]
+            own["ratio"] = best["min_ms"] / own["min_ms"]
+
+
 def show(row: dict[str, Any]) -> str:
     """One line per number of threads: nearfar, the best peer, and the ratio."""
     lines = []
-    for count in dict.fromkeys(one.get("threads", 0) for one in row["rows"]):
-        times = {o["engine"]: o["min_ms"] for o in row["rows"] if o.get("threads", 0) == count}
-        if "nearfar" not in times:
-            continue
-        own = times.pop("nearfar")
-        best = min(times, key=lambda name: times[name], default=None)
-        beside = (
-            "no peer" if best is None else f"{best} {times[best]:.2f}, {times[best] / own:.2f}x"
-        )
-        lines.append(f"{count} thr {own:.2f}, {beside}" if count else f"{own:.3f}, {beside}")
+    for own in (one for one in row["rows"] if one["engine"] == "nearfar"):
+        count = f"{own['threads']} thr " if "threads" in own else ""
+        best = "no peer"
+        if "ratio" in own:
+            best = f"{own['best_peer']} {own['best_peer_ms']:.2f}, {own['ratio']:.2f}x"
+        lines.append(f"{count}{own['min_ms']:.3f}, {best}")
     return "; ".join(lines)
 
 
@@ -279,6 +289,7 @@ def main() -> int:
         seconds = round(time.perf_counter() - began, 1)
         row = {"graph": name, **about, **size, "asked": asked(name, args), "seconds": seconds}
         row |= measured
+        beside(row["rows"])
         print(f"{name} ({entry.half}, {graph.n_vertices:,}): {show(row)}; {seconds} s", flush=True)
         rows.add(row, schema="nearfar-zoo-speed/1")
     return 0

@@ -41,6 +41,7 @@ _TABS = (
 )
 #: How-to guides in the order in which one meets their tasks; others follow.
 _TASKS = (
+    *("install", "which-function"),
     *("find-shortest-paths", "read-and-write-graphs", "take-answers-elsewhere", "draw-maps"),
     *("all-pairs", "prepare-a-graph", "save-and-prove-answers", "use-in-scripts", "use-a-gpu"),
     *("coming-from-scipy", "coming-from-networkx", "coming-from-igraph"),

@@ -165,14 +165,14 @@ def test_saturation_is_repeated_in_64_bits(variant: Variant) -> None:
 
 
 @pytest.mark.parametrize("variant", CPU, ids=lambda v: v.id)
-def test_the_same_run_200_times(variant: Variant) -> None:
+def test_the_same_run_again_and_again(variant: Variant) -> None:
     graph = as_dtype(ZOO["skewed"](), "float32")
     if variant.fits(served(variant, graph), Request()) is not True:
         graph = as_dtype(ZOO["skewed"](), "int32")
         if variant.fits(served(variant, graph), Request()) is not True:
             graph = graph.without_weights()
     first = nearfar.sssp(served(variant, graph), 0, method=variant.id, threads=2, predecessors=True)
-    for _ in range(200):
+    for _ in range(200 if variant.parallel else 3):  # what threads do is not the same each time
         again = nearfar.sssp(served(variant, graph), 0, method=variant.id, threads=2)
         np.testing.assert_array_equal(again.distances, first.distances)
 

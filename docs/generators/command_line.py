@@ -82,7 +82,8 @@ def visible(parser: argparse.ArgumentParser, brief: bool) -> Iterator[argparse.A
     """Arguments worth a row; those that all families share are left to the command itself."""
     shared = SHARED | {"output", "format", "write_option"} if brief else SHARED
     for action in parser._actions:
-        if action.dest not in shared and not isinstance(action, argparse._SubParsersAction):
+        hidden = action.help == argparse.SUPPRESS or action.dest in shared
+        if not hidden and not isinstance(action, argparse._SubParsersAction):
             yield action
 
 

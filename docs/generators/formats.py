@@ -1,12 +1,11 @@
-"""The page of the file formats, from their registry, and how fast they are read and written."""
+"""The page of the file formats, from their registry."""
 
 from __future__ import annotations
 
-from docs.generators.table import measured_on, milliseconds, not_measured, number, table
 from nearfar.formats import formats
-from nearfar.lab.checkout import NOTICE, results
+from nearfar.lab.checkout import NOTICE
 
-__all__ = ["page", "parse_speed"]
+__all__ = ["page"]
 
 
 def page() -> str:
@@ -36,34 +35,3 @@ def page() -> str:
         ]
         lines.append(f"| `{spec.name}` | " + " | ".join(cells) + " |")
     return "\n".join(lines) + "\n"
-
-
-def parse_speed() -> str:
-    """Reading and writing of every format."""
-    document = results("parse_speed.json")
-    if document is None:
-        return not_measured("parse_speed.json")
-    rows, extra = [], []
-    for row in document["rows"]:
-        if row["options"]:
-            extra.append(row)
-            continue
-        speeds = (row["read_megabytes_per_second"], row["write_megabytes_per_second"])
-        cells = [f"`{row['file']}`", row["graph"], f"{row['megabytes']:.0f}"]
-        cells += [f"{speed:,.0f}" for speed in speeds]
-        rows.append([*cells, number(row["read_million_edges_per_second"])])
-    lines = [
-        table(["file", "graph", "MB", "read MB/s", "write MB/s", "read, million edges/s"], rows),
-        "",
-        f"{document['vertices']:,} vertices and {document['edges']:,} edges; medians of "
-        f"{document['rounds']} reads; {measured_on([document])};",
-        "`benchmarks/results/parse_speed.json`.",
-    ]
-    for row in extra:
-        if row["options"] == {"verify": False}:
-            took = sorted(row["read_seconds"])[len(row["read_seconds"]) // 2]
-            lines.append(
-                f"The {row['megabytes']:.0f} MB container opens in {milliseconds(took)} ms with "
-                "`verify=False`."
-            )
-    return "\n".join(lines)

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from functools import cached_property
 from typing import Any
 
+import nearfar
 from nearfar import errors
 
 __all__ = ["GROUPS", "MODULES", "SHARED", "SOLVERS", "members", "python_page", "sections"]
@@ -30,6 +31,17 @@ GROUPS: list[tuple[str, str, list[str]]] = [
         [
             *("distances", "all_pairs", "nearest", "solve.Nearest", "catchment"),
             *("solve.Reduction", "solve.read_rows"),
+        ],
+    ),
+    (
+        "Places",
+        "Coordinates in frames, GeoSeries, arrays and pairs; "
+        "[Answer questions about places](../how-to/answer-questions-about-places.md) shows them at "
+        "work.",
+        [
+            *("table", "solve.places.table.BothTables", "nearest_places"),
+            *("solve.places.table.NearestPlaces", "route", "routes", "Route", "accessibility"),
+            *("graph.snapping.snap.Snapped", "prepared.scenario.Scenario"),
         ],
     ),
     (
@@ -59,6 +71,7 @@ GROUPS: list[tuple[str, str, list[str]]] = [
             *("measures.efficiency", "measures.eccentricity", "measures.diameter"),
             *("measures.radius", "measures.center", "measures.periphery"),
             *("measures.edge_loads", "measures.EdgeLoads", "measures.skims", "measures.Skims"),
+            "measures.table",
             *("measures.assign", "measures.Assignment", "measures.AssignmentStep"),
             *("measures.UserClass", "measures.Bpr", "measures.LinkCosts"),
         ],
@@ -166,13 +179,8 @@ SHARED = (
     *("weight", "method", "device", "threads", "limit"),
     *("targets", "predecessors", "stats", "progress"),
 )
-#: Modules all of whose names are public, besides nearfar itself.
-MODULES = (
-    *("nearfar.answer", "nearfar.choose", "nearfar.choose.calibrate", "nearfar.csgraph"),
-    *("nearfar.cuda.kernel_times", "nearfar.cuda.tune", "nearfar.formats", "nearfar.generators"),
-    *("nearfar.lab.experiments", "nearfar.lab.profile", "nearfar.lab.report", "nearfar.measures"),
-    *("nearfar.scale", "nearfar.sklearn", "nearfar.solve", "nearfar.torch"),
-)
+#: Public modules whose names the page lists; those of the NetworkX backend are NetworkX's protocol.
+MODULES = tuple(f"nearfar.{name}" for name in nearfar._PUBLIC if name != "networkx")
 ENTRIES = ("Parameters", "Attributes", "Returns", "Yields", "Raises")
 PROSE = ("Notes", "Examples", "References", "See Also")
 

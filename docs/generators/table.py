@@ -1,58 +1,160 @@
-"""Measured numbers as Markdown: tables, numbers of three digits, and where they were measured."""
+"""Measured tables: each declared in ``tables.toml``, drawn as Markdown by one renderer."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import functools
+import tomllib
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
 
-from nearfar.lab.bench.report import milliseconds, number
+from docs.generators.results import at, cell, filled, load, rows_of
+from nearfar.lab.checkout import RESULTS
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable
+__all__ = ["Table", "tables"]
 
-__all__ = ["device", "measured_on", "milliseconds", "not_measured", "number", "table"]
-
-
-def table(head: list[str], rows: list[list[str]]) -> str:
-    """A Markdown table, first column left, the others right."""
-    lines = [head, ["---"] + ["---:"] * (len(head) - 1), *rows]
-    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
-
-
-def not_measured(file: str, script: str | None = None, more: str = "") -> str:
-    """What stands in place of a kept result: the command that makes it, with ``more`` words."""
-    script = script or file.replace(".json", ".py")
-    return f"Not measured yet: `python benchmarks/{script}{more} -o benchmarks/results/{file}`."
+_VERDICTS = ("right", "proven", "same_answer")
 
 
-def measured_on(documents: Iterable[dict[str, Any]]) -> str:
-    """On what processor measurements were made, when, and how busy it was."""
-    around = [document["environment"] for document in documents]
-    loads = sorted(one["load_average"] for one in around)
-    least, most = f"{loads[0]:.1f}", f"{loads[-1]:.1f}"
-    load = least if least == most else f"{least} to {most}"
-    commits = list(dict.fromkeys(one["commit"][:12] for one in around))
-    commit = f"commit {commits[0]}" if len(commits) == 1 else f"commits {', '.join(commits)}"
-    dates = sorted({one["date"][:10] for one in around})
-    return (
-        f"{around[0]['cpu']}, {around[0]['cores']} cores, load average {load} at the start, "
-        f"{' to '.join(dates)}, {commit}"
-    )
+@dataclass(frozen=True)
+class Table:
+    """A block of a page, and what of a result file it shows; :mod:`docs.generators.results`."""
+
+    page: str  #: Below ``docs``, without ``.md``; ``README`` is that of the repository.
+    block: str
+    file: str  #: In ``benchmarks/results``.
+    rows: str = "results/*"
+    where: str = ""  #: Which rows.
+    order: str = ""  #: By what they are sorted, if they are.
+    columns: Mapping[str, str] = field(default_factory=dict)  #: Expressions by their heads.
+    #: With ``across``, rows that agree in all columns share a line, and ``cell`` stands in a column
+    #: named by ``across``.
+    across: str = ""
+    cell: str = ""
+    best: str = ""  #: Of several rows for one line or cell, the one with the least of this.
+    turned: bool = False  #: A line for each column, a column for each row.
+    optional: bool = False  #: Columns without a value are left out; otherwise they are an error.
+    above: str = ""
+    note: str = ""
+    proof: str = ""  #: What was compared, said where no answer was wrong.
+    gpu: bool = False  #: Whether a GPU did the work.
+    measure: str = ""  #: The command, where it is not the script with the file's name.
+
+    @property
+    def where_to(self) -> str:
+        """The page's path below the root."""
+        return "README.md" if self.page == "README" else f"docs/{self.page}.md"
+
+    def markdown(self) -> str:
+        """The text of the block."""
+        document = load(self.file)
+        if document is None or not (rows := rows_of(document, self.rows, self.where)):
+            command = self.measure or f"python benchmarks/{self.file.removesuffix('.json')}.py"
+            return f"Not measured yet: `{command} -o {RESULTS}/{self.file}`."
+        if self.order:
+            rows = sorted(rows, key=lambda row: at(row, self.order))
+        lines = self._lines(rows)
+        if self.turned:
+            lines = [list(line) for line in zip(*lines, strict=True)]
+        lines[1:1] = [["---"] + ["---:"] * (len(lines[0]) - 1)]
+        drawn = "\n".join(f"| {' | '.join(line)} |" for line in lines)
+        wrong = sum(_wrong(document))
+        proof = f"**{wrong} wrong answers.**" if wrong else self.proof
+        place = f"{_measured_on(document, rows, self.gpu)}; `{RESULTS}/{self.file}`."
+        below = " ".join(filter(None, (filled(self.note, document), proof, place)))
+        return "\n\n".join(filter(None, (filled(self.above, document), drawn, below)))
+
+    def _lines(self, rows: list[Any]) -> list[list[str]]:
+        """Heads and lines."""
+        labels = [tuple(cell(text, row) for text in self.columns.values()) for row in rows]
+        if not self.across:
+            held = self._least(zip((label[0] for label in labels), rows, labels, strict=True))
+            return self._full(list(held.values()) if self.best else labels)
+        heads = [cell(self.across, row) for row in rows]
+        keys = zip(labels, heads, strict=True)
+        cells = self._least(zip(keys, rows, (cell(self.cell, row) for row in rows), strict=True))
+        heads = list(dict.fromkeys(heads))
+        lines = [
+            [*x, *(cells.get((x, head), "-") for head in heads)] for x in dict.fromkeys(labels)
+        ]
+        return [[*self.columns, *heads], *lines]
+
+    def _least(self, found: Iterable[tuple[Any, Any, Any]]) -> dict[Any, Any]:
+        """What stands at each key: of several rows, that of the one with the least ``best``."""
+        held: dict[Any, tuple[Any, Any]] = {}
+        for key, row, text in found:
+            if key not in held or (self.best and at(row, self.best) < at(held[key][0], self.best)):
+                held[key] = row, text
+        return {key: text for key, (_, text) in held.items()}
+
+    def _full(self, lines: Sequence[Sequence[str]]) -> list[list[str]]:
+        """Heads and lines, without columns that no row has where that may be."""
+        columns = [list(column) for column in zip(self.columns, *lines, strict=True)]
+        full = [column for column in columns if {*column[1:]} - {"-"}]
+        if len(full) < len(columns) and not self.optional:
+            empty = [column[0] for column in columns if column not in full]
+            raise ValueError(f"{self.page}, {self.block}: no row has {', '.join(empty)}")
+        return [list(line) for line in zip(*full, strict=True)]
 
 
-def device(document: dict[str, Any]) -> str:
-    """What a measurement on a GPU ran on, with date and commit where the file has them."""
-    here = document["device"]
-    words = [here["name"], f"driver for CUDA {here['driver']}", f"CuPy {here['cupy']}"]
-    around = document.get("environment", document)
-    rows = document.get("results", [])
-    apart = [row["environment"] for row in rows if "environment" in row]  # measured at other times
-    runs = dict.fromkeys(_run(place) for place in apart or [around])
-    return ", ".join(filter(None, [*words, " and ".join(filter(None, runs))]))
+@functools.cache
+def tables() -> list[Table]:
+    """All tables; one that is ``like`` another takes what it does not say from that."""
+    declared = tomllib.loads(Path(__file__).with_name("tables.toml").read_text(encoding="utf-8"))
+    found: dict[str, dict[str, Any]] = {}
+    for page, blocks in declared.items():
+        for block, own in blocks.items():
+            model = found.get(own.pop("like", ""), {})
+            columns = {**model.get("columns", {}), **own.get("columns", {})}
+            found[block] = {**model, **own, "page": page, "block": block, "columns": columns}
+    return [Table(**one) for one in found.values()]
 
 
-def _run(around: dict[str, Any]) -> str:
-    """Date and commit of an environment, where it has them."""
-    words = [str(around["date"])[:10]] if "date" in around else []
-    if around.get("commit", "unknown") != "unknown":
-        words.append(f"commit {around['commit'][:12]}")
+def _wrong(value: Any) -> Iterator[int]:
+    """Counts of wrong answers of this library in a document."""
+    if isinstance(value, list):
+        for one in value:
+            yield from _wrong(one)
+    elif isinstance(value, dict) and not value.get("unsafe"):
+        for key, one in value.items():
+            if key.startswith("wrong"):
+                yield len(one) if isinstance(one, list) else int(one)
+            elif key in _VERDICTS:
+                yield one is False
+            elif key not in ("peers", "environment"):
+                yield from _wrong(one)
+
+
+def _measured_on(document: Any, rows: list[Any], gpu: bool) -> str:
+    """On what the rows were measured, when, and of which commits."""
+    around = [row.get("environment", document.get("environment")) for row in rows]
+    if "environments" in document:
+        around = [document["environments"][index] for index in around]
+    machines = [_gpu(one, document) if gpu else _cores(one) for one in around]
+    words = [" and ".join(dict.fromkeys(machines))]
+    if not gpu:
+        loads = [f"{one['load_average']:.1f}" for one in around]
+        words.append(f"load average {_ends(loads, float)} at the start")
+    words.append(_ends([one["date"][:10] for one in around], str))
+    commits = dict.fromkeys(one["commit"][:12] for one in around if one["commit"] != "unknown")
+    words += [f"commit{'s' * (len(commits) > 1)} {', '.join(commits)}"] if commits else []
     return ", ".join(words)
+
+
+def _cores(around: Any) -> str:
+    """A processor and its cores."""
+    count = around["cores"]
+    return f"{around['cpu']}, {count} core{'s' * (count != 1)}"
+
+
+def _gpu(around: Any, document: Any) -> str:
+    """A GPU, its software and its host."""
+    gpu = around.get("gpu") or document["device"]
+    software = f"driver for CUDA {gpu['driver']}, CuPy {gpu['cupy']}"
+    return f"{gpu['name']}, {software}, host {around['cpu']}"
+
+
+def _ends(values: list[str], key: Callable[[str], Any]) -> str:
+    """Least and greatest, or the one that all are."""
+    return " to ".join(dict.fromkeys((min(values, key=key), max(values, key=key))))

@@ -149,9 +149,9 @@ def chart() -> str:
                     f"<title>{graph} {value:.2f}x</title></circle>"
                 )
             if ratios:
-                at = x(statistics.median(ratios.values()))
+                median = x(statistics.median(ratios.values()))
                 parts.append(
-                    f'<path d="M{at:.1f} {middle - 14}V{middle + 14}" stroke="#333" '
+                    f'<path d="M{median:.1f} {middle - 14}V{middle + 14}" stroke="#333" '
                     'stroke-width="2"/>'
                 )
     return "\n".join([*parts, "</svg>"]) + "\n"

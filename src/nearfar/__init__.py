@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from nearfar.formats import read, write
     from nearfar.generators import generate
     from nearfar.graph.graph import Graph
+    from nearfar.measures.accessibility import accessibility
     from nearfar.measures.catchment import catchment
     from nearfar.prepared.prepare import load, prepare
     from nearfar.prepared.prepared import Prepared
@@ -47,6 +48,9 @@ if TYPE_CHECKING:
     from nearfar.solve.nearest import nearest
     from nearfar.solve.negative_cycles import find_negative_cycle
     from nearfar.solve.one import shortest_path, sssp
+    from nearfar.solve.places.alternatives import routes
+    from nearfar.solve.places.route import Route, route
+    from nearfar.solve.places.table import nearest_places, table
 
 __version__ = "0.1.0"
 
@@ -58,6 +62,7 @@ _WHERE = {
     "load": "prepared.prepare",
     "sssp": "solve.one",
     "shortest_path": "solve.one",
+    "accessibility": "measures.accessibility",
     "catchment": "measures.catchment",
     "distances": "solve.many",
     "all_pairs": "solve.many",
@@ -66,6 +71,11 @@ _WHERE = {
     "explain": "solve.explain",
     "isochrone": "solve.isochrone",
     "nearest": "solve.nearest",
+    "nearest_places": "solve.places.table",
+    "table": "solve.places.table",
+    "route": "solve.places.route",
+    "routes": "solve.places.alternatives",
+    "Route": "solve.places.route",
     "verify": "answer.proof",
     "read": "formats",
     "write": "formats",
@@ -107,11 +117,13 @@ __all__ = [
     "Paths",
     "Prepared",
     "ProofError",
+    "Route",
     "SolverError",
     "UnreachableError",
     "VariantUnavailable",
     "VertexError",
     "ZeroCycleError",
+    "accessibility",
     "all_pairs",
     "catchment",
     "distances",
@@ -122,27 +134,38 @@ __all__ = [
     "k_shortest_paths",
     "load",
     "nearest",
+    "nearest_places",
     "prepare",
     "read",
+    "route",
+    "routes",
     "shortest_path",
     "sssp",
+    "table",
     "verify",
     "write",
 ]
 
 
-#: Packages that are public too; every other module is private.
+#: Modules that are public too; every other is private. Those without a dot are found by attribute.
 _PUBLIC = (
     "answer",
     "choose",
+    "choose.calibrate",
     "csgraph",
+    "cuda.kernel_times",
+    "cuda.tune",
     "formats",
     "generators",
+    "lab.experiments",
+    "lab.profile",
+    "lab.report",
     "measures",
     "networkx",
+    "scale",
     "sklearn",
     "solve",
     "torch",
 )
 
-__getattr__, __dir__ = lazy_names("nearfar", _WHERE, _PUBLIC)
+__getattr__, __dir__ = lazy_names("nearfar", _WHERE, tuple(x for x in _PUBLIC if "." not in x))

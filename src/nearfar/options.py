@@ -71,6 +71,7 @@ class _SharedOptions(TypedDict, total=False):
     queue_factor: float
     shortcuts: bool | None
     sort_rows: bool | None
+    sums: Literal["fixed", "search"]
     sweep: bool | None
     target_near: int | None
     thin_limit: int | None
@@ -236,6 +237,8 @@ def check_limit(limit: Any, dtype: np.dtype[Any]) -> int | float | None:
         return None
     if not isinstance(limit, (int, float, np.number)) or isinstance(limit, bool):
         raise OptionError(f"limit is {quoted(limit)}: give a number")
+    if isinstance(limit, np.integer):
+        limit = int(limit)
     if isinstance(limit, int) and limit.bit_length() > 1000:  # more than a float holds
         limit = math.inf if limit > 0 else -math.inf
     if math.isnan(limit):

@@ -25,11 +25,12 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CHOICES",
+    "FIGURES",
+    "UNADDED",
     "Answer",
     "Declined",
     "Estimate",
-    "Figures",
-    "Reduce",
+    "Partial",
     "Request",
     "RowReduction",
     "SparseRows",
@@ -51,6 +52,10 @@ _PROBLEMS = {"sssp": "one source", "batch": "several sources", "all_pairs": "all
 #: What the chooser took for a graph, and why, by what was asked for. A variant that lays out
 #: something on a graph which makes other choices better drops them.
 CHOICES: Slot[tuple[Variant, str]] = Slot("choices")
+#: Kinds of reductions that need no sums of distances, and with these all that read nothing else of
+#: a row than how many distances count, their sum and the greatest.
+UNADDED = ("count", "max")
+FIGURES = (*UNADDED, "sum", "mean", "summary")
 Problem = Literal["sssp", "batch", "all_pairs"]
 WeightSupport = Literal["nonnegative", "any", "unweighted"]
 
@@ -77,52 +82,48 @@ class Answer:
     predecessors : array or None
         Only from variants whose registration says ``predecessors=True``; the others leave it to the
         one pass over tight edges in :mod:`nearfar.answer.paths`.
-    figures : int64 array, shape (3, k), or None
-        On the host, where the workspace asks for it and the variant has it at hand: of each row how
-        many distances are reached, their sum, and the greatest of them; none is negative.
+    partials : list of Partial, or None
+        Of the reduction that the workspace asks for, of consecutive rows. The rows themselves may
+        be there too, or None.
     """
 
     distances: Any
     stats: dict[str, Any] = field(default_factory=dict)
     predecessors: Any = None
-    figures: Any = None
+    partials: list[Partial] | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Figures:
-    """What rows come to that were never made, one entry per row.
+class Partial:
+    """A reduction of some columns of consecutive rows, one entry per row.
 
-    Each is there where the reduction asks for it. Those of one number per row are on the host, all
-    else is where it was made.
+    :class:`nearfar.solve.reductions.Reduction` joins those of other columns, and finishes them. It
+    reads the first three, the bins, or the last two. Counts and what goes with them are on the
+    host, the others where they were made.
 
     Attributes
     ----------
     counts : int64 array, shape (k,), or None
         Distances that count.
     totals : float64 array, shape (k,), or None
-        Their sums; of whole numbers added exactly.
-    means : float64 array, shape (k,), or None
-        NaN where none counts.
+        Their sums, or those of their inverses; integers are added exactly. The order in which
+        floats are added is that of whole rows, so that sums of parts are not added.
     most : array, shape (k,), or None
-        The greatest distance, -1 where none counts.
+        The greatest distance; anything where none counts.
     bins : int64 array, shape (k, bins), or None
         Of a histogram.
     vertices : int64 array, shape (k, nearest), or None
         The nearest, then -1.
     distances : array of that shape, or None
         Theirs, then unreached.
-    stats : dict
-        Counters of the run.
     """
 
     counts: Any = None
     totals: Any = None
-    means: Any = None
     most: Any = None
     bins: Any = None
     vertices: Any = None
     distances: Any = None
-    stats: dict[str, Any] = field(default_factory=dict)
 
 
 #: Rows of which the reached entries alone are kept: int64 offsets of each row and the end, vertices
@@ -196,9 +197,10 @@ class Workspace:
     devices : sequence of int or None
         Only for ``batch`` and ``all_pairs``, of variants registered with ``devices=``: the CUDA
         devices that share the rows. None: the current one.
-    figures : bool
-        Only for ``batch`` and ``all_pairs``: of the rows no more is kept than the answer's figures
-        say, if it has them.
+    reduction : RowReduction or None
+        Only for ``batch`` and ``all_pairs``: all that is kept of the rows. A variant registered
+        with ``reduces=True`` then answers with partial results and without rows, or with neither
+        where it needs rows; any other may answer with partial results beside its rows.
     """
 
     threads: int = 1
@@ -210,7 +212,7 @@ class Workspace:
     on_device: bool = False
     predecessors: bool = False
     devices: Sequence[int] | None = None
-    figures: bool = False
+    reduction: RowReduction | None = None
 
 
 class Estimate(NamedTuple):
@@ -236,23 +238,6 @@ class Solver(Protocol):
     def __call__(
         self, graph: Graph, sources: Any, options: Any, workspace: Workspace, /
     ) -> Answer: ...
-
-
-class Reduce(Protocol):
-    """Signature of what a variant says rows come to, without making them; None: make them.
-
-    Of consecutive rows, on one device or several that share them (``workspace.devices``).
-    """
-
-    def __call__(  # noqa: D102
-        self,
-        graph: Graph,
-        sources: Any,
-        options: Any,
-        workspace: Workspace,
-        reduction: RowReduction,
-        /,
-    ) -> list[Figures] | None: ...
 
 
 class Sparse(Protocol):
@@ -307,8 +292,8 @@ class Variant:
         named: ``auto`` does not rank it.
     scratch : callable or None
         ``(graph, request) -> bytes`` of host memory that a batch takes besides its rows.
-    reduce : callable or None
-        Reduces the rows of a batch without making them.
+    reduces : bool
+        Whether it can reduce the rows of a batch without making them.
     sparse : callable or None
         Returns the reached entries of each row without making the row.
     parallel : bool
@@ -338,7 +323,7 @@ class Variant:
     complexity: str = ""
     cost: Cost | None = None
     scratch: Callable[[Graph, Request], int] | None = None
-    reduce: Reduce | None = None
+    reduces: bool = False
     sparse: Sparse | None = None
     parallel: bool = False
     tune: bool = False
@@ -408,7 +393,7 @@ def variant(
     complexity: str = "",
     cost: Cost | None = None,
     scratch: Callable[[Graph, Request], int] | None = None,
-    reduce: Reduce | None = None,
+    reduces: bool = False,
     sparse: Sparse | None = None,
     parallel: bool = False,
     tune: bool = False,
@@ -444,7 +429,7 @@ def variant(
             complexity=complexity,
             cost=cost,
             scratch=scratch,
-            reduce=reduce,
+            reduces=reduces,
             sparse=sparse,
             parallel=parallel,
             tune=tune,

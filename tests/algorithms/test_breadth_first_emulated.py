@@ -13,7 +13,6 @@ from nearfar.algorithms.breadth_first import balls, cuda, reverse
 from nearfar.cuda.device_graph import device_graph
 from nearfar.errors import OptionError, OutOfMemoryError, SolverError
 from nearfar.generators import generate
-from nearfar.papers.davidson_2014.near_far import cuda as near_far
 from tests import oracle
 from tests.zoo import ZOO, as_dtype
 
@@ -346,7 +345,7 @@ def test_a_search_without_balls_that_near_far_has_no_room_for(
         raise OutOfMemoryError(2, 1)
 
     monkeypatch.setattr(cuda, "PATIENCE", 2)
-    monkeypatch.setattr(near_far, "solve_in_one_launch", full)
+    monkeypatch.setattr("nearfar.algorithms.near_far.cuda.solve_in_one_launch", full)
     for _ in range(2):
         assert check(SPARSE["grid"](), 0).stats["pushes"] > 2
 

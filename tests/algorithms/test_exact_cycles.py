@@ -43,6 +43,25 @@ WHOLE = {
     "floyd_warshall": lambda g, s: nearfar.all_pairs(g, method="floyd_warshall@cpu")[s],
 }
 
+TREE = {"method": "elimination_tree_rows@cpu"}
+
+
+def of_pairs(answering, source, sums):
+    n = getattr(answering, "prepared", answering).n_vertices
+    return answering.distances_of_pairs([(source, v) for v in range(n)], sums=sums)
+
+
+#: Answers of a prepared graph, in each form of sums.
+PREPARED = {
+    "rows": lambda p, s, sums: nearfar.distances(p, [s], **TREE, sums=sums)[0],
+    "one": lambda p, s, sums: (
+        nearfar.sssp(p, s, method="elimination_tree@cpu", sums=sums).distances
+    ),
+    "pairs": of_pairs,
+    "labels": lambda p, s, sums: of_pairs(p.label(), s, sums),
+    "nearest": lambda p, s, sums: nearfar.nearest(p.summing(sums), [s], k=1).distances[:, 0],
+}
+
 #: Negative cycles that rounding or saturation hid: tails, heads, weights, source, total.
 HIDDEN = {
     "below the rounding of 1": (
@@ -108,6 +127,29 @@ def test_sums_below_64_bits_are_an_error(method):
             SEARCHES[method](Graph.from_edges([0, 1], [1, 2], weights), 0)
 
 
+@pytest.mark.parametrize("sums", ["fixed", "search"])
+@pytest.mark.parametrize("name", PREPARED)
+def test_prepared_sums_below_the_range(name, sums):
+    ask = PREPARED[name]
+    narrow = Graph.from_edges([0, 1], [1, 2], np.array([-3e38, -3e38], np.float32))
+    third = float(np.float32(-3e38))
+    assert ask(nearfar.prepare(narrow), 0, sums).tolist() == [0, third, 2 * third]
+    wide = nearfar.prepare(Graph.from_edges([2, 0], [0, 1], [-TOP, -8.99e307]))
+    with pytest.raises(DistanceOverflowError):
+        ask(wide, 2, sums)
+    assert ask(wide, 0, sums).tolist() == [0, -8.99e307, math.inf]
+    # Only the potentials leave the range.
+    far = nearfar.prepare(Graph.from_edges([0, 1, 2], [3, 2, 0], [TOP, -4.49e307, -TOP]))
+    assert ask(far, 0, sums).tolist() == [0, math.inf, math.inf, TOP]
+
+
+def test_reductions_of_sums_below_the_range():
+    wide = nearfar.prepare(Graph.from_edges([2, 0], [0, 1], [-TOP, -8.99e307]))
+    for reduce in ("sum", "mean", "max", "nearest:2", "summary"):
+        with pytest.raises(DistanceOverflowError):
+            nearfar.distances(wide, [2], reduce=reduce, **TREE)
+
+
 def test_lowest_integers_are_distances():
     graph = Graph.from_edges([0], [1], np.array([-LAST], np.int64))
     for form in FORMS:
@@ -171,6 +213,26 @@ def test_limit_between_two_float32_numbers():
     assert nearfar.sssp(graph, 0, limit=16777216).n_reached == 2
 
 
+@pytest.mark.parametrize("kind", [int, np.int64, np.uint64])
+def test_limits_beyond_2_53_count_every_unit(kind):
+    most = 2**53 + 1
+    graph = Graph.from_edges([0, 0], [1, 2], np.array([most, most + 1], np.int64))
+    prepared = nearfar.prepare(graph)
+    for limit, reached in ((kind(most - 1), 1), (kind(most), 2), (kind(most + 1), 3)):
+        for method in ("auto", "dijkstra_binary_heap", "delta_stepping", "tarjan_subtree"):
+            assert nearfar.sssp(graph, 0, method=method, limit=limit).n_reached == reached
+        for method in ("auto", "lanes", "worker_per_source", "bounded"):
+            row = nearfar.distances(graph, [0, 0], method=method, limit=limit)[0]
+            assert (row < LAST).sum() == reached
+            call = {"method": method, "limit": limit}
+            assert nearfar.distances(graph, [0], reduce="count", **call)[0] == reached - 1
+            assert nearfar.distances(graph, [0], out="csr", **call).nnz == reached
+        assert (nearfar.distances(prepared, [0], limit=limit) < LAST).sum() == reached
+        pairs = [(0, 0), (0, 1), (0, 2)]
+        assert (nearfar.distances(prepared, pairs=pairs, limit=limit) < LAST).sum() == reached
+        assert len(nearfar.k_shortest_paths(graph, 0, 1, 1, limit=limit)) == (reached > 1)
+
+
 def test_sum_of_large_integers_is_rounded_once():
     parts = [152, 107447051326681, 1915422587438301861, 76863]
     star = Graph.from_edges([0] * 4, [1, 2, 3, 4], np.array(parts, np.int64))
@@ -230,13 +292,21 @@ def test_every_door_agrees_with_fractions(graph, data):
     rows = [exact_distances(graph, v) for v in range(graph.n_vertices)]
     cyclic = any(row is None for row in rows)
     assert (find_negative_cycle(graph) is not None) == cyclic
+    doors = dict(SEARCHES | WHOLE)
     if cyclic:
         with pytest.raises(NegativeCycleError):
             nearfar.prepare(graph, force=True)
+    else:
+        prepared = nearfar.prepare(graph, force=True)
+        for name, ask in PREPARED.items():
+            for sums in ("fixed", "search"):
+                doors[f"prepared {name} {sums}"] = lambda _, s, ask=ask, sums=sums: ask(
+                    prepared, s, sums
+                )
     floating = graph.weight_dtype.kind == "f"
     top = Fraction(TOP) if floating else Fraction(LAST - 1)
     spare = top / 10**12 if floating else Fraction(0)  # sums that only round beyond the range
-    for name, door in (SEARCHES | WHOLE).items():
+    for name, door in doors.items():
         wanted = rows[source]
         hidden = cyclic if name in WHOLE else wanted is None
         try:
@@ -249,7 +319,7 @@ def test_every_door_agrees_with_fractions(graph, data):
             assert not hidden
             assert any(x > top - spare or x < -top - 2 + spare for x in values)
         except VariantUnavailable:
-            assert name in WHOLE
+            assert name in WHOLE or name.startswith("prepared")
         else:
             assert not hidden
             reached = np.array([v in wanted for v in range(graph.n_vertices)])

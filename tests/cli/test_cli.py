@@ -14,7 +14,8 @@ import pytest
 
 import nearfar
 from nearfar.cli.console import EXIT_CODES, Exit, exit_code
-from nearfar.cli.main import build_parser, commands
+from nearfar.cli.main import build_parser, commands, main
+from tests.datafiles import data_path
 from tests.loading import ROOT
 from tests.program import fail, run, succeed
 
@@ -435,3 +436,56 @@ def test_a_size_as_people_write_it() -> None:
     }
     said = fail(Exit.USAGE, "generate", "path", "--vertices", "1.5")
     assert "--vertices is 1.5: give an integer" in said
+
+
+def test_paths_shortest_first(graph_file: Path) -> None:
+    lines = succeed("paths", graph_file, 0, 3, "--quiet").splitlines()
+    assert lines == ["8\t3\t0 2 1 3", "9\t2\t0 1 3"]
+
+
+def test_paths_as_json(graph_file: Path) -> None:
+    found = json.loads(succeed("paths", graph_file, 0, 3, "-k", 1, "--json"))
+    assert found["paths"] == [{"length": 8, "vertices": [0, 2, 1, 3]}]
+    assert (found["source"], found["target"], found["k"]) == (0, 3, 1)
+
+
+def test_paths_of_names_and_floats(named_file: Path) -> None:
+    lines = succeed("paths", named_file, "Bern", "Chur", "--quiet").splitlines()
+    assert lines == ["3.75\t2\tBern Basel Chur", "9.0\t1\tBern Chur"]
+
+
+def test_a_note_says_when_there_are_no_more_paths(graph_file: Path) -> None:
+    done = run("paths", graph_file, 0, 3, "-k", 5)
+    assert "2 paths, 8 to 9" in done.stderr
+    assert "no more than 2" in done.stderr
+
+
+def test_errors_of_paths(graph_file: Path, cycle_file: Path) -> None:
+    assert "vertex 5 is not reached from 0" in fail(Exit.NO_PATH, "paths", graph_file, 0, 5)
+    assert "at least 1" in run("paths", graph_file, 0, 3, "-k", 0).stderr
+    assert "99" in fail(Exit.BAD_INPUT, "paths", graph_file, 0, 99)
+    assert "negative" in fail(Exit.NEGATIVE_CYCLE, "paths", cycle_file, 0, 3)
+
+
+def test_path_in_a_prepared_file_with_turns(tmp_path: Path, capsys: Any) -> None:
+    city, file = str(data_path("transport-misc/Helsinki.osm.pbf.xz")), str(tmp_path / "city.nfp")
+    assert main(["prepare", city, "--turns", "-o", file, "-q"]) == 0
+    ends = ["60.17,24.94", "60.19,24.96"]
+    capsys.readouterr()
+    answers = []
+    for given in (["path", city], ["path", file], ["path", file, "--prove"]):
+        assert main([*given, *ends, "--turns", "--json", "-q"]) == 0
+        answers.append(json.loads(capsys.readouterr().out))
+    lengths = [answer["length"] for answer in answers]
+    assert lengths[1] == pytest.approx(lengths[0], rel=1e-12)  # added in fixed point
+    assert lengths[2] in lengths[:2]
+    assert answers[1]["distances"][-1] == lengths[1]
+    assert answers[2]["proved"]
+    assert main(["path", file, *ends]) == 2
+    assert "with turn costs" in capsys.readouterr().err
+
+
+def test_a_reweighted_file_takes_no_turns(tmp_path: Path, capsys: Any) -> None:
+    out = str(tmp_path / "b.nfp")
+    assert main(["prepare", "a.nfp", "--reweight", "w.npy", "--turns", "-o", out]) == 2
+    assert "leave out --turns" in capsys.readouterr().err

@@ -494,3 +494,35 @@ def test_a_disk_without_room(tmp_path: Path, suffix: str) -> None:
     assert "it cannot be written: " in said
     assert "File too large" in said
     assert sorted(path.name for path in tmp_path.iterdir()) == ["g.nfg"]
+
+
+def test_usage_errors_are_one_line(graph_file: Path, tmp_path: Path) -> None:
+    """Issue 32: a missing argument printed eleven lines."""
+    for words, said in (
+        (("sssp",), "required: GRAPH, SOURCE; `nearfar sssp --help` shows what it takes"),
+        (("path", graph_file), "required: SOURCE, TARGET"),
+        (("sssp", graph_file, 1, "--limt", 3), "did you mean '--limit'?"),
+        (("spps", graph_file), "no command 'spps'; did you mean 'sssp'?"),
+    ):
+        done = subprocess.run(
+            [*PROGRAM, *map(str, words)], capture_output=True, text=True, check=False, timeout=60
+        )
+        assert done.returncode == Exit.USAGE
+        assert len(done.stderr.splitlines()) == 1
+        assert said in done.stderr
+
+
+def test_vertices_with_commas_are_told_of_spaces(graph_file: Path) -> None:
+    line = fail(Exit.BAD_INPUT, "distances", graph_file, "--source", "1,2,3")
+    assert line.strip().endswith("several vertices have spaces between them: 1 2 3")
+
+
+def test_a_large_matrix_is_not_printed_unasked(tmp_path: Path) -> None:
+    """Issue 32: `nearfar distances roads.gr.gz` printed n x n numbers."""
+    graph = tmp_path / "g.nfg"
+    succeed("generate", "path", "--vertices", 1_500, "-o", graph)
+    line = fail(Exit.USAGE, "distances", graph)
+    assert "prints 2,250,000 numbers" in line
+    assert "--source" in line
+    assert len(succeed("distances", graph, "--reduce", "mean").splitlines()) == 1_500
+    assert len(succeed("distances", graph, "--target", 1).splitlines()) == 1_500

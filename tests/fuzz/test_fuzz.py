@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from tests.fuzz.driver import fuzz
+from tests.sanitized import SOURCE, environment, package
 
 pytest.importorskip("zstandard")
 pytest.importorskip("pyarrow")
@@ -32,3 +35,13 @@ def test_damaged_files() -> None:
 def test_many_damaged_files(seed: int) -> None:
     outcome = fuzz(5_000, seed=seed)
     assert outcome.findings == []
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1800)
+def test_damaged_files_under_sanitizers(tmp_path: Path) -> None:
+    package(tmp_path, sorted((SOURCE / "formats").glob("*.cpp")), "address,undefined")
+    around = environment(tmp_path, "address,undefined")
+    outcome = fuzz(6_000, seed=9, solve=False, seconds=60, memory=0, environment=around)
+    assert outcome.findings == []
+    assert outcome.refused > 1_000

@@ -1,10 +1,10 @@
 """Run the GPU suite on this machine's GPUs and write what happened: ``python -m tests.gpu.record``.
 
 The result, ``tests/gpu/validation.json``, names device, driver, versions, the outcome of every
-test, the kernel files that each module of tests launched with their digest, and the verdict of
-compute-sanitizer. ``tests/test_gpu_validation.py`` fails, on any machine, when a digest is not that
-of the tree's files (comments and folders aside), when no test launches a file, or when a test did
-not pass.
+test, the kernel files that each module of tests launched with their digest and its device, and the
+verdict of compute-sanitizer. ``tests/test_gpu_validation.py`` fails, on any machine, when a digest
+is not that of the tree's files (comments and folders aside), when no test launches a file, or when
+a test did not pass.
 
 Like ``make``, it runs what is not known yet: tests that the record lacks or that failed, and the
 modules whose kernels have changed. A run that was cut short goes on where it was.
@@ -29,6 +29,7 @@ from tests.gpu.digest import VALIDATION, digest, fresh_modules
 
 ROOT = Path(__file__).resolve().parents[2]
 _TOOLS = ("memcheck", "initcheck")
+_SAME = ("compute_capability", "driver_cuda", "cupy", "nvrtc")  # else nothing recorded counts
 _FEW = 12  # tests that failed beside others and are run again by themselves
 
 
@@ -67,7 +68,11 @@ def run_tests(record: dict[str, Any], limit: int, workers: int) -> None:
         launched.setdefault(name.split("::")[0], set()).update(kernels)
     record["tests"] = dict(sorted(tests.items()))
     record["modules"] = {
-        name: {"digest": digest(files), "kernels": sorted(files)}
+        name: {
+            "digest": digest(files),
+            "kernels": sorted(files),
+            "device": record["modules"][name]["device"] if name in fresh else record["device"],
+        }
         for name, files in sorted(launched.items())
     }
 
@@ -126,7 +131,8 @@ def main() -> int:
         "nvrtc": cupy_module.load().version,
     }
     known = json.loads(VALIDATION.read_text(encoding="utf-8")) if VALIDATION.exists() else {}
-    if given.all or any(known.get(name) != value for name, value in machine.items()):
+    # The same machine code runs on devices of one architecture: each module names its own.
+    if given.all or any(known.get(name) != machine[name] for name in _SAME):
         known = {}
     record = {
         **machine,

@@ -8,7 +8,6 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
-from docs.generators import choosing
 
 from nearfar.generators import generate
 from tests.loading import load_program
@@ -45,15 +44,11 @@ def test_batches_are_judged_and_told_of(tmp_path: Path, monkeypatch: pytest.Monk
         "social": lambda: generate("kronecker", scale=8),
     }
     monkeypatch.setattr(script, "GRAPHS", tiny)
+    bounded = {"prepared-within-40": {"within": 40}}
+    monkeypatch.setattr(script, "BOUNDED", bounded)
+    monkeypatch.setattr(script, "load", lambda _: generate("road_like", vertices=400))
     file = tmp_path / "choose_batches.json"
     monkeypatch.setattr(sys, "argv", ["benchmark", "--rounds", "1", "-o", str(file)])
     assert script.main() == 0
     found = json.loads(file.read_text())
-    assert [row["graph"] for row in found["results"]] == list(tiny)
-    monkeypatch.setattr(choosing, "results", lambda _: found)
-    text = choosing.choice_of_batches()
-    assert "| social: 256 vertices," in text
-    ratios = [one["auto_over_best"] for row in found["results"] for one in row["dtypes"].values()]
-    assert f"worst {max(ratios):.3f}." in text
-    monkeypatch.setattr(choosing, "results", lambda _: None)
-    assert choosing.choice_of_batches().startswith("Not measured yet")
+    assert [row["graph"] for row in found["results"]] == [*tiny, *bounded]

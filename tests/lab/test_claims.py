@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,16 @@ import pytest
 
 from nearfar import generate
 from nearfar.lab.experiments import experiments, run
-from nearfar.lab.experiments.claims import DIFFERS, NOT_MEASURED, claim, spread, table_of_claims
+from nearfar.lab.experiments.claims import (
+    CONTRADICTED,
+    NOT_MEASURED,
+    SMALLER,
+    OneOf,
+    Stated,
+    claim,
+    spread,
+    table_of_claims,
+)
 from nearfar.lab.experiments.experiment import Column, Done, Settings, Table
 from nearfar.lab.experiments.render import draw, markdown_table
 from nearfar.papers.davidson_2014.figures import figures_of
@@ -27,16 +37,59 @@ from nearfar.papers.ortega_arranz_2015.paper_tables import (
 from nearfar.papers.ortega_arranz_2015.tables import ratio_of
 from tests.loading import load_program
 
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def of(cases: list[bool], stated: Any = None, sizes: tuple[float, ...] = ()) -> str:
+    return claim("k", "w", "s", "h", cases, stated, sizes).verdict
+
 
 def test_a_verdict_comes_from_the_cases() -> None:
-    assert claim("k", "w", "s", "h", [True, True]).verdict == "as in the paper"
-    assert claim("k", "w", "s", "h", [False]).verdict == DIFFERS
-    assert claim("k", "w", "s", "h", [True, False, False]).verdict.endswith("in 1 of 3 cases")
-    nothing = claim("k", "w", "s", "h", [])
+    assert of([True, True]) == "reproduced"
+    assert of([False]) == CONTRADICTED
+    assert of([True, False, False]) == "not reproduced: 1 of 3 cases"
+    assert of([True, True, False]) == "not reproduced: 2 of 3 cases"
+    assert of([True, True, True, False]) == "reproduced in 3 of 4 cases"
+    nothing = claim("k", "w", "s", "h", [], 10, [])
     assert (nothing.verdict, nothing.here) == (NOT_MEASURED, "-")
     table = table_of_claims([nothing], "page.md")
     assert table.rows == [["s", "w", "-", NOT_MEASURED]]
     assert "page.md" in table.caption
+
+
+def test_a_verdict_comes_from_sizes_too() -> None:
+    """Issue 42: "as in the paper" stood beside 1.16 where the paper has more than 4.5."""
+    both = [True, True]
+    assert of(both, 10, (4.0, 8.0)) == "reproduced within a factor of 1.25"
+    assert of(both, 10, (2.0, 4.9)) == "same direction but smaller: 0.490 of the paper's size"
+    assert of(both, 10, (2.0, 25.0)) == "reproduced: 2.50 times the paper's size"
+    span = Stated(5.21, 130.25)
+    assert of(both, span, (1.5, 3.69)).startswith(SMALLER)
+    assert of(both, span, (5.0, 60.0)).startswith(SMALLER)  # the upper end is far away
+    assert of(both, span, (4.0, 90.0)) == "reproduced within a factor of 1.45"
+    boards = OneOf((45.8, 1.07))
+    assert of(both, boards, (1.2, 11.4)) == "reproduced within a factor of 1.00"
+    assert of(both, boards, (0.1, 0.2)).startswith(SMALLER)
+    assert of(both, boards, (0.1, 458.0)) == "reproduced: 10.0 times the paper's size"
+    assert of(both, Stated(1.13, 32.2), (0.92, 3.19)).startswith(SMALLER)
+    assert of([True, False], 10, (0.5, 9.0)) == "not reproduced: 1 of 2 cases"
+    assert of([False, False], 10, (0.5, 0.9)) == CONTRADICTED
+
+
+@pytest.mark.parametrize("name", ["johnson-apsp", "ortega-arranz-2015", "martin-2009"])
+def test_sizes_of_the_pages(name: str) -> None:
+    """No claim with a number in the paper is called reproduced by its direction alone."""
+    page = (ROOT / "docs" / "reproduction" / f"{name}.md").read_text()
+    rows = [line.split(" | ") for line in page.splitlines() if line.startswith("| ")]
+    found = [
+        row for row in rows if len(row) == 4 and re.search(r"reproduced|smaller|contra", row[3])
+    ]
+    assert len(found) > 5
+    for row in found:
+        verdict = row[3].split(";")[0].strip("* |")
+        numbers = re.search(r"\d+(\.\d+)?( times|X|%)", row[0])
+        known = r"factor|paper's size|of \d+ cases|contradicted"
+        assert not numbers or re.search(known, verdict), row
 
 
 def test_texts_stand_on_the_left_and_numbers_on_the_right() -> None:
@@ -117,7 +170,7 @@ def test_tables_in_the_papers_form() -> None:
     assert made["table-4"].rows[-1] == ["here", pytest.approx(25.0), None, None]
     assert made["table-4"].rows[0] == ["Fermi", 4.2, 8.9, 14.4]
     found = {c.key: c for c in ortega_claims([ortega(RANDOM, times, shape=shape)])}
-    assert found["thin"].verdict == DIFFERS  # GPU Martin is ahead of CPU Crauser
+    assert found["thin"].verdict == CONTRADICTED  # GPU Martin is ahead of CPU Crauser
     assert found["table 4"].here == "25.0%"
 
 
@@ -128,7 +181,7 @@ def test_crossing_with_the_heap() -> None:
 
     found = {c.key: c for c in ortega_claims([at(2, 0.5), at(10, 0.9), at(20, 3.0)])}
     assert found["heap, 98k"].here == "from degree 20 on, 0.900 times at degree 10"
-    assert found["heap, 98k"].verdict == DIFFERS
+    assert found["heap, 98k"].verdict == CONTRADICTED
     assert found["heap, thin"].here == "2.00 times on 98k deg2"
 
 

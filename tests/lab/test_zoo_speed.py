@@ -5,13 +5,12 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from docs.generators import zoo_speed
+from docs.generators import readings, table
 
 import nearfar
 from nearfar.lab.bench.peers import PEERS
@@ -94,17 +93,14 @@ def test_a_run_goes_on_where_it_was_cut_and_its_page_is_drawn(
     document = run(monkeypatch, "--only", "path", *common[:-1], "2", "-o", file)
     assert "path" in capsys.readouterr().out  # with other samples it is measured anew
 
-    monkeypatch.setattr(
-        zoo_speed, "results", lambda name: document if name == "zoo_speed.json" else None
-    )
-    text = zoo_speed.on_cores()
-    assert "| 1 thread, reported | 1 |" in text
-    assert "- Worst five, 1 thread: maze " in text
-    assert "no peer" in text
-    assert "Not measured yet" in zoo_speed.on_gpu()
-    picture = ElementTree.fromstring(zoo_speed.chart())
-    dots = picture.findall("{http://www.w3.org/2000/svg}circle")
-    assert len(dots) == 2 + 2  # the legend's, and one for each graph with one thread
+    half = next(one for one in readings.zoo_halves(document) if one["half"] == "reported")
+    assert (half["threads"], half["graphs"]) == (1, 1)
+    assert half["names"].startswith("maze ")
+    monkeypatch.setattr(table, "load", lambda name: document if name == "zoo_speed.json" else None)
+    found = {one.block: one.markdown() for one in table.tables() if "zoo-speed" in one.block}
+    assert "| reported, threads: 1 | 1 |" in found["zoo-speed-halves"]
+    assert "| maze: nearly constant, int32 | reported |" in found["zoo-speed-cpu"]
+    assert "Not measured yet" in found["zoo-speed-gpu"]
 
 
 @pytest.mark.usefixtures("emulated_gpu")

@@ -80,10 +80,10 @@ def test_a_dry_run_says_whether_it_would_be_refused(tmp_path: Path) -> None:
     assert told["worth_preparing"] is False
     assert "; --force prepares it all the same" in told["refused"]
     assert json.loads(succeed("prepare", file, "--dry-run", "--force", "--json"))["refused"] is None
-    small = ("prepare", file, "--force", "--max-bytes", "1M")
+    small = ("prepare", file, "--force", "--memory", "1M")
     text = succeed(*small, "--dry-run")
     line = next(one for one in text.splitlines() if one.startswith("refused"))
-    assert "1.0 MiB free: give a greater --max-bytes" in line
+    assert "1.0 MiB free: give a greater --memory" in line
     assert line.removeprefix("refused").strip() in fail(Exit.OUT_OF_MEMORY, *small, "-o", "x.nfp")
 
 
@@ -98,7 +98,7 @@ def test_other_weights_for_a_prepared_file(files: tuple[str, str], tmp_path: Pat
     truth = nearfar.sssp(graph.with_weights(graph.weights * 3 + 1), 1)
     assert nearfar.sssp(found, 1).distances.tolist() == truth.distances.tolist()
     assert "keeps the order" in fail(Exit.USAGE, *words, "--order", "levels")
-    assert "leave out --max-bytes" in fail(Exit.USAGE, *words, "--max-bytes", "1G")
+    assert "leave out --memory" in fail(Exit.USAGE, *words, "--memory", "1G")
     assert "is none, prepare it" in fail(Exit.USAGE, "prepare", files[0], *words[2:])
     np.save(other, graph.weights[1:])
     assert "weights has shape" in fail(Exit.BAD_INPUT, *words)

@@ -12,15 +12,15 @@ from nearfar.errors import OptionError, OutOfMemoryError
 from nearfar.generators import generate
 from nearfar.graph.graph import Graph
 from nearfar.prepared.cuda import shapes as device_shapes
-from nearfar.prepared.cuda.bottoms import tiles as device_tiles
-from nearfar.prepared.cuda.bottoms.sweep import Sweep
-from nearfar.prepared.cuda.bottoms.tiles import TileSweep, row_sweep
+from nearfar.prepared.cuda.bottoms import leaves as device_tiles
+from nearfar.prepared.cuda.bottoms.cells import Sweep
+from nearfar.prepared.cuda.bottoms.leaves import TileSweep, row_sweep
 from nearfar.prepared.cuda.cut.cells import PassShape, cut
 from nearfar.prepared.cuda.cut.pieces import cut_pieces, ways_up
 from nearfar.prepared.cuda.cut.tiles import LeafShape
-from nearfar.prepared.cuda.device import far_value
+from nearfar.prepared.cuda.device import factor_bytes, far_value
 from nearfar.prepared.cuda.fronts import above as device_above
-from nearfar.prepared.cuda.room import factor_bytes
+from nearfar.prepared.cuda.query import to_rows
 from nearfar.prepared.cuda.shapes import padded
 from nearfar.prepared.prepared import Prepared
 from nearfar.prepared.variants_cuda import DeviceTreeOptions
@@ -71,12 +71,12 @@ def test_every_layout_of_every_shape(name, dtype, count):
     assert (sweep.above.held.pieces.host.n_levels == 0) == (name == "one cell")
     assert (len(sweep.cells.host.cells) == 0) == (name == "no cells")
     cp = runtime.cupy()
-    values = cp.empty((n, padded(count)), sweep.dtype)
     rows = cp.empty((count, n), prepared.weight_dtype)
-    sweep.transposed(values, sweep.tree.label, rows)(sources)
+    sweep.rows(count)(sources, rows)
     close(rows.get(), truth)
-    sweep.columns(values, True)(sources)
-    columns = values.get()[:, :count].T
+    query = sweep.columns(count, True)
+    query(sources)
+    columns = query.values.get()[:, :count].T
     if prepared.fixed is not None:
         columns = prepared.fixed.floats(columns.astype(np.int64), np.dtype(dtype))
     close(columns.astype(dtype), truth)
@@ -93,9 +93,8 @@ def test_rows_by_tiles(members, bound, dtype):
         sources = np.random.default_rng(2).permutation(n)[:count]
         truth = distances(prepared, sources, method="elimination_tree_rows@cpu")
         sweep = TileSweep(prepared, LeafShape(members, bound), top=0)
-        values = runtime.cupy().empty((sweep.n_kept, padded(count)), sweep.dtype)
         rows = runtime.cupy().empty((count, n), prepared.weight_dtype)
-        sweep.rows(values, rows)(sources)
+        sweep.rows(count)(sources, rows)
         close(rows.get(), truth)
         assert (sweep.n_kept == 0) == (members == 500)
 
@@ -111,9 +110,8 @@ def test_rows_that_begin_anywhere(columns, ahead, dtype):
     sources = np.random.default_rng(3).integers(0, n, count)
     sweep = TileSweep(prepared, LeafShape(20, 9), top=0)
     assert (sweep.margin == 0) == (n * np.dtype(dtype).itemsize % 32 == 0)
-    values = runtime.cupy().empty((sweep.n_kept, padded(count)), sweep.dtype)
     whole = runtime.cupy().full(ahead + count * n + 9, 7, prepared.weight_dtype)
-    sweep.rows(values, whole[ahead : ahead + count * n].reshape(count, n))(sources)
+    sweep.rows(count)(sources, whole[ahead : ahead + count * n].reshape(count, n))
     truth = distances(prepared, sources, method="elimination_tree_rows@cpu")
     found = whole.get()
     close(found[ahead : ahead + count * n].reshape(count, n), truth)
@@ -178,10 +176,10 @@ def test_tops(top, count, dtype):
     sweep = Sweep(prepared, PassShape(8, 60, 32, 1), count, top=top)
     assert (sweep.above.held.pieces.host.pieces[:, 7] == 1).sum() == 1
     assert (sweep.above.held.pieces.host.members >= 0).sum() >= top
-    values = runtime.cupy().empty((n, padded(count)), sweep.dtype)
-    sweep.columns(values, True)(sources)
+    query = sweep.columns(count, True)
+    query(sources)
     truth = distances(prepared, sources, method="elimination_tree_rows@cpu")
-    found = values.get()[:, :count].T
+    found = query.values.get()[:, :count].T
     if prepared.fixed is not None:
         found = prepared.fixed.floats(found.astype(np.int64), np.dtype(dtype))
     close(found, truth)
@@ -196,15 +194,14 @@ def test_levels_in_two_launches(monkeypatch):
     sources = np.arange(prepared.n_vertices)
     sweep = Sweep(prepared, PassShape(8, 60, 32, 1), len(sources), top=2)
     assert sweep.above.held.pieces.host.n_levels == 3
-    values = runtime.cupy().empty((prepared.n_vertices, padded(len(sources))), sweep.dtype)
-    plan = sweep.columns(values, True)
-    names = [launch.kernel.name for launch in plan.launches]
+    query = sweep.columns(len(sources), True)
+    names = [launch.kernel.name for launch in query.launches]
     assert names == ["climb", "upper", "upper", "sweep"]
     truth = distances(prepared, sources, method="elimination_tree_rows@cpu")
     for _ in range(2):
-        values.fill(7)
-        plan(sources)
-        close(values.get()[:, : len(sources)].T, truth)
+        query.values.fill(7)
+        query(sources)
+        close(query.values.get()[:, : len(sources)].T, truth)
 
 
 @pytest.mark.usefixtures("emulated_gpu")
@@ -216,16 +213,18 @@ def test_few_sources_in_one_launch(count, filled, dtype, monkeypatch):
     prepared = ready(dtype)
     sources = np.random.default_rng(8).integers(0, prepared.n_vertices, count)
     sweep = TileSweep(prepared, LeafShape(8, 9), count, top=16)
-    values = runtime.cupy().empty((sweep.n_kept, padded(count)), sweep.dtype)
     rows = runtime.cupy().empty((count, prepared.n_vertices), dtype)
     truth = distances(prepared, sources, method="elimination_tree_rows@cpu")
-    plan = sweep.rows(values, rows)
-    assert [launch.kernel.name for launch in plan.launches] == ["few_sources", "tiles", "own_leaf"]
-    for _ in range(3):
+    query = sweep.rows(count)
+    assert [launch.kernel.name for launch in query.launches] == ["few_sources"]
+    written = [launch.kernel.name for launch in query.writes(query, rows)]
+    assert written == ["tiles", "own_leaf"]
+    for some in (count, count, max(count - 1, 1), count):  # one after the other
         rows.fill(7)
-        plan(sources)
-        close(rows.get(), truth)
-        assert not plan.arrivals.get().any()
+        query(sources[:some], rows[:some])
+        close(rows.get()[:some], truth[:some])
+        assert (rows.get()[some:] == 7).all()
+        assert not query.arrivals.get().any()
 
 
 @pytest.mark.usefixtures("emulated_gpu")
@@ -241,10 +240,10 @@ def test_a_top_that_some_sources_do_not_reach(top):
     sources = np.arange(0, prepared.n_vertices, 3)
     sweep = Sweep(prepared, PassShape(8, 60, 32, 1), len(sources), top=top)
     assert set(sweep.above.held.stop.get()) > {-1, 0}
-    values = runtime.cupy().empty((prepared.n_vertices, padded(len(sources))), sweep.dtype)
-    sweep.columns(values, True)(sources)
+    query = sweep.columns(len(sources), True)
+    query(sources)
     truth = distances(prepared, sources, method="elimination_tree_rows@cpu")
-    found = values.get()[:, : len(sources)].T
+    found = query.values.get()[:, : len(sources)].T
     reached = truth < np.iinfo(np.int32).max
     np.testing.assert_array_equal(found[reached], truth[reached])
     assert (found[~reached] == far_value(sweep.dtype)).all()
@@ -254,17 +253,17 @@ def test_a_top_that_some_sources_do_not_reach(top):
 def test_tops_of_metrics_that_share_their_cells():
     """Cells and tables are those of the weights at hand, whichever metric was first."""
     prepared = ready(np.int32)
-    n, sources = prepared.n_vertices, np.arange(33)
+    sources = np.arange(33)
     rng = np.random.default_rng(7)
     weights = rng.integers(1, 90, (3, prepared.n_edges)).astype(np.int32)
     for one, host in zip(
         prepared.reweight_each(runtime.cupy().asarray(weights)), weights, strict=True
     ):
         sweep = Sweep(one, PassShape(8, 60, 32, 1), len(sources), top=64)
-        values = runtime.cupy().empty((n, padded(len(sources))), sweep.dtype)
-        sweep.columns(values, True)(sources)
+        query = sweep.columns(len(sources), True)
+        query(sources)
         truth = distances(prepared.reweight(host), sources, device="cpu")
-        np.testing.assert_array_equal(values.get()[:, : len(sources)].T, truth)
+        np.testing.assert_array_equal(query.values.get()[:, : len(sources)].T, truth)
 
 
 @pytest.mark.usefixtures("emulated_gpu")
@@ -277,7 +276,7 @@ def test_rows_from_columns(count, width):
     values, place = rng.integers(0, 100, (n, padded(count))), rng.integers(0, n, width)
     out = cp.full((count, width), -1, np.int32)
     on_device = (cp.asarray(values.astype(np.uint32)), cp.asarray(place.astype(np.int32)))
-    Sweep(prepared).to_rows(*on_device, out)()
+    to_rows(Sweep(prepared).tree, *on_device, out)()
     np.testing.assert_array_equal(out.get(), values[place, :count].T)
 
 
@@ -467,10 +466,10 @@ def test_long_chains_are_several_pieces():
     sizes = sweep.above.held.pieces.host.pieces[:, 1]
     assert sizes.max() == 512
     assert sizes.sum() >= n - 60
-    values = runtime.cupy().empty((n, padded(len(sources))), sweep.dtype)
-    sweep.columns(values, True)(sources)
+    query = sweep.columns(len(sources), True)
+    query(sources)
     truth = distances(prepared, sources, method="elimination_tree_rows@cpu")
-    np.testing.assert_array_equal(values.get()[:, : len(sources)].T, truth)
+    np.testing.assert_array_equal(query.values.get()[:, : len(sources)].T, truth)
 
 
 @pytest.mark.parametrize(

@@ -12,8 +12,8 @@ from nearfar.errors import OutOfMemoryError
 from nearfar.generators import generate
 from nearfar.graph.graph import Graph
 from nearfar.prepared import variants_cuda as prepared_cuda
-from nearfar.prepared.cuda.bottoms import tiles as device_tiles
-from nearfar.prepared.cuda.bottoms.sweep import Sweep
+from nearfar.prepared.cuda.bottoms import leaves as device_tiles
+from nearfar.prepared.cuda.bottoms.cells import Sweep
 from nearfar.prepared.cuda.cut.cells import PassShape
 from nearfar.prepared.cuda.sinks import reduction as device_reduction
 from nearfar.prepared.cuda.sinks.reduction import DeviceReduction
@@ -52,6 +52,8 @@ def compare(prepared: Prepared, sources: Any, kind: Any, fused: bool = True, **g
     wanted = distances(prepared, sources, reduce=kind, method="elimination_tree_rows@cpu", **given)
     same(found, wanted)
     count = prepared.n_vertices if sources is None else len(np.unique(sources))
+    # Sums in fixed point that differ may round to one float, whose ties go by the vertex.
+    fused &= prepared.fixed is None or not str(kind).startswith("nearest")
     assert stats.get("rows_never_made", 0) == (count if fused else 0)
 
 
@@ -95,7 +97,7 @@ def test_graphs_in_pieces(dtype: Any, kind: Any) -> None:
         compare(prepared, [0, n // 2, 0], kind, targets=[n - 1, 0, n // 3], limit=100)
 
 
-@pytest.mark.parametrize("kind", [*KINDS[:6], "nearest:4", ("histogram", (0.1, 0.5, 1.5))], ids=str)
+@pytest.mark.parametrize("kind", [*KINDS[:6], ("histogram", (0.1, 0.5, 1.5))], ids=str)
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_floats_as_the_sweep_adds_them(
     dtype: Any, kind: Any, monkeypatch: pytest.MonkeyPatch
@@ -111,11 +113,12 @@ def test_floats_as_the_sweep_adds_them(
     sources, label = np.arange(40), prepared.preparation.tree.label
     made = DeviceReduction(prepared, Reduction.parse(kind), None, 2.25, 40)
     made(sources)
-    if len(made.values) < 80:
+    values = made.query.values
+    if len(values) < 80:
         rows = distances(prepared, sources, method=METHOD, limit=2.25)
     else:
         place = np.argsort(np.argsort(label[sources]))
-        steps = made.values.get()[label[None, :], place[:, None]].astype(np.int64)
+        steps = values.get()[label[None, :], place[:, None]].astype(np.int64)
         assert prepared.fixed is not None
         rows = prepared.fixed.floats(steps, np.dtype(dtype))
         rows[rows > dtype(2.25)] = np.inf
@@ -189,18 +192,20 @@ def test_many_slices_of_few_sources(monkeypatch: pytest.MonkeyPatch) -> None:
         compare(prepared, [4, 9], kind, targets=range(0, 180, 2))
 
 
-def test_ten_thousand_cells(monkeypatch: pytest.MonkeyPatch) -> None:
-    graph = generate("grid", rows=200, columns=200)
+@pytest.mark.parametrize("rows", [60, pytest.param(200, marks=pytest.mark.slow)])
+def test_many_cells(rows: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A thousand cells, and more than ten thousand."""
+    graph = generate("grid", rows=rows, columns=rows)
     weights = np.random.default_rng(1).integers(1, 90, graph.n_edges).astype(np.int32)
     prepared = nearfar.prepare(Graph(graph.indptr, graph.indices, weights))
     made = Sweep(prepared, PassShape(1, 60, 32, 1), 3, top=64)
-    assert len(made.cells.host.cells) >= 10_000
+    assert len(made.cells.host.cells) >= rows * rows // 4
     monkeypatch.setattr(device_reduction, "Sweep", lambda *_: made)
-    sources = np.array([7, 39_000, 7])
-    values = runtime.cupy().empty((prepared.n_vertices, 128), made.dtype)
-    made.columns(values, by_vertex=True)(sources)
+    sources = np.array([7, rows * rows - 1000, 7])
+    query = made.columns(3, by_vertex=True)
+    query(sources)
     truth = distances(prepared, sources, device="cpu")
-    np.testing.assert_array_equal(values.get()[:, :3].T, truth)
+    np.testing.assert_array_equal(query.values.get()[:, :3].T, truth)
     compare(prepared, sources, "summary")
 
 
@@ -224,13 +229,13 @@ def test_a_plan_is_used_again(monkeypatch: pytest.MonkeyPatch) -> None:
     prepared = nearfar.prepare(grid(np.int32), force=True)
     for sources in (range(40), [9, 4, 9], range(100, 140)):
         compare(prepared, sources, "summary")
-        assert made[-1].values is None
+        assert made[-1].query.values is None
     assert len(made) == 1
     compare(prepared, range(40), "summary", limit=60)
     compare(prepared, range(40), "max", limit=60)
     assert len(made) == 3
     compare(prepared, range(40), "nearest:2")  # which keeps much
-    assert made[-1].values is not None
+    assert made[-1].query.values is not None
     compare(prepared, range(40), "nearest:2")
     assert len(made) == 5
     compare(prepared, range(40), "max")
@@ -241,7 +246,7 @@ def test_a_plan_is_used_again(monkeypatch: pytest.MonkeyPatch) -> None:
             raise OutOfMemoryError(needed, needed - 1, advice)
         need(needed, advice)
 
-    values = made[-1].kept_rows * made[-1].pitch * 4
+    values = made[-1].query.n_rows * made[-1].pitch * 4
     monkeypatch.setattr(runtime, "require_memory", scarce)
     compare(prepared, range(40), "max")  # there may be room for a smaller plan
     assert len(made) == 7

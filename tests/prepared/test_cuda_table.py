@@ -12,8 +12,9 @@ from nearfar.errors import OutOfMemoryError
 from nearfar.generators import generate
 from nearfar.graph.graph import Graph
 from nearfar.prepared import variants_cuda as prepared_cuda
-from nearfar.prepared.cuda.pairs import table as device_table
-from nearfar.prepared.cuda.pairs.table import DeviceTable, table_pays
+from nearfar.prepared.cuda.bottoms import table as device_table
+from nearfar.prepared.cuda.bottoms.table import Table, table_pays
+from nearfar.prepared.cuda.sinks import rows as device_rows
 from nearfar.prepared.prepared import Prepared
 from nearfar.solve.many import distances
 from nearfar.system.devices import runtime
@@ -41,7 +42,8 @@ def no_sweep(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: Any) -> None:
         raise AssertionError("a sweep was made")
 
-    monkeypatch.setattr(prepared_cuda, "DeviceRows", refuse)
+    monkeypatch.setattr(device_rows, "Sweep", refuse)
+    monkeypatch.setattr(device_rows, "row_sweep", refuse)
     monkeypatch.setattr(prepared_cuda, "table_pays", lambda *_: True)
 
 
@@ -120,4 +122,4 @@ def test_memory_is_asked_for_first(monkeypatch: pytest.MonkeyPatch) -> None:
     table(prepared, [1], [2])
     monkeypatch.setattr(runtime, "memory", lambda: (1000, 1000))
     with pytest.raises(OutOfMemoryError, match="fewer targets"):
-        DeviceTable(prepared, np.arange(9), 100, "fewer targets")
+        Table(prepared, np.arange(9), 100, "fewer targets")

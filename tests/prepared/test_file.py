@@ -8,6 +8,7 @@ import subprocess
 import sys
 import zlib
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -238,4 +239,33 @@ def test_a_crafted_header(header: bytes, tmp_path: Path) -> None:
     prefix = struct.pack("<8sIIQ", b"nearfar\0", 2, zlib.crc32(header), len(header))
     path.write_bytes(prefix + header)
     with pytest.raises(GraphFormatError, match=r"header|cut off|do not belong together"):
+        nearfar.load(path)
+
+
+@pytest.mark.parametrize(
+    ("where", "value"),
+    [
+        (("first_number",), 2**63),
+        (("first_number",), -(2**63) - 1),
+        (("first_number",), True),
+        (("directed",), None),
+        (("perfect",), 1),
+        (("figures", "n_edges"), None),
+        (("figures", "height"), 2.5),
+        (("fixed", 0), "1"),
+        (("fixed", 1), None),
+        (("attributes",), []),
+    ],
+)
+def test_crafted_values(where: tuple[Any, ...], value: Any, tmp_path: Path) -> None:
+    """Behind the right checksum these were raw errors at the first use, or believed."""
+    path = tmp_path / "crafted.nfp"
+    ready(mesh(6, "float64", True)).save(path)
+    header, whole = prepared_parts(path.read_bytes())
+    inner = header
+    for key in where[:-1]:
+        inner = inner[key]
+    inner[where[-1]] = value
+    path.write_bytes(prepared_file(header, whole))
+    with pytest.raises(GraphFormatError, match=rf"do not belong together: {where[0]}|{where[-1]}"):
         nearfar.load(path)

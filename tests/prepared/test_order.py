@@ -199,8 +199,8 @@ def test_refusal_names_the_figures() -> None:
         check_worth(figures)
     check_worth(figures, force=True)
     with pytest.raises(OutOfMemoryError):
-        check_worth(figures, max_bytes=1000, force=True)
-    with pytest.raises(OptionError, match="max_bytes"):
-        check_worth(figures, max_bytes=-1)
-    with pytest.raises(OptionError, match="max_bytes is inf"):
-        check_worth(figures, max_bytes=float("inf"))
+        check_worth(figures, memory=1000, force=True)
+    with pytest.raises(OptionError, match="memory"):
+        check_worth(figures, memory=-1)
+    with pytest.raises(OptionError, match="memory is inf"):
+        check_worth(figures, memory=float("inf"))

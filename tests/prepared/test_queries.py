@@ -300,9 +300,9 @@ def test_bad_pairs() -> None:
     with pytest.raises(OptionError, match="threads"):
         prepared.distances_of_pairs([(0, 1)], threads=0)
     with pytest.raises(OutOfMemoryError):
-        prepared.label(max_bytes=10)
-    with pytest.raises(OptionError, match="max_bytes is '4G': give a number of bytes"):
-        prepared.label(max_bytes="4G")  # type: ignore[call-overload]
+        prepared.label(memory=10)
+    with pytest.raises(OptionError, match="memory is '4G': give a number of bytes"):
+        prepared.label(memory="4G")  # type: ignore[call-overload]
 
 
 @settings(max_examples=40)

@@ -178,3 +178,10 @@ def test_k_shortest_paths_look_at_what_they_need() -> None:
         with pytest.raises(nearfar.DistanceOverflowError):
             nearfar.k_shortest_paths(joined, source, 2, k)
     assert nearfar.k_shortest_paths(joined, 2, 0, 1) == []
+
+
+def test_a_distance_that_does_not_fit_names_no_vertex_that_is_not_there() -> None:
+    far = np.array([2**62, 2**62], np.int64)
+    graph = Graph.from_edges([0, 1], [1, 2], far)
+    with pytest.raises(nearfar.DistanceOverflowError, match="from the sources does not fit int64"):
+        nearfar.nearest(graph, [0])

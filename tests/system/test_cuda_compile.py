@@ -13,6 +13,8 @@ alone.
 from __future__ import annotations
 
 import functools
+import hashlib
+import json
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -22,6 +24,8 @@ import pytest
 from nearfar.algorithms.breadth_first.balls import BALL_WIDTH
 from nearfar.errors import MissingDependencyError
 from nearfar.system.devices import compiler, cupy_module, nvrtc
+from nearfar.system.output import replacing
+from tests.emulator import CACHE
 
 ARCHITECTURES = ("sm_75", "sm_80", "sm_90", "sm_100")
 FULL = "sm_90"  # every form of every program is compiled for this one
@@ -287,9 +291,17 @@ def library() -> nvrtc.Compiler:
 
 @functools.cache
 def resources(arch: str, file: str, macros: tuple[tuple[str, str | int], ...]) -> Table:
-    """Compile it, once: some programs are the same for several types."""
+    """Compile it, once for each text, options and compiler: what came of it is kept on disk."""
     source = compiler.assemble([file])
-    return compiler.resources(file, source, compiler.options_for(arch, dict(macros), source))
+    options = compiler.options_for(arch, dict(macros), source)
+    key = hashlib.sha256("\0".join([library().version, source, *options]).encode()).hexdigest()
+    kept = CACHE / f"{key[:32]}.resources.json"
+    if not kept.exists():
+        CACHE.mkdir(exist_ok=True)
+        with replacing(kept) as place:
+            place.write_text(json.dumps(compiler.resources(file, source, options)))
+    found = json.loads(kept.read_text())
+    return {entry: compiler.Resources(*used) for entry, used in found.items()}
 
 
 def compile_case(arch: str, file: str, macros: Mapping[str, str | int]) -> None:

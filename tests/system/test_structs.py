@@ -71,7 +71,7 @@ def test_the_settle_loop_finds_its_counters() -> None:
 def test_what_is_not_understood_is_refused(
     body: str, said: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(structs, "_text", lambda file: f"struct Odd {{ {body} }};")
+    monkeypatch.setattr(structs, "kernel_text", lambda files: f"struct Odd {{ {body} }};")
     with pytest.raises(ValueError, match=said):
         struct_dtype(f"odd-{body}.cuh", "Odd")
 

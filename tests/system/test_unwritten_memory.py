@@ -40,8 +40,9 @@ def to_rows(values: Any, shared: int = 0) -> Any:
     some, count = values.shape
     out = cp.zeros((count, some), np.int32)
     place = cp.arange(some, dtype=np.int32)
-    sizes = np.int32(some), np.int64(some), np.int32(count)
-    kernel((2, 1), 256, (values, np.int64(count), place, *sizes, out), shared=shared)
+    arguments = {"values": values, "pitch": np.int64(count), "place": place, "out": out}
+    arguments |= {"some": np.int32(some), "width": np.int64(some), "count": np.int32(count)}
+    kernel((2, 1), 256, {**arguments, "step": np.float64(1)}, shared=shared)
     return out
 
 

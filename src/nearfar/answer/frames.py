@@ -26,7 +26,9 @@ __all__ = [
     "labelled_matrix",
     "labelled_pairs",
     "labelling_library",
+    "nearest_frame",
     "paths_frame",
+    "vertex_frame",
     "with_unreached",
 ]
 
@@ -145,6 +147,50 @@ def paths_frame(
         "reached": reached[places],
     }
     return module.DataFrame(columns)
+
+
+def nearest_frame(
+    graph: Any, distances: NDArray[Any], sources: NDArray[Any], library: str | None
+) -> Any:
+    """See :meth:`nearfar.solve.Nearest.to_frame`."""
+    module = labelling_library(library)
+    named: Graph = getattr(graph, "original", graph)
+    if len(distances) != named.n_vertices:
+        raise OptionError(
+            f"the graph has {named.n_vertices} vertices, and the answer {len(distances)}: give the "
+            "graph that was searched"
+        )
+    reached = distances != unreached_value(distances.dtype)
+    vertices = np.asarray(named.name_of(np.arange(named.n_vertices)))
+    if distances.ndim == 1:
+        places = np.arange(len(distances))
+        columns = {"vertex": vertices}
+    else:
+        places, lines = np.nonzero(reached)
+        columns = {"vertex": vertices[places], "place": lines + 1}
+        distances, sources, reached = distances[reached], sources[reached], reached[reached]
+    columns["distance"] = _column(module, distances, ~reached)
+    columns["source"] = _column(module, sources, ~reached)
+    whole = np.zeros(len(places), dtype=np.bool_)
+    return module.DataFrame({**columns, "vertex": _column(module, columns["vertex"], whole)})
+
+
+def vertex_frame(graph: Graph, columns: dict[str, Any], library: str | None) -> Any:
+    """See :func:`nearfar.measures.table`."""
+    module = labelling_library(library)
+    names = np.asarray(graph.name_of(np.arange(graph.n_vertices)))
+    whole = np.zeros(graph.n_vertices, dtype=np.bool_)
+    found = {"vertex": _column(module, names, whole)}
+    if graph.coordinates is not None:
+        found |= {"x": graph.coordinates[:, 0], "y": graph.coordinates[:, 1]}
+    for name, values in columns.items():
+        array = np.asarray(values)
+        if array.shape != (graph.n_vertices,):
+            raise OptionError(
+                f"{name} has shape {array.shape}: give one value per vertex, ({graph.n_vertices},)"
+            )
+        found[name] = array
+    return module.DataFrame(found)
 
 
 def labelled_pairs(library: str, pairs: Any, distances: NDArray[Any]) -> Any:

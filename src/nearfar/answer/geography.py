@@ -15,9 +15,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from nearfar.answer.streets import line_of, one_per_street, parts_of
 from nearfar.errors import GraphError, MissingDependencyError, OptionError, quoted
 from nearfar.graph.dtypes import unreached_value
 from nearfar.graph.geography import EARTH_RADIUS, on_earth
+from nearfar.graph.snapping.lines import edge_lines
 from nearfar.system.output import replacing
 
 if TYPE_CHECKING:
@@ -82,10 +84,10 @@ def routes(paths: Paths, targets: Iterable[Any]) -> dict[str, Any]:
 
 def route_lines(graph: Graph, found: Iterable[tuple[list[Any], Any]]) -> dict[str, Any]:
     """Paths as :func:`nearfar.shortest_path` returns them as GeoJSON; see :func:`routes`."""
-    xy = _coordinates(graph)
+    _coordinates(graph)
     features = []
     for names, distance in found:
-        line = xy[graph.indices_of(names)].tolist()
+        line = line_of(graph, graph.indices_of(names))
         properties = {
             "source": names[0],
             "target": names[-1],
@@ -177,7 +179,6 @@ def reached_lines(paths: Paths, limit: float) -> NDArray[np.float64]:
         Ends of each part; an edge that the limit cuts ends at its share.
     """
     graph, distances = paths.graph, paths._host_distances
-    xy: Any = graph.coordinates
     near = (distances != unreached_value(distances.dtype)) & (distances <= limit)
     edges = np.flatnonzero(np.repeat(near, graph.degrees))
     tails = graph.tails(np.int64)[edges]
@@ -189,11 +190,13 @@ def reached_lines(paths: Paths, limit: float) -> NDArray[np.float64]:
     share[cut] = left[cut] / weights[cut]
     # Both directions of a street fall on one line: where one is reached whole, once is enough.
     key = np.minimum(tails, heads) * graph.n_vertices + np.maximum(tails, heads)
-    whole, kept = np.unique(key[~cut], return_index=True)
-    part = np.flatnonzero(cut & (share > 0) & ~np.isin(key, whole))
-    kept = np.concatenate((np.flatnonzero(~cut)[kept], part))
-    begin, end = xy[tails[kept]], xy[heads[kept]]
-    return np.stack([begin, begin + share[kept, None] * (end - begin)], axis=1)
+    whole = np.flatnonzero(~cut)[one_per_street(graph, edges[~cut])]
+    part = cut & (share > 0)
+    if edge_lines(graph) is None:  # else parallel streets may run elsewhere
+        part &= ~np.isin(key, key[whole])
+    part = np.flatnonzero(part)
+    kept = np.concatenate((whole, part))
+    return parts_of(graph, edges[kept]).within(share[kept])
 
 
 def _area(lines: NDArray[np.float64], width: float) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from nearfar.answer.streets import one_per_street, parts_of
 from nearfar.errors import GraphError, MissingDependencyError
 from nearfar.graph.dtypes import unreached_value
 from nearfar.graph.geography import on_earth
@@ -128,24 +129,17 @@ def _segments(
     paths: Paths, scale: float
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
     """Line segments of reached edges with their values, farthest first, and those of the others."""
-    graph = paths.graph
-    xy = graph.coordinates
-    distances = paths._host_distances
-    sources = graph.tails(np.int64)
-    targets = graph.indices
-    # Both directions of a street fall on one line: keep the first of each unordered pair.
-    key = np.minimum(sources, targets).astype(np.int64) * graph.n_vertices
-    key += np.maximum(sources, targets)
-    _, first = np.unique(key, return_index=True)
-    sources, targets = sources[first], targets[first]
-    ends = np.stack([xy[sources], xy[targets]], axis=1)  # type: ignore[index]
+    graph, distances = paths.graph, paths._host_distances
+    edges = one_per_street(graph, np.arange(graph.n_edges, dtype=np.int64))
+    tails, heads = graph.tails(np.int64)[edges], graph.indices[edges]
     reached = distances != unreached_value(distances.dtype)
-    both = reached[sources] & reached[targets]
-    mean = distances[sources[both]].astype(np.float64)
-    mean = (mean + distances[targets[both]]) / (2 * scale)
+    both = reached[tails] & reached[heads]
+    mean = distances[tails[both]].astype(np.float64)
+    mean = (mean + distances[heads[both]]) / (2 * scale)
     # Near streets are drawn last and so lie on top where lines cross.
     order = np.argsort(-mean, kind="stable")
-    return ends[both][order], mean[order], ends[~both]
+    parts = parts_of(graph, edges[both][order])
+    return parts.ends, mean[order][parts.edge], parts_of(graph, edges[~both]).ends
 
 
 def _colours() -> Any:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from nearfar.answer.streets import one_per_street, parts_of
 from nearfar.errors import GraphError
 from nearfar.graph.dtypes import unreached_value
 from nearfar.graph.geography import on_earth
@@ -72,25 +73,32 @@ def draw_page(
         raise GraphError("the graph has no coordinates: a map needs x and y of every vertex")
     values = paths._host_distances
     reached = values != unreached_value(values.dtype)
-    tails, heads = graph.tails(np.int64), graph.indices.astype(np.int64)
-    low, high = np.minimum(tails, heads), np.maximum(tails, heads)
-    _, first = np.unique(low * graph.n_vertices + high, return_index=True)
-    ends = np.column_stack((low[first], high[first]))
-    ends = ends[ends[:, 0] != ends[:, 1]]
-    if not reached[ends].all(axis=1).any():
+    edges = one_per_street(graph, np.arange(graph.n_edges, dtype=np.int64))
+    tails, heads = graph.tails(np.int64), graph.indices
+    edges = edges[tails[edges] != heads[edges]]
+    if not (reached[tails[edges]] & reached[heads[edges]]).any():
         raise GraphError("no edge has both ends reached: there is nothing to draw")
-    used, codes = np.unique(ends, return_inverse=True)
-    codes = codes.reshape(ends.shape)
+    parts = parts_of(graph, edges)
+    used, codes = np.unique(np.column_stack((tails[edges], heads[edges])), return_inverse=True)
+    codes = codes.reshape(-1, 2)
+    far = np.where(reached, values.astype(np.float64), np.nan)
+    begins = np.append(True, parts.edge[1:] != parts.edge[:-1])  # at a vertex, not at a bend
+    bends, bend = np.flatnonzero(~begins), len(used) + np.cumsum(~begins) - 1
+    on = edges[parts.edge[bends]]
+    at_bends = far[tails[on]] + parts.since[bends] * (far[heads[on]] - far[tails[on]])
+    where = np.concatenate([xy[used], parts.begin[bends]])
+    first = np.where(begins, codes[parts.edge, 0], bend)
+    last = np.append(np.where(begins[1:], codes[parts.edge[:-1], 1], bend[1:]), codes[-1, 1])
     geographic = on_earth(graph)
-    middle = (xy[used].min(axis=0) + xy[used].max(axis=0)) / 2
+    middle = (where.min(axis=0) + where.max(axis=0)) / 2
     shrink = math.cos(math.radians(middle[1])) if geographic else 1.0
     # Metres per unit of y, of which float32 keeps centimetres across a country.
-    places = (xy[used] - middle) * [shrink, 1.0]
-    shown = np.where(reached[used], values[used] / scale, np.nan)
+    places = (where - middle) * [shrink, 1.0]
+    shown = np.concatenate([far[used], at_bends]) / scale
     source = (xy[paths._source_index] - middle) * [shrink, 1.0]
     data: dict[str, Any] = {
         "places": _packed(places.astype("<f4")),
-        "ends": _packed(codes.astype("<u4")),
+        "ends": _packed(np.column_stack((first, last)).astype("<u4")),
         "values": _packed(shown.astype("<f4")),
         "source": source.tolist(),
         "name": str(paths.source),

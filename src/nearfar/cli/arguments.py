@@ -345,9 +345,10 @@ def read_vertex(args: argparse.Namespace, graph: Graph, text: str, what: str = "
     except ValueError:
         numbers = graph.vertex_numbers
         if numbers is not None:
+            several = _apart(graph, text)
             raise VertexError(
                 f"{what} {quoted(text)} is not a vertex: the vertices are numbered "
-                f"{numbers.start} to {numbers.stop - 1}"
+                f"{numbers.start} to {numbers.stop - 1}{several}"
                 if numbers
                 else f"{what} {quoted(text)} is not a vertex: the graph is empty"
             ) from None
@@ -367,8 +368,21 @@ def read_vertex(args: argparse.Namespace, graph: Graph, text: str, what: str = "
     shown = listed(graph.name_of(np.arange(min(3, graph.n_vertices))).tolist())
     raise VertexError(
         f"{what} {quoted(text)} is not a vertex of this graph; its {graph.n_vertices:,} vertices "
-        f"are named like: {shown}"
+        f"are named like: {shown}{_apart(graph, text)}"
     )
+
+
+def _apart(graph: Graph, text: str) -> str:
+    """Advice where vertices are written with commas between them."""
+    parts, numbers = [part.strip() for part in text.split(",")], graph.vertex_numbers
+    known = (
+        all(part.isdecimal() and int(part) in numbers for part in parts)
+        if numbers is not None
+        else all(_is_name(graph, part) for part in parts)
+    )
+    if len(parts) < 2 or not known:
+        return ""
+    return f"; several vertices have spaces between them: {' '.join(parts)}"
 
 
 def _is_name(graph: Graph, text: str) -> bool:

@@ -54,6 +54,7 @@ _ENDS = ("source", "target")
 _WITHOUT_PAIRS = (
     *("source", "target", "reduce", "output", "predecessors_output", "explain", "cluster"),
 )
+_MOST_PRINTED = 1_000_000  # numbers on the terminal that nobody asked for by --source
 _ALONE = {
     "pair": _WITHOUT_PAIRS,
     "pairs": ("pair", *_WITHOUT_PAIRS),
@@ -164,7 +165,20 @@ def _check_files(args: argparse.Namespace) -> None:
         raise OptionError(f"-o and --predecessors-output are both {args.output}: give two files")
 
 
-def _kept(path: str | None) -> str:
+def _check_amount(args: argparse.Namespace, graph: Graph, targets: list[Any] | None) -> None:
+    """Refuse to print the rows of every vertex of a large graph unasked."""
+    if args.source is not None or args.output or args.reduce or args.predecessors_output:
+        return
+    numbers = graph.n_vertices * (graph.n_vertices if targets is None else len(targets))
+    if numbers > _MOST_PRINTED:
+        raise OptionError(
+            f"without --source this prints {numbers:,} numbers, a row for each of "
+            f"{graph.n_vertices:,} vertices: name sources by --source, write all by -o rows.npy, "
+            "or give --reduce mean for one number per row"
+        )
+
+
+def kept_text(path: str | None) -> str:
     """What an interrupted run leaves behind, and how to go on; "" for nothing."""
     from nearfar.solve.files import kept_blocks
 
@@ -272,6 +286,7 @@ def run(args: argparse.Namespace) -> int:
     targets = vertex_list(args, graph, args.target)
     if args.explain:
         return _explain(args, graph, sources, targets)
+    _check_amount(args, graph, targets)
     stats: dict[str, Any] = {}
     call: dict[str, Any] = {"limit": args.limit, "stats": stats, **options}
     if args.predecessors_output:
@@ -287,7 +302,7 @@ def run(args: argparse.Namespace) -> int:
                 else:
                     found = distances(graph, sources, progress=progress, **call)
             except KeyboardInterrupt:
-                raise KeyboardInterrupt(_kept(args.output)) from None
+                raise KeyboardInterrupt(kept_text(args.output)) from None
     count = graph.n_vertices if sources is None else len(sources)
     if args.output:
         facts = {"output": args.output, "rows": count, "seconds": stats["seconds"]}

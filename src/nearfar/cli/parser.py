@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import argparse
 import re
-from typing import Any
+from typing import Any, NoReturn
 
 from nearfar.errors import did_you_mean
 from nearfar.options import MethodOptions
@@ -53,7 +53,8 @@ class Parser(argparse.ArgumentParser):
         names = [str(choice) for choice in action.choices]
         if isinstance(action, argparse._SubParsersAction):
             what = "command" if action.dest == "command" else action.dest
-            near = did_you_mean(str(value), names)
+            cutoff = 0.5 if len(str(value)) <= 4 else 0.6  # spps is sssp
+            near = did_you_mean(str(value), names, cutoff=cutoff)
             if value in ("help", "version"):
                 near = f"; did you mean '--{value}'?"
             raise argparse.ArgumentError(
@@ -63,13 +64,20 @@ class Parser(argparse.ArgumentParser):
         choose = ", ".join(names)
         raise argparse.ArgumentError(action, f"invalid choice: {value!r}: give {choose}{near}")
 
+    def error(self, message: str) -> NoReturn:
+        """End with one line; the usage of a command with many flags is a screen of its own."""
+        known = "--help`" in message or message.endswith("?")
+        help_text = "" if known else f"; `{self.prog} --help` shows what it takes"
+        self.exit(2, f"{self.prog}: error: {message}{help_text}\n")
+
     def _get_value(self, action: argparse.Action, text: str) -> Any:
         try:
             return super()._get_value(action, text)
         except argparse.ArgumentError as error:
             kind = getattr(action.type, "__name__", "")
             wanted = {"int": "whole number"}.get(kind, kind)
-            if not error.message.startswith("invalid ") or not wanted:
+            # A type that says itself what is wrong raises an ArgumentTypeError.
+            if isinstance(error.__context__, argparse.ArgumentTypeError) or not wanted:
                 raise
             raise argparse.ArgumentError(action, f"{text!r} is not a {wanted}") from None
 

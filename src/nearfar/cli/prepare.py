@@ -67,7 +67,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--force", action="store_true", help="prepare even where searches will be faster"
     )
     parser.add_argument(
-        "--max-bytes",
+        "--memory",
         type=byte_count,
         metavar="N",
         help="memory that it may take, such as 500M or 4G",
@@ -111,7 +111,7 @@ def run(args: argparse.Namespace) -> int:
         figures = foreseen(given, args.order, seed=args.seed, perfect=not args.keep_all)
         seconds = {"order and analysis": time.perf_counter() - began}
         try:
-            check_worth(figures, args.max_bytes, args.force)
+            check_worth(figures, args.memory, args.force)
         except (GraphError, OutOfMemoryError) as error:
             refused = in_flags(str(error), args.parser)
     else:
@@ -158,7 +158,7 @@ def _prepared(args: argparse.Namespace, graph: Graph | TurnGraph) -> Prepared | 
         seed=args.seed,
         perfect=not args.keep_all,
         force=args.force,
-        max_bytes=args.max_bytes,
+        memory=args.memory,
         threads=args.threads,
         device=args.device,
     )
@@ -172,7 +172,7 @@ def _refuse_with_reweight(args: argparse.Namespace) -> None:
         "--order": args.order != "auto",
         "--seed": args.seed != 0,
         "--force": args.force,
-        "--max-bytes": args.max_bytes is not None,
+        "--memory": args.memory is not None,
     }
     for flag, used in given.items():
         if used:

@@ -79,8 +79,8 @@ Weight limit_as(std::optional<double> limit) {
                ? std::nextafter(cast, -std::numeric_limits<Weight>::infinity())
                : cast;
   } else {
-    // Above 2^53 the double may lie below the integer that the caller meant.
-    if (std::abs(value) > 9007199254740992.0)
+    // From 2^53 on the double may lie below the integer that the caller meant.
+    if (std::abs(value) >= 9007199254740992.0)
       value = std::nextafter(value, std::numeric_limits<double>::infinity());
     if (value >= static_cast<double>(unreached<Weight>())) return unreached<Weight>();
     if (value < 0) return -1;

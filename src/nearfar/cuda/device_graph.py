@@ -183,13 +183,17 @@ def _upload(graph: Graph, wide: bool, rows: slice = slice(None)) -> DeviceGraph:
     program = runtime.program("cuda/pack.cuh", macros)
     grid, block = runtime.device().multiprocessors * 8, 256
     convert, pack = program.kernel("convert_offsets"), program.kernel("pack_edges")
-    nothing = (None, None, np.int64(0))
+    nothing = {"from": None, "to": None, "count": np.int64(0)}
     with runtime.first_cooperative(convert, nothing, runtime.device().ordinal):
-        convert(grid, block, (runtime.upload(indptr), offsets, np.int64(n + 1)))
+        given = {"from": runtime.upload(indptr), "to": offsets, "count": np.int64(n + 1)}
+        convert(grid, block, given)
         for first in range(0, m, _CHUNK):
             part = slice(first, min(first + _CHUNK, m))
-            targets = runtime.upload(indices[part])
-            values = runtime.upload(weights[part]) if weights is not None else None
-            out = edges[first * record : part.stop * record]
-            pack(grid, block, (targets, values, out, np.int64(part.stop - first)))
+            arguments = {
+                "indices": runtime.upload(indices[part]),
+                "weights": None if weights is None else runtime.upload(weights[part]),
+                "edges": edges[first * record : part.stop * record],
+                "m": np.int64(part.stop - first),
+            }
+            pack(grid, block, arguments)
     return found

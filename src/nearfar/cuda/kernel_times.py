@@ -50,7 +50,7 @@ class KernelTimes:
     def __init__(self) -> None:
         self._event = runtime.cupy().cuda.Event
         kernel = runtime.program(_PAUSE, {}).kernel("pause_for")
-        self._pause = launching.Launch(kernel, 1, 1, (np.uint64(_NANOSECONDS),))
+        self._pause = launching.Launch(kernel, 1, 1, {"nanoseconds": np.uint64(_NANOSECONDS)})
         self._marks: list[tuple[str, Any, Any]] = []
         self.found: dict[str, KernelTime] = {}
         self.gap = 0.0

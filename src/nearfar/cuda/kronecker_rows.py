@@ -90,14 +90,16 @@ def kronecker_rows(
             )
             grid = runtime.device().multiprocessors * 16
             offsets = cp.zeros(last - first + 1, dtype=np.int64)
-            program.kernel("kronecker_degrees")(grid, _THREADS, (asked, offsets[1:]))
+            degrees = {"kronecker": asked, "degrees": offsets[1:]}
+            program.kernel("kronecker_degrees")(grid, _THREADS, degrees)
             cp.cumsum(offsets, out=offsets)
             m = int(offsets[-1])
             runtime.require_memory(
                 8 * m + 8 * (last - first), "give more devices, or a lower scale"
             )
             edges = cp.empty(8 * m, dtype=np.uint8)
-            program.kernel("kronecker_rows")(grid, _THREADS, (asked, offsets[:-1].copy(), edges))
+            rows = {"kronecker": asked, "cursors": offsets[:-1].copy(), "edges": edges}
+            program.kernel("kronecker_rows")(grid, _THREADS, rows)
             graph = DeviceGraph(last - first, m, offsets, edges, narrow, wide, narrow, True, 8)
             made.append(Rows(device, first, last, graph))
     return made

@@ -72,7 +72,8 @@ class _Pass:
         count = cp.zeros(1, dtype=np.uint64)
         if most:
             blocks = min(self.blocks, -(-device.n // _THREADS))
-            given = (np.int64(device.n), device.offsets, pieces, count)
+            given = {"n": np.int64(device.n), "offsets": device.offsets}
+            given |= {"pieces": pieces, "n_pieces": count}
             program.kernel("tight_pieces")(blocks, _THREADS, given)
         return pieces, count
 
@@ -89,18 +90,18 @@ class _Pass:
             return
         self.forget()
         cp = runtime.cupy()
-        device, null = self.device, np.uint64(0)
-        n = np.int64(device.n)
+        device, n = self.device, np.int64(self.device.n)
+        rows = dict.fromkeys(("distances", "predecessors", "tallies"))
         self.tallies = cp.zeros((2, k * _tally().itemsize), dtype=np.uint8)
         for first in range(0, k, _MOST_ROWS):
             many = min(k - first, _MOST_ROWS)
             width = max(min(self.start_blocks, -(-device.n // _THREADS)) // many, 1)
-            given = (n, null, null, null, null)
+            given = {"n": n, **rows, "of_next_call": None}
             start = runtime.Launch(self._start, (width, many), _THREADS, given)
             width = max(self.blocks // many, 1)
-            rows = (null, null, null)
-            arrays = (device.offsets, device.edges, *rows, self.pieces, self.n_pieces)
-            edges = runtime.Launch(self._edges, (width, many), _THREADS, (n, *arrays))
+            arrays = {"offsets": device.offsets, "edges": device.edges, **rows}
+            arrays |= {"n": n, "pieces": self.pieces, "n_pieces": self.n_pieces}
+            edges = runtime.Launch(self._edges, (width, many), _THREADS, arrays)
             self.parts.append((first, start, edges))
         self._rows = k
 
@@ -158,15 +159,15 @@ def device_predecessors(
     rows = distances.reshape(k, n)
     launches: list[runtime.Launch] = []
     tallies, of_next_call = made.take_tallies()
-    each_row = [(a.data.ptr, a.nbytes // max(k, 1)) for a in (rows, found, tallies, of_next_call)]
+    arrays = {"distances": rows, "predecessors": found, "tallies": tallies}
+    each_row = {name: (a.data.ptr, a.nbytes // max(k, 1)) for name, a in arrays.items()}
+    of_next_row = of_next_call.nbytes // max(k, 1)
     for first, start, edges in made.parts:
-        addresses = [np.uint64(place + first * size) for place, size in each_row]
-        for parameter, address in zip((1, 2, 3, 4), addresses, strict=True):
-            start.set(parameter, address)
+        part = {name: np.uint64(at + first * size) for name, (at, size) in each_row.items()}
+        start.set(**part, of_next_call=np.uint64(of_next_call.data.ptr + first * of_next_row))
         launches.append(start)
         if m and not graph.n_negative:
-            for parameter, address in zip((3, 4, 5), addresses[:3], strict=True):
-                edges.set(parameter, address)
+            edges.set(**part)
             launches.append(edges)
     # One after the other: what the host does between two launches the device would wait for.
     made.timer.start()
@@ -203,14 +204,19 @@ def _by_levels(
     runtime.require_memory(n * (4 + device.vertex_dtype.itemsize), "ask on the host: device='cpu'")
     kind = struct_dtype(_KERNELS, "LevelControl")
     control = cp.zeros(kind.itemsize, dtype=np.uint8)
-    arguments = (np.int64(n), device.offsets, device.edges, distance, np.int64(source), predecessor)
-    scratch = (cp.empty(n, dtype=np.int32), cp.empty(n, dtype=device.vertex_dtype), control)
-    made.levels(
-        runtime.device().multiprocessors,
-        _THREADS,
-        (*arguments, *scratch, np.int64(n + ROUNDS_BEYOND)),
-        cooperative=True,
-    )
+    arguments = {
+        "n": np.int64(n),
+        "offsets": device.offsets,
+        "edges": device.edges,
+        "distance": distance,
+        "source": np.int64(source),
+        "predecessor": predecessor,
+        "level": cp.empty(n, dtype=np.int32),
+        "queue": cp.empty(n, dtype=device.vertex_dtype),
+        "control": control,
+        "max_rounds": np.int64(n + ROUNDS_BEYOND),
+    }
+    made.levels(runtime.device().multiprocessors, _THREADS, arguments, cooperative=True)
     if control.get().view(kind)["status"][0]:
         raise SolverError(
             f"predecessors were not found within {n + ROUNDS_BEYOND} rounds: check the device "
@@ -235,4 +241,5 @@ def mask_above(graph: Graph, distances: Any, bound: Any) -> None:
     kernel = runtime.program("cuda/mask_above.cuh", macros).kernel("mask_above")
     blocks = min(-(-distances.size // _THREADS), runtime.device().multiprocessors * 8)
     if blocks:
-        kernel(blocks, _THREADS, (distances, bound, np.int64(distances.size)))
+        count = np.int64(distances.size)
+        kernel(blocks, _THREADS, {"distance": distances, "bound": bound, "count": count})

@@ -52,7 +52,8 @@ def row_figures(
     macros |= {"WEIGHT_T": C_NAMES[dtype.name], "WHOLE": int(whole)}
     if count:
         kernel = runtime.program("cuda/row_figures.cuh", macros).kernel("row_figures")
-        arguments = (rows, np.int64(count), np.int64(width), counts, sums, least, most)
+        arguments = {"rows": rows, "count": np.int64(count), "width": np.int64(width)}
+        arguments |= {"counts": counts, "sums": sums, "least": least, "most": most}
         kernel((slices, min(count, _MOST_ROWS)), 256, arguments)
     return (
         runtime.download(counts).sum(axis=1),

@@ -89,12 +89,14 @@ def row_heads(graph: Graph, device: DeviceGraph, width: int, *, depth: int = 0) 
         n_out = runtime.cupy().zeros(1, dtype=np.uint32)
         blocks, n = runtime.device().multiprocessors * 8, np.int64(device.n)
         timer = runtime.Timer().start()
-        rows(blocks, _THREADS, (device.offsets, device.edges, edges, n))
+        given = {"offsets": device.offsets, "edges": device.edges}
+        rows(blocks, _THREADS, {**given, "heads": edges, "n": n})
         if past is not None:
             for time in range(depth):
                 for name in ("removable", *("choose_removed",) * _CHOICES):
-                    past.kernel(name)(blocks, _THREADS, (edges, state, n))
-                given = (edges, state, n, np.int64(time), n_out)
+                    past.kernel(name)(blocks, _THREADS, {"heads": edges, "state": state, "n": n})
+                given = {"heads": edges, "state": state, "n": n}
+                given |= {"time": np.int64(time), "n_out": n_out}
                 past.kernel("lead_past")(blocks, _THREADS, given)
         seconds = timer.stop().seconds
         out = int(n_out.get()[0]) / max(device.n, 1) if depth else 0.0

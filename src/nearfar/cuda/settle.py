@@ -11,7 +11,7 @@ step is deterministic.
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,7 +24,7 @@ from nearfar.system.devices import runtime
 from nearfar.system.devices.runtime import Launch
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from numpy.typing import NDArray
 
@@ -51,8 +51,8 @@ class Criterion:
     values : int
         How many minima they use; the first is the threshold that ends the loop when it is
         "unreached" and below which nothing open can get.
-    extra : tuple of arrays
-        Device arrays after the common arguments of both kernels.
+    extra : dict of str to array
+        Arguments of both kernels besides the common ones.
     passes : int
         Reductions on the device before the host takes over: 1, or 2 (U-GPU+2min).
     """
@@ -60,7 +60,7 @@ class Criterion:
     minimum: str = "minimum"
     update: str = "update"
     values: int = 1
-    extra: tuple[Any, ...] = ()
+    extra: Mapping[str, Any] = field(default_factory=dict)
     passes: int = 1
 
 
@@ -115,29 +115,33 @@ class Settle:
         self._counts_pinned = pinned_like(self.counts)
         self._host_counts = np.zeros(3, dtype=np.int64)
         threads = self.shape.update
-        self._state = (self.distance, self.frontier, self.unsettled)
-        args = (np.int64(self.n), np.int64(source), *self._state)
-        self._prepare("settle_start", self._blocks(threads), threads, args)()
+        self._state = {
+            "n": np.int64(self.n),
+            "distance": self.distance,
+            "frontier": self.frontier,
+            "unsettled": self.unsettled,
+        }
+        start = {**self._state, "source": np.int64(source)}
+        self._prepare("settle_start", self._blocks(threads), threads, start)()
 
     def _blocks(self, threads: int, per_thread: int = 1) -> int:
         return max(1, -(-self.n // (threads * per_thread)))
 
     def _prepare(
-        self, name: str, blocks: int, threads: int, args: tuple[Any, ...], shared: int = 0
+        self, name: str, blocks: int, threads: int, arguments: Mapping[str, Any], shared: int = 0
     ) -> Launch:
         kernel = self.program.kernel(name)
         kernel.prefer_shared(self.shape.carveout)
-        return Launch(kernel, blocks, threads, args, shared)
+        return Launch(kernel, blocks, threads, arguments, shared)
 
     def relax(
-        self, kernel: str, *structure: Any, shared_per_thread: int = 0, shared: int = 0
+        self, kernel: str, *, shared_per_thread: int = 0, shared: int = 0, **structure: Any
     ) -> Launch:
         """A relax kernel over the arrays of the graph (lists or matrix), ready to launch."""
         threads = self.shape.relax
-        args = (np.int64(self.n), *structure, *self._state, self.counts)
-        return self._prepare(
-            kernel, self._blocks(threads), threads, args, threads * shared_per_thread + shared
-        )
+        arguments = {**self._state, **structure, "counts": self.counts}
+        shared += threads * shared_per_thread
+        return self._prepare(kernel, self._blocks(threads), threads, arguments, shared)
 
     @property
     def relax_threads(self) -> int:
@@ -150,13 +154,14 @@ class Settle:
         threads = self.shape.minimum
         blocks = self._blocks(threads, 2)
         partial = cp.empty(criterion.values * blocks, dtype=self.dtype)
-        args = (np.int64(self.n), self.distance, self.unsettled, partial, *criterion.extra)
-        launches = [self._prepare(criterion.minimum, blocks, threads, args)]
+        arguments = {**self._state, **criterion.extra, "partial": partial}
+        del arguments["frontier"]
+        launches = [self._prepare(criterion.minimum, blocks, threads, arguments)]
         if criterion.passes == 2:
             count, blocks = blocks, -(-blocks // (2 * threads))
             again = cp.empty(blocks, dtype=self.dtype)
-            again_args = (np.int64(count), partial, again)
-            launches.append(self._prepare("minimum_again", blocks, threads, again_args))
+            further = {"count": np.int64(count), "values": partial, "partial": again}
+            launches.append(self._prepare("minimum_again", blocks, threads, further))
             partial = again
         host = pinned_like(partial)
         by_value = host.reshape(criterion.values, blocks)
@@ -173,12 +178,12 @@ class Settle:
         """Settle what the criterion allows and make it the frontier."""
         threads = self.shape.update
         zero = self.dtype.type(0)
-        args = (np.int64(self.n), *self._state, self.counts, zero, zero, *criterion.extra)
-        launch = self._prepare(criterion.update, self._blocks(threads), threads, args)
+        arguments = {**self._state, **criterion.extra, "counts": self.counts}
+        arguments |= {"first": zero, "second": zero}
+        launch = self._prepare(criterion.update, self._blocks(threads), threads, arguments)
 
         def run(values: tuple[Any, ...]) -> None:
-            launch.set(5, values[0])
-            launch.set(6, values[-1])
+            launch.set(first=values[0], second=values[-1])
             launch()
 
         return run

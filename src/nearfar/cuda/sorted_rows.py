@@ -69,10 +69,8 @@ def _sort(device: DeviceGraph) -> SortedRows:
         program = runtime.program("cuda/sort_rows.cuh", {**device.macros, "SEGMENT": SEGMENT})
         blocks = (device.m + SEGMENT - 1) // SEGMENT
         timer = runtime.Timer().start()
-        program.kernel("sort_rows")(
-            blocks,
-            _THREADS,
-            (device.offsets, device.edges, np.int64(device.n), np.int64(device.m), entered),
-        )
+        arguments = {"offsets": device.offsets, "edges": device.edges, "entered": entered}
+        arguments |= {"n": np.int64(device.n), "m": np.int64(device.m)}
+        program.kernel("sort_rows")(blocks, _THREADS, arguments)
         seconds = timer.stop().seconds
     return SortedRows(device, entered, int(cp.count_nonzero(entered)), seconds)

@@ -1,8 +1,8 @@
 """One cooperative launch that does a whole solve, and what every such launch has around it.
 
-The kernel's parameters are the solve's first ones, the targets and their number, the kernel's own,
-the most steps that it may take, and the records of its steps and the room for them. It counts in a
-control block, which is zeroed before each launch and read after it.
+The kernel's parameters are its own, ``targets`` and ``n_targets``, ``max_steps``, and ``records``
+of its steps with ``most_records``, the room for them. It counts in a control block, which is zeroed
+before each launch and read after it.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 from nearfar.system.devices import runtime
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping
 
     from numpy.typing import NDArray
 
@@ -36,8 +36,8 @@ class WholeSolve:
     kernel : Kernel
     blocks, block : int
         Launch shape.
-    first, own : sequence of NumPy scalars
-        The kernel's parameters before the targets and after them, for their types.
+    arguments : dict of str to NumPy scalar
+        The kernel's own arguments, for their types.
     shared : int
         Bytes of dynamic shared memory per block.
     control, record : dtype
@@ -54,8 +54,7 @@ class WholeSolve:
         kernel: runtime.Kernel,
         blocks: int,
         block: int,
-        first: Sequence[Any],
-        own: Sequence[Any],
+        arguments: Mapping[str, Any],
         shared: int,
         control: np.dtype[Any],
         record: np.dtype[Any],
@@ -66,20 +65,14 @@ class WholeSolve:
         self.control = runtime.cupy().empty(control.itemsize, dtype=np.uint8)
         self._told = runtime.Pinned(control.itemsize)
         self._timer = runtime.Timer()
-        self._held: dict[int, Any] = {}  # by place: parameters as they were set last
-        self._launch = runtime.Launch(
-            kernel,
-            blocks,
-            block,
-            (*first, None, whole, *own, whole, None, whole),
-            shared=shared,
-            cooperative=True,
-        )
+        self._held: dict[str, Any] = {}  # arguments as they were set last
+        given = {**arguments, "targets": None, "n_targets": whole}
+        given |= {"max_steps": whole, "records": None, "most_records": whole}
+        self._launch = runtime.Launch(kernel, blocks, block, given, shared, cooperative=True)
 
     def run(
         self,
-        first: Sequence[Any],
-        own: Sequence[Any],
+        arguments: Mapping[str, Any],
         most_steps: int,
         workspace: Workspace,
         vertex_dtype: np.dtype[Any],
@@ -88,8 +81,8 @@ class WholeSolve:
 
         Parameters
         ----------
-        first, own : sequence of NumPy scalars
-            The parameters, as when it was prepared.
+        arguments : dict of str to NumPy scalar
+            The kernel's own, as when it was prepared.
         most_steps : int
         workspace : Workspace
             Its targets go to the device; with stats="full" the steps are recorded.
@@ -109,20 +102,22 @@ class WholeSolve:
             targets = cp.asarray(np.ascontiguousarray(workspace.targets, dtype=vertex_dtype))
         if workspace.stats == "full":
             records = cp.zeros(_MOST_RECORDS * self._record.itemsize, dtype=np.uint8)
-        values = (
-            *first,
-            _NO_ARRAY if targets is None else np.uint64(targets.data.ptr),
-            _NONE if targets is None else np.int64(len(targets)),
-            *own,
-            np.int64(most_steps),
-            _NO_ARRAY if records is None else np.uint64(records.data.ptr),
-            _ROOM,
-        )
-        for place, value in enumerate(values):
-            # Most are as in the solve before; a struct may have been changed in place.
-            if isinstance(value, np.ndarray) or value != self._held.get(place):
-                self._launch.set(place, value)
-                self._held[place] = value
+        given = {
+            **arguments,
+            "targets": _NO_ARRAY if targets is None else np.uint64(targets.data.ptr),
+            "n_targets": _NONE if targets is None else np.int64(len(targets)),
+            "max_steps": np.int64(most_steps),
+            "records": _NO_ARRAY if records is None else np.uint64(records.data.ptr),
+            "most_records": _ROOM,
+        }
+        # Most are as in the solve before; a struct may have been changed in place.
+        fresh = {
+            name: value
+            for name, value in given.items()
+            if isinstance(value, np.ndarray) or value != self._held.get(name)
+        }
+        self._launch.set(**fresh)
+        self._held.update(fresh)
         self._timer.start()
         stream = cp.cuda.get_current_stream().ptr
         cp.cuda.runtime.memsetAsync(self.control.data.ptr, 0, self.control.nbytes, stream)

@@ -40,6 +40,7 @@ import numpy as np
 from nearfar.errors import quoted
 from nearfar.formats.files import Sink, Source, array_of_names
 from nearfar.formats.specs import Format, register
+from nearfar.graph.snapping.lines import EDGE_LINES, EdgeLines, edge_lines
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -90,6 +91,12 @@ def read(source: Source, *, verify: bool | None = None) -> Graph:
     }
     if not isinstance(kept["attributes"], dict):
         raise source.fail("the attributes in the header are not named")
+    if "line_first" in arrays and "line_xy" in arrays:
+        if arrays["line_xy"].dtype.kind != "f" or arrays["line_xy"].size % 2:
+            raise source.fail("the points of lines are not pairs of floats")
+        kept["attributes"][EDGE_LINES] = EdgeLines(
+            arrays["line_first"], arrays["line_xy"].reshape(-1, 2)
+        )
     if verify is False:
         return _trusted(source, arrays, header, kept)
     if verify or not source.mapped:
@@ -101,6 +108,7 @@ def read(source: Source, *, verify: bool | None = None) -> Graph:
     graph: Graph = Graph.from_csr(
         arrays["indptr"], arrays["indices"], arrays.get("weights"), copy=False, **kept
     )
+    edge_lines(graph)  # refuses lines of other edges
     return graph
 
 
@@ -230,6 +238,9 @@ def write(graph: Graph, sink: Sink) -> None:
         arrays.append(("weights", graph.weights))
     if graph.coordinates is not None:
         arrays.append(("coordinates", graph.coordinates.reshape(-1)))
+    lines = edge_lines(graph)
+    if lines is not None:
+        arrays += [("line_first", lines.first), ("line_xy", lines.xy.reshape(-1))]
     if isinstance(graph.vertex_names, np.ndarray):
         arrays.append(_packed_names(graph.vertex_names))
     plain = [(name, np.ascontiguousarray(a, dtype=a.dtype.newbyteorder("<"))) for name, a in arrays]

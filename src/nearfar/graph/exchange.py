@@ -7,13 +7,14 @@ done in :mod:`nearfar.graph.convert`, :mod:`nearfar.graph.libraries` and
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 from nearfar.errors import GraphError, quoted
-from nearfar.graph import build, convert, geography, libraries
+from nearfar.graph import build, convert, frames, geography, libraries
+from nearfar.graph.snapping import snap
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import ArrayLike
 
@@ -348,8 +349,8 @@ class Exchange:
         Returns
         -------
         Graph
-            Edges of one vertex in the order of the table; ``attributes`` hold ``crs``, and ``unit``
-            for measured lines.
+            Edges of one vertex in the order of the table; ``attributes`` hold ``crs``, ``unit``
+            for measured lines, and the points of lines that bend.
 
         Raises
         ------
@@ -379,8 +380,8 @@ class Exchange:
         -------
         Graph
             OpenStreetMap's numbers are ``vertex_names``. ``attributes`` hold ``unit``, ``crs``,
-            ``attribution`` and, for a directed multigraph, ``edge_keys``: OSMnx's key of every edge
-            in the order of :attr:`indices`.
+            ``attribution`` and, for a directed multigraph, the lines of streets that bend, and
+            ``edge_keys``: OSMnx's key of every edge in the order of :attr:`indices`.
 
         Raises
         ------
@@ -388,6 +389,76 @@ class Exchange:
             If a vertex has no x or y, and as :meth:`from_networkx`.
         """
         arrays, kept = geography.from_osmnx(graph, weight)
+        return cls.from_checked(arrays, **kept)
+
+    @classmethod
+    def from_frames(
+        cls,
+        nodes: Any,
+        edges: Any,
+        weight: str | None = "length",
+        *,
+        ends: tuple[str, str] | None = None,
+        ids: str | None = None,
+        columns: Sequence[str] = (),
+        directed: bool = True,
+    ) -> Graph:
+        """Make a graph from a frame of nodes and a frame of edges.
+
+        As :func:`osmnx.graph_to_gdfs` and :func:`momepy.nx_to_gdf` make them, and as
+        ``pandana.Network`` takes them.
+
+        Parameters
+        ----------
+        nodes : pandas.DataFrame or geopandas.GeoDataFrame
+            Columns ``x`` and ``y`` (or ``lon`` and ``lat``), or points, become coordinates. Ids are
+            the index, or a column ``nodeID``, ``node_id`` or ``id`` where the edges name those.
+        edges : pandas.DataFrame or geopandas.GeoDataFrame
+            Ends in the levels ``u`` and ``v`` of the index, or in columns ``u`` and ``v``,
+            ``from`` and ``to``, ``source`` and ``target``, or ``node_start`` and ``node_end``.
+            Lines of its geometry are kept: places are snapped to them, and routes follow them.
+        weight : str or None
+            Column of the weights; None counts edges.
+        ends : pair of str, optional
+            Columns of the ends, where they are called otherwise.
+        ids : str, optional
+            Column of ``nodes`` that holds the ids.
+        columns : sequence of str
+            Further columns of numbers that are kept for each edge, in
+            ``attributes["edge_columns"]``: for :meth:`with_weights` and :meth:`Route.total`.
+        directed : bool
+            False enters every edge in both directions, as pandana does by default, and as fits
+            the lines of momepy.
+
+        Returns
+        -------
+        Graph
+            The ids are ``vertex_names``. ``attributes["edge_rows"]`` has the row of ``edges`` of
+            each edge in the order of :attr:`indices`; ``attributes`` also hold ``crs`` and
+            OSMnx's ``edge_keys``.
+
+        Raises
+        ------
+        GraphError
+            For columns that are missing or not numeric, ids that occur twice, and ends that are no
+            ids.
+        OptionError
+            If ``ends`` or ``ids`` name no columns.
+
+        Examples
+        --------
+        >>> import nearfar, pandas
+        >>> nodes = pandas.DataFrame({"x": [0, 3, 3], "y": [0, 0, 4]}, index=[11, 12, 13])
+        >>> edges = pandas.DataFrame(
+        ...     {"from": [11, 12], "to": [12, 13], "length": [3, 4], "seconds": [1, 2]}
+        ... )
+        >>> g = nearfar.Graph.from_frames(nodes, edges, columns=["seconds"], directed=False)
+        >>> nearfar.shortest_path(g, 13, 11)
+        ([13, 12, 11], 7)
+        >>> g.attributes["edge_columns"]["seconds"].tolist()
+        [1, 1, 2, 2]
+        """
+        arrays, kept = frames.from_frames(nodes, edges, weight, ends, ids, columns, directed)
         return cls.from_checked(arrays, **kept)
 
     # ---- out -----------------------------------------------------------------------------------
@@ -505,3 +576,72 @@ class Exchange:
         found, _ = geography.nearest_vertices(graph, x, y)
         several: bool = getattr(x, "ndim", 0) > 0 or isinstance(x, (list, tuple))
         return graph.name_of(found) if several else graph.name_of(int(found[0]))
+
+    def snap(
+        self,
+        x: ArrayLike,
+        y: ArrayLike,
+        *,
+        to: Literal["edge", "vertex"] = "edge",
+        parts: Literal["largest", "all"] = "largest",
+        max_distance: float | None = None,
+        threads: int | None = None,
+    ) -> snap.Snapped:
+        """Find the nearest point on an edge, or the nearest vertex, for many places at once.
+
+        Parameters
+        ----------
+        x, y : number, or arrays of one length
+            Longitude and latitude in degrees, in this order, where the graph's coordinates are
+            those; else in units of the coordinates.
+        to : {"edge", "vertex"}
+            What to snap to. Edges follow the lines that the graph keeps from OSMnx and geographic
+            tables, and are straight where it keeps none.
+        parts : {"largest", "all"}
+            ``"largest"`` leaves out what is not in the largest strongly connected part, so that
+            every place reaches every other; a UserWarning says how much that is.
+        max_distance : float or None
+            Farther places are snapped to nothing; in metres on the Earth, else in units of the
+            coordinates. None has no limit, but refuses a place that is farther from the network
+            than the network is wide (at least 10 km on the Earth).
+        threads : int or None
+            None uses all cores of this process.
+
+        Returns
+        -------
+        Snapped
+            ``edge``, ``back``, ``share`` and ``offset`` along the edge, ``distance`` to it, and the
+            point, for each place.
+
+        Raises
+        ------
+        GraphError
+            If the graph has no coordinates, or no edges.
+        VertexError
+            For a place that is not finite, not on the Earth, far from the network, or whose
+            longitude and latitude are swapped.
+        OptionError
+            For another value of an option.
+
+        Notes
+        -----
+        The index takes O(m log m) once and is kept; then O(log m) per place, on all cores. On the
+        Earth a place looks at streets on the plane that touches it: where the nearest is d metres
+        away, the point found is at most ``1 + d / R * tan(latitude)`` times as far (0.03 % for
+        1 km at 60 degrees), with R the radius of the Earth. ``distance`` itself is the great
+        circle's to a micrometre per metre.
+
+        Examples
+        --------
+        >>> import nearfar
+        >>> g = nearfar.Graph.from_edges(
+        ...     [0, 1], [1, 2], [4, 3], directed=False, coordinates=[[0, 0], [400, 0], [400, 300]]
+        ... )
+        >>> found = g.snap([100, 420], [30, 150])
+        >>> found.edge.tolist(), found.share.tolist(), found.distance.tolist()
+        ([0, 2], [0.25, 0.5], [30.0, 20.0])
+        """
+        graph = cast("Graph", self)
+        return snap.snap(
+            graph, x, y, to=to, parts=parts, max_distance=max_distance, threads=threads
+        )

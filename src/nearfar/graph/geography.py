@@ -11,6 +11,7 @@ from nearfar.graph.build import HostArrays, from_edges
 from nearfar.graph.convert import from_networkx
 from nearfar.graph.libraries import needed
 from nearfar.graph.slots import Slot
+from nearfar.graph.snapping.lines import EDGE_LINES, lines_from
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -18,19 +19,25 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from nearfar.graph.graph import Graph
+    from nearfar.graph.snapping.lines import EdgeLines
 
 __all__ = [
     "EARTH_RADIUS",
     "from_geodataframe",
     "from_osmnx",
     "is_geographic",
+    "lines_of_rows",
+    "nearest_in",
     "nearest_vertices",
     "on_earth",
+    "rows_of_edges",
+    "vertex_tree",
 ]
 
 EARTH_RADIUS = 6_371_008.8  # metres, the mean one
 
 _TREE: Slot[Any] = Slot("tree of coordinates")
+_ON_EARTH: Slot[bool] = Slot("coordinates in the range of degrees")
 
 #: Units of the columns that OSMnx fills.
 _UNITS = {"length": "m", "travel_time": "s"}
@@ -50,7 +57,10 @@ def on_earth(graph: Graph) -> bool:
     if graph.coordinates is None:
         return False
     known = graph.attributes.get("geographic")
-    return known if isinstance(known, bool) else is_geographic(graph.coordinates)
+    if isinstance(known, bool):
+        return known
+    xy = graph.coordinates
+    return _ON_EARTH.of(graph, lambda: is_geographic(xy))
 
 
 def nearest_vertices(graph: Graph, x: Any, y: Any) -> tuple[NDArray[np.int64], NDArray[Any]]:
@@ -74,8 +84,6 @@ def nearest_vertices(graph: Graph, x: Any, y: Any) -> tuple[NDArray[np.int64], N
     VertexError
         If a point is not two numbers, not finite, or outside the range of degrees.
     """
-    from scipy.spatial import cKDTree
-
     xy = graph.coordinates
     if xy is None:
         raise GraphError("the graph has no coordinates: nearest_vertex needs x and y of vertices")
@@ -96,10 +104,23 @@ def nearest_vertices(graph: Graph, x: Any, y: Any) -> tuple[NDArray[np.int64], N
             "first, in degrees"
         )
 
-    def make() -> Any:
-        return cKDTree(_on_sphere(xy) if spherical else xy)
+    return nearest_in(graph, _TREE.of(graph, lambda: vertex_tree(graph)), points)
 
-    chords, found = _TREE.of(graph, make).query(_on_sphere(points) if spherical else points)
+
+def vertex_tree(graph: Graph, members: NDArray[np.int64] | None = None) -> Any:
+    """Return a tree of the coordinates of some vertices, or of all, for :func:`nearest_in`."""
+    from scipy.spatial import cKDTree
+
+    xy: Any = graph.coordinates if members is None else graph.coordinates[members]  # type: ignore[index]
+    return cKDTree(_on_sphere(xy) if on_earth(graph) else xy)
+
+
+def nearest_in(
+    graph: Graph, tree: Any, points: NDArray[np.float64]
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Return what is nearest to each point in a tree of vertices, and how far it is."""
+    spherical = on_earth(graph)
+    chords, found = tree.query(_on_sphere(points) if spherical else points)
     if spherical:
         chords = 2 * EARTH_RADIUS * np.arcsin(np.minimum(chords / 2, 1.0))
     return found.astype(np.int64), chords
@@ -134,6 +155,9 @@ def from_geodataframe(
     weights, unit = _line_weights(table, lines, weight, shapely)
     made = from_edges(codes[0], codes[1], weights, n_vertices=len(xy), directed=directed)
     attributes: dict[str, Any] = {"unit": unit} if unit else {}
+    shapes = lines_of_rows(lines, codes, xy, directed)
+    if shapes is not None:
+        attributes[EDGE_LINES] = shapes
     if table.crs is not None:
         attributes |= {"crs": table.crs.to_string(), "geographic": table.crs.is_geographic}
     return made, {"directed": directed, "coordinates": xy, "attributes": attributes}
@@ -164,6 +188,40 @@ def _line_weights(table: Any, lines: Any, weight: str | None, shapely: Any) -> t
     return shapely.length(lines), "m" if metres else ""
 
 
+def lines_of_rows(
+    shapes: NDArray[Any], codes: NDArray[Any], xy: NDArray[np.float64], directed: bool
+) -> EdgeLines | None:
+    """Return the lines of the edges that rows of a table make, None where all are straight.
+
+    A line that runs from the second end to the first is turned; rows without one are straight.
+    """
+    shapely = needed("shapely", "lines of edges", "geo")
+    known = shapely.get_type_id(shapes) == 1
+    counts = np.where(known, shapely.get_num_coordinates(shapes), 0).astype(np.int64)
+    if not (counts > 2).any():
+        return None
+    points = shapely.get_coordinates(shapes[known])
+    last = np.cumsum(counts)[known] - 1
+    first = last + 1 - counts[known]
+    u, v = (xy[code[known]] for code in codes)
+    ahead = np.hypot(*(points[first] - u).T) + np.hypot(*(points[last] - v).T)
+    turned = np.zeros(len(shapes), dtype=bool)
+    turned[known] = np.hypot(*(points[first] - v).T) + np.hypot(*(points[last] - u).T) < ahead
+    rows, back = rows_of_edges(codes, len(xy), directed)
+    return lines_from(counts, points, rows, back ^ turned[rows])
+
+
+def rows_of_edges(
+    codes: NDArray[Any], n: int, directed: bool
+) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """Return the row of a table that each edge is made of, and whether it runs against it."""
+    numbers = np.arange(len(codes[0]))
+    made = from_edges(codes[0], codes[1], numbers, n_vertices=n, directed=directed)
+    rows: NDArray[np.int64] = np.asarray(made.weights, np.int64)
+    tails = np.repeat(np.arange(n), np.diff(made.indptr))
+    return rows, tails != codes[0][rows]
+
+
 def from_osmnx(
     graph: Any, weight: str | Callable[[Any, Any, Any], Any] | None
 ) -> tuple[HostArrays, dict[str, Any]]:
@@ -183,11 +241,17 @@ def from_osmnx(
         attributes |= {"crs": crs, "geographic": crs.lower() in ("epsg:4326", "ogc:crs84")}
     if graph.is_directed() and graph.is_multigraph() and not callable(weight):
         place = {name: at for at, name in enumerate(graph)}
-        sources, keys = [], []
-        for u, _, key in graph.edges(keys=True):
-            sources.append(place[u])
+        ends, keys, shapes = [], [], []
+        for u, v, key, data in graph.edges(keys=True, data=True):
+            ends.append((place[u], place[v]))
             keys.append(key)
+            shapes.append(data.get("geometry"))
+        codes = np.array(ends, dtype=np.int64).reshape(-1, 2).T
         # Edges of one source keep their order.
-        order = np.argsort(np.array(sources, dtype=np.int64), kind="stable")
+        order = np.argsort(codes[0], kind="stable")
         attributes["edge_keys"] = np.array(keys)[order] if keys else np.empty(0, dtype=np.int64)
+        if any(shape is not None for shape in shapes):
+            drawn = lines_of_rows(np.array(shapes, dtype=object), codes, xy, True)
+            if drawn is not None:
+                attributes[EDGE_LINES] = drawn
     return arrays, {**kept, "coordinates": xy.reshape(-1, 2), "attributes": attributes}

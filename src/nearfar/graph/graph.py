@@ -13,13 +13,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nearfar.errors import GraphError, listed, quoted
+from nearfar.errors import GraphError, OptionError, listed, quoted
 from nearfar.graph import build, on_device
 from nearfar.graph.dtypes import weight_dtype_of
 from nearfar.graph.exchange import Exchange
 from nearfar.graph.given import kept, on_cuda
 from nearfar.graph.names import are_names, as_names, numbered
 from nearfar.graph.slots import Slot
+from nearfar.graph.snapping.lines import OF_EDGES, closed_edges
+from nearfar.graph.snapping.snap import strong_parts
 from nearfar.graph.vertices import Vertices
 from nearfar.system.html import facts_table
 
@@ -519,7 +521,7 @@ class Graph(Vertices, Exchange):
         if found is None:
             here = build.HostArrays(self.indptr, self.indices, self.weights, self._scan)
             found = Graph.from_checked(here.transposed(self.view), **self._besides())
-            for key in ("edge_keys", "forbidden_turns"):  # they speak of these edges
+            for key in (*OF_EDGES, "forbidden_turns"):  # they speak of these edges
                 found.attributes.pop(key, None)
             join_transposes(self, found)
         return found
@@ -745,6 +747,90 @@ class Graph(Vertices, Exchange):
         _, first = np.unique(ends, return_index=True)
         return self.name_of(ends[np.sort(first)])
 
+    def edges_between(self, u: Any, v: Any) -> NDArray[np.int64]:
+        """Find the edges from one vertex to another.
+
+        Parameters
+        ----------
+        u, v : int or vertex name, or sequences of one length
+            Where the edges begin, and where they end.
+
+        Returns
+        -------
+        int64 array
+            Positions in :attr:`Graph.indices`: all edges of the first pair, then of the next;
+            parallel edges all. For both directions join it with that of ``(v, u)``.
+
+        Raises
+        ------
+        VertexError
+            If one of them is not a vertex.
+        GraphError
+            If there is no edge between the vertices of a pair.
+        OptionError
+            If the sequences have different lengths.
+
+        Notes
+        -----
+        O(edges of the first vertices).
+
+        Examples
+        --------
+        >>> import nearfar
+        >>> g = nearfar.Graph.from_edges([0, 0, 1], [1, 1, 2], [4, 5, 9])
+        >>> g.edges_between(0, 1).tolist()
+        [0, 1]
+        """
+        several = isinstance(u, (list, range)) or getattr(u, "ndim", 0) > 0
+        starts, ends = (self.indices_of(w if several else [w]) for w in (u, v))
+        if len(starts) != len(ends):
+            raise OptionError(f"{len(starts)} vertices u and {len(ends)} vertices v: give pairs")
+        found = []
+        for begin, end in zip(starts.tolist(), ends.tolist(), strict=True):
+            row = slice(int(self.indptr[begin]), int(self.indptr[begin + 1]))
+            edges = row.start + np.flatnonzero(self.indices[row] == end)
+            if not len(edges):
+                names = quoted(self.name_of(begin)), quoted(self.name_of(end))
+                raise GraphError(f"there is no edge from {names[0]} to {names[1]}")
+            found.append(edges)
+        return np.concatenate([np.empty(0, np.int64), *found])
+
+    def without_edges(self, edges: ArrayLike) -> Graph:
+        """Close edges, so that no path takes them; positions of all others stay as they are.
+
+        Parameters
+        ----------
+        edges : int array, shape (k,)
+            Positions in :attr:`indices`, as :meth:`edges_between` finds them. A street in both
+            directions is two edges.
+
+        Returns
+        -------
+        Graph
+            In which a closed edge is a self-loop. Places that were snapped to it stay there, and
+            have no way along it; ``attributes["closed_edges"]`` says which they are.
+
+        Raises
+        ------
+        GraphError
+            If an edge does not exist.
+
+        Notes
+        -----
+        O(n + m); weights are shared.
+
+        Examples
+        --------
+        >>> import nearfar
+        >>> g = nearfar.Graph.from_edges([0, 1, 0], [1, 2, 2], [4, 3, 9])
+        >>> closed = g.without_edges(g.edges_between(0, 1))
+        >>> nearfar.shortest_path(closed, 0, 2)
+        ([0, 2], 9)
+        """
+        indices, attributes, symmetric = closed_edges(self, edges)
+        kept = {**self._besides(), "attributes": attributes, "directed": not symmetric}
+        return Graph(self.indptr, indices, self.weights, copy=False, **kept)
+
     def subgraph(self, vertices: Iterable[Any]) -> Graph:
         """Some vertices and the edges among them.
 
@@ -794,9 +880,54 @@ class Graph(Vertices, Exchange):
             copy=False,
         )
 
+    def largest_component(self, *, strong: bool = True) -> Graph:
+        """The largest set of vertices that reach each other, with the edges among them.
+
+        Parameters
+        ----------
+        strong : bool
+            Along the edges, so that every vertex reaches every other; False takes edges both ways.
+            The same where edges lead both ways anyway.
+
+        Returns
+        -------
+        Graph
+            Its vertices in their order here, called as they are called here; see :meth:`subgraph`.
+            Of components of one size the one with the first vertex.
+
+        Notes
+        -----
+        O(n + m).
+
+        Examples
+        --------
+        >>> import nearfar
+        >>> g = nearfar.Graph.from_edges([0, 2, 3], [1, 3, 2], [5, 1, 1])
+        >>> part = g.largest_component()
+        >>> part.vertex_names.tolist(), nearfar.measures.diameter(part)
+        ([2, 3], 1)
+        """
+        if strong and self.directed:
+            label, _ = strong_parts(self)  # SciPy's search never ends on parallel edges
+            count = int(label.max()) + 1 if len(label) else 0
+        else:
+            from scipy.sparse import csr_array
+            from scipy.sparse.csgraph import connected_components
+
+            n = self.n_vertices
+            ones = np.ones(self.n_edges, dtype=np.int8)
+            matrix = csr_array((ones, self.indices, self.indptr), shape=(n, n))
+            count, label = connected_components(matrix, connection="weak")
+        if not count:
+            return self.subgraph([])
+        first = np.unique(label, return_index=True)[1]
+        sizes = np.bincount(label)
+        largest = max(range(count), key=lambda one: (sizes[one], -first[one]))
+        return self.subgraph(self.name_of(np.flatnonzero(label == largest)))
+
     def _attributes_among(self, names: set[Any]) -> dict[str, Any]:
         """The attributes of a subgraph of these vertices."""
-        kept = {k: v for k, v in self.attributes.items() if k != "edge_keys"}
+        kept = {k: v for k, v in self.attributes.items() if k not in OF_EDGES}
         if self.forbidden_turns:
             kept["forbidden_turns"] = [t for t in self.forbidden_turns if names.issuperset(t)]
         return kept

@@ -300,9 +300,9 @@ def _scan(indptr: Any, indices: Any, weights: Any) -> dict[str, Any]:
     blocks = max(1, min(runtime.device().multiprocessors * 4, -(-max(n + 1, m) // _THREADS)))
     out = runtime.cupy().empty(blocks * part.itemsize, dtype=np.uint8)
     greatest = value(np.inf) if floating else value(_NOWHERE)
-    runtime.program(_KERNELS, macros).kernel("scan_graph")(
-        blocks, _THREADS, (indptr, indices, weights, np.int64(n), np.int64(m), greatest, out)
-    )
+    arguments = {"indptr": indptr, "indices": indices, "weights": weights, "n": np.int64(n)}
+    arguments |= {"m": np.int64(m), "greatest": greatest, "parts": out}
+    runtime.program(_KERNELS, macros).kernel("scan_graph")(blocks, _THREADS, arguments)
     parts = runtime.download(out).view(part)
     names = part.names or ()
     count = {name: int(parts[name].sum()) for name in names if name.startswith("n_")}

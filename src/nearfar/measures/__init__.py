@@ -22,6 +22,7 @@ if TYPE_CHECKING:
         path_counts,
         shortest_path_dag,
     )
+    from nearfar.measures.tables import table
     from nearfar.measures.traffic import EdgeLoads, Skims, edge_loads, skims
 
 __all__ = [
@@ -54,6 +55,7 @@ __all__ = [
     "radius",
     "shortest_path_dag",
     "skims",
+    "table",
 ]
 
 _WHERE = {
@@ -86,6 +88,7 @@ _WHERE = {
     "radius": "extent",
     "shortest_path_dag": "shortest_paths",
     "skims": "traffic",
+    "table": "tables",
 }
 
 __getattr__, __dir__ = lazy_names(__name__, _WHERE)

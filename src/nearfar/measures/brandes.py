@@ -156,14 +156,12 @@ def betweenness(
     """
     solved = measured_turns(graph, weight)
     n = solved.n_vertices
-    if samples is not None:
-        if sources is not None:
-            raise OptionError("give sources or samples: samples draws the sources itself")
-        drawn = sampled_sources(n, samples, seed)
-    elif seed is not None:
-        raise OptionError(f"seed is {quoted(seed)}: give samples=K too, or nothing is drawn")
-    else:
+    if draws_nothing(samples, seed):
         drawn = source_indices(solved, sources)
+    elif sources is not None:
+        raise OptionError("give sources or samples: samples draws the sources itself")
+    else:
+        drawn = sampled_sources(n, samples, seed)
     of_turns = isinstance(solved, TurnGraph)
     found = (_raw_with_turns if of_turns else raw_betweenness)(
         solved,  # type: ignore[arg-type]
@@ -346,6 +344,13 @@ def _on_cores(
                 f"a distance does not fit {solved.weight_dtype}: scale the weights down"
             )
         solved = wide
+
+
+def draws_nothing(samples: Any, seed: Any) -> bool:
+    """Whether all vertices are taken; a seed without samples is refused."""
+    if samples is None and seed is not None:
+        raise OptionError(f"seed is {quoted(seed)}: give samples=K too, or nothing is drawn")
+    return samples is None
 
 
 def sampled_sources(n: int, samples: Any, seed: Any) -> NDArray[np.int64]:

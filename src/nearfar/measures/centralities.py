@@ -12,6 +12,7 @@ import numpy as np
 
 from nearfar.errors import UnreachableError
 from nearfar.graph.given import as_numpy
+from nearfar.measures.brandes import draws_nothing, sampled_sources
 from nearfar.measures.simple import measured_turns
 from nearfar.solve.many import distances
 from nearfar.solve.request import as_graph_or_turns
@@ -37,6 +38,7 @@ def closeness(
     limit: float | None = None,
     outward: bool = False,
     wf_improved: bool = True,
+    progress: Callable[[float, float], None] | None = None,
 ) -> NDArray[np.float64]:
     """Closeness: the reciprocal of the mean distance from the vertices that reach one.
 
@@ -46,7 +48,7 @@ def closeness(
         Weights that are not negative.
     vertices : vertices or None
         Of which, in this order; None means every vertex.
-    weight, device, threads, limit
+    weight, device, threads, limit, progress
         As for :func:`nearfar.distances`.
     outward : bool
         Take distances from the vertex instead of distances to it, which differ in directed graphs.
@@ -86,7 +88,8 @@ def closeness(
     solved = _facing(measured_turns(graph, weight), outward)
     if solved.n_vertices < 2:
         return np.zeros(len(_rows(solved, vertices)))
-    count, total, _ = _reduced(solved, vertices, "summary", device, threads, limit)
+    rows = _rows(solved, vertices)
+    count, total, _ = _reduced(solved, rows, "summary", device, threads, limit, progress)
     found = np.zeros(len(count))
     np.divide(count, total, out=found, where=total > 0)
     return found * (count / (solved.n_vertices - 1)) if wf_improved else found
@@ -101,6 +104,7 @@ def harmonic(
     threads: int | None = None,
     limit: float | None = None,
     outward: bool = False,
+    progress: Callable[[float, float], None] | None = None,
 ) -> NDArray[np.float64]:
     """Harmonic centrality: the sum of the reciprocals of the distances to a vertex.
 
@@ -110,7 +114,7 @@ def harmonic(
         Weights that are not negative.
     vertices : vertices or None
         Of which, in this order; None means every vertex.
-    weight, device, threads, limit
+    weight, device, threads, limit, progress
         As for :func:`nearfar.distances`.
     outward : bool
         Take distances from the vertex instead of distances to it.
@@ -145,7 +149,9 @@ def harmonic(
     solved = _facing(measured_turns(graph, weight), outward)
     if not solved.n_vertices:
         return np.zeros(0)
-    found: NDArray[np.float64] = _reduced(solved, vertices, "harmonic", device, threads, limit)
+    rows = _rows(solved, vertices)
+    found: NDArray[np.float64]
+    found = _reduced(solved, rows, "harmonic", device, threads, limit, progress)
     return found
 
 
@@ -155,14 +161,21 @@ def average_length(
     weight: str | Callable[[Any, Any, Any], Any] | None = "weight",
     device: Literal["auto", "cpu", "cuda"] = "auto",
     threads: int | None = None,
+    samples: int | None = None,
+    seed: int | None = None,
+    progress: Callable[[float, float], None] | None = None,
 ) -> float:
     """The mean distance over all ordered pairs of different vertices.
 
     Parameters
     ----------
     graph : Graph, TurnGraph, SciPy sparse matrix or NetworkX graph
-    weight, device, threads
+    weight, device, threads, progress
         As for :func:`nearfar.distances`.
+    samples : int or None
+        Take the rows of so many vertices, drawn at random, for all: an estimate.
+    seed : int or None
+        Of the draw; None draws anew in each call.
 
     Returns
     -------
@@ -190,15 +203,17 @@ def average_length(
     n = solved.n_vertices
     if n < 2:
         return 0.0
-    count, total, _ = _reduced(solved, None, "summary", device, threads, None)
+    rows = _drawn(n, samples, seed)
+    count, total, _ = _reduced(solved, rows, "summary", device, threads, None, progress)
     short = np.flatnonzero(count < n - 1)
     if len(short):
+        first = short[0] if rows is None else rows[short[0]]
         raise UnreachableError(
-            f"vertex {solved.name_of(int(short[0]))!r} reaches {int(count[short[0]]):,} of "
+            f"vertex {solved.name_of(int(first))!r} reaches {int(count[short[0]]):,} of "
             f"{n - 1:,} others, so the mean distance is infinite: take the largest component, or "
             "measures.efficiency"
         )
-    return float(total.sum()) / (n * (n - 1))
+    return float(total.sum()) / (len(count) * (n - 1))
 
 
 def efficiency(
@@ -207,6 +222,9 @@ def efficiency(
     weight: str | Callable[[Any, Any, Any], Any] | None = "weight",
     device: Literal["auto", "cpu", "cuda"] = "auto",
     threads: int | None = None,
+    samples: int | None = None,
+    seed: int | None = None,
+    progress: Callable[[float, float], None] | None = None,
 ) -> float:
     """Global efficiency: the mean of ``1 / distance`` over all ordered pairs of vertices.
 
@@ -214,8 +232,12 @@ def efficiency(
     ----------
     graph : Graph, TurnGraph, SciPy sparse matrix or NetworkX graph
         Weights that are not negative.
-    weight, device, threads
+    weight, device, threads, progress
         As for :func:`nearfar.distances`.
+    samples : int or None
+        Take the rows of so many vertices, drawn at random, for all: an estimate.
+    seed : int or None
+        Of the draw; None draws anew in each call.
 
     Returns
     -------
@@ -248,13 +270,19 @@ def efficiency(
     n = solved.n_vertices
     if n < 2:
         return 0.0
-    found = _reduced(solved, None, "harmonic", device, threads, None)
-    return float(found.sum()) / (n * (n - 1))
+    rows = _drawn(n, samples, seed)
+    found = _reduced(solved, rows, "harmonic", device, threads, None, progress)
+    return float(found.sum()) / (len(found) * (n - 1))
 
 
 def _facing(graph: Graph | TurnGraph, outward: bool) -> Graph | TurnGraph:
     """Rows of distances to a vertex are rows from it in the transposed graph."""
     return graph if outward else graph.transpose()
+
+
+def _drawn(n: int, samples: int | None, seed: int | None) -> NDArray[np.int64] | None:
+    """Vertex indices to take for all; None for all themselves."""
+    return None if draws_nothing(samples, seed) else sampled_sources(n, samples, seed)
 
 
 def _rows(graph: Graph | TurnGraph, vertices: Any) -> Any:
@@ -266,13 +294,19 @@ def _rows(graph: Graph | TurnGraph, vertices: Any) -> Any:
 
 
 def _reduced(
-    graph: Graph | TurnGraph, vertices: Any, kind: str, device: Any, threads: Any, limit: Any
+    graph: Graph | TurnGraph,
+    rows: Any,
+    kind: str,
+    device: Any,
+    threads: Any,
+    limit: Any,
+    progress: Any,
 ) -> Any:
-    """The reduction of each row, on the host."""
+    """The reduction of the rows of vertex indices, None for all, on the host."""
     plain = graph.without_names()
-    found = distances(
-        plain, _rows(graph, vertices), reduce=kind, device=device, threads=threads, limit=limit
-    )
+    call: dict[str, Any]
+    call = {"device": device, "threads": threads, "limit": limit, "progress": progress}
+    found = distances(plain, rows, reduce=kind, **call)
     if isinstance(found, tuple):
         return tuple(as_numpy(column, "a reduction") for column in found)
     return as_numpy(found, "a reduction")

@@ -109,17 +109,22 @@ def _loads(
         count = part.stop - part.start
         rows = np.repeat(np.arange(end - begin), np.diff(first[begin : end + 1]))
         there = cp.empty(count, dtype=np.float64)
-        kernel(
-            blocks,
-            256,
-            (
-                *(reverse.offsets, reverse.edges, found, before),
-                *(cp.asarray(rows.astype(np.int32)), cp.asarray(targets[part].astype(np.int32))),
-                *(cp.asarray(high[part]), None if low is None else cp.asarray(low[part])),
-                *(loads[0], None if low is None else loads[1]),
-                *(there, np.int64(count), np.int64(n)),
-            ),
-        )
+        arguments = {
+            "entering_offsets": reverse.offsets,
+            "entering_edges": reverse.edges,
+            "distances": found,
+            "before": before,
+            "row_of": cp.asarray(rows.astype(np.int32)),
+            "targets": cp.asarray(targets[part].astype(np.int32)),
+            "high": cp.asarray(high[part]),
+            "low": None if low is None else cp.asarray(low[part]),
+            "loads_high": loads[0],
+            "loads_low": None if low is None else loads[1],
+            "lengths": there,
+            "pairs": np.int64(count),
+            "n": np.int64(n),
+        }
+        kernel(blocks, 256, arguments)
         lengths[part] = runtime.download(there)
     total = np.empty(m, dtype=amounts.dtype)
     _, edges, _ = directed.entering()

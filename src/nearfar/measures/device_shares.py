@@ -420,19 +420,27 @@ class _Launch:
             forward_only=int(run.asked.forward_only),
         )
         graph, reverse = run.device, run.reverse
-        rows: Any = (graph.offsets, graph.edges, reverse.offsets, reverse.edges, listed)
+        arguments = {
+            "offsets": graph.offsets,
+            "edges": graph.edges,
+            "entering_offsets": reverse.offsets,
+            "entering_edges": reverse.edges,
+            "sources": listed,
+            "all": sums,
+        }
         if run.weighted:
             found = cp.empty((k, run.n), dtype=run.graph.weight_dtype)
             distances(run.rows_of, sources, device="cuda", limit=run.within, out=found)
             endless = np.int64(run.within is None)
-            rest: Any = (found, endless, *self.lists, self.counts, np.int64(run.m))
+            arguments |= {"distances": found, "endless": endless, "m": np.int64(run.m)}
+            arguments |= {"next": self.lists[0], "before": self.lists[1], "counts": self.counts}
         else:
             far = np.iinfo(np.int64).max
             hops = far if run.within is None else int(min(run.within, far))
-            rest = (np.int64(hops), self.bits)
+            arguments |= {"limit": np.int64(hops), "bits": self.bits}
         shape = run.shape
         blocks = min(self.blocks, k)
-        self.kernel(blocks, shape.threads, (*rows, *rest, sums), shared=shape.shared)
+        self.kernel(blocks, shape.threads, arguments, shared=shape.shared)
         return runtime.download(status), runtime.download(reached)
 
     def added_to(self, total: Any) -> Any:
@@ -443,5 +451,6 @@ class _Launch:
             total = cp.zeros(run.width, dtype=np.float64)
         blocks = min(runtime.device().multiprocessors * 8, -(-run.width // 256))
         add = self.program.kernel("add_block_sums")
-        add(blocks, 256, (self.sums, total, np.int64(run.width), np.int32(self.blocks)))
+        sizes = {"width": np.int64(run.width), "blocks": np.int32(self.blocks)}
+        add(blocks, 256, {"sums": self.sums, "total": total, **sizes})
         return total

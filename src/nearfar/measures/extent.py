@@ -42,6 +42,7 @@ def eccentricity(
     weight: str | Callable[[Any, Any, Any], Any] | None = "weight",
     device: Literal["auto", "cpu", "cuda"] = "auto",
     threads: int | None = None,
+    progress: Callable[[float, float], None] | None = None,
 ) -> NDArray[Any]:
     """The distance from a vertex to the vertex farthest from it.
 
@@ -50,7 +51,7 @@ def eccentricity(
     graph : Graph, TurnGraph, SciPy sparse matrix or NetworkX graph
     vertices : vertices or None
         Of which, in this order; None means every vertex.
-    weight, device, threads
+    weight, device, threads, progress
         As for :func:`nearfar.distances`.
 
     Returns
@@ -83,7 +84,8 @@ def eccentricity(
     if not len(rows):
         return np.zeros(0, dtype=solved.weight_dtype)
     plain = solved.without_names()
-    count, _, most = distances(plain, rows, reduce="summary", device=device, threads=threads)
+    call: dict[str, Any] = {"device": device, "threads": threads, "progress": progress}
+    count, _, most = distances(plain, rows, reduce="summary", **call)
     count, most = as_numpy(count, "counts"), as_numpy(most, "distances")
     short = np.flatnonzero(count < n - 1)
     if len(short):

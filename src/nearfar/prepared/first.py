@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, TypeVar
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
@@ -31,13 +31,14 @@ if TYPE_CHECKING:
     from nearfar.graph.facts import Facts
     from nearfar.graph.graph import Graph
     from nearfar.prepared.order.preparation import Preparation
-    from nearfar.registry import Answer, Figures, Workspace
+    from nearfar.registry import Answer, Workspace
 
 __all__ = [
     "FirstOptions",
     "can_be_prepared",
     "cost_of_preparing",
     "is_ready",
+    "made_ready",
     "of_prepared",
     "with_trees",
 ]
@@ -180,12 +181,9 @@ def with_trees(
     return answer
 
 
-_Found = TypeVar("_Found", bound="Answer | list[Figures] | None")
-
-
 def of_prepared(
-    graph: Graph, force: bool, threads: int, ask: Callable[[Prepared], _Found]
-) -> _Found:
+    graph: Graph, force: bool, threads: int, ask: Callable[[Prepared], Answer]
+) -> Answer:
     """What the graph prepared answers, by this call or by an earlier one.
 
     Parameters
@@ -197,8 +195,34 @@ def of_prepared(
 
     Returns
     -------
-    Answer, list of Figures, or None
+    Answer
         What ``ask`` returned, with ``prepare_seconds`` in its stats if this call prepared.
+
+    Raises
+    ------
+    Declined
+        If the exact figures speak against it.
+    """
+    prepared, seconds = made_ready(graph, force, threads)
+    found = ask(prepared)
+    if seconds:
+        found.stats["prepare_seconds"] = seconds
+    return found
+
+
+def made_ready(graph: Graph, force: bool, threads: int) -> tuple[Prepared, float]:
+    """The graph prepared, by this call or an earlier one, and the seconds that this one took.
+
+    Parameters
+    ----------
+    graph : Graph
+    force : bool
+    threads : int
+
+    Returns
+    -------
+    Prepared
+    float
 
     Raises
     ------
@@ -214,11 +238,8 @@ def of_prepared(
         seconds = sum(made.seconds.values())
         return made
 
-    found = ask(graph if isinstance(graph, Prepared) else _READY.of(graph, make))
-    if seconds and found is not None:
-        first = found[0] if isinstance(found, list) else found
-        first.stats["prepare_seconds"] = seconds
-    return found
+    prepared = graph if isinstance(graph, Prepared) else _READY.of(graph, make)
+    return prepared, seconds
 
 
 def _made(graph: Graph, force: bool, threads: int) -> Prepared:

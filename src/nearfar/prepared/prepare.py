@@ -37,7 +37,7 @@ def prepare(  # type: ignore[overload-overlap]
     seed: int = ...,
     perfect: bool = ...,
     force: bool = ...,
-    max_bytes: int | None = ...,
+    memory: int | None = ...,
     threads: int | None = ...,
     device: Literal["cpu", "cuda", "gpu"] = ...,
 ) -> PreparedTurns: ...
@@ -49,7 +49,7 @@ def prepare(
     seed: int = ...,
     perfect: bool = ...,
     force: bool = ...,
-    max_bytes: int | None = ...,
+    memory: int | None = ...,
     threads: int | None = ...,
     device: Literal["cpu", "cuda", "gpu"] = ...,
 ) -> Prepared: ...
@@ -60,7 +60,7 @@ def prepare(
     seed: int = 0,
     perfect: bool = True,
     force: bool = False,
-    max_bytes: int | None = None,
+    memory: int | None = None,
     threads: int | None = None,
     device: Literal["cpu", "cuda", "gpu"] = "cpu",
 ) -> Prepared | PreparedTurns:
@@ -84,7 +84,7 @@ def prepare(
         shortest path needs. Takes about 1.5 times as long again as the rest of the customization.
     force : bool
         Prepare even where queries will be slower than searches.
-    max_bytes : int or None
+    memory : int or None
         Memory that it may take besides the graph; None asks the system what is free.
     threads : int or None
         None uses all cores of this process.
@@ -141,7 +141,7 @@ def prepare(
     clock.lap("order")
     tree, figures = analyse(graph, structure, found, perfect)
     clock.lap("analysis")
-    check_worth(figures, max_bytes, force)
+    check_worth(figures, memory, force)
     arcs = build_arcs(graph, structure, tree)
     preparation = Preparation(tree, arcs, figures, method)
     clock.lap("arcs")

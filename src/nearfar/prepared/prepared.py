@@ -24,6 +24,7 @@ from nearfar.graph.dtypes import unreached_value
 from nearfar.graph.graph import Graph
 from nearfar.graph.saturation import may_saturate
 from nearfar.graph.slots import Slot
+from nearfar.graph.snapping.lines import edge_positions
 from nearfar.options import canonical_device
 from nearfar.prepared.cpu.labels import TreeLabels, label_bytes, tree_labels
 from nearfar.prepared.cpu.pairs import (
@@ -49,11 +50,13 @@ from nearfar.prepared.metric.arc_weights import Metric, customized, renewed
 from nearfar.prepared.metric.fixed_point import FixedPoint, fixed_point
 from nearfar.prepared.order.preparation import Preparation
 from nearfar.prepared.order.tree import Arcs, Figures, Tree
+from nearfar.prepared.scenario import Scenario, changes_of, renewed_without, without_edges
 from nearfar.system.devices import runtime
 from nearfar.system.threads import check_threads, default_threads
 
 if TYPE_CHECKING:
     import os
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import ArrayLike, NDArray
 
@@ -447,6 +450,102 @@ class Prepared(Graph):
         _refuse_negative_cycle(made)
         return made
 
+    def without_edges(
+        self, edges: ArrayLike, threads: int | None = None, *, perfect: bool | None = None
+    ) -> Prepared:
+        """Close edges, so that no path takes them, with the same order and arcs.
+
+        Parameters
+        ----------
+        edges : int array, shape (k,)
+            Positions in :attr:`indices`, as :meth:`edges_between` finds them.
+        threads : int or None
+            None uses all cores of this process.
+        perfect : bool or None
+            As for :meth:`reweight`.
+
+        Returns
+        -------
+        Prepared
+            A closed edge is a self-loop in it; see :meth:`nearfar.Graph.without_edges`.
+
+        Raises
+        ------
+        GraphError
+            If an edge does not exist.
+
+        Notes
+        -----
+        O(n + m), and of integers the arcs above the edges that weigh something else without them;
+        float weights are customized as by :meth:`reweight`, since paths may become longer than
+        the steps of their fixed point were chosen for.
+        """
+        closed, workers = edge_positions(self, edges), check_threads(threads)
+        perfect = self.perfect if perfect is None else bool(perfect)
+        if not len(closed):
+            return self
+        if self.weight_dtype.kind == "f" or self.beyond_arcs:
+            graph, preparation, _ = without_edges(self, closed)
+            return weighed(graph, preparation, perfect, workers, {})
+        began = time.perf_counter()
+        graph, preparation, metric, count = renewed_without(self, closed, perfect, workers)
+        seconds = {"update": time.perf_counter() - began}
+        made = Prepared(graph, preparation, metric, perfect, seconds)
+        made.n_updated = count
+        return made
+
+    def scenario(
+        self,
+        *,
+        closed: ArrayLike = (),
+        factor: Mapping[Any, float] | Sequence[tuple[Any, float]] = (),
+        threads: int | None = None,
+        perfect: bool = False,
+    ) -> Scenario:
+        """The graph as it is beside the same with streets closed, slower or faster.
+
+        Parameters
+        ----------
+        closed : int array
+            Positions of edges that no path takes.
+        factor : mapping or list of (edges, number)
+            What the weights of some edges are multiplied by: ``{edge: 1.3}``,
+            ``{(edge, edge): 1.3}`` or ``[(edges, 1.3)]``. Integer weights are rounded.
+        threads : int or None
+            None uses all cores of this process.
+        perfect : bool
+            As for :func:`nearfar.prepare`, for the changed graph: True takes several times as long
+            and makes its queries faster.
+
+        Returns
+        -------
+        Scenario
+            ``base`` and ``changed``; :func:`nearfar.table` answers for both.
+
+        Raises
+        ------
+        GraphError
+            If an edge does not exist, or a factor is not a number of at least 0.
+
+        Examples
+        --------
+        >>> import nearfar
+        >>> g = nearfar.Graph.from_edges([0, 1, 0], [1, 2, 2], [4, 3, 9])
+        >>> p = nearfar.prepare(g)
+        >>> without = p.scenario(closed=g.edges_between(1, 2), factor={2: 1.5})
+        >>> without.base.distance(0, 2), without.changed.distance(0, 2)
+        (7, 14)
+        """
+        shut = edge_positions(self, np.asarray(closed, np.int64) if not len(np.atleast_1d(closed))
+                              else closed)  # fmt: skip
+        edges, weights = changes_of(self, factor)
+        made = self
+        if len(edges):
+            made = made.update(edges, weights, threads, perfect=perfect and not len(shut))
+        if len(shut):
+            made = made.without_edges(shut, threads, perfect=perfect)
+        return Scenario(self, made, shut, edges)
+
     def astype(self, dtype: Any) -> Prepared:
         """The prepared graph with weights of another dtype, cached per dtype.
 
@@ -737,7 +836,7 @@ class Prepared(Graph):
     @overload
     def label(
         self,
-        max_bytes: int | None = ...,
+        memory: int | None = ...,
         threads: int | None = ...,
         *,
         device: Literal["cpu"] = ...,
@@ -745,12 +844,12 @@ class Prepared(Graph):
 
     @overload
     def label(
-        self, max_bytes: int | None = ..., threads: int | None = ..., *, device: Literal["cuda"]
+        self, memory: int | None = ..., threads: int | None = ..., *, device: Literal["cuda"]
     ) -> DeviceLabels: ...
 
     def label(
         self,
-        max_bytes: int | None = None,
+        memory: int | None = None,
         threads: int | None = None,
         *,
         device: Literal["cpu", "cuda"] = "cpu",
@@ -759,7 +858,7 @@ class Prepared(Graph):
 
         Parameters
         ----------
-        max_bytes : int or None
+        memory : int or None
             Memory that they may take; None asks the system what is free.
         threads : int or None
             None uses all cores of this process.
@@ -781,8 +880,8 @@ class Prepared(Graph):
         are the same: :attr:`label_bytes`.
         """
         if _is_cuda(device, None):
-            return device_labels(self, max_bytes)
-        return tree_labels(self, max_bytes, threads)
+            return device_labels(self, memory)
+        return tree_labels(self, memory, threads)
 
     @property
     def label_bytes(self) -> int:

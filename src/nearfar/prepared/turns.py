@@ -18,7 +18,7 @@ from nearfar.graph.graph import Graph
 from nearfar.graph.turns import TurnGraph
 from nearfar.prepared.cpu.pairs import pair_indices
 from nearfar.prepared.files.file import write_arrays
-from nearfar.prepared.files.stored import kept_arrays, kept_values
+from nearfar.prepared.files.stored import check_kinds, kept_arrays, kept_values
 from nearfar.prepared.order.elimination import checked_order, elimination_order, structure_of
 
 if TYPE_CHECKING:
@@ -379,6 +379,7 @@ def turns_of(
     GraphFormatError, GraphError, LookupError, TypeError, ValueError
         If they do not belong together.
     """
+    check_kinds(about["turns"], {"directed": (bool,), "attributes": (dict,)})
     parts: dict[str, Any] = {name: arrays.get(f"original.{name}") for name in _GRAPH}
     original = Graph(
         parts["indptr"],

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from nearfar.prepared.cuda.bottoms.sweep import Sweep
-from nearfar.prepared.cuda.bottoms.tiles import TileSweep, row_sweep
-from nearfar.prepared.cuda.pairs.table import TableRows, sources_per_table, table_pays
-from nearfar.prepared.cuda.room import require_factor
-from nearfar.prepared.cuda.shapes import padded
+from nearfar.prepared.cuda.bottoms.cells import Sweep
+from nearfar.prepared.cuda.bottoms.leaves import TileSweep, row_sweep
+from nearfar.prepared.cuda.bottoms.table import sources_per_table, table_pays
+from nearfar.prepared.cuda.device import require_factor
+from nearfar.prepared.cuda.query import query_bytes
+from nearfar.prepared.cuda.shapes import UNIT
 from nearfar.prepared.cuda.sinks.reduce import reduced, reduces
 from nearfar.prepared.cuda.sinks.rows import DeviceRows, RowForm
 from nearfar.prepared.first import (
@@ -27,7 +28,6 @@ from nearfar.prepared.prepared import Prepared, Sums
 from nearfar.registry import (
     Answer,
     Estimate,
-    Figures,
     Request,
     RowReduction,
     Workspace,
@@ -123,21 +123,19 @@ def is_table(prepared: Prepared, columns: Any) -> bool:
 
 
 def _reduced(
-    graph: Graph,
+    graph: Prepared,
     sources: NDArray[np.int64],
     options: DeviceTreeOptions,
     workspace: Workspace,
     reduction: RowReduction,
-) -> list[Figures] | None:
-    """What rows come to, as their distances are on their way down the tree."""
-    assert isinstance(graph, Prepared)
-    graph = graph.summing(options.sums)
+) -> Answer:
+    """Reduce rows as their distances are on their way down the tree, where that is possible."""
     columns = workspace.columns
     width = graph.n_vertices if columns is None else len(columns)
     if not len(sources) or not reduces(graph, reduction, width):
-        return None
+        return Answer(None)
     if reduction.kind == "nearest" and graph.fixed is not None:
-        return None  # sums that differ may round to one float, whose ties go by the vertex
+        return Answer(None)  # sums that differ may round to one float, whose ties go by the vertex
     table = is_table(graph, columns)
 
     def each(wanted: int) -> int:
@@ -163,15 +161,17 @@ def _reduced(
     complexity="O(k arcs)",
     cost=_many,
     devices={"host", "device"},
-    reduce=_reduced,
+    reduces=True,
 )
 def elimination_tree_rows(
     graph: Graph, sources: NDArray[np.int64], options: DeviceTreeOptions, workspace: Workspace
 ) -> Answer:
-    """Rows or a table, in as many sweeps as the memory asks for."""
+    """Rows, a table or a reduction, in as many sweeps as the memory asks for."""
     assert isinstance(graph, Prepared)
     cp = runtime.cupy()
     graph = graph.summing(options.sums)
+    if workspace.reduction is not None:
+        return _reduced(graph, sources, options, workspace, workspace.reduction)
     dtype, columns = graph.answer_dtype, workspace.columns
     shape = (len(sources), graph.n_vertices if columns is None else len(columns))
     if graph.n_vertices == 0 or len(sources) == 0:
@@ -197,7 +197,7 @@ def elimination_tree_rows(
     blocks = [slice(k, min(k + each, len(sources))) for k in range(0, len(sources), each)]
 
     def begin() -> Callable[[slice], None]:
-        rows: Any = (TableRows if table else DeviceRows)(graph, form, each)
+        rows = DeviceRows(graph, form, each, table)
         return lambda block: rows(sources[block], out[block])
 
     failed = each_block(devices, blocks, begin)
@@ -225,25 +225,9 @@ def _sources_at_once(
 def sources_per_sweep(sweep: Sweep | TileSweep, sources: int) -> int:
     """As many sources as a third of the free memory has room for, and no more than pay."""
     free, _ = runtime.memory()
-    each = sweep.values_bytes(1) // padded(1) + sweep.scratch_bytes(1) // padded(1)
+    each = query_bytes(sweep.tree, sweep.dtype, 1, sweep.n_kept) // UNIT
     room = max(1, min(free // (3 * each), sweep.most_sources) // 128) * 128
     return int(min(room, _MOST_AT_ONCE, max(sources, 1)))
-
-
-def _first_reduced(
-    graph: Graph,
-    sources: NDArray[np.int64],
-    options: FirstOptions,
-    workspace: Workspace,
-    reduction: RowReduction,
-) -> list[Figures] | None:
-    there = DeviceTreeOptions(options.sums)
-    return of_prepared(
-        graph,
-        options.force,
-        workspace.threads,
-        lambda it: _reduced(it, sources, there, workspace, reduction),
-    )
 
 
 @variant(
@@ -258,15 +242,15 @@ def _first_reduced(
     complexity="O(m log n + triangles + k arcs)",
     cost=_first,
     devices={"host", "device"},
-    reduce=_first_reduced,
+    reduces=True,
 )
 def prepare_first(
     graph: Graph, sources: NDArray[np.int64], options: FirstOptions, workspace: Workspace
 ) -> Answer:
-    """Rows, after preparing a plain graph on the host; what was prepared stays with it."""
+    """Answer after preparing a plain graph on the host; what was prepared stays with it."""
 
-    def rows(it: Prepared) -> Answer:
+    def ask(it: Prepared) -> Answer:
         answer = elimination_tree_rows(it, sources, DeviceTreeOptions(options.sums), workspace)
         return with_trees(it.summing(options.sums), sources, answer, workspace)
 
-    return of_prepared(graph, options.force, workspace.threads, rows)
+    return of_prepared(graph, options.force, workspace.threads, ask)

@@ -8,7 +8,7 @@ import numpy as np
 
 from nearfar import _cpu
 from nearfar.cuda.predecessors import mask_above
-from nearfar.cuda.row_figures import row_figures
+from nearfar.cuda.row_figures import row_figures as device_row_figures
 from nearfar.graph.dtypes import unreached_value
 from nearfar.graph.saturation import narrowed, widened
 from nearfar.system.devices import landing, runtime
@@ -29,6 +29,7 @@ __all__ = [
     "once",
     "reach",
     "repeated",
+    "row_figures",
     "to_host",
     "widened",
 ]
@@ -57,13 +58,19 @@ def to_host(array: Any, out: NDArray[Any] | None = None, threads: int = 1) -> ND
 
 
 def named(graph: Graph, places: Any) -> Any:
-    """External names of vertices and None for -1, on the host; of no names the indices as given."""
+    """External names of vertices and None for -1, on the host; of no names the indices as given.
+
+    Names have an array of their own kind where none is missing.
+    """
     if graph.vertex_names is None:
         return places
     places = to_host(places)
     if not graph.n_vertices:
         return np.full(places.shape, None, dtype=object)
-    names = graph.name_of(np.maximum(places, 0)).astype(object)
+    names = graph.name_of(np.maximum(places, 0))
+    if not (places < 0).any():
+        return names
+    names = names.astype(object)
     names[places < 0] = None
     return names
 
@@ -162,5 +169,24 @@ def reach(rows: Any, threads: int = 1) -> tuple[list[int], list[Any]]:
     if not on_device(rows):
         counts, places = _cpu.row_summaries(np.ascontiguousarray(rows), threads)
         return counts.tolist(), rows[np.arange(len(rows)), places].tolist()
-    many, _, _, most = row_figures(rows)
+    many, _, _, most = device_row_figures(rows)
     return many.tolist(), most.tolist()
+
+
+def row_figures(rows: Any, threads: int = 1) -> tuple[Any, Any, Any, Any]:
+    """How many entries of each row are reached, their sum, and the least and the greatest of them.
+
+    On the host, wherever the rows are. The sums are float64, those of integers exact before they
+    are rounded; None for rows on a device whose sums depend on their order or do not fit 64 bits.
+    """
+    if on_device(rows):
+        count, total, least, most = device_row_figures(rows)
+        some = count > 0
+        if total is not None and some.any():
+            farthest = max(int(most[some].max()), -int(least[some].min()))
+            total = total if farthest * rows.shape[1] < 2**63 else None
+        return count, None if total is None else total.astype(np.float64), least, most
+    count, total = np.empty(len(rows), np.int64), np.empty(len(rows), np.float64)
+    least, most = np.empty(len(rows), rows.dtype), np.empty(len(rows), rows.dtype)
+    _cpu.row_figures(np.ascontiguousarray(rows), count, least, most, total, threads)
+    return count, total, least, most

@@ -215,7 +215,9 @@ class FileSink:
             return NpyRows(self.path, self.shape, self.dtype)
         if self.path.suffix == ".zarr":
             return ZarrRows(self.path, self.shape, self.dtype, self.run.block)
-        return ParquetRows(self.path, self.run.graph.name_of(self.run.rows), self.n_blocks)
+        named = getattr(self.run, "column_names", None)
+        sources = self.run.graph.name_of(self.run.rows)
+        return ParquetRows(self.path, sources, self.n_blocks, named)
 
     def _load(self) -> dict[str, Any] | None:
         try:

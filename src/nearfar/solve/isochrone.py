@@ -55,7 +55,8 @@ def isochrone(
         Has ``coordinates``. Where ``attributes["unit"]`` is seconds, milliseconds or metres, the
         map shows minutes or kilometres. :func:`nearfar.answer.draw_isochrones` draws an answer that
         is there already, in any unit.
-    source : int or vertex name
+    source : int or vertex name, or a place
+        As for :func:`nearfar.sssp`.
     file : str or path
         PNG, SVG or PDF, by suffix; ``.html`` for an interactive map in one file
         (:func:`nearfar.answer.draw_page`).

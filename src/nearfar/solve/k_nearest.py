@@ -13,12 +13,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from nearfar import _cpu
+from nearfar.answer.frames import nearest_frame
 from nearfar.errors import OptionError, OutOfMemoryError, quoted
 from nearfar.graph.dtypes import unreached_value
 from nearfar.options import check_limit
 from nearfar.prepared.prepared import Prepared
-from nearfar.solve.arrays import masked, named, narrowed, to_host, widened
+from nearfar.registry import Partial
+from nearfar.solve.arrays import masked, named, narrowed, to_host
 from nearfar.solve.many import distances
+from nearfar.solve.reductions import Reduction, combine, identity
 from nearfar.solve.request import check_stats
 from nearfar.system.devices import runtime
 from nearfar.system.memory import free_memory
@@ -27,6 +30,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from nearfar.graph.graph import Graph
+    from nearfar.graph.turns import TurnGraph
 
 __all__ = ["Nearest", "k_nearest"]
 
@@ -42,8 +46,8 @@ class Nearest(NamedTuple):
         From the nearest source, as of :func:`nearfar.sssp`; with ``k=`` from the k nearest, nearest
         first, unreached where there are fewer.
     sources : array of that shape
-        Which source that is, -1 for unreached vertices; names (a NumPy array of objects) and None
-        for a graph with names.
+        Which source that is, -1 for unreached vertices. For a graph with names their names, in an
+        array of their own kind; of objects with None among them where a vertex is unreached.
     predecessors : int array, shape (n,), or None
         Vertex indices, -1 for sources and unreached vertices; only if they were wanted.
     """
@@ -51,6 +55,31 @@ class Nearest(NamedTuple):
     distances: Any
     sources: Any
     predecessors: Any = None
+
+    def to_frame(self, graph: Graph | TurnGraph, library: str | None = None) -> Any:
+        """A table with a row per vertex, or with ``k=`` per vertex and place in line.
+
+        Parameters
+        ----------
+        graph : Graph or TurnGraph
+            That was searched: it has the vertices' names.
+        library : {"pandas", "polars"} or None
+            None takes the first that is installed.
+
+        Returns
+        -------
+        DataFrame
+            Columns ``vertex``, ``distance``, ``source``; with ``k=`` also ``place``, from 1. What
+            is not reached has missing values; with ``k=`` it has no row.
+
+        Raises
+        ------
+        OptionError
+            For another library, and a graph of other vertices.
+        MissingDependencyError
+            If it is not installed.
+        """
+        return nearest_frame(graph, to_host(self.distances), to_host(self.sources), library)
 
 
 def k_nearest(
@@ -138,25 +167,13 @@ def _by_rows(graph: Graph, sources: NDArray[np.int64], k: int, given: dict[str, 
     """A row per source, merged some at a time."""
     n = graph.n_vertices
     dtype = graph.weight_dtype
-    best = np.full((0, n), unreached_value(dtype), dtype=dtype)
-    places = np.empty((0, n), dtype=np.int64)
-    stats: dict[str, Any] = {}
+    nearest, stats = Reduction("nearest", k=k), dict[str, Any]()
+    best = identity(nearest, n, dtype)
     step = max(1, _ROWS // (8 * max(n, 1)))
     for first in range(0, len(sources), step):
         part = sources[first : first + step]
         rows = to_host(distances(graph, graph.name_of(part), stats=stats, **given))
-        wide = np.promote_types(rows.dtype, best.dtype)
-        both = np.concatenate([widened(best, wide), widened(rows, wide)])
-        mine = np.broadcast_to(np.arange(first, first + len(part))[:, None], rows.shape)
-        numbers = np.concatenate([places, mine])
-        # Stable: of equal distances the sources that came before.
-        order = np.argsort(both, axis=0, kind="stable")[:k]
-        best = np.take_along_axis(both, order, axis=0)
-        places = np.take_along_axis(numbers, order, axis=0)
-    values = np.full((n, k), unreached_value(best.dtype), dtype=best.dtype)
-    found = np.full((n, k), -1, dtype=np.int64)
-    values[:, : len(best)] = best.T
-    found[:, : len(best)] = places.T
-    found[values == unreached_value(values.dtype)] = -1
-    values = narrowed(values, dtype)
-    return _Found(values, found, f"a row per source: {stats.get('reason', '')}")
+        numbers = np.broadcast_to(np.arange(first, first + len(part)), rows.T.shape)
+        best = combine(nearest, best, Partial(vertices=numbers, distances=rows.T))
+    reason = f"a row per source: {stats.get('reason', '')}"
+    return _Found(narrowed(best.distances, dtype), best.vertices, reason)

@@ -20,18 +20,15 @@ from nearfar.answer.frames import (
     labelling_library,
 )
 from nearfar.errors import (
-    DistanceOverflowError,
     OptionError,
     quoted,
 )
-from nearfar.graph.dtypes import unreached_value
 from nearfar.graph.graph import Graph
 from nearfar.graph.turns import TurnGraph
-from nearfar.options import MethodOptions, canonical_device, check_kind, check_limit
+from nearfar.options import MethodOptions, canonical_device, check_kind
 from nearfar.prepared.cpu.pairs import pair_indices
-from nearfar.prepared.prepared import Prepared
-from nearfar.solve.arrays import masked, narrowed, once, repeated, widened
-from nearfar.solve.one import WALKED
+from nearfar.solve.arrays import once, repeated
+from nearfar.solve.pairs import pair_distances
 from nearfar.solve.plan import is_path, sink_of
 from nearfar.solve.reductions import Reduction
 from nearfar.solve.request import (
@@ -55,7 +52,7 @@ if TYPE_CHECKING:
     from nearfar.graph.like import GraphLike
     from nearfar.options import Device, Devices
 
-__all__ = ["all_pairs", "distances", "pair_distances"]
+__all__ = ["all_pairs", "distances"]
 
 
 #: Bytes of rows with turns that are reduced at a time.
@@ -174,7 +171,10 @@ def distances(
     progress : callable or None
         Called with the rows that are done and all rows, of distinct sources, after every block.
     pairs : list of (source, target) or None
-        Instead of ``sources`` and ``targets``: one distance per pair, as a vector.
+        Instead of ``sources`` and ``targets``: one distance per pair, as a vector. How they are
+        found is decided once for all, ``stats["pairs_by"]``: one ``"table"`` where they fill much
+        of it; ``"walks"`` over a graph that is prepared, or that so many pairs repay preparing;
+        else ``"searches"`` from their sources.
     reduce : str, tuple or None
         One number (or few) per row without the matrix: ``"count"``, ``"sum"``, ``"mean"``,
         ``"max"``, ``"summary"``, ``"harmonic"``, ``"nearest:k"`` or ``("histogram", edges)``; see
@@ -259,7 +259,8 @@ def distances(
         call: dict[str, Any] = {"method": method, "threads": threads, "limit": limit, **options}
         further = {"devices": devices, "memory": memory, "block": block}
         call |= {name: value for name, value in further.items() if value is not None}
-        return pair_distances(graph, pairs, device=device, stats=stats, progress=progress, **call)
+        call |= {"device": device, "stats": stats, "progress": progress}
+        return pair_distances(distances, graph, pairs, **call)
     rows = _indices(graph, sources, "source")
     columns = None if targets is None else _indices(graph, targets, "target")
     if predecessors and (columns is not None or reduce or isinstance(out, (str, os.PathLike))):
@@ -473,105 +474,6 @@ def all_pairs(
         devices=devices,
         **options,
     )
-
-
-def pair_distances(
-    graph: Graph,
-    pairs: Iterable[tuple[Any, Any]],
-    *,
-    device: Device = "auto",
-    progress: Callable[[float, float], None] | None = None,
-    **arguments: Any,
-) -> Any:
-    """Distances of (source, target) pairs as a vector; one search per distinct source.
-
-    Parameters
-    ----------
-    graph : Graph
-    pairs : list of (source, target), or array of shape (k, 2)
-    device, progress, **arguments
-        ``method``, ``threads``, ``limit``, ``stats`` and options of :func:`distances`.
-
-    Returns
-    -------
-    array, shape (len(pairs),)
-        For a graph made of device arrays a CuPy array whose entries never were on the host; for
-        a prepared graph one where ``pairs`` are on a device.
-    """
-    device = "cuda" if device == "gpu" else device
-    given = {name for name, value in arguments.items() if value not in (None, "auto")}
-    known = {"threads", "stats", "limit", "devices", "memory", "block"}  # a walk makes no rows
-    if isinstance(graph, Prepared) and given <= known:
-        walk = (arguments.get(name) for name in ("devices", "threads", "limit", "stats"))
-        return _walked(graph, pairs, device, *walk)
-    if not hasattr(pairs, "__iter__"):
-        raise OptionError(f"pairs is {quoted(pairs)}: give a list of (source, target)")
-    if runtime.is_device_array(pairs):
-        pairs = runtime.download(pairs)
-    shape = getattr(pairs, "shape", (0, 2))
-    if len(shape) != 2:
-        raise OptionError(f"pairs has shape {shape}: give (source, target) per row")
-    listed = list(pairs)
-    if any(not hasattr(pair, "__len__") or len(pair) != 2 for pair in listed):
-        raise OptionError("pairs holds something that is not a (source, target) pair")
-    starts = np.array([graph.index_of(s, "source") for s, _ in listed], dtype=np.int64)
-    ends = np.array([graph.index_of(t, "target") for _, t in listed], dtype=np.int64)
-    stay = graph.on_device and device != "cpu"
-    here: Any = runtime.cupy() if stay else np
-    found = here.full(len(listed), unreached_value(graph.weight_dtype), dtype=graph.weight_dtype)
-    rows, row_of = np.unique(starts, return_inverse=True)
-    order = np.argsort(row_of, kind="stable")
-    # Few sources share a block, so that a block's columns are about the targets of its own rows.
-    step, first = 256, 0
-    while first < len(rows):
-        low, high = np.searchsorted(row_of[order], [first, first + step])
-        mine = order[low:high]
-        columns, column_of = np.unique(ends[mine], return_inverse=True)
-        part = rows[first : first + step]
-        try:
-            matrix = distances(
-                graph,
-                graph.name_of(part),
-                targets=graph.name_of(columns),
-                device=device,
-                **arguments,
-            )
-        except DistanceOverflowError:
-            if step == 1:
-                raise
-            step = 1  # what does not fit may be no pair that was asked for
-            continue
-        matrix = runtime.upload(matrix) if stay else matrix
-        if matrix.dtype != found.dtype:
-            wide = np.promote_types(matrix.dtype, found.dtype)
-            matrix, found = widened(matrix, wide), widened(found, wide)
-        places = here.asarray(row_of[mine] - first), here.asarray(column_of)
-        found[here.asarray(mine)] = matrix[places]
-        first += step
-        if progress is not None:
-            progress(min(first, len(rows)), len(rows))
-    return narrowed(found, graph.weight_dtype)
-
-
-def _walked(
-    graph: Prepared,
-    pairs: Any,
-    device: Literal["auto", "cpu", "cuda"],
-    devices: Any,
-    threads: int | None,
-    limit: Any,
-    stats: dict[str, Any] | None,
-) -> Any:
-    """Distances of pairs in a prepared graph, each by a walk of its own."""
-    bound = check_limit(limit, graph.weight_dtype)
-    began = time.perf_counter()
-    found = graph.distances_of_pairs(pairs, threads, device=device, devices=devices)
-    found = masked(graph, found, bound)
-    found = narrowed(found, graph.weight_dtype)
-    if stats is not None:
-        stats["seconds"] = time.perf_counter() - began
-        stats["reason"] = WALKED
-    return found
 
 
 def _indices(graph: Graph, vertices: Iterable[Any] | None, what: str) -> NDArray[np.int64]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
-from nearfar.errors import NegativeCycleError, OptionError
+from nearfar.errors import DistanceOverflowError, NegativeCycleError, OptionError
 from nearfar.graph.graph import Graph
 from nearfar.graph.slots import Slot
 from nearfar.graph.turns import TurnGraph
@@ -138,7 +138,13 @@ def nearest_indices(graph: Graph, rows: NDArray[np.int64], **given: Any) -> Near
     joined = join_sources(graph, rows)
     # A few edges more or less choose no other method, and to rank takes longer than many a search.
     CHOICES.share(joined, _CHOICES_OF_JOINED.of(graph, dict))
-    paths = solve_one(joined, n, once=True, predecessors=True, **given)
+    try:
+        paths = solve_one(joined, n, once=True, predecessors=True, **given)
+    except DistanceOverflowError:  # names the further vertex
+        raise DistanceOverflowError(
+            f"a distance from the sources does not fit {joined.weight_dtype}: scale the weights "
+            "down"
+        ) from None
     distances = paths.distances[:n]
     before = cleared(paths.predecessors.copy(), paths.distances)
     own = before[:n].copy()

@@ -14,6 +14,8 @@ from nearfar.graph.turns import TurnGraph
 from nearfar.options import check_limit
 from nearfar.prepared import is_prepared
 from nearfar.solve.arrays import on_device
+from nearfar.solve.places.given import is_place
+from nearfar.solve.places.joined import with_place
 from nearfar.solve.request import as_graph, check_stats, check_targets, make_request, vertex_indices
 from nearfar.solve.run import Run
 
@@ -52,7 +54,10 @@ def sssp(
     graph : Graph, TurnGraph, SciPy sparse matrix or NetworkX graph
         With turns, the answer is in the original graph's vertices and edges, and a path has no
         predecessor per vertex.
-    source : int or vertex name
+    source : int or vertex name, or a place
+        A place is ``(lon, lat)`` or ``(x, y)``, one of them a float, or what
+        :meth:`nearfar.Graph.snap` made of one: it is then the last vertex of ``Paths.graph``, a
+        copy with float64 weights.
     weight : str, callable or None
         As for :meth:`nearfar.Graph.from_any`: the edge attribute of a NetworkX graph; None counts
         edges.
@@ -125,10 +130,14 @@ def sssp(
             targets = turns.ends[vertex_indices(turns.original, targets, "target")]
         begin = turns.original.index_of(source, "source")
         graph, source = turns.graph, int(turns.starts[begin])
+    solved = as_graph(graph, weight)
+    placed = turns is None and is_place(solved, source)
+    if placed:
+        solved, source = with_place(solved, source)
     paths = solve_one(
-        as_graph(graph, weight),
+        solved,
         source,
-        once=not isinstance(graph, Graph),
+        once=placed or not isinstance(graph, Graph),
         method=method,
         device=device,
         threads=threads,

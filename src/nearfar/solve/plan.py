@@ -190,12 +190,12 @@ def _cut_reduced(
         # Rows of a block lie on the device, twice where they are widened, and what reducing takes.
         row = run.shape[1] * run.graph.weight_dtype.itemsize
         fitting = int(runtime.memory()[0] // 4 // max(row, 1))
-        if run.variant.reduce is None:
+        if not run.variant.reduces:
             k = len(run.rows)
             whole = _alone(run, True) and fitting >= k
             share = k if whole else _even(k, max(fitting, 1), run.devices)
     run.block = run.rows_at_once = block or max(1, min(fitting, share))
-    if run.variant.reduce is not None:
+    if run.variant.reduces:
         # A few numbers per row; rows only if they must be made.
         run.block = block or max(1, -(-share // max(1, -(-share // _REDUCED))))
 

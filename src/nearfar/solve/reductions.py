@@ -1,4 +1,9 @@
-"""A few numbers of each row instead of the row: counts, sums, maxima, the nearest, histograms."""
+"""A few numbers of each row instead of the row: counts, sums, maxima, the nearest, histograms.
+
+A reduction is a monoid over the columns of a row: :func:`identity`, :func:`combine` for partial
+results of two parts, and :func:`finish`. Partial results come from variants that made no rows, or
+from the rows of a block, wherever these are.
+"""
 
 from __future__ import annotations
 
@@ -9,25 +14,30 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nearfar import _cpu
-from nearfar.cuda.row_figures import row_figures
 from nearfar.errors import OptionError, quoted
 from nearfar.graph.dtypes import unreached_value
 from nearfar.graph.graph import Graph
-from nearfar.registry import Figures
-from nearfar.solve.arrays import module_of, named, on_device, to_host, widened
+from nearfar.registry import FIGURES, UNADDED, Partial
+from nearfar.solve.arrays import (
+    module_of,
+    named,
+    on_device,
+    row_figures,
+    to_host,
+    widened,
+)
 from nearfar.solve.sinks import InMemory
 from nearfar.system.devices import runtime, several
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["ReducingSink", "Reduction", "result_bytes"]
+__all__ = ["ReducingSink", "Reduction", "combine", "finish", "identity", "result_bytes"]
 
 _AT_ONCE = 1 << 18  # entries reduced at once, which stay in the cache
 _ON_THE_WAY = 40  # bytes per entry that reducing rows on a device takes
-_UNADDED = ("count", "max")
-_FEW = (*_UNADDED, "sum", "mean", "summary")
+#: How parts of the same rows are joined; the nearest are merged.
+_JOINS = {"counts": np.add, "totals": np.add, "most": np.maximum, "bins": np.add}
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +117,50 @@ def result_bytes(reduction: Reduction, rows: int) -> int:
     return 8 * rows * each.get(reduction.kind, 1)
 
 
+def identity(reduction: Reduction, rows: int, dtype: np.dtype[Any]) -> Partial:
+    """Partial results of no columns."""
+    if reduction.kind == "nearest":
+        none = np.empty((rows, 0), dtype=np.int64)
+        return Partial(vertices=none, distances=none.astype(dtype))
+    if reduction.kind == "histogram":
+        return Partial(bins=np.zeros((rows, len(reduction.edges) - 1), dtype=np.int64))
+    least = -np.inf if dtype.kind == "f" else np.iinfo(dtype).min
+    zeros = np.zeros(rows, dtype=np.int64)
+    return Partial(zeros, zeros.astype(np.float64), np.full(rows, least, dtype=dtype))
+
+
+def combine(reduction: Reduction, one: Partial, other: Partial) -> Partial:
+    """Partial results of two parts of the columns of the same rows."""
+    if reduction.kind != "nearest":
+        joined = {
+            name: join(getattr(one, name), getattr(other, name))
+            for name, join in _JOINS.items()
+            if getattr(one, name) is not None
+        }
+        return Partial(**joined)
+    xp = module_of(other.distances)
+    wide = np.result_type(one.distances.dtype, other.distances.dtype)
+    parts = [widened(part.distances, wide) for part in (one, other)]
+    names = xp.concatenate([one.vertices, other.vertices], axis=1)
+    return nearest_columns(xp.concatenate(parts, axis=1), names, reduction.k)
+
+
+def finish(reduction: Reduction, found: Partial) -> Any:
+    """What is returned: an array, the two of ``nearest``, or the three of ``summary``."""
+    kind = reduction.kind
+    if kind == "nearest":
+        return found.vertices, found.distances
+    if kind in ("histogram", "count"):
+        return found.bins if kind == "histogram" else found.counts
+    if kind in ("max", "summary"):
+        most = np.where(found.counts > 0, found.most, found.most.dtype.type(-1))
+        return most if kind == "max" else (found.counts, found.totals, most)
+    if kind == "mean":
+        means = np.full(len(found.counts), np.nan)
+        return np.divide(found.totals, found.counts, out=means, where=found.counts > 0)
+    return found.totals
+
+
 class ReducingSink(InMemory):
     """Reduces each block as it comes, where it is: rows on a device are never copied to the host.
 
@@ -141,42 +195,27 @@ class ReducingSink(InMemory):
         """Reduce the block."""
         self.keep(number, self.of_rows(first, rows))
 
-    def keep(self, number: int, parts: list[Any]) -> None:
-        """Take what is kept of a block."""
-        self.blocks[number] = parts
+    def keep(self, number: int, partials: list[Partial]) -> None:
+        """Take the partial results of a block, of consecutive rows."""
+        self.blocks[number] = [self._kept(finish(self.reduction, part)) for part in partials]
 
-    @property
-    def few(self) -> bool:
-        """Whether what is kept follows from how many are reached, their sum and the greatest."""
-        whole = self.columns is None and not self.graph.n_negative
-        return whole and self.reduction.kind in _FEW
-
-    def of_rows(self, first: int, rows: Any, figures: Any = None) -> list[Any]:
-        """What is kept of rows, a few at a time: on the host a signal is seen between them.
-
-        ``figures`` are those of :class:`nearfar.registry.Answer`, if there are any.
-        """
+    def of_rows(self, first: int, rows: Any) -> list[Partial]:
+        """Reduce rows, a few at a time: on the host a signal is seen between them."""
         width = max(rows.shape[1], 1)
-        if figures is not None and self.few:
-            count, total, most = figures
-            farthest = int(most.max()) if len(most) else 0
-            if farthest * width < 2**63 or self.reduction.kind in _UNADDED:
-                found = self._of_columns(
-                    count - 1, total.astype(np.float64), most.astype(rows.dtype)
-                )
-                return [self._kept(found)]
+        kind = self.reduction.kind
+        plain = self.columns is None and not self.graph.n_negative and kind in FIGURES
         if module_of(rows) is np:
             step = _AT_ONCE // width
-        elif self.few and rows.dtype == np.int32:
+        elif plain and rows.dtype == np.int32:
             step = len(rows)  # nothing is made on the way
         else:  # as many as what is made of them on the way has room for
             step = int(runtime.memory()[0] // (2 * _ON_THE_WAY * width))
         return [
-            self._kept(self._reduced(first + low, rows[low : low + max(step, 1)]))
+            self._reduced(first + low, rows[low : low + max(step, 1)])
             for low in range(0, max(len(rows), 1), max(step, 1))
         ]
 
-    def _reduced(self, first: int, rows: Any) -> Any:
+    def _reduced(self, first: int, rows: Any) -> Partial:
         xp, none = module_of(rows), unreached_value(np.dtype(rows.dtype))
         kind = self.reduction.kind
         alone = kind in ("nearest", "histogram", "harmonic")
@@ -186,40 +225,15 @@ class ReducingSink(InMemory):
             rows[xp.arange(len(rows)), xp.asarray(self.rows[first : first + len(rows)])] = none
             one_less = False
         if kind == "nearest":
-            return self._nearest(xp, rows, none)
+            return self._nearest(xp, rows)
         if kind == "histogram":
-            return self._histogram(xp, rows, none)
+            return Partial(bins=self._histogram(xp, rows, none))
         if kind == "harmonic":
             reached = rows != none
             with np.errstate(divide="ignore", over="ignore"):
                 inverse = xp.where(reached & (rows != 0), 1 / rows.astype(np.float64), 0.0)
-            return _sums_by_halves(xp, inverse, reached)
-        return self._of_columns(*self._figures(rows, int(one_less)))
-
-    def of_figures(self, figures: Figures) -> Any:
-        """What is kept of a block from a method that made no rows."""
-        kind = self.reduction.kind
-        if kind == "nearest":
-            return self._kept((figures.vertices, figures.distances))
-        if kind == "summary":
-            return figures.counts, figures.totals, figures.most
-        one = {"histogram": figures.bins, "count": figures.counts, "max": figures.most}
-        one |= {"mean": figures.means}
-        return self._kept(one.get(kind, figures.totals))
-
-    def _of_columns(self, count: Any, total: Any, farthest: Any) -> Any:
-        """Of counts, sums, which may be written over, and greatest distances."""
-        kind = self.reduction.kind
-        if kind == "count":
-            return count
-        if kind in ("max", "summary"):
-            farthest = np.where(count > 0, farthest, farthest.dtype.type(-1))
-            return farthest if kind == "max" else (count, total, farthest)
-        if kind == "mean":
-            none = count <= 0
-            np.divide(total, count, out=total, where=~none)
-            total[none] = np.nan
-        return total
+            return Partial(totals=_sums_by_halves(xp, inverse, reached))
+        return self._figures(rows, int(one_less))
 
     def _kept(self, part: Any) -> Any:
         """Few numbers per row: where the result is to lie."""
@@ -230,35 +244,19 @@ class ReducingSink(InMemory):
         with runtime.on_device(self.home):
             return several.here(part)
 
-    def _figures(self, rows: Any, less: int) -> tuple[Any, Any, Any]:
-        """How many entries of each row are reached, their sum, and the greatest of them.
+    def _figures(self, rows: Any, less: int) -> Partial:
+        """Count, add and compare on the host or the device; ``less`` entries, of 0, do not count.
 
-        On the host, wherever the rows are; ``less`` entries, of distance 0, do not count.
+        The results are on the host.
         """
-        xp = module_of(rows)
-        total: Any
-        if xp is np:
-            count, total = np.empty(len(rows), np.int64), np.empty(len(rows), np.float64)
-            least, most = np.empty(len(rows), rows.dtype), np.empty(len(rows), rows.dtype)
-            whole = np.ascontiguousarray(rows)
-            _cpu.row_figures(whole, count, least, most, total, self.threads)
-        else:
-            count, total, least, most = row_figures(rows)
-        count -= less
-        some = count > 0
-        if rows.dtype.kind == "i":
-            farthest = 0
-            if some.any():
-                farthest = max(int(most[some].max()), -int(least[some].min()))
-            # The device adds in 64 bits, the host in 128.
-            fits = xp is np or farthest * rows.shape[1] < 2**63
-            total = total.astype(np.float64) if fits else None
-        if total is None and rows.dtype.kind == "i" and self.reduction.kind not in _UNADDED:
-            total = self._figures(to_host(rows), less)[1]
-        if total is None and self.reduction.kind not in _UNADDED:
+        count, total, _, most = row_figures(rows, self.threads)
+        if total is None and self.reduction.kind not in UNADDED:
+            if rows.dtype.kind == "i":
+                return self._figures(to_host(rows), less)
             reached = rows != unreached_value(np.dtype(rows.dtype))
-            total = to_host(_sums_by_halves(xp, rows, reached))
-        return count, total, most
+            total = to_host(_sums_by_halves(module_of(rows), rows, reached))
+        count -= less
+        return Partial(count, total, most)
 
     def _histogram(self, xp: Any, rows: Any, none: Any) -> Any:
         """Differences of how many entries are below each edge."""
@@ -274,26 +272,13 @@ class ReducingSink(InMemory):
             )
         return below[:, 1:] - below[:, :-1]
 
-    def _nearest(self, xp: Any, rows: Any, none: Any) -> tuple[Any, Any]:
-        k, width = self.reduction.k, rows.shape[1]
-        if self.columns is not None:  # equal distances in order of the vertex, not of the column
-            rows = rows[:, xp.asarray(self._by_vertex)]
-        found = min(k, width)
-        vertices = xp.full((len(rows), k), -1, dtype=np.int64)
-        values = xp.full((len(rows), k), none, dtype=rows.dtype)
-        if found == 0 or len(rows) == 0:
-            return vertices, values
-        if xp is np and found < width // 8:
-            order = _nearest_columns(rows, found)
-            near = np.take_along_axis(rows, order, axis=1)
-        else:
-            order = xp.argsort(rows, axis=1, kind="stable")[:, :found]
-            near = xp.take_along_axis(rows, order, axis=1)
-        sorted_columns = None if self.columns is None else self.columns[self._by_vertex]
-        names = order if sorted_columns is None else xp.asarray(sorted_columns)[order]
-        vertices[:, :found] = xp.where(near == none, -1, names)
-        values[:, :found] = near
-        return vertices, values
+    def _nearest(self, xp: Any, rows: Any) -> Partial:
+        columns = self.columns
+        if columns is None:
+            return nearest_columns(rows, None, self.reduction.k)
+        # Equal distances in order of the vertex, not of the column.
+        rows = rows[:, xp.asarray(self._by_vertex)]
+        return nearest_columns(rows, xp.asarray(columns[self._by_vertex]), self.reduction.k)
 
     def finish(self) -> Any:
         """One array, the two of ``nearest``, or the three of ``summary``."""
@@ -346,7 +331,36 @@ def _sums_by_halves(xp: Any, rows: Any, reached: Any) -> Any:
     return some[:, 0].copy() if width else xp.zeros(len(rows), dtype=np.float64)
 
 
-def _nearest_columns(rows: NDArray[Any], k: int) -> NDArray[Any]:
+def nearest_columns(rows: Any, names: Any, k: int) -> Partial:
+    """The k least entries of each row in order, the first of equals first.
+
+    Parameters
+    ----------
+    rows : array, shape (count, width)
+        Distances; -1 is named for those that are unreached.
+    names : int array, shape (width,) or (count, width), or None
+        Of the columns; None numbers them.
+    k : int
+    """
+    xp, none = module_of(rows), unreached_value(np.dtype(rows.dtype))
+    count, width = rows.shape
+    found = min(k, width)
+    vertices = xp.full((count, k), -1, dtype=np.int64)
+    values = xp.full((count, k), none, dtype=rows.dtype)
+    if found and count:
+        if xp is np and found < width // 8:
+            order = _least_columns(rows, found)
+        else:
+            order = xp.argsort(rows, axis=1, kind="stable")[:, :found]
+        near = xp.take_along_axis(rows, order, axis=1)
+        if names is not None:
+            order = xp.take_along_axis(names, order, axis=1) if names.ndim == 2 else names[order]
+        vertices[:, :found] = xp.where(near == none, -1, order)
+        values[:, :found] = near
+    return Partial(vertices=vertices, distances=values)
+
+
+def _least_columns(rows: NDArray[Any], k: int) -> NDArray[Any]:
     """The k least entries of each row in order, the first of equals first, without sorting rows."""
     order = np.empty((len(rows), k), dtype=np.int64)
     last = np.partition(rows, k - 1, axis=1)[:, k - 1]

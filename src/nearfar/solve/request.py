@@ -71,9 +71,11 @@ def _fresh(matrix: Any) -> Graph | None:
 
 
 def check_stats(stats: Any, progress: Any = None) -> None:
-    """Refuse what cannot be filled, and what cannot be told how far a run is."""
+    """Empty the dict to fill, of an earlier call's; refuse what cannot be filled or called."""
     if stats is not None and not isinstance(stats, dict):
         raise OptionError(f"stats is {quoted(stats)}: give a dict to fill, or None")
+    if stats:
+        stats.clear()
     if progress is not None and not callable(progress):
         raise OptionError(f"progress is {quoted(progress)}: give a function, or None")
 

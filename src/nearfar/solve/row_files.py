@@ -193,9 +193,14 @@ class ZarrRows:
 
 
 class ParquetRows:
-    """A folder with one file per block; a row holds its source's name and the list of distances."""
+    """A folder with one file per block; a row holds its source's name and the list of distances.
 
-    def __init__(self, path: Path, sources: NDArray[Any], n_blocks: int) -> None:
+    With ``columns``, their names, each distance has a column of its own and NaN is a missing value.
+    """
+
+    def __init__(
+        self, path: Path, sources: NDArray[Any], n_blocks: int, columns: list[str] | None = None
+    ) -> None:
         try:
             import pyarrow
             import pyarrow.parquet
@@ -203,7 +208,7 @@ class ParquetRows:
             raise MissingDependencyError(
                 "writing .parquet needs pyarrow: pip install 'nearfar[tables]'"
             ) from None
-        self.arrow, self.path, self.n_blocks = pyarrow, path, n_blocks
+        self.arrow, self.path, self.n_blocks, self.columns = pyarrow, path, n_blocks, columns
         try:
             self.sources = pyarrow.array(sources.tolist() if sources.dtype.kind == "O" else sources)
             plain = not pyarrow.types.is_nested(self.sources.type)
@@ -229,13 +234,14 @@ class ParquetRows:
 
     def write(self, number: int, first: int, rows: NDArray[Any]) -> None:
         """Write a block and flush it."""
-        flat = self.arrow.array(np.ascontiguousarray(rows).reshape(-1))
-        table = self.arrow.table(
-            {
-                "source": self.sources[first : first + len(rows)],
-                "distances": self.arrow.FixedSizeListArray.from_arrays(flat, rows.shape[1]),
-            }
-        )
+        part = self.sources[first : first + len(rows)]
+        if self.columns is not None:
+            made = [self.arrow.array(column, from_pandas=True) for column in rows.T]
+            table = self.arrow.table([part, *made], names=["origin", *self.columns])
+        else:
+            flat = self.arrow.array(np.ascontiguousarray(rows).reshape(-1))
+            lists = self.arrow.FixedSizeListArray.from_arrays(flat, rows.shape[1])
+            table = self.arrow.table({"source": part, "distances": lists})
         with replacing(self._file(number), sole=True) as place:
             self.arrow.parquet.write_table(table, place)
             with open(place, "rb") as handle:
@@ -246,8 +252,11 @@ class ParquetRows:
         """The rows of a block."""
         table = self.arrow.parquet.read_table(self._file(number))
         sources = self.arrow.chunked_array([self.sources[first : first + count]])
-        if not table.column("source").equals(sources):  # a manifest with another block size
+        named = "source" if self.columns is None else "origin"
+        if not table.column(named).equals(sources):  # a manifest with another block size
             raise ValueError("a block of other rows")
+        if self.columns is not None:
+            return np.stack([table.column(name).to_numpy() for name in self.columns], axis=1)
         flat = table.column("distances").combine_chunks().flatten().to_numpy()
         found: NDArray[Any] = flat.reshape(count, -1)
         return found

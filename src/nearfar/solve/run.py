@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from nearfar.graph.saturation import widest
-from nearfar.registry import Declined, Figures, Workspace
+from nearfar.registry import Declined, Workspace
 from nearfar.solve.arrays import module_of, once, repeated, to_host
-from nearfar.solve.reductions import ReducingSink, Reduction
+from nearfar.solve.reductions import ReducingSink
 from nearfar.solve.sinks import CsrSink
 from nearfar.solve.solving import Solving
 from nearfar.system.devices import runtime, several
@@ -22,6 +22,7 @@ from nearfar.system.devices import runtime, several
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from nearfar.registry import Partial
     from nearfar.solve.sinks import Sink
 
 __all__ = ["Run"]
@@ -33,7 +34,7 @@ class Run(Solving):
     def into(self, sink: Sink, progress: Callable[[float, float], None] | None = None) -> Any:
         """Run block by block into the sink and return what it makes of the distinct sources."""
         self.keep = sink.on_device and self.on_device
-        self.figures = isinstance(sink, ReducingSink) and sink.few
+        self.reduction = sink.reduction if isinstance(sink, ReducingSink) else None
         try:
             sink.start(self.shape, self._narrow)
             count = len(self.rows)
@@ -80,10 +81,11 @@ class Run(Solving):
         if isinstance(sink, ReducingSink):
             self._reduce_into(sink, number, first, part)
             return
-        if isinstance(sink, CsrSink) and self.variant.sparse is not None and self.columns is None:
+        in_sparse_rows = None if self.columns is not None else self.variant.sparse
+        if isinstance(sink, CsrSink) and in_sparse_rows is not None and self._exact_limit():
             work = Workspace(self.request.threads, self.limit)
             sources = np.asarray(part, np.int64)
-            sparse = self.variant.sparse(self.graph, sources, self._checked, work)
+            sparse = in_sparse_rows(self.graph, sources, self._checked, work)
             if sparse is not None:
                 self._count(sparse[3])
                 sink.put_sparse(number, *sparse[:3])
@@ -92,6 +94,11 @@ class Run(Solving):
         found, tree = self.solve(part, sink.memory(first, len(part)))
         self._trees[number] = tree if tree is None or self.keep else to_host(tree)
         sink.put(number, first, found if places is None else repeated(found, places))
+
+    def _exact_limit(self) -> bool:
+        """Whether searches keep to the limit exactly: theirs is a float64, which rounds up."""
+        integers = self.graph.weight_dtype.kind == "i"
+        return self.limit is None or not integers or self.limit < 2**53
 
     def _reduced_together(
         self,
@@ -107,10 +114,10 @@ class Run(Solving):
         count = len(devices)
         for done in range(0, len(blocks), count):
             number, first = blocks[done]
-            figures = self._figures(self.rows[first : first + count * self.block], sink.reduction)
-            if figures is None:
+            partials = self._partials_alone(self.rows[first : first + count * self.block])
+            if partials is None:
                 return blocks[done:]
-            sink.keep(number, [sink.of_figures(one) for one in figures])
+            sink.keep(number, partials)
             progress(min(done + count, len(blocks)))
         return []
 
@@ -140,19 +147,19 @@ class Run(Solving):
             self.stats["failed_devices"] = {at: str(error) for at, error in failed.items()}
 
     def _reduce_into(self, sink: ReducingSink, number: int, first: int, rows: Any) -> None:
-        figures = self._figures(rows, sink.reduction)
-        if figures is not None:
-            sink.keep(number, [sink.of_figures(one) for one in figures])
-            return
-        parts = []
-        for low in range(0, max(len(rows), 1), self.rows_at_once):
-            found, _ = self.solve(rows[low : low + self.rows_at_once])
-            parts += sink.of_rows(first + low, found, self._row_figures)
-        sink.keep(number, parts)
+        partials = self._partials_alone(rows)
+        if partials is None:
+            partials = []
+            for low in range(0, max(len(rows), 1), self.rows_at_once):
+                found, _ = self.solve(rows[low : low + self.rows_at_once])
+                partials += self._partials or sink.of_rows(first + low, found)
+        sink.keep(number, partials)
 
-    def _figures(self, rows: Any, reduction: Reduction) -> list[Figures] | None:
-        """What a block comes to, of a variant that needs no rows for that."""
-        if self.variant.reduce is None or self._solved is not self.graph:
+    def _partials_alone(self, rows: Any) -> list[Partial] | None:
+        """Reduce a block by a variant that needs no rows for that."""
+        if not self.variant.reduces or self._solved is not self.graph:
+            return None
+        if not self._exact_limit():
             return None
         work = Workspace(
             self.request.threads,
@@ -160,17 +167,16 @@ class Run(Solving):
             columns=self.columns,
             on_device=True,
             devices=self.devices,
+            reduction=self.reduction,
         )
         sources = np.asarray(rows, np.int64)
         try:
-            found = self.variant.reduce(self.graph, sources, self._checked, work, reduction)
+            answer = self.variant.run(self.graph, sources, self._checked, work)
         except Declined:
             return None  # as it will for rows
-        if found is not None:
-            for one in found:
-                self._count(one.stats)
-            self._count({"rows_never_made": len(sources)})
-        return found
+        if answer.partials is not None:
+            self._count({**answer.stats, "rows_never_made": len(sources)})
+        return answer.partials
 
     def predecessors(self, matrix: Any) -> Any:
         """Predecessors of the rows, where the rows are: the variant's own, else one pass per row.

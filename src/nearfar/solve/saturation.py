@@ -22,12 +22,7 @@ from nearfar.solve.arrays import on_device, reach, to_host
 if TYPE_CHECKING:
     from nearfar.graph.graph import Graph
 
-__all__ = ["lost_rows"]
-
-
-def widest(graph: Graph) -> Graph:
-    """The graph in the 64-bit dtype of its kind."""
-    return graph.astype(np.float64 if graph.weight_dtype.kind == "f" else np.int64)
+__all__ = ["below", "lost_rows"]
 
 
 def lost_rows(
@@ -69,8 +64,11 @@ def lost_rows(
     if limit is not None and not signed and limit <= FARTHEST[dtype]:
         return []
     rows = found.reshape(len(sources), -1)
+    low = below(rows) if signed else None
     if columns is not None:
         missing = to_host(rows == unreached_value(dtype))
+        if low is not None:
+            missing |= to_host(low)
         short = np.flatnonzero(missing.any(axis=1)).tolist()
         if dtype.itemsize == 4 or not short:
             return short
@@ -78,14 +76,25 @@ def lost_rows(
         return [i for i in short if _walks_to(hops, int(sources[i]), columns[missing[i]])]
     counts, farthest = reach(rows, threads)
     n, heaviest, top = graph.n_vertices, graph.max_weight, FARTHEST[dtype]
+    sunk = to_host(low.any(axis=1)) if low is not None else np.zeros(len(rows), dtype=np.bool_)
     lost = []
     for i, (count, far) in enumerate(zip(counts, farthest, strict=True)):
+        if sunk[i]:
+            lost.append(i)
+            continue
         if count == n or (far + heaviest <= top and not signed):
             continue
         row = to_host(rows[i]) if on_device(rows) else np.ascontiguousarray(rows[i])
         if _cpu.first_saturated_edge(graph.view, row) >= 0:
             lost.append(i)
     return lost
+
+
+def below(rows: Any) -> Any:
+    """Where float sums left the range downwards, or None: integers have no such number."""
+    if rows.dtype.kind != "f":
+        return None
+    return ~(rows >= -FARTHEST[np.dtype(rows.dtype)])  # also where an infinity made it no number
 
 
 def _walks_to(hops: Graph, source: int, targets: Any) -> bool:

@@ -27,7 +27,16 @@ from nearfar.graph.dtypes import unreached_value
 from nearfar.graph.saturation import widest
 from nearfar.options import build_options
 from nearfar.prepared import is_prepared
-from nearfar.registry import Declined, Request, Variant, Workspace, find, having
+from nearfar.registry import (
+    Declined,
+    Partial,
+    Request,
+    RowReduction,
+    Variant,
+    Workspace,
+    find,
+    having,
+)
 from nearfar.solve.arrays import (
     cleared,
     entries,
@@ -38,7 +47,7 @@ from nearfar.solve.arrays import (
     widened,
 )
 from nearfar.solve.fresh import UNCHECKED, MatrixGraph, takes
-from nearfar.solve.saturation import lost_rows
+from nearfar.solve.saturation import below, lost_rows
 from nearfar.solve.select import select
 from nearfar.solve.trees import tight_trees
 from nearfar.system.devices import runtime
@@ -89,9 +98,9 @@ class Solving:
     """
 
     keep = False  # rows stay on the device
-    figures = False  # and no more is kept of them than figures say, if the variant has these
+    reduction: RowReduction | None = None  # all that is kept of them
     _first = 0  # of the block under way
-    _row_figures: Any = None  # of the rows solved last
+    _partials: list[Partial] | None = None  # of the rows solved last
 
     def __init__(
         self,
@@ -228,7 +237,7 @@ class Solving:
         DistanceOverflowError
             If a distance of the answer does not fit 64 bits.
         """
-        self._row_figures = None
+        self._partials = None
         found, tree = self._exact(self._solved, rows, out)
         found = narrowed(found, self._narrow)
         if found.dtype != self._narrow:
@@ -264,7 +273,7 @@ class Solving:
             tree = cleared(tree, found)
         if lost:
             wide = self._exact(widest(graph), [rows[i] for i in lost], None)
-            self._row_figures = None
+            self._partials = None
             return self._joined(found, tree, lost, bool(flagged), *wide)
         return found, tree
 
@@ -330,10 +339,10 @@ class Solving:
             on_device=self.keep,
             predecessors=self.request.predecessors,
             devices=self.devices,  # None while this class cuts the rows
-            figures=self.figures,
+            reduction=None if self.variant.reduces else self.reduction,
         )
         answer = self.variant.run(graph, np.asarray(rows, np.int64), self._checked, work)
-        self._row_figures = answer.figures
+        self._partials = answer.partials
         if self.keep:
             found = runtime.upload(answer.distances)
         else:
@@ -413,7 +422,10 @@ class Solving:
         before = found.reshape(-1, found.shape[-1])[lost]
         after = wide.reshape(before.shape)
         none, none_wide = (unreached_value(np.dtype(a.dtype)) for a in (before, after))
-        more = to_host(((before == none) & (after != none_wide)).any(axis=1)) | certain
+        wrong = (before == none) & (after != none_wide)
+        if self._signed and (low := below(before)) is not None:
+            wrong |= low
+        more = to_host(wrong.any(axis=1)) | certain
         if not more.any():
             return found, tree
         self._wide_rows += [self._first + lost[i] for i in np.flatnonzero(more)]

@@ -87,7 +87,7 @@ def _free_in_group(folder: str, most: str, used: str, idle: str) -> int:
     return limit - taken + int(kept.get(idle, 0))
 
 
-def bytes_left(max_bytes: int | None, free: Callable[[], int]) -> int:
+def bytes_left(memory: int | None, free: Callable[[], int]) -> int:
     """Memory that something may take: what the caller grants, or what is free.
 
     Raises
@@ -95,12 +95,12 @@ def bytes_left(max_bytes: int | None, free: Callable[[], int]) -> int:
     OptionError
         If the grant is not a number of bytes.
     """
-    if max_bytes is None:
+    if memory is None:
         return free()
     if (
-        isinstance(max_bytes, bool)
-        or not isinstance(max_bytes, (int, float, np.integer))
-        or not 0 <= max_bytes < math.inf
+        isinstance(memory, bool)
+        or not isinstance(memory, (int, float, np.integer))
+        or not 0 <= memory < math.inf
     ):
-        raise OptionError(f"max_bytes is {quoted(max_bytes)}: give a number of bytes, or None")
-    return int(max_bytes)
+        raise OptionError(f"memory is {quoted(memory)}: give a number of bytes, or None")
+    return int(memory)

@@ -19,6 +19,7 @@ from nearfar.system.devices import runtime
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from nearfar.algorithms.batched.essential import Essential
     from nearfar.graph.facts import Facts
     from nearfar.graph.graph import Graph
 
@@ -117,7 +118,7 @@ def block_per_source(
     graph: Graph, sources: NDArray[np.int64], options: BlockOptions, workspace: Workspace
 ) -> Answer:
     """Near-far in shared memory, block by block; 16-bit distances first for integers."""
-    rows = Rows(graph, sources, workspace, sums=True)
+    rows = Rows(graph, sources, workspace, reduces=True)
     if rows.nothing is not None:
         return rows.nothing
     search = _SharedSearch(graph, options, workspace, rows)
@@ -187,7 +188,7 @@ class _SharedSearch(Search):
     def _launch(self, batch: Batch, bits: int) -> Any:
         """One launch; a flag per source on the device says which rows did not fit, or None."""
         cp = runtime.cupy()
-        sources, out = batch.sources, batch.out
+        sources = batch.sources
         rows, edges = self.rows, self.edges
         values = Values(self.graph, self.workspace.limit, self.delta, bits)
         blocks_each = _blocks(self.here, rows.n, bits, self.lists)
@@ -212,16 +213,39 @@ class _SharedSearch(Search):
         check = bits < self.full and not values.limited
         overflow = cp.zeros(k if check else 1, dtype=np.int32)
         counter = cp.zeros(1, dtype=np.int32)
-        begin = np.int64(sources[0])
-        arguments = (
-            *(edges.offsets, edges.edges, *batch.there(), begin, np.int64(k)),
-            *(rows.columns, np.int64(rows.width), out, np.int32(rows.n), values.delta, values.cap),
-            *(values.heaviest, np.int32(check), counter, overflow, rows.counters, batch.told),
-            *(batch.figures, np.int64(len(rows.sources))),
-        )
+        arguments = {
+            **_common(batch, rows, edges, values),
+            "heaviest": values.heaviest,
+            "check": np.int32(check),
+            "counter": counter,
+            "overflow": overflow,
+        }
         blocks = min(max(kernel.resident_blocks(threads, shared), 1), k)
         kernel(blocks, threads, arguments, shared=shared)
         return overflow if check else None
+
+
+def _common(batch: Batch, rows: Rows, edges: Essential, values: Values) -> dict[str, Any]:
+    """Arguments that both kernels with a block per source take."""
+    sources, places = batch.there()
+    return {
+        "offsets": edges.offsets,
+        "edges": edges.edges,
+        "sources": sources,
+        "places": places,
+        "first": np.int64(batch.sources[0]),
+        "rows": np.int64(len(batch.sources)),
+        "columns": rows.columns,
+        "n_columns": np.int64(rows.width),
+        "out": batch.out,
+        "n": np.int32(rows.n),
+        "delta": values.delta,
+        "cap": values.cap,
+        "stats": rows.counters,
+        "told": batch.told,
+        "figures": batch.figures,
+        "all_rows": np.int64(len(rows.sources)),
+    }
 
 
 class _GlobalSearch(Search):
@@ -264,7 +288,7 @@ class _GlobalSearch(Search):
     def solve(self, batch: Batch) -> NDArray[np.int64]:
         """Write the rows of the sources to their places; none is ever repeated."""
         cp = runtime.cupy()
-        sources, out = batch.sources, batch.out
+        sources = batch.sources
         rows, values = self.rows, self._values
         if self._memory is None:
             words = 0 if self._far_shared else self.blocks * self._bitmap // 4
@@ -272,13 +296,14 @@ class _GlobalSearch(Search):
                 cp.empty(self.blocks * rows.n, dtype=values.scalar),
                 cp.empty(words, dtype=np.uint32) if words else None,
             )
-        arguments = (
-            *(self.edges.offsets, self.edges.edges, *batch.there(), np.int64(sources[0])),
-            *(np.int64(len(sources)), rows.columns, np.int64(rows.width), out, np.int32(rows.n)),
-            *(values.delta, values.cap, *self._memory, np.int32(self._capacity)),
-            *(cp.zeros(1, dtype=np.int32), rows.counters, batch.told),
-            *(batch.figures, np.int64(len(rows.sources))),
-        )
+        scratch, far = self._memory
+        arguments = {
+            **_common(batch, rows, self.edges, values),
+            "scratch": scratch,
+            "far_global": far,
+            "capacity": np.int32(self._capacity),
+            "counter": cp.zeros(1, dtype=np.int32),
+        }
         blocks = min(self.blocks, len(sources))
         self._kernel(blocks, self._threads, arguments, shared=self._shared)
         batch.launched()
@@ -302,7 +327,7 @@ def block_per_source_global(
     graph: Graph, sources: NDArray[np.int64], options: BlockOptions, workspace: Workspace
 ) -> Answer:
     """Near-far with a compact queue in shared memory; for graphs beyond shared memory."""
-    rows = Rows(graph, sources, workspace, sums=True)
+    rows = Rows(graph, sources, workspace, reduces=True)
     if rows.nothing is not None:
         return rows.nothing
     search = _GlobalSearch(graph, options, workspace, rows)
@@ -338,7 +363,18 @@ def lanes(
     program = runtime.program("algorithms/batched/lanes.cuh", device.macros)
     solve, write = program.kernel("lanes"), program.kernel("lanes_rows")
     blocks = min(solve.resident_blocks(256), runtime.device().multiprocessors * 8)
-    limit = limit_in_dtype(workspace.limit, weight)
+    arguments: dict[str, Any] = {
+        "offsets": device.offsets,
+        "edges": device.edges,
+        "n": np.int64(n),
+        "limit": limit_in_dtype(workspace.limit, weight),
+        "distance": distance,
+        "mask": mask,
+        "queue": queue,
+        "sizes": sizes,
+        "barrier": barrier,
+        "stats": rows.counters,
+    }
     solved = []
     for first, last in parts:
         out = rows.memory(first, last)
@@ -346,17 +382,11 @@ def lanes(
             some = sources[row : min(row + 32, last)]
             listed = runtime.upload(some.astype(device.vertex_dtype))
             barrier.fill(0)
-            solve(
-                blocks,
-                256,
-                (
-                    *(device.offsets, device.edges, listed, np.int32(len(some)), np.int64(n)),
-                    *(limit, distance, mask, queue, sizes, barrier, rows.counters),
-                ),
-                cooperative=True,
-            )
-            arrays = (distance, rows.columns, np.int64(rows.width), np.int32(len(some)))
-            write(blocks, 256, (*arrays, out[row - first : row - first + len(some)]))
+            arguments |= {"sources": listed, "count": np.int32(len(some))}
+            solve(blocks, 256, arguments, cooperative=True)
+            given = {"distance": distance, "columns": rows.columns, "width": np.int64(rows.width)}
+            given |= {"count": np.int32(len(some))}
+            write(blocks, 256, {**given, "out": out[row - first : row - first + len(some)]})
         solved.append(rows.kept(out))
     rows.timer.stop()
     return rows.answer(solved, lanes=32)

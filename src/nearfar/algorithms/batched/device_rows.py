@@ -9,7 +9,7 @@ import numpy as np
 
 from nearfar.cuda.device_graph import device_graph
 from nearfar.errors import SolverError
-from nearfar.registry import Answer, Workspace
+from nearfar.registry import FIGURES, UNADDED, Answer, Partial, Workspace
 from nearfar.system.devices import runtime
 from nearfar.system.devices.landing import LARGE, Landing
 from nearfar.system.memory import empty
@@ -62,8 +62,9 @@ class Rows:
     graph : Graph
     sources : int64 array, shape (k,)
     workspace : Workspace
-    sums : bool
-        Whether the kernels say what rows come to, where the workspace asks for it.
+    reduces : bool
+        Whether the kernels count, add and compare the distances of each row, where the workspace
+        asks for a reduction that reads no more.
     """
 
     def __init__(
@@ -71,7 +72,7 @@ class Rows:
         graph: Graph,
         sources: NDArray[np.int64],
         workspace: Workspace,
-        sums: bool = False,
+        reduces: bool = False,
     ) -> None:
         self.device = device_graph(graph)
         self.n = graph.n_vertices
@@ -85,10 +86,10 @@ class Rows:
         self.given = out if fits else None
         self.threads = workspace.threads
         self._host: NDArray[Any] | None = None
-        # Of rows RowFigures of block_distance.cuh; None where kernels do not say what they come to.
-        self.figures: Any = None
-        asked = sums and workspace.figures and self.on_device
-        if asked and self.dtype.kind == "i" and listed is None:
+        self.figures: Any = None  # RowFigures of block_distance.cuh, where kernels fill them in
+        self.reduction = workspace.reduction
+        asked = reduces and self.reduction is not None and self.reduction.kind in FIGURES
+        if asked and self.on_device and self.dtype.kind == "i" and listed is None:
             self.figures = runtime.cupy().empty((3, len(sources)), np.int64)
             self._landing = runtime.Pinned(self.figures.nbytes)
         self.counters = runtime.upload(np.array([0, 0, 0, steps_allowed(self.n)], np.uint64))
@@ -173,9 +174,16 @@ class Rows:
             "device_seconds": self.timer.seconds,
             **more,
         }
-        said = all(rows.figures is not None for rows in (self, *others))
-        figures = None
-        if said:
-            self._landing.copy_from(self.figures)
-            figures = self._landing.wait_for().view(np.int64).reshape(3, -1)
-        return Answer(self.gather(solved), stats, figures=figures)
+        counted_all = all(rows.figures is not None for rows in (self, *others))
+        partials = self._partials() if counted_all else None
+        return Answer(self.gather(solved), stats, partials=partials)
+
+    def _partials(self) -> list[Partial] | None:
+        """What the kernels counted, without the sources; None where a sum may not fit 64 bits."""
+        self._landing.copy_from(self.figures)
+        counts, totals, most = self._landing.wait_for().view(np.int64).reshape(3, -1)
+        assert self.reduction is not None
+        farthest = int(most.max()) if len(most) else 0
+        if farthest * self.n >= 2**63 and self.reduction.kind not in UNADDED:
+            return None
+        return [Partial(counts - 1, totals.astype(np.float64), most.astype(self.dtype))]

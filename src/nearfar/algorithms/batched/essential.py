@@ -123,13 +123,15 @@ class Essential:
         program, grid = _program(device)
         n = device.n
         counts = cp.empty(n, dtype=self.offsets.dtype)
-        given = (self.offsets, self.edges, solved.there(), rows, np.int64(n))
-        program.kernel("count_essential")(grid, _THREADS, (*given, counts))
+        given = {"offsets": self.offsets, "edges": self.edges, "place": solved.there()}
+        given |= {"rows": rows, "n": np.int64(n)}
+        program.kernel("count_essential")(grid, _THREADS, {**given, "counts": counts})
         fresh = cp.empty(n + 1, dtype=self.offsets.dtype)
-        program.kernel("add_counts")(1, 1024, (counts, np.int64(n), fresh))
+        sums = {"counts": counts, "n": np.int64(n), "fresh": fresh}
+        program.kernel("add_counts")(1, 1024, sums)
         count = int(runtime.download(fresh[n:])[0])
         edges = cp.empty(max(count, 1) * device.record, dtype=np.uint8)
-        program.kernel("pack_essential")(grid, _THREADS, (*given, fresh, edges))
+        program.kernel("pack_essential")(grid, _THREADS, {**given, "fresh": fresh, "to": edges})
         made = Essential(fresh, edges, count, self.decided | solved.flags)
         _KEPT.put(graph, made, runtime.device().ordinal)
         return made
@@ -193,8 +195,9 @@ def _marked(device: DeviceGraph) -> Essential:
     ways, n = cp.empty(device.n, dtype=np.int32), np.int64(device.n)
     # A copy, since records are read whole later, and what fills one up is in no field of it.
     edges = runtime.copied(device.edges)
-    program.kernel("only_ways")(grid, _THREADS, (device.offsets, device.edges, n, ways))
-    program.kernel("mark_dead_ends")(grid, _THREADS, (device.offsets, device.edges, n, ways, edges))
+    given = {"offsets": device.offsets, "edges": device.edges, "n": n, "ways": ways}
+    program.kernel("only_ways")(grid, _THREADS, given)
+    program.kernel("mark_dead_ends")(grid, _THREADS, {**given, "to": edges})
     return Essential(device.offsets, edges, device.m, decided)
 
 

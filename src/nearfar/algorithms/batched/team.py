@@ -250,7 +250,7 @@ class _Team:
         at = runtime.device().ordinal
         if at not in self.searches:
             first = self._first
-            rows = Rows(first.graph, first.rows.sources, first.workspace, sums=True)
+            rows = Rows(first.graph, first.rows.sources, first.workspace, reduces=True)
             self.searches[at] = type(first)(first.graph, first.options, first.workspace, rows)
         search = self.searches[at]
         for drop in self._drops[self._dropped[at] :]:

@@ -84,18 +84,25 @@ class QueueRun:
         self.limit = _limit(limit, weight)
         self.grid = runtime.device().multiprocessors * 8
         self.timer = runtime.Timer().start()
-        self.program.kernel("start_queue")(
-            self.grid,
-            BLOCK,
-            (
-                *(self.distance, self.stamp, self.active, self.sizes),
-                *(np.int64(n), np.int64(source), self.stats),
-            ),
-        )
-        self.arguments = (
-            *(self.device.offsets, *self.parts, self.device.edges, self.distance, self.stamp),
-            *(self.active, self.sizes, np.int64(n), self.limit, np.int64(source), self.stats),
-        )
+        start = {
+            "distance": self.distance,
+            "stamp": self.stamp,
+            "queue": self.active,
+            "sizes": self.sizes,
+            "n": np.int64(n),
+            "source": np.int64(source),
+            "stats": self.stats,
+        }
+        self.program.kernel("start_queue")(self.grid, BLOCK, start)
+        self.arguments = {
+            **start,
+            "offsets": self.device.offsets,
+            "once": self.parts[0],
+            "sinks": self.parts[1],
+            "edges": self.device.edges,
+            "limit": self.limit,
+            "round": np.uint32(0),
+        }
 
     def most_rounds(self, graph: Graph) -> int:
         """Rounds after which the CPU decides; without negative weights, that no run takes."""
@@ -109,12 +116,8 @@ class QueueRun:
         kernel = self.program.kernel("one_launch")
         barrier = cp.zeros(1, dtype=np.uint32)
         blocks = min(kernel.resident_blocks(BLOCK), self.grid)
-        kernel(
-            blocks,
-            BLOCK,
-            (*self.arguments, np.uint32(0), np.uint32(most), barrier),
-            cooperative=True,
-        )
+        arguments = {**self.arguments, "most": np.uint32(most), "barrier": barrier}
+        kernel(blocks, BLOCK, arguments, cooperative=True)
         done = int(self.stats.get()[1])
         return int(self.sizes.get()[done % 3]) == 0
 

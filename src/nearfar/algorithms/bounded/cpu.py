@@ -10,7 +10,7 @@ import numpy as np
 from nearfar import _cpu
 from nearfar.graph.dtypes import unreached_value
 from nearfar.options import NoOptions
-from nearfar.registry import Answer, Estimate, Figures, variant
+from nearfar.registry import Answer, Estimate, Partial, variant
 from nearfar.system.memory import empty
 
 if TYPE_CHECKING:
@@ -81,42 +81,32 @@ def _sparse(
     return _rows(graph, sources, workspace)
 
 
-def _reduce(
-    graph: Graph,
-    sources: NDArray[np.int64],
-    options: NoOptions,
-    workspace: Workspace,
-    reduction: RowReduction,
-) -> list[Figures] | None:
-    """Reduce the rows of sparse searches; None where a reduction picks columns."""
+def _reduced(
+    graph: Graph, sources: NDArray[np.int64], workspace: Workspace, reduction: RowReduction
+) -> Answer:
+    """Reduce the rows of sparse searches, unless the reduction picks columns."""
     if workspace.columns is not None or not _binds(graph, workspace.limit):
-        return None
-    if reduction.kind in ("nearest", "histogram"):
-        return [
-            _of_sparse_rows(graph, sources[first : first + _AT_ONCE], workspace, reduction)
-            for first in range(0, max(len(sources), 1), _AT_ONCE)
-        ]
-    counts, most, totals, edges = _cpu.bounded_figures(
-        graph.view, sources, workspace.limit, workspace.threads, _ADDED.get(reduction.kind, "")
-    )
-    means = None
-    if reduction.kind == "mean":
-        means = np.full(len(sources), np.nan)
-        np.divide(totals, counts, out=means, where=counts > 0)
-    stats = {"edges_relaxed": edges, "iterations": len(sources)}
-    return [Figures(counts, totals, means, most, stats=stats)]
+        return Answer(None)
+    stats = {"edges_relaxed": 0, "iterations": len(sources)}
+    if reduction.kind not in ("nearest", "histogram"):
+        counts, most, totals, stats["edges_relaxed"] = _cpu.bounded_figures(
+            graph.view, sources, workspace.limit, workspace.threads, _ADDED.get(reduction.kind, "")
+        )
+        return Answer(None, stats, partials=[Partial(counts, totals, most)])
+    partials = []
+    for first in range(0, max(len(sources), 1), _AT_ONCE):
+        rows = _rows(graph, sources[first : first + _AT_ONCE], workspace)
+        stats["edges_relaxed"] += rows[-1]["edges_relaxed"]
+        partials.append(_of_sparse_rows(rows, reduction))
+    return Answer(None, stats, partials=partials)
 
 
-def _of_sparse_rows(
-    graph: Graph,
-    sources: NDArray[np.int64],
-    workspace: Workspace,
-    reduction: RowReduction,
-) -> Figures:
+def _of_sparse_rows(sparse: SparseRows, reduction: RowReduction) -> Partial:
     """Reduce sparse rows to their nearest vertices or to a histogram; the source does not count."""
-    indptr, vertices, distances, stats = _rows(graph, sources, workspace)
+    indptr, vertices, distances, _ = sparse
+    count = len(indptr) - 1
     counts = np.diff(indptr) - 1
-    rows = np.repeat(np.arange(len(sources)), counts)
+    rows = np.repeat(np.arange(count), counts)
     others = np.ones(len(vertices), np.bool_)
     others[indptr[:-1]] = False
     vertices, distances = vertices[others], distances[others]
@@ -128,17 +118,17 @@ def _of_sparse_rows(
         bins: Any = np.searchsorted(edges, distances, side="right") - 1
         inside = (bins >= 0) & (bins < len(edges) - 1)
         width = len(edges) - 1
-        flat = np.bincount(rows[inside] * width + bins[inside], minlength=len(sources) * width)
-        return Figures(bins=flat.reshape(len(sources), width).astype(np.int64), stats=stats)
+        flat = np.bincount(rows[inside] * width + bins[inside], minlength=count * width)
+        return Partial(bins=flat.reshape(count, width).astype(np.int64))
     k = reduction.k
     place = np.arange(len(vertices), dtype=np.int64)
     place -= np.repeat(np.cumsum(counts) - counts, counts)
     first: NDArray[Any] = place < k
-    nearest = np.full((len(sources), k), -1, np.int64)
-    near = np.full((len(sources), k), unreached_value(distances.dtype), distances.dtype)
+    nearest = np.full((count, k), -1, np.int64)
+    near = np.full((count, k), unreached_value(distances.dtype), distances.dtype)
     nearest[rows[first], place[first]] = vertices[first]
     near[rows[first], place[first]] = distances[first]
-    return Figures(vertices=nearest, distances=near, stats=stats)
+    return Partial(vertices=nearest, distances=near)
 
 
 @variant(
@@ -150,13 +140,15 @@ def _of_sparse_rows(
     complexity="O(k r log r) for r vertices within the limit and their edges",
     cost=_cost,
     scratch=_scratch,
-    reduce=_reduce,
+    reduces=True,
     sparse=_sparse,
 )
 def bounded(
     graph: Graph, sources: NDArray[np.int64], options: NoOptions, workspace: Workspace
 ) -> Answer:
-    """Search within the limit from each source and fill dense rows."""
+    """Search within the limit from each source and fill dense rows, or reduce sparse ones."""
+    if workspace.reduction is not None:
+        return _reduced(graph, sources, workspace, workspace.reduction)
     width = graph.n_vertices if workspace.columns is None else len(workspace.columns)
     out: Any = workspace.out
     if out is None or out.shape != (len(sources), width):

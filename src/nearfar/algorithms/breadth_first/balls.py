@@ -148,8 +148,10 @@ def balls(graph: Graph, device: DeviceGraph) -> Balls | None:
         program = runtime.program("algorithms/breadth_first/fill_balls.cuh", macros)
         blocks = min(runtime.device().multiprocessors * _BLOCKS_EACH, -(-device.n // _THREADS))
         timer = runtime.Timer().start()
-        rows = (device.offsets, device.edges, None if heads is None else heads.edges)
-        program.kernel("fill_balls")(blocks, _THREADS, (*rows, np.int64(device.n), words, radii))
+        arguments = {"offsets": device.offsets, "edges": device.edges, "n": np.int64(device.n)}
+        arguments |= {"heads": None if heads is None else heads.edges}
+        arguments |= {"balls": words, "radii": radii}
+        program.kernel("fill_balls")(blocks, _THREADS, arguments)
         seconds = timer.stop().seconds + (0.0 if heads is None else heads.seconds)
         having = radii.get()
         short = np.cumsum(having)  # vertices of radius h or less

@@ -109,6 +109,9 @@ class BreadthFirstOptions:
                 raise OptionError(f"{name} is {value}: give 0 or more")
 
 
+_WHOLE = ("source", "limit", "thin_limit", "patience")  # int64 arguments of the kernel
+
+
 class _Searcher:
     """Arrays and the prepared launch that a graph's searches share; kept with the graph."""
 
@@ -162,10 +165,10 @@ class _Searcher:
                 cp.empty(self.ahead_capacity * pair, dtype=np.uint8) for _ in range(2)
             ]
             self.heavy = cp.empty((m // _HEAVY + 1) * pair, dtype=np.uint8)
-        zero, real = np.int64(0), np.float64(0)
-        first = (np.zeros((), dtype=kind), zero, zero, real, real)
+        given = {"given": np.zeros((), dtype=kind), **dict.fromkeys(_WHOLE, np.int64(0))}
+        given |= {"alpha": np.float64(0), "beta": np.float64(0)}
         kinds = control, struct_dtype(_STATE, "Record")
-        self.solve = WholeSolve(kernel, self.blocks, block, first, [zero, zero], shared, *kinds)
+        self.solve = WholeSolve(kernel, self.blocks, block, given, shared, *kinds)
         self._frame = filled(
             kind,
             n=n,
@@ -297,16 +300,16 @@ def breadth_first(
 
     def search(around: Balls | None, runs_ahead: bool) -> tuple[np.void, Any]:
         nonlocal seconds
-        thin = thin_limit if runs_ahead else 0
-        first = (
-            searcher.frame(distance, options, around, _sweeps(graph, options)),
-            np.int64(sources),
-            np.int64(max(math.floor(limit), 0)),
-            np.float64(options.alpha),
-            np.float64(options.beta),
-        )
-        own = [np.int64(thin), np.int64(PATIENCE if around is None else 0)]
-        found = searcher.solve.run(first, own, most_steps, workspace, device.vertex_dtype)
+        arguments = {
+            "given": searcher.frame(distance, options, around, _sweeps(graph, options)),
+            "source": np.int64(sources),
+            "limit": np.int64(max(math.floor(limit), 0)),
+            "alpha": np.float64(options.alpha),
+            "beta": np.float64(options.beta),
+            "thin_limit": np.int64(thin_limit if runs_ahead else 0),
+            "patience": np.int64(PATIENCE if around is None else 0),
+        }
+        found = searcher.solve.run(arguments, most_steps, workspace, device.vertex_dtype)
         seconds += searcher.solve.seconds
         return found
 

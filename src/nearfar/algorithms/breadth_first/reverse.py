@@ -96,18 +96,18 @@ def _reverse(device: DeviceGraph) -> Reverse | None:
     offsets = cp.empty(n + 1, dtype=offset)
     edges = cp.empty(max(m, 1) * vertex.itemsize, dtype=np.uint8)
     kernel = runtime.program(_FILE, device.macros).kernel("reverse")
-    given = (
-        device.offsets,
-        device.edges,
-        np.int64(n),
-        np.int64(m),
-        offsets,
-        edges,
-        cp.empty(n, dtype=offset),
-        cp.empty(blocks, dtype=offset),
-        cp.empty(most_heavy, dtype=vertex),
-        cp.zeros(control.itemsize, dtype=np.uint8),
-    )
+    given = {
+        "offsets": device.offsets,
+        "edges": device.edges,
+        "n": np.int64(n),
+        "m": np.int64(m),
+        "in_offsets": offsets,
+        "in_edges": edges.view(vertex),
+        "places": cp.empty(n, dtype=offset),
+        "sums": cp.empty(blocks, dtype=offset),
+        "heavy": cp.empty(most_heavy, dtype=vertex),
+        "control": cp.zeros(control.itemsize, dtype=np.uint8),
+    }
     launch = runtime.Launch(kernel, blocks, _THREADS, given, cooperative=True)
     timer = runtime.Timer().start()
     launch()

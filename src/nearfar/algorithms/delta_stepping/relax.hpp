@@ -17,6 +17,13 @@
 // the edges whose sum is below that bound, which are few, and relax_sifted() relaxes these once
 // there are enough of them for their memory to have arrived.
 //
+// Chains. A few entries leave nothing to fetch ahead, and each would take a way through memory that
+// is longer than its row: pushed, sorted into a bucket, read again. So follow() goes on with the one
+// vertex that a row improves, in registers and with branches, which a chain makes predictable.
+//
+// Rows of very many edges are put off where there are several workers, who share them
+// (parallel.cpp).
+//
 // The Update policy says how a distance is read and lowered: plainly, or among workers.
 #pragma once
 

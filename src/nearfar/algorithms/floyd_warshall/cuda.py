@@ -72,19 +72,19 @@ def solve_matrix(matrix: Any) -> None:
     shared = 2 * _TILE * _TILE * dtype.itemsize
     kernel = program.kernel("update_strips")
     kernel.allow_shared(shared)
-    none, width = np.int64(0), np.int64(side)
-    close = runtime.Launch(program.kernel("close_diagonal"), 1, 1024, (matrix, width, none))
-    strips = runtime.Launch(kernel, (side // _TILE, 2), 256, (matrix, width, none, none), shared)
-    rest = runtime.Launch(
-        program.kernel("update_rest"), _squares(side, dtype), 256, (matrix, width, none)
-    )
+    none, whole = np.int64(0), {"matrix": matrix, "side": np.int64(side)}
+    close = runtime.Launch(program.kernel("close_diagonal"), 1, 1024, {**whole, "step": none})
+    given = {**whole, "strip": none, "step": none}
+    strips = runtime.Launch(kernel, (side // _TILE, 2), 256, given, shared)
+    kernel = program.kernel("update_rest")
+    rest = runtime.Launch(kernel, _squares(side, dtype), 256, {**whole, "pass": none})
 
     def through(step: int, *order: int) -> None:
-        close.set(2, np.int64(step))
+        close.set(step=np.int64(step))
         close()
-        strips.set(3, np.int64(step))
+        strips.set(step=np.int64(step))
         for strip in order:
-            strips.set(2, np.int64(strip))
+            strips.set(strip=np.int64(strip))
             strips()
 
     for number in range(side // _PAD):
@@ -92,7 +92,7 @@ def solve_matrix(matrix: Any) -> None:
         # Both tiles of stops see each other before the rest of the matrix sees them together.
         through(first, first, second)
         through(second, second, first)
-        rest.set(2, np.int64(number))
+        rest.set(**{"pass": np.int64(number)})
         rest()
 
 
@@ -112,7 +112,8 @@ def tight_stops(closed: Any, direct: Any, before: Any) -> None:
     side, n = len(closed), len(before)
     macros = {**_macros(dtype), "ID_T": C_NAMES[np.dtype(before.dtype).name]}
     kernel = runtime.program("algorithms/floyd_warshall/tight.cuh", macros).kernel("tight_stops")
-    arguments = (closed, direct, np.int64(side), np.int64(n), far_value(dtype), before)
+    arguments = {"closed": closed, "direct": direct, "side": np.int64(side), "n": np.int64(n)}
+    arguments |= {"far": far_value(dtype), "before": before}
     kernel(_squares(side, dtype), 256, arguments)
 
 
@@ -125,7 +126,7 @@ def add_min_ceiling(dtype: np.dtype[Any], turns: int = 20_000) -> float:
     best = 0.0
     for _ in range(4):
         timer = runtime.Timer().start()
-        kernel(blocks, 256, (out, np.int32(turns), dtype.type(3)))
+        kernel(blocks, 256, {"out": out, "turns": np.int32(turns), "weight": dtype.type(3)})
         timer.stop()
         best = max(best, blocks * 256 * 16 * turns / timer.seconds)
     return best
@@ -228,7 +229,7 @@ def _edge_matrix(graph: Graph, side: int, dtype: np.dtype[Any]) -> Any:
     matrix = cp.empty((side, side), dtype=dtype)
     blocks = runtime.device().multiprocessors * 8
     clear = _program(dtype).kernel("clear_matrix")
-    clear(blocks, 256, (matrix, np.int64(side), far_value(dtype)))
+    clear(blocks, 256, {"matrix": matrix, "side": np.int64(side), "far": far_value(dtype)})
     # Parallel edges count by their minimum, and a loop by nothing: sorted on the host once.
     tails = graph.tails(np.int64)
     heads, weights = graph.indices.astype(np.int64), graph.effective_weights.astype(dtype)

@@ -182,9 +182,9 @@ class Partitioned:
                 entered = runtime.cupy().zeros(self.n, dtype=np.uint8)
                 macros = {**graph.macros, "SEGMENT": SEGMENT}
                 kernel = runtime.program("cuda/sort_rows.cuh", macros).kernel("sort_rows")
-                counts = np.int64(graph.n), np.int64(graph.m)
-                windows = -(-graph.m // SEGMENT)
-                kernel(windows, _SORT_THREADS, (graph.offsets, graph.edges, *counts, entered))
+                arguments = {"offsets": graph.offsets, "edges": graph.edges, "entered": entered}
+                arguments |= {"n": np.int64(graph.n), "m": np.int64(graph.m)}
+                kernel(-(-graph.m // SEGMENT), _SORT_THREADS, arguments)
                 if not self.symmetric:  # an undirected graph ends by pulling, and earlier
                     marks.append(runtime.download(entered))
         return np.logical_or.reduce(marks) if marks else None
@@ -260,7 +260,7 @@ class Partitioned:
                 for name in ("distance", "dirty", "tallies", "control")
             },
         )
-        among = (others, np.int32(count), np.int32(own))
+        among: dict[str, Any] = {"others": others, "devices": np.int32(count), "own": np.int32(own)}
         shared = _THREADS // 32 * STAGE * entry_bytes(row.graph)
         with runtime.on_device(row.device):
             program = self._program()
@@ -268,14 +268,20 @@ class Partitioned:
             source, progress = np.int64(0), np.zeros((), dtype=self._progress)
             kernel = program.kernel("partitioned_begin")
             grid = kernel.resident_blocks(_THREADS)
-            found = {"begin": runtime.Launch(kernel, grid, _THREADS, (part, source, progress))}
-            for name, own_ones in (("step", among), ("pieces", ()), ("fetch", among)):
+            given = {"part": part, "source": source, "progress": progress}
+            found = {"begin": runtime.Launch(kernel, grid, _THREADS, given)}
+            steps: dict[str, dict[str, Any]] = {
+                "step": {"given": part, **among},
+                "pieces": {"given": part},
+                "fetch": {"part": part, **among},
+            }
+            for name, arguments in steps.items():
                 kernel = program.kernel(f"partitioned_{name}")
                 kernel.attribute("NUM_REGS")  # loads it: not while launches are captured
                 # What a step's kernel leaves of a multiprocessor depends on the phase: no more fit.
                 grid = blocks if name != "fetch" else kernel.resident_blocks(_THREADS, shared)
                 for number in range(_TOGETHER):
-                    given = (part, np.int64(number), *own_ones)
+                    given = {**arguments, "step": np.int64(number)}
                     launch = runtime.Launch(kernel, grid, _THREADS, given, shared=shared)
                     found[f"{name} {number}"] = launch
             return found
@@ -331,8 +337,7 @@ class Partitioned:
         """
         start = self._first(source, delta, limit, pull_share, eager_growth)
         for launches in self._launches:
-            launches["begin"].set(1, np.int64(source))
-            launches["begin"].set(2, start)
+            launches["begin"].set(source=np.int64(source), progress=start)
         try:
             self._each(("begin",), self._relaxed, self._fetched)
             now, traced = self._one_by_one() if full else self._together()
@@ -528,7 +533,7 @@ class Partitioned:
                 tight, count = cp.zeros(self.n, dtype=np.uint8), cp.zeros(1, dtype=np.uint64)
                 kernel = self._program().kernel("partitioned_prove")
                 grid = kernel.resident_blocks(_THREADS)
-                kernel(grid, _THREADS, (self._parts[own], tight, count))
+                kernel(grid, _THREADS, {"part": self._parts[own], "tight": tight, "wrong": count})
                 wrong += int(count.get()[0])
                 given.append(tight)
         for row, known in zip(self.rows, self.known, strict=True):

@@ -1,9 +1,10 @@
 """What a paper's text states, beside what was measured: one line a statement.
 
-A :class:`Claim` says where the paper says what, what was measured, and on how many of the measured
-graphs the same side is ahead. From that count the verdict follows, so that no sentence about
-agreement is ever typed by hand. An experiment puts the claims of its paper into a table of its
-results (:func:`table_of_claims`); its page in docs/reproduction adds the reasons (:func:`beside`).
+A :class:`Claim` says where the paper says what, what was measured, on how many of the measured
+graphs the same side is ahead, and how large the effect is beside the paper's. From these the
+verdict follows, so that no sentence about agreement is ever typed by hand. An experiment puts the
+claims of its paper into a table of its results (:func:`table_of_claims`); its page in
+docs/reproduction adds the reasons (:func:`beside`).
 """
 
 from __future__ import annotations
@@ -16,13 +17,17 @@ from nearfar.lab.experiments.experiment import Column, Table
 from nearfar.lab.experiments.render import cell
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
 __all__ = [
-    "AGREES",
-    "DIFFERS",
+    "CONTRADICTED",
     "NOT_MEASURED",
+    "NOT_REPRODUCED",
+    "REPRODUCED",
+    "SMALLER",
     "Claim",
+    "OneOf",
+    "Stated",
     "Why",
     "beside",
     "claim",
@@ -30,7 +35,47 @@ __all__ = [
     "table_of_claims",
 ]
 
-AGREES, DIFFERS, NOT_MEASURED = "as in the paper", "direction differs", "not measured"
+REPRODUCED, SMALLER = "reproduced", "same direction but smaller"
+NOT_REPRODUCED, CONTRADICTED = "not reproduced", "contradicted"
+NOT_MEASURED = "not measured"
+#: Share of the cases in which the paper's side must be ahead, and of the paper's size that the
+#: effect must have, for a claim to be reproduced.
+_MOST, _HALF = 0.75, 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class Stated:
+    """The size of an effect as a paper states it: a factor over 1, or percent over 0.
+
+    Attributes
+    ----------
+    low, high : float
+        The ends of a range; the same number twice for one that is reached ("up to", "about").
+    """
+
+    low: float
+    high: float
+
+    def beside(self, sizes: Sequence[float]) -> tuple[float, float]:
+        """The least and the greatest measured size over the paper's, end by end.
+
+        A number that is reached stands beside the greatest size alone.
+        """
+        top = max(sizes) / self.high
+        return (top, top) if self.low == self.high else (max(min(sizes), 0.0) / self.low, top)
+
+
+@dataclass(frozen=True, slots=True)
+class OneOf:
+    """A number that a paper's devices reach each, such as "up to 45.8% (Fermi), 1.07% (Kepler)"."""
+
+    reached: tuple[float, ...]
+
+    def beside(self, sizes: Sequence[float]) -> tuple[float, float]:
+        """The greatest measured size over the nearest of them; 1 between two of them."""
+        top = max(*sizes, 0.0)
+        nearest = min(max(top, min(self.reached)), max(self.reached))
+        return top / nearest, top / nearest
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +92,8 @@ class Claim:
         What was measured, in words and numbers.
     agree, of : int
         In how many of how many measured cases the same side is ahead.
+    over : (float, float) or None
+        The effect's size over the paper's at both ends; None where the paper states none.
     """
 
     key: str
@@ -55,27 +102,82 @@ class Claim:
     here: str
     agree: int
     of: int
+    over: tuple[float, float] | None = None
+
+    @property
+    def same_side(self) -> bool:
+        """Whether the paper's side is ahead in every case, or nothing was measured."""
+        return self.agree == self.of
 
     @property
     def verdict(self) -> str:
-        """Whether the direction is the paper's: always, never, in some cases, or not measured."""
+        """What became of the claim, with the cases and the size beside the paper's.
+
+        Contradicted if the other side is ahead in every case, not reproduced if the paper's is in
+        less than three of four. Else reproduced, or of the same direction but smaller where the
+        effect, at either end of a range, has less than half of the paper's size.
+        """
         if not self.of:
             return NOT_MEASURED
-        if self.agree in (0, self.of):
-            return AGREES if self.agree else DIFFERS
-        return f"{AGREES} in {self.agree} of {self.of} cases"
+        cases = "" if self.same_side else f" in {self.agree} of {self.of} cases"
+        if not self.agree:
+            return CONTRADICTED
+        if self.agree < _MOST * self.of:
+            return f"{NOT_REPRODUCED}: {self.agree} of {self.of} cases"
+        if self.over is None:
+            return f"{REPRODUCED}{cases}"
+        least, most = min(self.over), max(self.over)
+        if least < _HALF:
+            return f"{SMALLER}{cases}: {cell(least)} of the paper's size"
+        if most > 1 / _HALF:
+            return f"{REPRODUCED}{cases}: {cell(most)} times the paper's size"
+        return f"{REPRODUCED}{cases} within a factor of {cell(max(1 / least, most))}"
 
 
-def claim(key: str, where: str, said: str, here: str, cases: Iterable[bool]) -> Claim:
+def claim(
+    key: str,
+    where: str,
+    said: str,
+    here: str,
+    cases: Iterable[bool],
+    stated: Stated | OneOf | float | None = None,
+    sizes: Sequence[float] = (),
+) -> Claim:
     """A claim from the cases in which the direction was looked at; ``here`` is dropped without any.
+
+    Parameters
+    ----------
+    key, where, said, here : str
+        Of the claim.
+    cases : iterable of bool
+        Whether the paper's side is ahead, case by case.
+    stated : Stated, OneOf, float or None
+        The size that the paper states; a float is reached, "up to" or "about".
+    sizes : sequence of float
+        Measured sizes, the larger the more of what the paper says.
 
     Examples
     --------
     >>> claim("k", "5.1", "faster", "2 times", [True, True]).verdict
-    'as in the paper'
+    'reproduced'
+    >>> claim("k", "5.1", "up to 10 times faster", "2 times", [True, True], 10, [1.5, 2]).verdict
+    "same direction but smaller: 0.200 of the paper's size"
     """
     found = list(cases)
-    return Claim(key, where, said, here if found else "-", sum(found), len(found))
+    over = None
+    if stated is not None and sizes:
+        size = stated if isinstance(stated, (Stated, OneOf)) else Stated(stated, stated)
+        over = size.beside(sizes)
+    return Claim(key, where, said, here if found else "-", sum(found), len(found), over)
+
+
+#: How verdicts come about, for tables and pages.
+RULE = (
+    "*Reproduced*: the side that the paper has ahead is so in at least three of four cases, and "
+    "the effect has at least half of the size that the paper states, at both ends of a range; "
+    "*same direction but smaller*: less than half; *not reproduced*: ahead in fewer cases; "
+    "*contradicted*: in none."
+)
 
 
 def table_of_claims(claims: Iterable[Claim], page: str) -> Table:
@@ -88,11 +190,11 @@ def table_of_claims(claims: Iterable[Claim], page: str) -> Table:
         Page of docs/reproduction that has the reasons.
     """
     rows = [[c.said, c.where, c.here, c.verdict] for c in claims]
-    columns = [Column("the paper says"), Column("where"), Column("here"), Column("direction")]
+    columns = [Column("the paper says"), Column("where"), Column("here"), Column("verdict")]
     text = (
-        "Every number that the paper's text states. The direction is which side is ahead, not "
-        f"by how much. docs/reproduction/{page} has the reasons of the differences on one GPU and "
-        "on a CPU, with the counters and experiments that they rest on."
+        f"Every number that the paper's text states. {RULE} docs/reproduction/{page} has the "
+        "reasons of the differences on one GPU and on a CPU, with the counters and experiments "
+        "that they rest on."
     )
     return Table("stated", "What the paper states, and here", text, columns, rows)
 
@@ -115,7 +217,7 @@ class Why:
 
 
 def beside(claims: Iterable[Claim], why: Mapping[str, Why], *, measured: bool = False) -> list[str]:
-    """The paper's statements beside ours, each with its direction and the reason that fits it.
+    """The paper's statements beside ours, each with its verdict and the reason that fits it.
 
     ``measured`` leaves out what was not measured.
 
@@ -124,14 +226,13 @@ def beside(claims: Iterable[Claim], why: Mapping[str, Why], *, measured: bool = 
     KeyError
         For a claim whose reasons are not written.
     """
-    lines = ["| the paper says | where | here | direction, and why |", "|---|---|---|---|"]
+    lines = ["| the paper says | where | here | verdict, and why |", "|---|---|---|---|"]
     for one in claims:
         if one.of or not measured:
             reasons = why[one.key]
-            reason = reasons.agrees if one.verdict in (AGREES, NOT_MEASURED) else reasons.differs
-            said = (
-                f"**{one.verdict}**" if one.verdict not in (AGREES, NOT_MEASURED) else one.verdict
-            )
-            told = f"{said}: {reason}" if reason and one.of else said
+            reason = reasons.agrees if one.same_side else reasons.differs
+            plain = one.verdict.startswith((REPRODUCED, NOT_MEASURED)) and one.same_side
+            said = one.verdict if plain else f"**{one.verdict}**"
+            told = f"{said}; {reason}" if reason and one.of else said
             lines.append(f"| {one.said} | {one.where} | {one.here} | {told} |")
-    return ["*Direction*: which side is ahead, not by how much.", "", *lines]
+    return [RULE, "", *lines]

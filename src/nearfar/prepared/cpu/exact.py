@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -9,9 +10,10 @@ import numpy as np
 from nearfar import _cpu
 from nearfar.cpu.potentials import potentials
 from nearfar.cpu.predecessors import tight_predecessors
-from nearfar.errors import SolverError
+from nearfar.errors import DistanceOverflowError, SolverError
 from nearfar.graph.dtypes import unreached_value
 from nearfar.system.memory import empty
+from nearfar.system.threads import on_threads
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -76,10 +78,27 @@ def polish(
     SolverError
         If a row could not be made exact, which would be a mistake of this package.
     """
-    shift = potentials(prepared) if prepared.n_negative else None
+    shift = None
+    if prepared.n_negative:
+        with contextlib.suppress(DistanceOverflowError):
+            shift = potentials(prepared)
+        if shift is None or shift.dtype != rows.dtype:  # sums near the end of the range
+            searched_rows(prepared, sources, rows, threads)
+            return
     left = len(_cpu.polish_rows(prepared.view, sources, rows, shift, threads))
     if left and not prepared.n_negative:
         raise SolverError(f"{left} rows could not be made exact: please report this")
+
+
+def searched_rows(
+    prepared: Prepared, sources: NDArray[np.int64], rows: NDArray[Any], threads: int
+) -> None:
+    """Fill whole rows by a search each; a sum below the range of floats is -inf in them."""
+
+    def one(i: int) -> None:
+        _cpu.bellman_ford_subtree(prepared.view, int(sources[i]), rows[i], False)
+
+    on_threads(one, len(sources), threads)
 
 
 def exact_pairs(

@@ -124,13 +124,13 @@ def label_bytes(prepared: Prepared) -> int:
     return values * prepared.metric.dtype.itemsize * prepared.metric.sides
 
 
-def tree_labels(prepared: Prepared, max_bytes: int | None, threads: int | None) -> TreeLabels:
+def tree_labels(prepared: Prepared, memory: int | None, threads: int | None) -> TreeLabels:
     """As :meth:`Prepared.label`.
 
     Parameters
     ----------
     prepared : Prepared
-    max_bytes : int or None
+    memory : int or None
     threads : int or None
 
     Returns
@@ -143,7 +143,7 @@ def tree_labels(prepared: Prepared, max_bytes: int | None, threads: int | None) 
         If they take more memory than they may.
     """
     needed = label_bytes(prepared)
-    free = bytes_left(max_bytes, free_memory)
+    free = bytes_left(memory, free_memory)
     if needed > free:
         raise OutOfMemoryError(needed, free, "query without labels instead")
     workers = check_threads(threads)

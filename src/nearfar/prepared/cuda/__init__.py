@@ -1,6 +1,7 @@
 """A prepared graph on a CUDA device; a query is a front, a bottom and a sink.
 
-``cut`` divides the tree for thread blocks, ``metric`` gives the arcs their weights there.
-``fronts`` compute what lies above the cells, ``bottoms`` the cells and leaves, ``sinks`` what
-becomes of the rows; ``pairs`` has point queries, paths and tables.
+``query`` has the launches and the memory of one. ``fronts`` add climbs and the products above the
+cells, ``bottoms`` cells, leaves or a product with targets, ``sinks`` write rows, restore the sums
+of a search, or reduce. ``cut`` divides the tree for thread blocks, ``metric`` gives the arcs their
+weights there, ``pairs`` has point queries and their paths.
 """

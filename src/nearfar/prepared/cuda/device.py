@@ -12,6 +12,7 @@ from nearfar.graph.slots import Slot
 from nearfar.prepared.cuda.cut.cells import Cells, PassShape, cut
 from nearfar.prepared.cuda.cut.closures import DevicePieces, most_members
 from nearfar.prepared.cuda.cut.pieces import cut_pieces
+from nearfar.prepared.cuda.shapes import UNIT
 from nearfar.system.devices import runtime
 
 if TYPE_CHECKING:
@@ -31,14 +32,18 @@ __all__ = [
     "device_above",
     "device_cells",
     "device_tree",
+    "factor_bytes",
     "far_value",
     "plain",
+    "require_factor",
     "top_flags",
 ]
 
 _TREE: Slot[DeviceTree] = Slot("elimination tree on the device")
 _CELLS: Slot[DeviceCells] = Slot("cells on the device")
 _ABOVE: Slot[DeviceAbove] = Slot("labels above cells on the device")
+_FITS: Slot[bool] = Slot("fits the device")
+_LABEL = 64  # bytes per label of the tree, whatever the weights
 _ADVICE = "use device='cpu', or a GPU with more memory"
 
 _JUMP = 16  # kAhead of climb.cuh
@@ -142,43 +147,12 @@ class DeviceCells:
 
 
 def device_tree(prepared: Prepared) -> DeviceTree:
-    """The tree and the arcs upwards on the current device.
-
-    Parameters
-    ----------
-    prepared : Prepared
-
-    Returns
-    -------
-    DeviceTree
-
-    Raises
-    ------
-    OutOfMemoryError
-        Before anything is allocated.
-    """
+    """Bring the tree and the arcs upwards to the current device, once."""
     return _TREE.of(prepared, lambda: _tree(prepared), runtime.device().ordinal)
 
 
 def device_cells(prepared: Prepared, shape: PassShape, top: int) -> DeviceCells:
-    """The cells of some shape on the current device.
-
-    Parameters
-    ----------
-    prepared : Prepared
-    shape : PassShape
-    top : int
-        Labels at the top of the tree, which are in no cell.
-
-    Returns
-    -------
-    DeviceCells
-
-    Raises
-    ------
-    OutOfMemoryError
-        Before anything is allocated.
-    """
+    """Cut cells of some shape on the current device, once."""
     key = (runtime.device().ordinal, shape, top)
     return _CELLS.of(
         prepared, lambda: prepared.metric.cells(key, lambda: _cells(prepared, shape, top)), key
@@ -263,17 +237,7 @@ def _cells(prepared: Prepared, shape: PassShape, size: int) -> DeviceCells:
 
 
 def top_flags(prepared: Prepared, size: int) -> NDArray[np.uint8] | None:
-    """1 for the labels of a top of that size; None where there is no top.
-
-    Parameters
-    ----------
-    prepared : Prepared
-    size : int
-
-    Returns
-    -------
-    uint8 array, shape (n,), or None
-    """
+    """Mark the labels of a top of that size with 1; None where there is no top."""
     if size == 0:
         return None
     flags = np.zeros(prepared.n_vertices, dtype=np.uint8)
@@ -284,26 +248,7 @@ def top_flags(prepared: Prepared, size: int) -> NDArray[np.uint8] | None:
 def device_above(
     prepared: Prepared, upper: NDArray[np.int32], shape: AboveShape, key: Hashable
 ) -> DeviceAbove:
-    """Labels that are in no cell, in pieces on the current device.
-
-    Parameters
-    ----------
-    prepared : Prepared
-    upper : int32 array
-        These labels, those of the top included.
-    shape : AboveShape
-    key : hashable
-        What `upper` depends on.
-
-    Returns
-    -------
-    DeviceAbove
-
-    Raises
-    ------
-    OutOfMemoryError
-        Before anything is allocated.
-    """
+    """Cut the labels that are in no cell into pieces on the current device, once per key."""
     whole_key = ("above", runtime.device().ordinal, prepared.metric.dtype.itemsize, shape, key)
     make = partial(_above, prepared, upper, shape)
     return _ABOVE.of(prepared, lambda: prepared.metric.layout(whole_key, make), whole_key)
@@ -352,14 +297,27 @@ def far_value(dtype: np.dtype[Any]) -> Any:
 
 
 def plain(array: NDArray[Any]) -> NDArray[Any]:
-    """An array in memory; of one mapped from a file a copy that the driver can read.
-
-    Parameters
-    ----------
-    array : array
-
-    Returns
-    -------
-    array
-    """
+    """Copy an array that is mapped from a file, which the driver cannot read."""
     return np.array(array) if isinstance(array, np.memmap) else array
+
+
+def factor_bytes(prepared: Prepared) -> int:
+    """Estimate the bytes that rows take on a device besides the rows, and never too many."""
+    metric, figures = prepared.metric, prepared.preparation.figures
+    size = metric.dtype.itemsize
+    arcs = metric.n_swept * (4 + size) * (1 + metric.sides)
+    values = UNIT * size * (prepared.n_vertices + figures.height)
+    return prepared.n_vertices * _LABEL + arcs + values
+
+
+def require_factor(prepared: Prepared) -> None:
+    """Refuse what does not fit the current device, before anything is allocated."""
+    here = runtime.device().ordinal
+    if _FITS.filled(prepared, here):
+        return
+    runtime.require_memory(
+        factor_bytes(prepared),
+        f"a tree of {prepared.n_vertices:,} labels with {prepared.metric.n_swept:,} arcs: use "
+        "device='cpu', or a GPU with more memory",
+    )
+    _FITS.put(prepared, True, here)

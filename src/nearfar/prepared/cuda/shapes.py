@@ -65,16 +65,7 @@ class AboveShape(NamedTuple):
 
 
 def padded(count: int) -> int:
-    """Columns of device memory for so many sources.
-
-    Parameters
-    ----------
-    count : int
-
-    Returns
-    -------
-    int
-    """
+    """Return the columns of device memory for so many sources."""
     return max(1, -(-count // UNIT)) * UNIT
 
 
@@ -83,16 +74,6 @@ def default_shape(size: int, sources: int, height: int) -> PassShape:
 
     Many sources per block read each arc once for all of them; few sources want small cells for
     short chains.
-
-    Parameters
-    ----------
-    size : int
-    sources : int
-    height : int
-
-    Returns
-    -------
-    PassShape
     """
     tall, columns = height > TALL, 16 // size
     if sources <= SMALL_CELLS:
@@ -152,30 +133,12 @@ def block_climb_form(height: int, size: int) -> tuple[dict[str, str | int], int,
 
 
 def default_leaf(height: int, sources: int) -> LeafShape:
-    """Shape of the leaves below tiles of rows, for a tree of that height.
-
-    Parameters
-    ----------
-    height, sources : int
-
-    Returns
-    -------
-    LeafShape
-    """
+    """Choose the shape of the leaves below tiles of rows, for a tree of that height."""
     return LeafShape(64 if sources <= SMALL_CELLS and height > TALL else 256, 16)
 
 
 def one_launch(height: int, sources: int) -> bool:
-    """Whether climbs and products are one launch for so many sources in a tree of that height.
-
-    Parameters
-    ----------
-    height, sources : int
-
-    Returns
-    -------
-    bool
-    """
+    """Whether climbs and products are one launch, for so many sources and such a tree."""
     return padded(sources) <= ONE_LAUNCH and height <= TALL
 
 
@@ -185,18 +148,6 @@ def above_shape(prepared: Prepared, sources: int, top: int | None = None) -> Abo
     How many labels of the top of the tree are worth a table of the distances among them: a
     product costs the square of that per source, and saves the chain through the top. Large pieces
     make few levels, which few sources wait for; many sources rather pay for what climbs reach.
-
-    Parameters
-    ----------
-    prepared : Prepared
-    sources : int
-    top : int or None
-        None chooses.
-
-    Returns
-    -------
-    AboveShape
-        Of the top no more than a piece may have.
     """
     most = most_members(prepared.metric.dtype.itemsize)
     height = prepared.preparation.figures.height

@@ -5,19 +5,36 @@ from __future__ import annotations
 from dataclasses import asdict, fields
 from typing import TYPE_CHECKING, Any
 
-from nearfar.errors import GraphError
+from nearfar.errors import GraphError, quoted
 from nearfar.graph.graph import Graph
+from nearfar.graph.snapping.lines import EDGE_LINES, EdgeLines, edge_lines
 from nearfar.prepared.metric.arc_weights import Metric, QueryArcs
 from nearfar.prepared.metric.fixed_point import FixedPoint
 from nearfar.prepared.order.preparation import Preparation
 from nearfar.prepared.order.tree import Arcs, Figures, Tree
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from numpy.typing import NDArray
 
     from nearfar.prepared.prepared import Prepared
 
-__all__ = ["assembled", "kept_arrays", "kept_values"]
+__all__ = ["assembled", "check_kinds", "kept_arrays", "kept_values"]
+
+
+_MOST = 2**63
+#: Kinds of the values that a file keeps besides arrays.
+_KINDS: dict[str, tuple[type, ...]] = {
+    "directed": (bool,),
+    "first_number": (int, type(None)),
+    "perfect": (bool,),
+    "fixed": (list, type(None)),
+    "sides": (int,),
+    "method": (str,),
+    "figures": (dict,),
+    "attributes": (dict,),
+}
 
 
 def kept_values(prepared: Prepared) -> dict[str, Any]:
@@ -67,6 +84,9 @@ def kept_arrays(prepared: Prepared) -> dict[str, NDArray[Any]]:
         "vertex_names": None if prepared.vertex_numbers is not None else prepared.vertex_names,
         "coordinates": prepared.coordinates,
     }
+    lines = edge_lines(prepared)
+    if lines is not None:
+        found |= {"lines.first": lines.first, "lines.xy": lines.xy}
     preparation, metric = prepared.preparation, prepared.metric
     for prefix, part in (("tree", preparation.tree), ("arcs", preparation.arcs)):
         found |= {f"{prefix}.{f.name}": getattr(part, f.name) for f in fields(part)}
@@ -99,10 +119,17 @@ def assembled(
     GraphError, AttributeError, LookupError, OverflowError, TypeError, ValueError
         If they do not belong together.
     """
+    check_kinds(found, _KINDS)
+    kinds = {f.name: (int, float) if f.name == "seconds" else (int,) for f in fields(Figures)}
+    check_kinds(found["figures"], kinds)
     names: Any = arrays.get("vertex_names")
-    if found["first_number"] is not None:
-        start = int(found["first_number"])
+    if (start := found["first_number"]) is not None:
         names = range(start, start + len(arrays["indptr"]) - 1)
+        if names and not -_MOST <= names[0] <= names[-1] < _MOST:
+            raise GraphError(f"first_number is {start}: names have 64 bits")
+    attributes = dict(found["attributes"])
+    if "lines.first" in arrays:
+        attributes[EDGE_LINES] = EdgeLines(arrays["lines.first"], arrays["lines.xy"])
     graph = Graph(
         arrays["indptr"],
         arrays["indices"],
@@ -110,9 +137,10 @@ def assembled(
         directed=found["directed"],
         vertex_names=names,
         coordinates=arrays.get("coordinates"),
-        attributes=found["attributes"],
+        attributes=attributes,
         copy=False,
     )
+    edge_lines(graph)  # refuses lines of other edges
     tree = Tree(**{f.name: arrays[f"tree.{f.name}"] for f in fields(Tree)})
     arcs = Arcs(**{f.name: arrays[f"arcs.{f.name}"] for f in fields(Arcs)})
     up = QueryArcs(**{f.name: arrays[f"up.{f.name}"] for f in fields(QueryArcs)})
@@ -126,6 +154,15 @@ def assembled(
     fixed = None
     if found["fixed"] is not None:
         exponent, exact, bound = found["fixed"]
+        if (type(exponent), type(exact)) != (int, bool) or type(bound) not in (int, float):
+            raise GraphError("fixed holds other values than an exponent, a flag and a bound")
         steps = Graph(arrays["indptr"], arrays["indices"], arrays["fixed.weights"], copy=False)
-        fixed = FixedPoint(steps, int(exponent), bool(exact), float(bound))
+        fixed = FixedPoint(steps, exponent, exact, float(bound))
     return graph, preparation, metric, found["perfect"], fixed
+
+
+def check_kinds(found: Mapping[str, Any], kinds: Mapping[str, tuple[type, ...]]) -> None:
+    """Refuse values of other kinds than a file has: true is no number."""
+    for name, allowed in kinds.items():
+        if type(found[name]) not in allowed:
+            raise GraphError(f"{name} is {quoted(found[name])}")

@@ -240,13 +240,13 @@ def arc_bytes(graph: Graph, n_arcs: float) -> int:
     return int(n_arcs * each) + graph.n_vertices * (20 + 5 * 8) + graph.n_edges * 8
 
 
-def check_worth(figures: Figures, max_bytes: int | None = None, force: bool = False) -> None:
+def check_worth(figures: Figures, memory: int | None = None, force: bool = False) -> None:
     """Refuse what will not pay or does not fit, before anything large is built.
 
     Parameters
     ----------
     figures : Figures
-    max_bytes : int or None
+    memory : int or None
         Memory that a prepared graph may take; None asks the system what is free.
     force : bool
         Prepare even where queries will be slower than searches.
@@ -258,11 +258,11 @@ def check_worth(figures: Figures, max_bytes: int | None = None, force: bool = Fa
     OutOfMemoryError
         If it takes more memory than it may.
     """
-    free = bytes_left(max_bytes, free_memory)
+    free = bytes_left(memory, free_memory)
     if figures.n_arcs >= 2**31:
         raise GraphError(f"{figures}: a prepared graph has fewer than 2^31 arcs")
     if figures.nbytes > free:
-        more = "" if max_bytes is None else "give a greater max_bytes=; "
+        more = "" if memory is None else "give a greater memory=; "
         raise OutOfMemoryError(
             figures.nbytes, free, f"{more}a search needs none of its {figures.n_arcs:,} arcs"
         )

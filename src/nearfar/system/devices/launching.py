@@ -8,18 +8,22 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import functools
+import struct
 import threading
 from typing import TYPE_CHECKING, Any
 
 from nearfar.system.devices.early import early_launch
+from nearfar.system.devices.signatures import Parameter, parameters
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
 __all__ = ["Kernel", "Launch", "Program", "first_cooperative", "set_observer"]
 
 _observer: Callable[[str, Callable[[], None]], None] | None = None
 _VECTOR = 16  # bytes of the widest load from shared memory
+_PADDING = bytes(8)
 
 
 def set_observer(
@@ -38,7 +42,7 @@ _cooperative: set[int] = set()  # devices that have had a cooperative launch
 
 
 @contextlib.contextmanager
-def first_cooperative(kernel: Kernel, args: tuple[Any, ...], ordinal: int) -> Iterator[None]:
+def first_cooperative(kernel: Kernel, arguments: Mapping[str, Any], ordinal: int) -> Iterator[None]:
     """Meanwhile, have another thread make the process's first cooperative launch on a device.
 
     It takes the driver 0.1 to 0.5 ms, whatever is launched. From the second time on nothing is
@@ -47,7 +51,7 @@ def first_cooperative(kernel: Kernel, args: tuple[Any, ...], ordinal: int) -> It
     Parameters
     ----------
     kernel : Kernel
-    args : tuple
+    arguments : mapping
         With which it has nothing to do.
     ordinal : int
         The current device.
@@ -56,7 +60,7 @@ def first_cooperative(kernel: Kernel, args: tuple[Any, ...], ordinal: int) -> It
         yield
         return
     _cooperative.add(ordinal)
-    launch = Launch(kernel, 1, 32, args, cooperative=True)
+    launch = Launch(kernel, 1, 32, arguments, cooperative=True)
 
     def go() -> None:
         # What is wrong the launch of a solve will say.
@@ -75,8 +79,9 @@ def first_cooperative(kernel: Kernel, args: tuple[Any, ...], ordinal: int) -> It
 class Launch:
     """A kernel with its launch shape and arguments fixed, for loops that launch it many times.
 
-    A parameter that changes from one launch to the next is written with :meth:`set`; the driver
-    copies the parameters when the launch is called, so the next value may be set at once.
+    ``arguments`` has a value for each of the kernel's parameters, by name. One that changes from
+    one launch to the next is written with :meth:`set`; the driver copies the parameters when the
+    launch is called, so the next value may be set at once.
 
     ``early``: where the device can, it begins before the launch before it is over, for which its
     kernel waits itself (``cuda/early_launch.cuh``).
@@ -87,19 +92,35 @@ class Launch:
         kernel: Kernel,
         grid: int | tuple[int, ...],
         block: int | tuple[int, ...],
-        args: tuple[Any, ...],
+        arguments: Mapping[str, Any],
         shared: int = 0,
         cooperative: bool = False,
         early: bool = False,
     ) -> None:
         self.kernel = kernel
-        self._keep = args  # arrays stay alive as long as the pointers to them
-        self._values = [_parameter(kernel.name, place, arg) for place, arg in enumerate(args)]
-        addresses = [ctypes.addressof(value) for value in self._values]
-        self._pointers = (ctypes.c_void_p * max(len(args), 1))(*addresses)
+        parameters = kernel.parameters
+        if len(arguments) != len(parameters):
+            raise _misnamed(kernel, arguments)
+        self._held: dict[str, Any] = {}  # arrays stay alive as long as the pointers to them
+        self._at: dict[str, int] = {}  # where each argument is in the block
+        self._sizes: dict[str, int] = {}  # and how long it is
+        # One block: the addresses of the arguments, as the driver wants them, then these.
+        parts, end = [], 8 * len(parameters)
+        for name, parameter in parameters.items():
+            if name not in arguments:
+                raise _misnamed(kernel, arguments)
+            raw = self._raw(parameter, arguments[name])
+            self._at[name], self._sizes[name] = end, len(raw)
+            if over := len(raw) % 8:
+                raw += _PADDING[over:]
+            parts.append(raw)
+            end += len(raw)
+        self._block = bytearray(max(end, 8))
+        pointers = ctypes.addressof(ctypes.c_char.from_buffer(self._block))
+        addresses = [pointers + at for at in self._at.values()]
+        self._block[:end] = b"".join([struct.pack(f"{len(addresses)}Q", *addresses), *parts])
         driver = kernel.cupy.cuda.driver
         shape = (*_three(grid), *_three(block), _vectors(shared))
-        pointers = ctypes.addressof(self._pointers)
         function = kernel.function.ptr
         current = kernel.cupy.cuda.get_current_stream
         self._go: Callable[[], None]
@@ -116,24 +137,32 @@ class Launch:
         else:
             self._go = lambda: driver.launchKernel(function, *shape, current().ptr, pointers, 0)
 
-    def set(self, place: int, value: Any) -> None:
-        """Replace a scalar parameter by another of the same dtype."""
-        raw = value.tobytes()
-        if len(raw) != len(self._values[place]):
+    def _raw(self, parameter: Parameter, value: Any) -> bytes:
+        """Bytes of one argument, after a check of its type."""
+        raw = parameter.raw(value)
+        if raw is None:
             raise TypeError(
-                f"parameter {place} of kernel {self.kernel.name} has {len(self._values[place])} "
-                f"bytes, not {len(raw)}"
+                f"kernel {self.kernel.name}: {parameter} does not take {_described(value)}"
             )
-        ctypes.memmove(self._values[place], raw, len(raw))
+        if parameter.pointer:
+            self._held[parameter.name] = value
+        return raw
 
-    def places(self, array: Any) -> list[int]:
-        """Which parameters are this array."""
-        return [place for place, arg in enumerate(self._keep) if arg is array]
+    def set(self, **arguments: Any) -> None:
+        """Replace arguments by others of the same dtypes; no array replaced is kept alive."""
+        parameters = self.kernel.parameters
+        for name, value in arguments.items():
+            parameter = parameters.get(name)
+            if parameter is None:
+                raise _misnamed(self.kernel, {**self._at, name: value})
+            raw, at = self._raw(parameter, value), self._at[name]
+            if len(raw) != self._sizes[name]:  # of a struct
+                raise TypeError(f"{parameter} of kernel {self.kernel.name}: {len(raw)} bytes")
+            self._block[at : at + len(raw)] = raw
 
-    def point(self, place: int, array: Any) -> None:
-        """Replace an array parameter by another, or by None, which keeps no array alive."""
-        ctypes.memmove(self._values[place], _pointer(array), 8)
-        self._keep = (*self._keep[:place], array, *self._keep[place + 1 :])
+    def holds(self, array: Any) -> list[str]:
+        """Which arguments are this array."""
+        return [name for name, held in self._held.items() if held is array]
 
     def __call__(self) -> None:
         """Launch on the current stream."""
@@ -145,6 +174,28 @@ class Launch:
     def launch(self) -> None:
         """Launch on the current stream, seen by nobody."""
         self._go()
+
+
+def _misnamed(kernel: Kernel, given: Iterable[str]) -> TypeError:
+    """The error of arguments that are not those of the kernel."""
+    wanted, names = kernel.parameters.keys(), set(given)
+    missing = ", ".join(name for name in wanted if name not in names)
+    unknown = ", ".join(sorted(names - wanted))
+    parts = [
+        f"{what} {which}" for what, which in (("needs", missing), ("has no", unknown)) if which
+    ]
+    return TypeError(f"kernel {kernel.name} {' and '.join(parts)}")
+
+
+def _described(value: Any) -> str:
+    """What a value is, for an error."""
+    dtype = getattr(value, "dtype", None)
+    if value is None:
+        return "None"
+    if dtype is None:
+        return f"a {type(value).__name__}: give a device array, None or a NumPy scalar"
+    on_device = hasattr(type(value), "__cuda_array_interface__")
+    return f"{'a device array' if on_device else 'a value'} of {dtype}"
 
 
 def _vectors(shared: int) -> int:
@@ -161,31 +212,13 @@ def _three(size: int | tuple[int, ...]) -> tuple[int, int, int]:
     return int(x), int(y), int(z)
 
 
-def _pointer(array: Any) -> bytes:
-    return bytes(8) if array is None else int(array.data.ptr).to_bytes(8, "little")
-
-
-def _parameter(kernel: str, place: int, arg: Any) -> Any:
-    """Bytes of one kernel parameter: an array's address, or a NumPy value as it is."""
-    # Of the array, the interface would be made first.
-    if arg is None or hasattr(type(arg), "__cuda_array_interface__"):
-        raw = _pointer(arg)
-    elif hasattr(arg, "tobytes") and hasattr(arg, "dtype"):
-        raw = arg.tobytes()
-    else:
-        raise TypeError(
-            f"parameter {place} of kernel {kernel} is a {type(arg).__name__}: "
-            "pass device arrays, None, or NumPy scalars of the parameter's exact dtype"
-        )
-    return (ctypes.c_char * len(raw)).from_buffer_copy(raw)
-
-
 class Kernel:
     """One entry point of a compiled program; calling it launches it on the current stream.
 
-    Arguments are device arrays (passed by address), None (a null pointer), NumPy scalars whose
-    dtypes are exactly the kernel's parameter types, and NumPy structured scalars (passed by
-    value). A plain Python number is refused, since its width would be a guess.
+    Arguments go by the names of the kernel's parameters: device arrays (passed by address), None (a
+    null pointer), NumPy scalars whose dtypes are exactly the parameters' types, and NumPy
+    structured scalars (passed by value). A plain Python number is refused, since its width would
+    be a guess; so is an array whose entries have another width than the kernel reads.
     """
 
     def __init__(
@@ -195,10 +228,12 @@ class Kernel:
         name: str,
         multiprocessors: int,
         files: tuple[str, ...],
+        macros: Mapping[str, str | int],
         overlaps: bool,
     ) -> None:
         self.cupy = cupy
         self.files = files
+        self.macros = macros
         self.overlaps = overlaps  # whether launches may begin before the one before is over
         self._multiprocessors = multiprocessors
         self.function = function
@@ -209,13 +244,18 @@ class Kernel:
         self,
         grid: int | tuple[int, ...],
         block: int | tuple[int, ...],
-        args: tuple[Any, ...],
+        arguments: Mapping[str, Any],
         *,
         shared: int = 0,
         cooperative: bool = False,
     ) -> None:
         """Launch ``grid`` blocks of ``block`` threads with ``shared`` bytes of dynamic memory."""
-        Launch(self, grid, block, args, shared, cooperative)()
+        Launch(self, grid, block, arguments, shared, cooperative)()
+
+    @functools.cached_property
+    def parameters(self) -> dict[str, Parameter]:
+        """What the kernel takes, in the order of its text."""
+        return parameters(self.files, self.name, self.macros)
 
     def attribute(self, name: str) -> int:
         """A value such as ``NUM_REGS`` or ``LOCAL_SIZE_BYTES`` of the loaded function."""
@@ -254,12 +294,11 @@ class Program:
         code: bytes,
         multiprocessors: int,
         files: tuple[str, ...],
+        macros: Mapping[str, str | int],
         overlaps: bool = False,
     ) -> None:
         self._cupy = cupy
-        self._files = files
-        self._overlaps = overlaps
-        self._multiprocessors = multiprocessors
+        self._about = (multiprocessors, files, dict(macros), overlaps)
         self._module = cupy.cuda.function.Module()
         self._module.load(code)
         self._kernels: dict[str, Kernel] = {}
@@ -269,7 +308,6 @@ class Program:
         found = self._kernels.get(name)
         if found is None:
             function = self._module.get_function(name)
-            about = (self._multiprocessors, self._files, self._overlaps)
-            found = Kernel(self._cupy, function, name, *about)
+            found = Kernel(self._cupy, function, name, *self._about)
             self._kernels[name] = found
         return found

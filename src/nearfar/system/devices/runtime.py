@@ -289,7 +289,7 @@ def program(files: str | Sequence[str], macros: Mapping[str, str | int]) -> Prog
                 code = compiler.compile_kernel(names[-1], source, options)
                 if compiler.is_relocatable(source):
                     code = linking.link(cupy(), names[-1], code)
-                about = (here.multiprocessors, names, here.overlaps)
+                about = (here.multiprocessors, names, macros, here.overlaps)
                 found = Program(cupy(), code, *about)
                 _programs[key] = found
     return found

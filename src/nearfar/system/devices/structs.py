@@ -1,4 +1,4 @@
-"""NumPy dtypes of the structs in kernel files, so that each is described once: by the kernel.
+"""NumPy dtypes of the types in kernel files, so that each is described once: by the kernel.
 
 Understood is what such structs need: plain fields and fixed arrays of them, pointers, ``alignas``,
 and types that a macro, a typedef or another struct of the same program names. Anything else is
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["enum_names", "filled", "struct_dtype"]
+__all__ = ["c_dtype", "enum_names", "filled", "kernel_text", "struct_dtype"]
 
 _NUMBERS = {
     "int": "i4",
@@ -43,12 +43,21 @@ _COUNTER = re.compile(r"\btypedef CountOf<\(sizeof\((\w+)\) > 4\)>::type (\w+);"
 _STRUCT = re.compile(r"\bstruct\s+(?:alignas\((?P<align>[^\n]+)\)\s+)?(?P<name>\w+)\s*\{")
 
 
+_LINE = re.compile(
+    r"#(?P<directive>if|ifdef|ifndef|elif|else|endif)\b *(?P<condition>.*)"
+    r"|typedef (?P<kind>[\w ]+) (?P<name>\w+);"
+)
+_CONDITION = re.compile(r"(!?)(\w+)(?: == (\d+))?")
+_DEFAULT = re.compile(r"^#define (\w+) (\w+)$", re.MULTILINE)
+
+
 class _Declared(NamedTuple):
     """What a kernel file declares, by name; the first of several."""
 
     typedefs: dict[str, str]
     counters: dict[str, str]  # and the type whose size decides
     structs: dict[str, tuple[str | None, str]]  # alignment, and fields
+    branches: frozenset[str]  # typedefs of which the macros choose one
 
 
 def struct_dtype(
@@ -76,53 +85,120 @@ def struct_dtype(
     ValueError
         For a struct that is not there, or that has more than plain fields.
     """
-    given = {key: str(value) for key, value in (macros or {}).items()}
-    return _struct(file, name, tuple(sorted(given.items())), tuple(sorted(types.items())))
+    return _struct((file,), name, _items(macros or {}), _items(types))
+
+
+def c_dtype(
+    files: tuple[str, ...], name: str, macros: Mapping[str, str | int]
+) -> np.dtype[Any] | None:
+    """The dtype of a type in a program of these files; of a struct void, of a template None."""
+    if name in _declared(files).structs:
+        return np.dtype("V")
+    try:
+        return _resolved(files, name, _items(macros), ())
+    except ValueError:
+        return None
 
 
 @functools.cache
-def _text(file: str) -> str:
+def kernel_text(files: tuple[str, ...]) -> str:
+    """Text of a program of these kernel files without comments."""
     from nearfar.system.devices.compiler import assemble  # programs of the CPU do without
 
-    return _COMMENT.sub("", assemble([file]))
+    return _COMMENT.sub("", assemble(files))
+
+
+def _items(macros: Mapping[str, str | int]) -> tuple[tuple[str, str], ...]:
+    return tuple(sorted((key, str(value)) for key, value in macros.items()))
 
 
 @functools.cache
-def _declared(file: str) -> _Declared:
+def _declared(files: tuple[str, ...]) -> _Declared:
     """Found in one pass: to search the text for each name takes milliseconds of a first solve."""
-    text = _text(file)
+    text = kernel_text(files)
+    typedefs = _TYPEDEF.findall(text)
+    first = {name: kind for kind, name in reversed(typedefs)}
     return _Declared(
-        {name: kind for kind, name in reversed(_TYPEDEF.findall(text))},
+        first,
         {name: kind for kind, name in reversed(_COUNTER.findall(text))},
         {
             found["name"]: (found["align"], text[found.end() : text.find("};", found.end())])
             for found in reversed(list(_STRUCT.finditer(text)))
         },
+        frozenset(name for kind, name in typedefs if first[name] != kind),
     )
 
 
 @functools.cache
-def _struct(
-    file: str, name: str, macros: tuple[tuple[str, str], ...], types: tuple[tuple[str, str], ...]
+def _chosen(files: tuple[str, ...], macros: tuple[tuple[str, str], ...]) -> dict[str, str]:
+    """The typedefs in the branches that these macros choose; the first of several."""
+    text = kernel_text(files)
+    values = {**dict(reversed(_DEFAULT.findall(text))), **dict(macros)}
+
+    def holds(directive: str, condition: str) -> bool | None:
+        read = _CONDITION.fullmatch(condition.strip())
+        if read is None:
+            return None
+        no, name, number = read.groups()
+        if directive.endswith("def"):
+            return (name in values) == (directive == "ifdef")
+        value = values.get(name, "0")
+        return bool((value == number if number else value != "0") != bool(no))
+
+    found: dict[str, str] = {}
+    open_branches: list[tuple[bool | None, bool | None]] = []  # one before it, this one
+    for line in _LINE.finditer(text):
+        directive = line["directive"]
+        if directive is None:
+            if all(now for _, now in open_branches):
+                found.setdefault(line["name"], line["kind"])
+        elif directive == "endif":
+            open_branches.pop()
+        else:
+            before: bool | None = False
+            if directive in ("elif", "else"):
+                earlier, now = open_branches.pop()
+                before = earlier or now
+            now = True if directive == "else" else holds(directive, line["condition"])
+            open_branches.append((before, not before and now))
+    return found
+
+
+def _resolved(
+    files: tuple[str, ...],
+    name: str,
+    macros: tuple[tuple[str, str], ...],
+    types: tuple[tuple[str, str], ...],
 ) -> np.dtype[Any]:
-    declared, named, chosen = _declared(file), dict(macros), dict(types)
+    given = dict(types)
+    if name in given:
+        return np.dtype(given[name])
+    if name in _NUMBERS:
+        return np.dtype(_NUMBERS[name])
+    declared, named = _declared(files), dict(macros)
+    if name in declared.branches:
+        named = {**_chosen(files, macros), **named}
+    else:
+        named = {**declared.typedefs, **named}
+    if name in named:
+        return _resolved(files, named[name], macros, types)
+    if name in declared.counters:
+        size = _resolved(files, declared.counters[name], macros, types).itemsize
+        return np.dtype("u8" if size > 4 else "u4")
+    return _struct(files, name, macros, types)
 
-    def resolve(type_name: str) -> np.dtype[Any]:
-        if type_name in chosen:
-            return np.dtype(chosen[type_name])
-        if type_name in _NUMBERS:
-            return np.dtype(_NUMBERS[type_name])
-        if type_name in named:
-            return resolve(named[type_name])
-        if type_name in declared.typedefs:
-            return resolve(declared.typedefs[type_name])
-        if type_name in declared.counters:
-            size = resolve(declared.counters[type_name]).itemsize
-            return np.dtype("u8" if size > 4 else "u4")
-        return _struct(file, type_name, macros, types)
 
+@functools.cache
+def _struct(
+    files: tuple[str, ...],
+    name: str,
+    macros: tuple[tuple[str, str], ...],
+    types: tuple[tuple[str, str], ...],
+) -> np.dtype[Any]:
+    declared = _declared(files)
+    resolve = functools.partial(_resolved, files, macros=macros, types=types)
     if name not in declared.structs:
-        raise ValueError(f"{file} has no struct {name}")
+        raise ValueError(f"{files[-1]} has no struct {name}")
     alignment, fields = declared.structs[name]
     align, end = 1, 0
     names: list[str] = []
@@ -136,7 +212,9 @@ def _struct(
         for place, piece in enumerate(statement.removeprefix("const ").split(",")):
             field = _FIELD.fullmatch(piece.strip())
             if field is None or (field["type"] is None) != (place > 0):
-                raise ValueError(f"{file}: struct {name} has more than plain fields: {statement}")
+                raise ValueError(
+                    f"{files[-1]}: struct {name} has more than plain fields: {statement}"
+                )
             type_name = field["type"] or type_name
             kind = np.dtype(np.uint64) if field["pointer"] else resolve(type_name)
             own = max(at_least, kind.alignment)
@@ -217,7 +295,7 @@ def enum_names(file: str, name: str) -> tuple[str, ...]:
     ValueError
         If it is not there, or gives numbers of its own.
     """
-    found = re.search(rf"\benum {name} : \w+ {{(?P<body>[\w\s,]*)}};", _text(file))
+    found = re.search(rf"\benum {name} : \w+ {{(?P<body>[\w\s,]*)}};", kernel_text((file,)))
     if found is None:
         raise ValueError(f"{file} has no enum {name} that counts from 0")
     words = (word.strip().removeprefix("k") for word in found["body"].split(","))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -129,13 +129,25 @@ def _engine(graph: Graph, options: OneLaunchOptions, form: Form) -> Engine:
                 "BLOCKS_EACH": 2 if form.bits else 1,
             },
             (2 * STAGE, local),
-            [np.int64(0)] * 2,
+            _own(0.0, 0.0, 0, 0),
             heads,
         )
 
     kinds = (device.vertex_dtype, device.offset_dtype)
     key = (runtime.device().ordinal, *kinds, factor, form.bits, form.scan, alone, options.shortcuts)
     return PLAIN_ENGINE.of(graph, make, key, alone=True)  # another capacity replaces it
+
+
+def _own(
+    base_delta: float, largest_delta: float, local_limit: int, target_near: int
+) -> dict[str, Any]:
+    """The kernel's own arguments."""
+    return {
+        "base_delta": np.float64(base_delta),
+        "largest_delta": np.float64(largest_delta),
+        "local_limit": np.int64(local_limit),
+        "target_near": np.int64(target_near),
+    }
 
 
 def solve_in_one_launch(
@@ -183,9 +195,8 @@ def _plain(
         *engine.solve(
             source,
             delta,
-            delta * growth,
             workspace,
-            (np.int64(min(local_limit, engine.blocks * room // 2)), np.int64(target_near)),
+            _own(delta, delta * growth, min(local_limit, engine.blocks * room // 2), target_near),
             (room, options.local_rounds, options.local_leave, row_lanes(device)),
         )
     )

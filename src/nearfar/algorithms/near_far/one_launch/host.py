@@ -19,7 +19,7 @@ from nearfar.system.devices import runtime
 from nearfar.system.devices.structs import enum_names, filled, struct_dtype
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
     from numpy.typing import NDArray
 
@@ -95,8 +95,8 @@ class Engine:
         many blocks per multiprocessor, or fewer where shared memory has no room for them.
     shared_entries : int
         Entries of dynamic shared memory per warp; or all in all, where that is more.
-    own : sequence
-        The kernel's own parameters, for their types.
+    own : dict of str to NumPy scalar
+        The kernel's own arguments, for their types.
     heads : RowHeads or None
         What blocks that advance on their own take rows from.
 
@@ -116,7 +116,7 @@ class Engine:
         shape: Shape,
         macros: Mapping[str, str | int],
         shared_entries: tuple[int, int],
-        own: Sequence[Any],
+        own: Mapping[str, Any],
         heads: RowHeads | None = None,
     ) -> None:
         cp = runtime.cupy()
@@ -164,11 +164,10 @@ class Engine:
         defines["BLOCKS_EACH"] = each
         self.blocks = runtime.device().multiprocessors * each
         kernel = runtime.program(file, defines).kernel(entry)
-        whole, real = np.int64(0), np.float64(0)
         never = weight.type(unreached_value(weight))
-        first = (np.zeros((), dtype=kind), whole, real, real, never)
+        given = {"given": np.zeros((), dtype=kind), "source": np.int64(0), "limit": never, **own}
         kinds = control, struct_dtype(_ROWS, "Record")
-        self._solve = WholeSolve(kernel, self.blocks, block, first, own, shared, *kinds)
+        self._solve = WholeSolve(kernel, self.blocks, block, given, shared, *kinds)
         self._frame = filled(
             kind,
             n=device.n,
@@ -190,9 +189,8 @@ class Engine:
         self,
         source: int,
         delta: float,
-        second: float,
         workspace: Workspace,
-        own: Sequence[Any],
+        own: Mapping[str, Any],
         local: tuple[int, int, int, int] = (0, 0, 0, 0),
     ) -> tuple[Any, dict[str, Any]]:
         """Launch once, read the counters.
@@ -200,11 +198,11 @@ class Engine:
         Parameters
         ----------
         source : int
-        delta, second : float
-            The first step of the threshold, and the number beside it.
+        delta : float
+            The first step of the threshold, as the kernel gets it.
         workspace : Workspace
-        own : sequence of NumPy scalars
-            The kernel's own parameters.
+        own : dict of str to NumPy scalar
+            The kernel's own arguments.
         local : tuple of four int
             The fields of ``struct Solve`` for local steps.
 
@@ -223,15 +221,14 @@ class Engine:
         cp = runtime.cupy()
         device = self.device
         distance = cp.empty(device.n, dtype=device.weight_dtype)
-        first = (
-            self._solve_into(distance, local),
-            np.int64(source),
-            np.float64(delta),
-            np.float64(second),
-            limit_in_dtype(workspace.limit, device.weight_dtype),
-        )
+        arguments = {
+            "given": self._solve_into(distance, local),
+            "source": np.int64(source),
+            "limit": limit_in_dtype(workspace.limit, device.weight_dtype),
+            **own,
+        }
         control, records = self._solve.run(
-            first, own, most_steps(device.n), workspace, device.vertex_dtype
+            arguments, most_steps(device.n), workspace, device.vertex_dtype
         )
         steps = int(control["steps"])
         if control["status"] == _TOO_NARROW:

@@ -41,7 +41,6 @@ class _Ranges:
     def __init__(self, device: DeviceGraph, rows: SortedRows | None, factor: float) -> None:
         self.device, self.rows = device, rows
         self.tallies = runtime.cupy().zeros(_TALLIES_BYTES, dtype=np.uint8)
-        whole = np.int64(0)
         self.engine = Engine(
             device,
             "algorithms/near_far/one_launch/one_launch_ranges.cuh",
@@ -53,18 +52,21 @@ class _Ranges:
                 "HEAVY_DEGREE": SEGMENT,
             },
             (STAGE if rows else STAGE + _SIFT, 0),
-            (whole, whole, None, whole, self.tallies),
+            self.own(0.0, 0.0, 0),
         )
 
-    def own(self, pull_share: int) -> tuple[object, ...]:
-        """The kernel's own parameters."""
-        return (
-            np.int64(self.device.m),
-            np.int64(pull_share),
-            np.uint64(0 if self.rows is None else self.rows.entered.data.ptr),
-            np.int64(0 if self.rows is None else self.rows.n_entered),
-            np.uint64(self.tallies.data.ptr),
-        )
+    def own(self, delta: float, eager_growth: float, pull_share: int) -> dict[str, object]:
+        """The kernel's own arguments."""
+        rows = self.rows
+        return {
+            "delta": np.float64(delta),
+            "eager_growth": np.float64(eager_growth),
+            "m": np.int64(self.device.m),
+            "pull_share": np.int64(pull_share),
+            "entered": np.uint64(0 if rows is None else rows.entered.data.ptr),
+            "n_entered": np.int64(0 if rows is None else rows.n_entered),
+            "tallies": np.uint64(self.tallies.data.ptr),
+        }
 
 
 def solve_by_ranges(
@@ -94,8 +96,8 @@ def solve_by_ranges(
 
     key = (runtime.device().ordinal, device.vertex_dtype, device.offset_dtype, queue_factor, sort)
     found = _RANGES.of(graph, make, key, alone=True)  # another capacity replaces it
-    own = found.own(0 if graph.directed else pull_share)
-    distance, stats = found.engine.solve(source, delta, eager_growth, workspace, own)
+    own = found.own(delta, eager_growth, 0 if graph.directed else pull_share)
+    distance, stats = found.engine.solve(source, delta, workspace, own)
     stats["pulls"], stats["local_steps"] = stats["local_steps"], 0
     if rows:
         stats["sort_seconds"] = rows.seconds

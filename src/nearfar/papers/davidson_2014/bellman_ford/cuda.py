@@ -46,23 +46,18 @@ def all_vertices(graph: Graph, source: int, options: NoOptions, workspace: Works
     limit = unreached_value(weight) if workspace.limit is None else _upper(workspace.limit, weight)
 
     timer = runtime.Timer().start()
-    arrays = (distance, np.int64(n), np.int64(source), last, counters)
-    program.kernel("start_all")(grid, _BLOCK, arrays)
-    sweep = runtime.Launch(
-        program.kernel("sweep_all"),
-        grid,
-        _BLOCK,
-        (
-            *(on_device.offsets, on_device.edges, distance, np.int64(n), weight.type(limit)),
-            *(last, counters, np.uint32(0)),
-        ),
-    )
+    given = {"distance": distance, "n": np.int64(n), "last": last, "counters": counters}
+    program.kernel("start_all")(grid, _BLOCK, {**given, "source": np.int64(source)})
+    rows = {"offsets": on_device.offsets, "edges": on_device.edges}
+    further = {"limit": weight.type(limit), "iteration": np.uint32(0)}
+    kernel = program.kernel("sweep_all")
+    sweep = runtime.Launch(kernel, grid, _BLOCK, {**given, **rows, **further})
     turns = [runtime.Pinned(32), runtime.Pinned(32)]
     iteration = 0
     before: tuple[runtime.Pinned, int] | None = None
     while True:
         for _ in range(_LOOK_EVERY):
-            sweep.set(7, np.uint32(iteration))
+            sweep.set(iteration=np.uint32(iteration))
             sweep()
             iteration += 1
         now = turns[iteration // _LOOK_EVERY & 1]

@@ -55,15 +55,15 @@ class Buckets:
             iteration += 1
 
     def _classify(self, iteration: int, base: Any, old_base: Any, *, from_far: bool) -> None:
-        args = (
-            self.run.frame,
-            np.uint32(iteration),
-            self.fresh,
-            base,
-            old_base,
-            np.uint32(from_far),
-        )
-        self.classify_kernel(self.grid, 256, args)
+        arguments = {
+            "f": self.run.frame,
+            "iteration": np.uint32(iteration),
+            "keys": self.fresh,
+            "base": base,
+            "old_base": old_base,
+            "from_far": np.uint32(from_far),
+        }
+        self.classify_kernel(self.grid, 256, arguments)
 
     def _absorb(self) -> np.void:
         """Merge the classified keys into the sorted ones; returns the control block."""
@@ -81,14 +81,14 @@ class Buckets:
         return control
 
     def _take(self, iteration: int) -> None:
-        args = (
-            self.run.frame,
-            np.uint32(iteration),
-            self.held,
-            np.uint64(len(self.held)),
-            self.base,
-        )
-        self.take_kernel(self.grid, 256, args)
+        arguments = {
+            "f": self.run.frame,
+            "iteration": np.uint32(iteration),
+            "keys": self.held,
+            "count": np.uint64(len(self.held)),
+            "base": self.base,
+        }
+        self.take_kernel(self.grid, 256, arguments)
 
     def _forget_far_min(self) -> None:
         self._set("far_min", self.weight.type(self.run.never))

@@ -121,14 +121,15 @@ class Run:
             "STATS": int(self.full),
         }
         here = runtime.device()
-        frame, iteration = self.buffers.frame(), np.uint32(0)
+        frame = self.buffers.frame()
+        arguments = {"f": frame, "iteration": np.uint32(0)}
 
         def launch(file: str, entry: str) -> runtime.Launch:
             kernel = runtime.program(f"{_FOLDER}/{file}.cuh", macros).kernel(entry)
             # One wave of resident blocks: enough to fill the device, few enough that the ticket
             # of the last block stays cheap.
             grid = min(kernel.resident_blocks(_BLOCK), here.multiprocessors * 8)
-            return runtime.Launch(kernel, max(grid, 1), _BLOCK, (frame, iteration))
+            return runtime.Launch(kernel, max(grid, 1), _BLOCK, arguments)
 
         self.steps = [launch(f"traverse_{traversal}", "traverse")]
         if self.gather:
@@ -144,25 +145,22 @@ class Run:
         far_threshold = self.policy.far and not self.policy.hybrid and not self.policy.buckets
         delta = _clamp(self.delta, weight)
         self.timer = runtime.Timer().start()
-        self._start_kernel(
-            runtime.device().multiprocessors * 8,
-            _BLOCK,
-            (
-                self.frame,
-                np.int64(source),
-                delta,
-                delta if far_threshold else weight.type(never),
-                limit_in_dtype(limit, weight),
-                np.uint64(runtime.device().resident_threads // 2),
-            ),
-        )
+        arguments = {
+            "f": self.frame,
+            "source": np.int64(source),
+            "delta": delta,
+            "threshold": delta if far_threshold else weight.type(never),
+            "limit": limit_in_dtype(limit, weight),
+            "saturation": np.uint64(runtime.device().resident_threads // 2),
+        }
+        self._start_kernel(runtime.device().multiprocessors * 8, _BLOCK, arguments)
         self.never = never
 
     def launch(self, iteration: int) -> None:
         """Queue the launches of one iteration."""
         number = np.uint32(iteration)
         for step in self.steps:
-            step.set(1, number)
+            step.set(iteration=number)
             step()
 
     def solve(self) -> Answer:

@@ -69,11 +69,10 @@ class _Run(QueueRun):
     def rounds(self, most: int) -> bool:
         """A launch per round, the host in between; whether the queue ran empty."""
         kernel = self.program.kernel("relax_active")
-        launch = runtime.Launch(kernel, self.grid, BLOCK, (*self.arguments, np.uint32(0)))
-        place = len(self.arguments)
+        launch = runtime.Launch(kernel, self.grid, BLOCK, self.arguments)
         seen = runtime.Pinned(12)  # three queue sizes
         for number in range(most):
-            launch.set(place, np.uint32(number))
+            launch.set(round=np.uint32(number))
             launch()
             seen.copy_from(self.sizes)
             if np.frombuffer(seen.wait(), np.uint32)[(number + 1) % 3] == 0:
@@ -82,15 +81,15 @@ class _Run(QueueRun):
 
     def child_rounds(self, most: int, least: int) -> bool:
         """A child launch per vertex, so many vertices at a time; whether the queue ran empty."""
-        kernel, place = self.program.kernel("relax_by_children"), len(self.arguments)
-        arguments = (*self.arguments, *(np.uint32(x) for x in (0, least, 0, 0)))
+        kernel, none = self.program.kernel("relax_by_children"), np.uint32(0)
+        arguments = {**self.arguments, "least": np.uint32(least), "first": none, "count": none}
         launch = runtime.Launch(kernel, _PENDING // BLOCK, BLOCK, arguments)
         seen, entries = runtime.Pinned(12), 1
         for number in range(most):
-            launch.set(place, np.uint32(number))
+            launch.set(round=np.uint32(number))
             for first in range(0, entries, _PENDING):
-                launch.set(place + 2, np.uint32(first))
-                launch.set(place + 3, np.uint32(min(entries - first, _PENDING)))
+                some = min(entries - first, _PENDING)
+                launch.set(first=np.uint32(first), count=np.uint32(some))
                 launch()
             seen.copy_from(self.sizes)
             entries = int(np.frombuffer(seen.wait(), np.uint32)[(number + 1) % 3])
@@ -100,14 +99,9 @@ class _Run(QueueRun):
 
     def sinks(self) -> None:
         """The last class, once."""
-        self.program.kernel("relax_sinks")(
-            self.grid,
-            BLOCK,
-            (
-                *(self.device.offsets, self.parts[1], self.device.edges, self.distance),
-                *(np.int64(self.device.n), self.limit),
-            ),
-        )
+        names = ("offsets", "sinks", "edges", "distance", "n", "limit")
+        arguments = {name: self.arguments[name] for name in names}
+        self.program.kernel("relax_sinks")(self.grid, BLOCK, arguments)
 
 
 def _solve(graph: Graph, source: int, workspace: Workspace, lanes: int) -> Answer:

@@ -57,38 +57,40 @@ class _Inner:
     def _prepare(self, base: DeviceGraph, h: Any) -> None:
         program = runtime.program(_KERNELS, base.macros)
         grid, n = runtime.device().multiprocessors * 8, np.int64(self.n)
-        rows = (base.offsets, self.edges)
+        arrays = {
+            "offsets": base.offsets,
+            "edges": self.edges,
+            "h": h,
+            "n": n,
+            "source": np.int64(0),
+            "place": None,
+        }
+        held = ("distance", "lightest", "unsettled", "frontier", "queue", "mark", "state", "count")
+        arrays |= {name: getattr(self, name) for name in held}
 
-        def launch(name: str, *arguments: Any) -> runtime.Launch:
-            return runtime.Launch(program.kernel(name), grid, _BLOCK, arguments)
+        def launch(name: str, **others: Any) -> runtime.Launch:
+            kernel, given = program.kernel(name), {**arrays, **others}
+            arguments = {name: given[name] for name in kernel.parameters}
+            return runtime.Launch(kernel, grid, _BLOCK, arguments)
 
-        launch("reweight", *rows, h, n)()
-        launch("lightest_edges", *rows, self.lightest, n)()
-        vertices = (self.distance, self.unsettled)
-        self.start = launch(
-            "start_inner", *vertices, self.frontier, self.queue, self.count, n, np.int64(0)
-        )
-        if self.form == "flag":
-            self.relax = launch("relax_flags", *rows, *vertices, self.frontier, self.state, n)
-        else:
-            self.relax = launch("relax_queue", *rows, *vertices, self.queue, self.count, self.state)
-        self.minimum = launch(
-            "minimum_threshold",
-            *(self.distance, self.lightest, self.unsettled, self.state, self.count, n),
-        )
-        self.update_flags = launch("update_flags", *vertices, self.frontier, self.state, n)
-        self.update_queue = launch("update_queue", *vertices, self.queue, self.count, self.state, n)
-        self.mark_next = launch("mark_next", *vertices, self.mark, self.state, n)
+        launch("reweight")()
+        launch("lightest_edges")()
+        self.start = launch("start_inner")
+        self.relax = launch("relax_flags" if self.form == "flag" else "relax_queue")
+        self.minimum = launch("minimum_threshold")
+        self.update_flags = launch("update_flags")
+        self.update_queue = launch("update_queue")
+        self.mark_next = launch("mark_next")
 
         def place(sums: Any) -> None:
-            launch("update_prefix", sums, self.unsettled, self.queue, self.count, n)()
+            launch("update_prefix", place=sums)()
 
         self.place = place
 
     def solve(self, source: int) -> int:
         """Shifted distances from one source into ``distance``; returns the iterations."""
         cp = runtime.cupy()
-        self.start.set(6, np.int64(source))
+        self.start.set(source=np.int64(source))
         self.start()
         iterations = 0
         while True:

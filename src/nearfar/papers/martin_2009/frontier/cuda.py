@@ -48,7 +48,8 @@ def _lists(
     criterion = Criterion(passes=passes)
     # U-GPU-PLUS stages its rows' bounds: one per thread and one more.
     item = device.offset_dtype.itemsize if kernel.endswith("plus") else 0
-    relax = run.relax(kernel, device.offsets, device.edges, shared_per_thread=item, shared=item)
+    lists = {"offsets": device.offsets, "edges": device.edges}
+    relax = run.relax(kernel, shared_per_thread=item, shared=item, **lists)
     steps = Steps(relax, run.minimum(criterion), run.update(criterion))
     return settle_loop(run, steps, workspace)
 
@@ -72,7 +73,7 @@ def _matrix(
     criterion = Criterion()
     # Bytes a thread stages: a flag, and for columns a distance.
     staged = 1 + (dtype.itemsize if kernel == "relax_columns" else 0)
-    relax = run.relax(kernel, matrix, shared_per_thread=staged)
+    relax = run.relax(kernel, matrix=matrix, shared_per_thread=staged)
     steps = Steps(relax, run.minimum(criterion), run.update(criterion))
     return settle_loop(run, steps, workspace)
 

@@ -77,7 +77,8 @@ class HostSteps:
 def hybrid_steps(run: Settle, graph: Graph, device: DeviceGraph, which: int) -> Steps:
     """The steps of U-H1, U-H2 or U-H3; ``device`` is the transposed graph."""
     host = HostSteps(run, graph)
-    relax_on_device = run.relax("relax_predecessors", device.offsets, device.edges)
+    lists = {"offsets": device.offsets, "edges": device.edges}
+    relax_on_device = run.relax("relax_predecessors", **lists)
     update_on_device = run.update(Criterion())
 
     if which == 1:

@@ -41,14 +41,14 @@ def solve_two_cost_arrays(
     counts = cp.zeros((COUNT_SLOTS, 4), dtype=np.uint64)
     changed = cp.zeros(1, dtype=np.uint32)
 
-    def prepare(name: str, *args: object) -> Launch:
-        return Launch(program.kernel(name), blocks, threads, (n, *args))
+    state = {"n": n, "distance": distance, "updated": updated, "marked": marked}
 
-    start = prepare("two_arrays_start", np.int64(source), distance, updated, marked)
-    relax = prepare(
-        "two_arrays_relax", device.offsets, device.edges, distance, updated, marked, counts
-    )
-    update = prepare("two_arrays_update", distance, updated, marked, changed)
+    def prepare(name: str, **own: object) -> Launch:
+        return Launch(program.kernel(name), blocks, threads, {**state, **own})
+
+    start = prepare("two_arrays_start", source=np.int64(source))
+    relax = prepare("two_arrays_relax", offsets=device.offsets, edges=device.edges, counts=counts)
+    update = prepare("two_arrays_update", any=changed)
     start()
     iterations = 0
     while True:

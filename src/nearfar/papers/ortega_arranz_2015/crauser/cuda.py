@@ -39,13 +39,13 @@ def _run(
         minimum=f"minimum_{name}",
         update=f"update_{name}",
         values=2 if out and into else 1,
-        extra=(
-            device_lightest(graph) if out else None,
-            device_lightest(graph.transpose()) if into else None,
-        ),
+        extra={
+            "lightest_out": device_lightest(graph) if out else None,
+            "lightest_in": device_lightest(graph.transpose()) if into else None,
+        },
     )
     kernel = "relax_predecessors" if predecessors else "relax_successors"
-    relax = run.relax(kernel, device.offsets, device.edges)
+    relax = run.relax(kernel, offsets=device.offsets, edges=device.edges)
     steps = Steps(relax, run.minimum(criterion), run.update(criterion))
     return settle_loop(run, steps, workspace)
 

@@ -74,11 +74,23 @@ def solve_fused(graph: Graph, source: int, options: FusedOptions, workspace: Wor
     trace = cp.zeros((2, trace_size), dtype=np.uint64) if full else None
     # More blocks than vertices give nothing to do but make barriers slower.
     blocks = min(kernel.resident_blocks(options.block_threads), -(-n // options.block_threads))
-    arguments = (
-        *(np.int64(n), np.int64(source), device.offsets, device.edges, lightest_out, lightest_in),
-        *(distance, flags, thresholds, arrivals, counts, limit_in_dtype(workspace.limit, dtype)),
-        *(trace, np.int64(trace_size), np.int64(n + ITERATIONS_BEYOND)),
-    )
+    arguments = {
+        "n": np.int64(n),
+        "source": np.int64(source),
+        "offsets": device.offsets,
+        "edges": device.edges,
+        "lightest_out": lightest_out,
+        "lightest_in": lightest_in,
+        "distance": distance,
+        "flags": flags,
+        "thresholds": thresholds,
+        "arrivals": arrivals,
+        "counts": counts,
+        "limit": limit_in_dtype(workspace.limit, dtype),
+        "trace": trace,
+        "trace_size": np.int64(trace_size),
+        "max_iterations": np.int64(n + ITERATIONS_BEYOND),
+    }
     kernel(blocks, options.block_threads, arguments, cooperative=True)
     iterations, settled, working, edges, stuck = (int(value) for value in counts.get())
     if stuck:

@@ -48,7 +48,8 @@ def device_lightest(graph: Graph) -> Any:
         lightest = runtime.cupy().empty(device.n, dtype=device.weight_dtype)
         kernel = runtime.program(KERNELS, device.macros).kernel("lightest_edges")
         blocks = max(1, -(-device.n // 256))
-        kernel(blocks, 256, (np.int64(device.n), device.offsets, device.edges, lightest))
+        arguments = {"offsets": device.offsets, "edges": device.edges, "lightest": lightest}
+        kernel(blocks, 256, {**arguments, "n": np.int64(device.n)})
         return lightest
 
     return _DEVICE_LIGHTEST.of(graph, make, runtime.device().ordinal)

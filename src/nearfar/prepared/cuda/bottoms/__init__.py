@@ -1,1 +1,1 @@
-"""Distances within the cells and leaves at the bottom of the tree."""
+"""What is below the front of a query: cells, leaves, or a product with the targets of a table."""

@@ -100,21 +100,6 @@ def cut(
 ) -> Cells:
     """Cut the bottom of a tree into cells.
 
-    Parameters
-    ----------
-    view : nearfar._cpu.PreparedArcs
-    arcs : QueryArcs
-        The arcs that a sweep follows.
-    shape : PassShape
-    known : uint8 array, shape (n,), or None
-        1 for labels that are to be in no cell, closed under parents.
-
-    Returns
-    -------
-    Cells
-
-    Notes
-    -----
     O(arcs); tens of milliseconds for a city.
     """
     wide = arcs.weight.dtype.itemsize == 8

@@ -48,16 +48,7 @@ class DevicePieces:
 
     @classmethod
     def upload(cls, host: Pieces) -> DevicePieces:
-        """Pieces on the current device.
-
-        Parameters
-        ----------
-        host : Pieces
-
-        Returns
-        -------
-        DevicePieces
-        """
+        """Bring pieces to the current device."""
         rows = host.pieces[:, 1] + host.pieces[:, 3]
         warps = -(-rows // 32)
         which = np.repeat(np.arange(len(rows)), warps)
@@ -88,17 +79,7 @@ class DevicePieces:
 
 
 def most_members(size: int) -> int:
-    """Members of a piece, for values of so many bytes: closures keep 33 values of each.
-
-    Parameters
-    ----------
-    size : int
-
-    Returns
-    -------
-    int
-        A multiple of ``UNIT``.
-    """
+    """Limit the members of a piece: closures keep 33 values of so many bytes of each."""
     room = (runtime.device().shared_per_block - 1024) // (33 * size)
     return min(_MOST, room // UNIT * UNIT)
 
@@ -106,25 +87,7 @@ def most_members(size: int) -> int:
 def closures(
     pieces: DevicePieces, macros: dict[str, str | int], up_weight: Any, down_weight: Any
 ) -> Any:
-    """Distances from what the members of each piece look at to the members.
-
-    Parameters
-    ----------
-    pieces : DevicePieces
-    macros : dict
-        Types of the kernels.
-    up_weight, down_weight : arrays
-        Of the arcs that the pieces name.
-
-    Returns
-    -------
-    array, shape (pieces.host.n_values,)
-
-    Raises
-    ------
-    OutOfMemoryError
-        Before anything is allocated.
-    """
+    """Compute the distances from what the members of each piece look at to the members."""
     dtype = down_weight.dtype
     runtime.require_memory(pieces.host.n_values * dtype.itemsize, _ADVICE)
     matrices = runtime.cupy().empty(pieces.host.n_values, dtype)
@@ -133,9 +96,16 @@ def closures(
     for jobs, members in pieces.jobs:
         shared = 33 * members * dtype.itemsize
         kernel.allow_shared(shared)
-        arguments = (
-            *(pieces.pieces, jobs, down_first, down, down_weight, up_first, up, up_weight),
-            matrices,
-        )
+        arguments = {
+            "pieces": pieces.pieces,
+            "jobs": jobs,
+            "down_first": down_first,
+            "down_way": down,
+            "down_weight": down_weight,
+            "up_first": up_first,
+            "up_way": up,
+            "up_weight": up_weight,
+            "matrices": matrices,
+        }
         kernel(len(jobs), 32, arguments, shared=shared)
     return matrices

@@ -76,26 +76,6 @@ def cut_pieces(
 ) -> Pieces:
     """Cut labels that are closed under parents into pieces.
 
-    Parameters
-    ----------
-    view : nearfar._cpu.PreparedArcs
-    up, down : QueryArcs
-        The arcs that a climb and a sweep follow.
-    upper : int32 array
-        All these labels.
-    top : int32 array
-        Those of them that are the first piece: closed under parents, falling.
-    least : int
-        Members that any other piece is filled up to: more of them make fewer levels.
-    most : int
-        Members of any other piece, at most; a multiple of ``UNIT``.
-
-    Returns
-    -------
-    Pieces
-
-    Notes
-    -----
     O(n + arcs of these labels).
     """
     found = _cpu.prepared_pieces(

@@ -89,16 +89,7 @@ class Tiles:
         return sum(array.nbytes for array in (*arrays, *more))
 
     def tile_bytes(self, size: int) -> int:
-        """What the largest tile's bundles, rows, places and weights take, weights of so many bytes.
-
-        Parameters
-        ----------
-        size : int
-
-        Returns
-        -------
-        int
-        """
+        """Add up the bytes of the largest tile, with weights of so many bytes each."""
         first = self.tile_first.reshape(-1, 4)
         counts = first[1:] - first[:-1]
         return int((counts @ [16, 4 * ROWS, ROWS * size, 16]).max(initial=0))
@@ -109,23 +100,6 @@ def cut_tiles(
 ) -> Tiles:
     """Cut the bottom of a tree into leaves, and rows into tiles.
 
-    Parameters
-    ----------
-    view : nearfar._cpu.PreparedArcs
-    shape : LeafShape
-    width : int
-        Vertices of a tile.
-    margin : int
-        Vertices that a tile has beyond those it writes, for rows that begin anywhere.
-    known : uint8 array, shape (n,), or None
-        1 for labels that are to be in no leaf, closed under parents.
-
-    Returns
-    -------
-    Tiles
-
-    Notes
-    -----
     O(n log(tile) + boundaries of leaves).
     """
     return Tiles(

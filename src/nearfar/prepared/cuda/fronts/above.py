@@ -10,13 +10,7 @@ from nearfar.graph.slots import Slot
 from nearfar.prepared.cuda.cut.closures import closures
 from nearfar.prepared.cuda.cut.pieces import DEEP, ways_up
 from nearfar.prepared.cuda.device import DeviceTree, device_above, device_tree
-from nearfar.prepared.cuda.shapes import (
-    AboveShape,
-    block_climb_form,
-    climb_form,
-    one_launch,
-    padded,
-)
+from nearfar.prepared.cuda.shapes import AboveShape, block_climb_form, climb_form, one_launch
 from nearfar.system.devices import runtime
 
 if TYPE_CHECKING:
@@ -24,19 +18,49 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from nearfar.prepared.cuda.query import Query
     from nearfar.prepared.prepared import Prepared
 
-__all__ = ["Above", "SweepPlan"]
+__all__ = ["Above", "add_climb", "climb_arguments"]
 
 _MATRICES: Slot[Any] = Slot("matrices of pieces of the elimination tree on the device")
 # GROUPS, ACROSS, EACH, DOWN, SHARES and STAGES of upper.cuh, for few jobs and for many.
 _FEW_JOBS, _MANY_JOBS = (1, 8, 4, 4, 8, 3), (2, 16, 4, 4, 1, 4)
-_SOURCES = 5  # their place among the arguments of a climb; then how many there are
 _SHARED_OUT = 2048  # jobs of a level for each of which several warps are left
 
 
+def climb_arguments(
+    query: Query, arcs: tuple[Any, Any, Any], unit: int = 0, stop: Any = None
+) -> dict[str, Any]:
+    """Return the arguments of a climb but its jumps; the sources are set for each block."""
+    node, head_depth, weight = arcs
+    return {
+        "node": node,
+        "head_depth": head_depth,
+        "weight": weight,
+        "label": query.tree.label,
+        "sources": None,
+        "count": np.int32(0),
+        "unit": np.int32(unit),
+        "stop": stop,
+        "labels": query.labels,
+        "space": query.space,
+        "pitch": np.int64(query.pitch),
+        "height": np.int32(query.tree.height),
+    }
+
+
+def add_climb(query: Query, arguments: dict[str, Any]) -> None:
+    """Add the climb, the first launch of a query."""
+    tree = query.tree
+    form, warps, shared = climb_form(tree.height, query.dtype.itemsize)
+    program = runtime.program("prepared/cuda/fronts/climb.cuh", {**tree.macros, **form})
+    given = {**arguments, "jump": tree.jump}
+    query.add(program.kernel("climb"), -(-query.pitch // warps), 32 * warps, given, shared)
+
+
 class Above:
-    """The launches that give distances from a block of sources to labels that are in no cell.
+    """The front of a query: distances to the labels that are in no cell, for a block of sources.
 
     Parameters
     ----------
@@ -65,90 +89,71 @@ class Above:
             (runtime.device().ordinal, shape, key),
         )
 
-    def scratch_bytes(self, count: int) -> int:
-        """Device memory of a plan for so many sources."""
-        return padded(count) * (self.tree.height * self.dtype.itemsize + 12)
-
-    def plan(self, values: Any, rows: Any, unit: int = 0) -> SweepPlan:
-        """Climbs, and products for all labels that are in no cell.
+    def begin(self, query: Query, rows: Any, unit: int = 0) -> None:
+        """Add climbs, and products for all labels that are in no cell.
 
         Parameters
         ----------
-        values : array, shape (.., padded(k))
+        query : Query
         rows : int32 array, shape (n,), or None
-            The row of `values` of each label; None means the label.
+            The row of the query's ``values`` of each label; None means the label.
         unit : int
             Columns side by side that ``column_order.cuh`` brings into an order; 0: they are in
             that of the sources.
-
-        Returns
-        -------
-        SweepPlan
         """
-        plan = SweepPlan(self.tree, self.dtype, values.shape[1])
-        pieces = self.held.pieces
+        tree, pieces = self.tree, self.held.pieces
+        arcs = (tree.node, tree.head_depth, tree.weight)
+        climb = climb_arguments(query, arcs, unit, self.held.stop)
         if not len(pieces.host.pieces):
-            self._climb(plan, unit)
-            return plan
-        products = (*self._members(rows), self.matrices)
-        if one_launch(self.tree.height, plan.pitch):
-            self._together(plan, unit, (*products, values))
-            return plan
-        self._climb(plan, unit)
-        columns = 16 // self.dtype.itemsize
-        arrays = (*products, plan.space, plan.labels, values)
-        levels = pieces.host.n_levels
+            add_climb(query, climb)
+            return
+        member, boundary = self._members(rows)
+        products = {
+            "parts": pieces.parts,
+            "level_first": pieces.level_first,
+            "member": member,
+            "boundary_row": boundary,
+            "matrices": self.matrices,
+            "rows": query.values,
+        }
+        if one_launch(tree.height, query.pitch):
+            self._together(query, {**climb, **products})
+            return
+        add_climb(query, climb)
+        columns, levels = 16 // self.dtype.itemsize, pieces.host.n_levels
         # The first levels have few products, which all others wait for: shared out among warps.
-        tiles = np.diff(pieces.host.level_first) * (plan.pitch // (8 * columns))
+        tiles = np.diff(pieces.host.level_first) * (query.pitch // (8 * columns))
         first = int((np.cumsum(tiles > _SHARED_OUT) == 0).sum())
+        products |= {"space": query.space, "sources": query.labels}
         if first:
-            self._launch(plan, _FEW_JOBS, (0, first), arrays)
+            self._products(query, _FEW_JOBS, (0, first), products)
         if first < levels:
-            self._launch(plan, _MANY_JOBS, (first, levels), arrays)
-        return plan
+            self._products(query, _MANY_JOBS, (first, levels), products)
 
-    def _climbs(self, plan: SweepPlan, unit: int, jumps: Any) -> tuple[Any, ...]:
-        """Arguments of a climb; the sources are put into their place later."""
-        tree = self.tree
-        return (
-            *(tree.node, jumps, tree.head_depth, tree.weight, tree.label, None),
-            *(np.int32(0), np.int32(unit), self.held.stop, plan.labels, plan.space),
-            np.int64(plan.pitch),
-        )
-
-    def _climb(self, plan: SweepPlan, unit: int) -> None:
-        form, warps, shared = climb_form(self.tree.height, self.dtype.itemsize)
-        kernel = runtime.program(
-            "prepared/cuda/fronts/climb.cuh", {**self.tree.macros, **form}
-        ).kernel("climb")
-        kernel.allow_shared(shared)
-        arguments = (*self._climbs(plan, unit, self.tree.jump), np.int32(self.tree.height))
-        grid = -(-plan.pitch // warps)
-        plan.launches.append(runtime.Launch(kernel, grid, 32 * warps, arguments, shared))
-
-    def _together(self, plan: SweepPlan, unit: int, arrays: tuple[Any, ...]) -> None:
+    def _together(self, query: Query, climb: dict[str, Any]) -> None:
         """Climbs and all products in one launch."""
-        pieces, size = self.held.pieces, self.dtype.itemsize
+        host, size = self.held.pieces.host, self.dtype.itemsize
         form, threads, own = block_climb_form(self.tree.height, size)
-        columns = 16 // size
         stages = {"STAGE": 16, "STAGES": 4}
-        macros = {**self._types(), **form, **stages}
         shared = max(own, stages["STAGE"] * stages["STAGES"] * (32 * 16 + 16 * size))
-        kernel = runtime.program("prepared/cuda/fronts/few_sources.cuh", macros).kernel(
-            "few_sources"
-        )
-        kernel.allow_shared(shared)
-        host = pieces.host
-        arguments = (
-            *(*self._climbs(plan, unit, self.tree.lift), pieces.parts, pieces.level_first),
-            *(np.int32(host.n_levels), np.int32(host.pieces[0, 7]), *arrays),
-            *(*self._ways_up(), np.int32(self.tree.height), plan.arrivals),
-        )
-        jobs = int(np.diff(host.level_first).max()) * (plan.pitch // (32 * columns))
-        grid = min(max(jobs, plan.pitch), kernel.resident_blocks(threads, shared))
-        plan.launches.append(
-            runtime.Launch(kernel, grid, threads, arguments, shared, cooperative=True)
-        )
+        kernel = runtime.program(
+            "prepared/cuda/fronts/few_sources.cuh", {**self._types(), **form, **stages}
+        ).kernel("few_sources")
+        kernel.allow_shared(shared)  # before it is asked how many blocks fit
+        lowest, way, rows = self._ways_up()
+        arguments = {
+            **climb,
+            "lift": self.tree.lift,
+            "levels": np.int32(host.n_levels),
+            "top": np.int32(host.pieces[0, 7]),
+            "lowest": lowest,
+            "way": way,
+            "rows_up": rows,
+            "arrivals": query.arrivals,
+        }
+        jobs = int(np.diff(host.level_first).max()) * (query.pitch // (32 * (16 // size)))
+        grid = min(max(jobs, query.pitch), kernel.resident_blocks(threads, shared))
+        query.add(kernel, grid, threads, arguments, shared, cooperative=True)
 
     def _ways_up(self) -> tuple[Any, Any, Any]:
         """Arrays of :func:`ways_up`, kept."""
@@ -183,12 +188,12 @@ class Above:
             self.held.members.append(arrays)
         return arrays
 
-    def _launch(
+    def _products(
         self,
-        plan: SweepPlan,
+        query: Query,
         form: tuple[int, int, int, int, int, int],
         levels: tuple[int, int],
-        arrays: tuple[Any, ...],
+        arrays: dict[str, Any],
     ) -> None:
         """Products of some levels."""
         groups, across, each, down, shares, ahead = form
@@ -211,59 +216,16 @@ class Above:
         shared = shares * ahead * stage + wide * columns * 4 + 16
         kernel = runtime.program("prepared/cuda/fronts/upper.cuh", macros).kernel("upper")
         kernel.allow_shared(shared)
-        groups = plan.pitch // (wide * columns)
+        groups = query.pitch // (wide * columns)
         progress = runtime.cupy().zeros(2 + groups, dtype=np.uint32)
-        arguments = (
-            *(pieces.parts, pieces.level_first),
-            *(np.int32(levels[0]), np.int32(levels[1])),
-            *(*arrays, np.int64(plan.pitch), progress),
-        )
+        arguments = {
+            **arrays,
+            "level": np.int32(levels[0]),
+            "levels": np.int32(levels[1]),
+            "pitch": np.int64(query.pitch),
+            "progress": progress,
+        }
         tiles = np.diff(pieces.host.level_first)[levels[0] : levels[1]]
         jobs = int(tiles.sum()) * groups
         grid = max(1, min(jobs, kernel.resident_blocks(threads, shared)))
-        plan.launches.append(
-            runtime.Launch(kernel, grid, threads, arguments, shared, cooperative=True)
-        )
-
-
-class SweepPlan:
-    """The launches of a sweep, ready for one block of sources after the other.
-
-    Attributes
-    ----------
-    pitch : int
-        Columns of device memory, at least as many as sources.
-    labels : int32 array, shape (pitch,)
-        Of the sources, then -1; in the order of ``column_order.cuh`` where columns have one.
-    space : array, shape (height, pitch)
-        Distances from the sources to their ancestors.
-    arrivals : uint32 array, shape (2,)
-        Counters of a launch for few sources, 0 between launches.
-    launches : list of Launch
-        The first takes the sources.
-    """
-
-    def __init__(self, tree: DeviceTree, dtype: np.dtype[Any], pitch: int) -> None:
-        cp = runtime.cupy()
-        self.pitch = pitch
-        self.labels = cp.empty(pitch, dtype=np.int32)
-        # A climb writes down to the depth of its source; vectors of columns are read beyond that.
-        self.space = cp.zeros((max(tree.height, 1), pitch), dtype=dtype)
-        self.arrivals = cp.zeros(2, dtype=np.uint32)
-        self.launches: list[runtime.Launch] = []
-
-    def __call__(self, sources: Any) -> None:
-        """Sweep from some sources.
-
-        Parameters
-        ----------
-        sources : int64 array, shape (k,)
-            Vertices; on the host or on the device.
-        """
-        there = runtime.upload(sources)
-        if there.dtype != np.int64:
-            there = there.astype(np.int64)
-        self.launches[0].point(_SOURCES, there)
-        self.launches[0].set(_SOURCES + 1, np.int32(len(there)))
-        for launch in self.launches:
-            launch()
+        query.add(kernel, grid, threads, arguments, shared, cooperative=True)

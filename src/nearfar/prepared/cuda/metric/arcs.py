@@ -79,50 +79,17 @@ class DeviceArcs:
 
 
 def device_arcs(graph: Graph, preparation: Preparation) -> DeviceArcs:
-    """What customization on the current device reads of a structure; kept with the graph.
-
-    Parameters
-    ----------
-    graph : Graph
-    preparation : Preparation
-
-    Returns
-    -------
-    DeviceArcs
-
-    Raises
-    ------
-    OutOfMemoryError
-        Before anything is allocated.
-    """
+    """Bring what customization reads of a structure to the current device; kept with the graph."""
     return _ARCS.of(graph, lambda: _made(graph, preparation), runtime.device().ordinal)
 
 
 def share_arcs(prepared: Prepared, structure: DeviceArcs) -> None:
-    """Let a prepared graph of the same structure use what another one has made.
-
-    Parameters
-    ----------
-    prepared : Prepared
-    structure : DeviceArcs
-    """
+    """Let a prepared graph of the same structure use what another one has made."""
     _ARCS.put(prepared, structure, runtime.device().ordinal)
 
 
 def customize_kernel(name: str, values: np.dtype[Any], weight: np.dtype[Any], sides: int) -> Any:
-    """A kernel of ``customize.cuh`` for values of the arcs and weights of the edges.
-
-    Parameters
-    ----------
-    name : str
-    values, weight : dtype
-    sides : int
-        Directions, 1 where both have the same weights.
-
-    Returns
-    -------
-    kernel
-    """
+    """Return a kernel of ``customize.cuh`` for values of the arcs and weights of the edges."""
     macros: dict[str, str | int] = {
         "VALUE_T": C_VALUES[values.name],
         "OUT_T": _C_WEIGHTS[weight.name],
@@ -201,7 +168,8 @@ def _third_sides(records: NDArray[np.int32], arcs: Any, depth: Any) -> tuple[Any
     third = runtime.cupy().empty(triangles, dtype=np.int32)
     kernel = customize_kernel("list_third_sides", np.dtype(np.uint32), np.dtype(np.int32), 1)
     blocks = runtime.device().multiprocessors * 8
-    kernel(blocks, 256, (arcs, there, np.int32(len(counts)), depth, third))
+    arguments = {"arcs": arcs, "third_first": there, "count": np.int32(len(counts))}
+    kernel(blocks, 256, {**arguments, "depth": depth, "third": third})
     return there, third
 
 

@@ -28,25 +28,6 @@ def customized_there(
 ) -> list[DeviceMetric]:
     """Weights of all arcs from weights on the device, for one metric or several at once.
 
-    Parameters
-    ----------
-    structure : DeviceArcs
-    graphs : list of Graph
-        Of that structure, with weights of one dtype; floats not negative.
-    perfect : bool
-        As for :func:`nearfar.prepare`.
-
-    Returns
-    -------
-    list of DeviceMetric
-
-    Raises
-    ------
-    OutOfMemoryError
-        Before anything is allocated.
-
-    Notes
-    -----
     O(triangles log degree) work in as many steps as the tree is high.
     """
     cp = runtime.cupy()
@@ -67,17 +48,17 @@ def customized_there(
     # Mostly directions differ as they did before, and the device need not wait until we know.
     begun = structure.sides_before[0] == 2
     if begun:
-        call.levels("lower_triangles", 2, weights)
+        call.levels("lower_triangles", 2, weights=weights)
     sides = 1 + any(differ.wait())
     structure.sides_before[0] = sides
     if sides == 1:
         weights = cp.ascontiguousarray(weights[0::2])
     if not begun:
-        call.levels("lower_triangles", sides, weights)
+        call.levels("lower_triangles", sides, weights=weights)
     flags = None
     if perfect:
         detours = cp.full(len(weights), far, dtype=values)
-        call.levels("upper_triangles", sides, weights, detours)
+        call.levels("upper_triangles", sides, weights=weights, detours=detours)
         flags = cp.empty(count * n_arcs, dtype=np.uint8)
         ties = all(detours_are_longer(graph, weights) for graph in graphs)
         call.mark(sides, weights, detours, ties, flags)
@@ -119,11 +100,19 @@ class _Calls:
         s = self.structure
         entries = len(s.edge)
         if entries:
-            arguments = (s.edge, s.place, np.int64(entries), of_edges, np.int64(m), weights)
+            arguments = {
+                "edge": s.edge,
+                "place": s.place,
+                "entries": np.int64(entries),
+                "of_edges": of_edges,
+                "m": np.int64(m),
+                "weights": weights,
+                "n_arcs": np.int64(s.n_arcs),
+            }
             grid = (self._blocks(entries), self.metrics)
-            self._kernel("weigh_edges", 2)(grid, 256, (*arguments, np.int64(s.n_arcs)))
+            self._kernel("weigh_edges", 2)(grid, 256, arguments)
 
-    def levels(self, name: str, sides: int, *arrays: Any) -> None:
+    def levels(self, name: str, sides: int, **arrays: Any) -> None:
         """A pass over all levels: near the root by a cluster of blocks, else by all there are."""
         s = self.structure
         if not len(s.arcs):
@@ -134,11 +123,20 @@ class _Calls:
             parts.reverse()
         arrivals = runtime.cupy().zeros(2, dtype=np.uint32)
         for number, (kernel, level, end) in enumerate(parts):
-            arguments = (
-                *(s.arcs, s.third_first, s.third, s.level_first, np.int32(level), np.int32(end)),
-                *(np.int32(crowded), s.depth, *arrays),
-                *(np.int64(s.n_arcs), np.int32(self.metrics), arrivals[number:]),
-            )
+            arguments = {
+                **arrays,
+                "arcs": s.arcs,
+                "third_first": s.third_first,
+                "third": s.third,
+                "level_first": s.level_first,
+                "level": np.int32(level),
+                "end": np.int32(end),
+                "crowded": np.int32(crowded),
+                "depth": s.depth,
+                "n_arcs": np.int64(s.n_arcs),
+                "metrics": np.int32(self.metrics),
+                "arrivals": arrivals[number:],
+            }
             blocks = runtime.device().multiprocessors if kernel == name else CLUSTER
             if end > level:
                 self._kernel(kernel, sides)(blocks, threads(), arguments, cooperative=True)
@@ -147,24 +145,13 @@ class _Calls:
         """What queries need."""
         count = len(flags)
         if count:
-            arguments = (weights, detours, np.int64(count), np.int32(ties), flags)
+            arguments = {"weights": weights, "detours": detours, "flags": flags}
+            arguments |= {"count": np.int64(count), "ties": np.int32(ties)}
             self._kernel("mark_arcs", sides)(self._blocks(count), 256, arguments)
 
 
 def _cuts(sizes: NDArray[np.int64], metrics: int) -> tuple[int, int]:
-    """Levels with more arcs than the device has warps, and levels that are not left to a cluster.
-
-    Parameters
-    ----------
-    sizes : int64 array
-        Arcs of the levels.
-    metrics : int
-
-    Returns
-    -------
-    tuple of int
-        Up to the last such level.
-    """
+    """Count the levels with more arcs than warps, and those that are not left to a cluster."""
     warps = runtime.device().multiprocessors * threads() // 32
     return _up_to(sizes, warps), _up_to(sizes, _FEW // metrics)
 

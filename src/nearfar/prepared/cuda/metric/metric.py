@@ -106,19 +106,7 @@ class DeviceMetric:
         return runtime.cupy().ascontiguousarray(self.there[side :: self.sides])
 
     def cells(self, key: Hashable, make: Callable[[], DeviceCells]) -> DeviceCells:
-        """Cells with these weights in their streams, cut for the first metric that asks.
-
-        Parameters
-        ----------
-        key : hashable
-            Device and shapes.
-        make : callable
-            Cuts the tree and fills the streams.
-
-        Returns
-        -------
-        DeviceCells
-        """
+        """Return cells with these weights in their streams, cut for the first metric that asks."""
         cp = runtime.cupy()
         kept = self.structure.cells
         whole_key = (key, self.dtype)
@@ -134,17 +122,7 @@ class DeviceMetric:
         return replace(base, stream=stream)
 
     def layout(self, key: Hashable, make: Callable[[], T]) -> T:
-        """What a GPU keeps of the arcs without their weights, made for the first metric that asks.
-
-        Parameters
-        ----------
-        key : hashable
-        make : callable
-
-        Returns
-        -------
-        object
-        """
+        """Return what needs no weights of the arcs, made for the first metric that asks."""
         kept = self.structure.layouts
         if key not in kept:
             kept[key] = make()

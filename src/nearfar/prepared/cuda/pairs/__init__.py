@@ -1,1 +1,1 @@
-"""Point queries in batches, their paths, and tables."""
+"""Point queries in batches, and their paths."""

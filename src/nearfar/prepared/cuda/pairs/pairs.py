@@ -57,6 +57,15 @@ class Walks:
     down: tuple[Any, Any, Any]
     program: Any
 
+    @property
+    def arguments(self) -> dict[str, Any]:
+        """Those of every kernel that walks from both ends."""
+        names = (
+            f"{side}_{part}" for side in ("up", "down") for part in ("node", "depth", "weight")
+        )
+        sides = dict(zip(names, (*self.up, *self.down), strict=True))
+        return {**sides, "spine": self.spine, "label": self.tree.label}
+
     def launch_shape(self, spaces: int) -> tuple[int, int]:
         """Warps per block and bytes of shared memory for so many search spaces per warp."""
         each = spaces * max(self.tree.height, 1) * self.up[2].dtype.itemsize
@@ -129,38 +138,28 @@ class DeviceLabels:
         found = runtime.cupy().empty(len(starts), dtype=prepared.answer_dtype)
         walks = self._walks
         if len(starts):
-            arguments = (
-                *(walks.spine, walks.tree.label, self.up, self.down),
-                *(starts, ends, np.int64(len(starts)), found, walks.tree.step),
-            )
+            arguments = {
+                "spine": walks.spine,
+                "label": walks.tree.label,
+                "up": self.up,
+                "down": self.down,
+                "sources": starts,
+                "targets": ends,
+                "count": np.int64(len(starts)),
+                "found": found,
+                "step": walks.tree.step,
+            }
             walks.program.kernel("pairs_by_labels")(-(-len(starts) // 256), 256, arguments)
         return found
 
 
-def device_labels(prepared: Prepared, max_bytes: int | None = None) -> DeviceLabels:
+def device_labels(prepared: Prepared, memory: int | None = None) -> DeviceLabels:
     """As ``Prepared.label(device="cuda")``.
 
-    Parameters
-    ----------
-    prepared : Prepared
-    max_bytes : int or None
-        Device memory that they may take; None takes what is free.
-
-    Returns
-    -------
-    DeviceLabels
-
-    Raises
-    ------
-    OutOfMemoryError
-        If they take more, before anything is allocated.
-
-    Notes
-    -----
     One climb per vertex, all at once: milliseconds for a city.
     """
     needed = label_bytes(prepared)
-    free = bytes_left(max_bytes, lambda: runtime.memory()[0])
+    free = bytes_left(memory, lambda: runtime.memory()[0])
     advice = "query without labels: distances_of_pairs(pairs, device='cuda')"
     if needed > free:
         raise OutOfMemoryError(needed, free, advice)
@@ -176,39 +175,16 @@ def device_labels(prepared: Prepared, max_bytes: int | None = None) -> DeviceLab
     for side in (walks.up, walks.down)[: prepared.metric.sides]:
         rows.append(cp.empty(count, dtype=side[2].dtype))
         blocks = min(kernel.resident_blocks(32 * warps, shared), -(-n // warps))
-        arguments = (*side, walks.spine, np.int32(n), np.int32(walks.tree.height), rows[-1])
+        arguments = dict(zip(("node", "head_depth", "weight"), side, strict=True))
+        arguments |= {"spine": walks.spine, "n": np.int32(n), "rows": rows[-1]}
+        arguments |= {"height": np.int32(walks.tree.height)}
         if n:
             kernel(blocks, 32 * warps, arguments, shared=shared)
     return DeviceLabels(prepared, walks, rows[0], rows[-1])
 
 
 def device_pair_distances(prepared: Prepared, pairs: Any, threads: int, devices: Any = None) -> Any:
-    """Distances of pairs, each by a walk of its own on the device.
-
-    Parameters
-    ----------
-    prepared : Prepared
-    pairs : list of (source, target), or int array of shape (k, 2)
-        On the host or on the device.
-    threads : int
-        Of the CPU, which makes the sums of a search.
-    devices : "all", list of int or None
-        Which share the pairs; None is the current one.
-
-    Returns
-    -------
-    array, shape (k,)
-        On the device where ``pairs`` are.
-
-    Raises
-    ------
-    VertexError
-        If one of them is not a vertex.
-    OptionError
-        If ``pairs`` has another shape.
-    VariantUnavailable
-        If the tree is too high for the shared memory of the device.
-    """
+    """Find the distances of pairs, each by a walk of its own on the device."""
     listed = several.chosen(devices)
     if listed == several.chosen(None):
         return _answer(prepared, pairs, threads, _walk)
@@ -220,25 +196,7 @@ def device_pair_distances(prepared: Prepared, pairs: Any, threads: int, devices:
 
 
 def there_indices(prepared: Prepared, pairs: Any) -> tuple[Any, Any]:
-    """Indices of the sources and of the targets of pairs, on the current device.
-
-    Parameters
-    ----------
-    prepared : Prepared
-    pairs : list of (source, target), or int array of shape (k, 2)
-        On the host or on the device.
-
-    Returns
-    -------
-    sources, targets : int64 arrays, shape (k,)
-
-    Raises
-    ------
-    VertexError
-        If one of them is not a vertex.
-    OptionError
-        If ``pairs`` has another shape.
-    """
+    """Check pairs and return the indices of sources and targets on the current device."""
     if runtime.is_device_array(pairs):
         if prepared.vertex_numbers is not None:
             return _indices_there(prepared, runtime.upload(pairs))
@@ -291,10 +249,15 @@ def _walk(prepared: Prepared, starts: Any, ends: Any) -> Any:
     if len(starts) == 0:
         return found
     blocks = min(kernel.resident_blocks(32 * warps, shared), -(-len(starts) // warps))
-    arguments = (
-        *(*walks.up, *walks.down, walks.spine, walks.tree.label, starts, ends),
-        *(np.int64(len(starts)), np.int32(walks.tree.height), found, walks.tree.step),
-    )
+    arguments = {
+        **walks.arguments,
+        "sources": starts,
+        "targets": ends,
+        "count": np.int64(len(starts)),
+        "height": np.int32(walks.tree.height),
+        "found": found,
+        "step": walks.tree.step,
+    }
     kernel(blocks, 32 * warps, arguments, shared=shared)
     return found
 
@@ -318,42 +281,12 @@ def _shared_walk(prepared: Prepared, starts: Any, ends: Any, devices: list[int])
 
 
 def device_walks(prepared: Prepared) -> Walks:
-    """What walks read, on the current device.
-
-    Parameters
-    ----------
-    prepared : Prepared
-
-    Returns
-    -------
-    Walks
-
-    Raises
-    ------
-    OutOfMemoryError
-        Before anything is allocated.
-    """
+    """Bring what walks read to the current device, once."""
     return _WALKS.of(prepared, lambda: _made(prepared), runtime.device().ordinal)
 
 
 def walks_over(prepared: Prepared, up: QueryArcs, down: QueryArcs) -> Walks:
-    """The same over other arcs of the same tree.
-
-    Parameters
-    ----------
-    prepared : Prepared
-    up, down : QueryArcs
-        In host memory.
-
-    Returns
-    -------
-    Walks
-
-    Raises
-    ------
-    OutOfMemoryError
-        Before anything is allocated.
-    """
+    """Bring the same over other arcs of the tree, which are in host memory."""
     walks = device_walks(prepared)
     over = _side(prepared, up)
     return replace(walks, up=over, down=over if down is up else _side(prepared, down))

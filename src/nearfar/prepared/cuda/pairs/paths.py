@@ -113,11 +113,21 @@ def _some(opened: _Opened, starts: Any, ends: Any, warps: int, each: int) -> tup
     counts = cp.empty(count, dtype=np.int64)
     kernel = opened.program.kernel("trace_paths")
     kernel.allow_shared(warps * each)
-    arguments = (
-        *(*walks.up, *walks.down, walks.spine, walks.tree.label, starts, ends),
-        *(np.int32(count), np.int32(height), opened.first, opened.head_depth, opened.length),
-        *(steps, before, bounds, reached, counts),
-    )
+    arguments = {
+        **walks.arguments,
+        "sources": starts,
+        "targets": ends,
+        "count": np.int32(count),
+        "height": np.int32(height),
+        "first": opened.first,
+        "head_depth": opened.head_depth,
+        "length": opened.length,
+        "steps": steps,
+        "before": before,
+        "bounds": bounds,
+        "reached": reached,
+        "n_edges": counts,
+    }
     blocks = min(kernel.resident_blocks(32 * warps, warps * each), -(-count // warps))
     kernel(blocks, 32 * warps, arguments, shared=warps * each)
     offsets = cp.zeros(count + 1, dtype=np.int64)
@@ -126,10 +136,9 @@ def _some(opened: _Opened, starts: Any, ends: Any, warps: int, each: int) -> tup
     runtime.require_memory(4 * total, _ADVICE)
     edges = cp.empty(total, dtype=np.int32)
     if total:
-        opening = (
-            *(offsets, np.int32(count), np.int32(height), steps, before, bounds),
-            *(opened.origin, opened.length, edges),
-        )
+        names = ("count", "height", "steps", "before", "bounds", "length")
+        opening = {name: arguments[name] for name in names}
+        opening |= {"offsets": offsets, "origin": opened.origin, "edges": edges}
         opened.program.kernel("open_paths")(-(-total // 256), 256, opening)
     return counts, edges, reached
 

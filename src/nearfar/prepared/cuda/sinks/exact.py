@@ -63,18 +63,17 @@ class Restoration:
         return prepared.n_vertices * (prepared.weight_dtype.itemsize + 8)
 
     def __call__(self, sources: Any, rows: Any) -> None:
-        """Restore some rows.
-
-        Parameters
-        ----------
-        sources : int64 array, shape (k,)
-            Vertices; on the host or on the device.
-        rows : array, shape (k, n)
-            On the device; replaced.
-        """
+        """Restore some rows."""
         count, n = rows.shape
-        arguments = (
-            *(np.int32(n), self.graph.offsets, self.graph.edges, runtime.upload(sources)),
-            *(rows, np.int32(count), self.spaces, self.queues, self.slack),
-        )
+        arguments = {
+            "n": np.int32(n),
+            "offsets": self.graph.offsets,
+            "edges": self.graph.edges,
+            "sources": runtime.upload(sources),
+            "rows": rows,
+            "count": np.int32(count),
+            "spaces": self.spaces,
+            "queues": self.queues,
+            "slack": self.slack,
+        }
         self.kernel(min(self.blocks, count), _THREADS, arguments)

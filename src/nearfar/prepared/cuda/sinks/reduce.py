@@ -10,6 +10,7 @@ from nearfar.graph.saturation import may_saturate
 from nearfar.graph.slots import Slot
 from nearfar.prepared.cuda.shapes import padded
 from nearfar.prepared.cuda.sinks.reduction import DeviceReduction, has_room
+from nearfar.registry import Answer, Partial
 from nearfar.system.devices import runtime, several
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from nearfar.prepared.prepared import Prepared
-    from nearfar.registry import Figures, RowReduction
+    from nearfar.registry import RowReduction
 
 __all__ = ["reduced", "reduces"]
 
@@ -30,17 +31,6 @@ def reduces(prepared: Prepared, reduction: RowReduction, width: int) -> bool:
 
     Floats with the sums of a search do: these are restored in whole rows. So do floats in fixed
     point that may be too large for their dtype.
-
-    Parameters
-    ----------
-    prepared : Prepared
-    reduction : RowReduction
-    width : int
-        Columns of a row.
-
-    Returns
-    -------
-    bool
     """
     if prepared.n_negative or not width or prepared.adds_floats:
         return False
@@ -59,43 +49,27 @@ def reduced(
     table: bool,
     sources: NDArray[np.int64],
     devices: Sequence[int],
-) -> list[Figures] | None:
-    """What the rows of some sources come to, on devices that share them.
+) -> Answer:
+    """Reduce the rows of some sources on devices that share them.
 
-    Parameters
-    ----------
-    prepared, reduction, columns, limit, table
-        As for :class:`DeviceReduction`.
-    most : int
-        Sources per sweep where memory is no matter.
-    each : callable
-        Of so many how many the current device has memory for; called for a new plan.
-    sources : int64 array, shape (k,)
-    devices : sequence of int
-
-    Returns
-    -------
-    list of Figures, or None
-        Of consecutive rows; None where a sum may not fit, so that rows are needed.
-
-    Notes
-    -----
     To plan the launches takes the host as long as some hundred sources take the device. So the
     plan that was used last is kept where it holds little memory; a caller takes it away, since its
     arrays are for one call at a time.
     """
 
-    def steps(part: NDArray[np.int64]) -> Generator[None, None, Figures | None]:
+    def steps(
+        part: NDArray[np.int64],
+    ) -> Generator[None, None, tuple[Partial, dict[str, Any]] | None]:
         here = runtime.device().ordinal
         wanted = -(-len(part) // -(-len(part) // most))  # sweeps of one size
         form = (reduction, limit, padded(wanted))
         made = _READY.take(prepared, here) if columns is None else None
-        if made is None or made.form != form or not made.wake():
+        if made is None or made.form != form or not made.query.restore():
             made = DeviceReduction(prepared, reduction, columns, limit, each(wanted), table)
             made.form = form
         found = yield from made.steps(part)
-        if made.may_rest:
-            made.rest()
+        if made.on_the_way:  # it keeps little without its distances
+            made.query.release()
             _READY.put(prepared, made, here)
         return found
 
@@ -104,11 +78,12 @@ def reduced(
     shares, failed = several.in_turns(parts, devices, steps)
     found = [one for one in shares if one is not None]
     if len(found) < len(parts):
-        return None
+        return Answer(None)
+    stats: dict[str, Any] = {"sweeps": sum(counted["sweeps"] for _, counted in found)}
     if len(devices) > 1:
-        for one in found:
-            del one.stats["device_seconds"]
-        found[0].stats["devices"] = list(devices)
+        stats["devices"] = list(devices)
+    else:
+        stats["device_seconds"] = sum(counted["device_seconds"] for _, counted in found)
     if failed:
-        found[0].stats["failed_devices"] = {at: str(error) for at, error in failed.items()}
-    return found
+        stats["failed_devices"] = {at: str(error) for at, error in failed.items()}
+    return Answer(None, stats, partials=[partial for partial, _ in found])

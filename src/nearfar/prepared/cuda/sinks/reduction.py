@@ -8,26 +8,25 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nearfar.errors import OutOfMemoryError
 from nearfar.graph.saturation import FARTHEST, may_saturate
-from nearfar.prepared.cuda.bottoms.sweep import Sweep
+from nearfar.prepared.cuda.bottoms.cells import Sweep
+from nearfar.prepared.cuda.bottoms.table import Table
 from nearfar.prepared.cuda.device import device_tree, far_value
-from nearfar.prepared.cuda.pairs.table import DeviceTable
 from nearfar.prepared.cuda.shapes import padded
-from nearfar.registry import Figures
+from nearfar.registry import FIGURES, Partial
 from nearfar.system.devices import runtime, several
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Sequence
+    from collections.abc import Generator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
+    from nearfar.prepared.cuda.query import Query
     from nearfar.prepared.prepared import Prepared
     from nearfar.registry import RowReduction
 
 __all__ = ["DeviceReduction", "has_room"]
 
-_FIGURES = ("count", "sum", "mean", "max", "summary")
 _ADDED = ("sum", "mean", "summary")
 _LEVELS = 6  # kLevels of halves.cuh
 _MOST_ROWS = 65_535  # of a grid's y
@@ -45,25 +44,15 @@ _STATUS = 16  # bytes: status of place_figures.cuh
 _PLACED = {
     "count": ("counts",),
     "sum": ("totals",),
-    "mean": ("means",),
-    "max": ("most",),
+    "mean": ("counts", "totals"),
+    "max": ("counts", "most"),
     "summary": ("counts", "totals", "most"),
     "harmonic": ("totals",),
 }
 
 
 def has_room(reduction: RowReduction, prepared: Prepared) -> bool:
-    """Whether registers and shared memory hold what a kernel keeps of a row.
-
-    Parameters
-    ----------
-    reduction : RowReduction
-    prepared : Prepared
-
-    Returns
-    -------
-    bool
-    """
+    """Whether registers and shared memory hold what a kernel keeps of a row."""
     if reduction.kind == "nearest":
         return reduction.k <= _KEPT
     if reduction.kind == "histogram":
@@ -137,27 +126,20 @@ class DeviceReduction:
             "WHOLE": int(self.dtype.kind != "f"),
         }
         self.zeroed: list[Any] = []
-        self.counts = reduction.kind in _FIGURES or self.checks
-        self._held: list[tuple[Any, int]] = []  # launches, and where they name `values`
-        self.plan: Any
-        self.values: Any
+        self.counts = reduction.kind in FIGURES or self.checks
         self.form: Any = None  # what it was made for, in `reduced`
         bins = max(len(reduction.edges) - 1, 0)
         kept = 2 * self._slices(self.width) * reduction.k * 8
         halved = 8 * (self.width // 32 + 2) if self.halves else 0
-        self.scratch = self.pitch * (24 + 4 * bins + kept + halved)
-        if table:
-            assert columns is not None
-            self._over_table(prepared, columns, each)
-        else:
-            self._over_sweep(prepared, columns, each)
+        beside = self.pitch * (24 + 4 * bins + kept + halved)
+        self._compose(prepared, each, table, {"advice": _ADVICE, "beside": beside})
         if reduction.kind == "histogram":
-            self._plan_histogram(_shared_bytes(reduction, prepared))
+            self._add_histogram(_shared_bytes(reduction, prepared))
         if reduction.kind == "nearest":
-            self._plan_nearest()
+            self._add_nearest()
         if self.halves:
-            self._plan_halves()
-        self._plan_places()
+            self._add_halves()
+        self._make_places()
 
     @property
     def halves(self) -> bool:
@@ -165,79 +147,47 @@ class DeviceReduction:
         floats = self.out_dtype.kind == "f" and self.reduction.kind in _ADDED
         return floats or self.reduction.kind == "harmonic"
 
-    def _over_table(self, prepared: Prepared, columns: NDArray[np.int64], each: int) -> None:
-        runtime.require_memory(self.scratch, _ADVICE)
-        self.plan = DeviceTable(prepared, columns, each, _ADVICE)
-        self.values, self.listed, self.names = self.plan.values, None, self.plan.targets
-        self.in_order = self.plan.place
-        self._make_figures()
-        if self.zeroed:
-            self._plan_figures(self.width)
-
-    def _over_sweep(self, prepared: Prepared, columns: NDArray[np.int64] | None, each: int) -> None:
-        sweep = Sweep(prepared, None, each)
-        cells = sweep.cells.host
-        # Figures of the bottom pass are joined as it goes, unless it keeps its distances in memory.
-        on_the_way = columns is None and self.reduction.kind in _FIGURES and not self.halves
-        on_the_way &= len(cells.cells) > 0
-        kept_rows = sweep.n_upper if on_the_way else prepared.n_vertices
-        self._make_values(kept_rows, sweep.scratch_bytes(each) + self.scratch)
-        self.listed, self.names = None, self.tree.vertex
-        if columns is not None:
-            there = runtime.upload(columns)
-            self.listed, self.names = self.tree.label[there], there.astype(np.int32)
-        self.in_order = self.tree.label if columns is None else self.listed
-        self._make_figures()
-        if on_the_way:
-            figures = (self.bound, self.sums, self.missed, self.most)
-            whole = {"WHOLE": self.macros["WHOLE"]}
-            self.plan = sweep.ending(self.values, _SINK, "sweep_figures", whole, figures)
-            self._plan_figures(kept_rows)
-            launches = self.plan.launches
-            self._held = [(each, at) for each in launches for at in each.places(self.values)]
+    def _compose(
+        self, prepared: Prepared, each: int, table: bool, memory: Mapping[str, Any]
+    ) -> None:
+        """Make the query, of which a pass of this sink may be part, and count what it keeps."""
+        columns, tree = self.columns, self.tree
+        sweep, self.on_the_way = None, False
+        self.query: Query
+        self.listed, self.names, self.in_order = None, tree.vertex, tree.label
+        if table:
+            assert columns is not None
+            product = Table(prepared, columns, each, **memory)
+            self.query, self.names, self.in_order = product, product.targets, product.place
         else:
-            self.plan = sweep.columns(self.values)
-            if self.zeroed:
-                self._plan_figures(self.width)
-
-    def _make_values(self, rows: int, more: int) -> None:
-        """Memory for the distances of one sweep; `more` bytes are wanted besides."""
-        held = rows * self.pitch * self.dtype.itemsize
-        runtime.require_memory(held + more, _ADVICE)
-        self.values = runtime.cupy().empty((rows, self.pitch), dtype=self.dtype)
-        self.kept_rows = rows
-
-    @property
-    def may_rest(self) -> bool:
-        """Whether it can do without the memory of its distances between two calls."""
-        return bool(self._held)
-
-    def rest(self) -> None:
-        """Give the memory of the distances back until the next call."""
-        for launch, at in self._held:
-            launch.point(at, None)
-        self.values = None
-
-    def wake(self) -> bool:
-        """Make memory for the distances, after a rest; whether there was enough."""
-        try:
-            self._make_values(self.kept_rows, 0)
-        except OutOfMemoryError:
-            return False
-        for launch, at in self._held:
-            launch.point(at, self.values)
-        return True
+            sweep = Sweep(prepared, None, each)
+            # Figures of the bottom pass are joined as it goes, unless it keeps its distances.
+            self.on_the_way = columns is None and self.reduction.kind in FIGURES
+            self.on_the_way &= not self.halves and len(sweep.cells.host.cells) > 0
+            self.query = (sweep.above_alone if self.on_the_way else sweep.columns)(each, **memory)
+        if columns is not None and sweep is not None:
+            there = runtime.upload(columns)
+            self.listed, self.names = tree.label[there], there.astype(np.int32)
+            self.in_order = self.listed
+        if self.counts:
+            self._make_figures()
+        if sweep is not None and self.on_the_way:
+            whole, given = {"WHOLE": self.macros["WHOLE"]}, {"bound": self.bound, **self._figures}
+            sweep.through(
+                self.query, sweep.above.held.place, _SINK, "sweep_figures", whole, **given
+            )
+        if self.counts:
+            self._add_figures(len(self.query.values) if self.on_the_way else self.width)
 
     def _make_figures(self) -> None:
-        if self.counts:
-            dtypes: list[Any] = [np.dtype(np.int64), np.dtype(np.uint32), self.dtype]
-            ends = np.cumsum([0, *(self.pitch * dtype.itemsize for dtype in dtypes)])
-            both = runtime.cupy().zeros(int(ends[-1]), dtype=np.uint8)
-            self.sums, self.missed, self.most = (
-                both[low:high].view(dtype)
-                for (low, high), dtype in zip(pairwise(ends.tolist()), dtypes, strict=True)
-            )
-            self.zeroed.append(both)
+        dtypes: list[Any] = [np.dtype(np.int64), np.dtype(np.uint32), self.dtype]
+        ends = np.cumsum([0, *(self.pitch * dtype.itemsize for dtype in dtypes)])
+        both = runtime.cupy().zeros(int(ends[-1]), dtype=np.uint8)
+        self.sums, self.missed, self.most = (
+            both[low:high].view(dtype)
+            for (low, high), dtype in zip(pairwise(ends.tolist()), dtypes, strict=True)
+        )
+        self.zeroed.append(both)
 
     def _slices(self, some: int, across: int = _ACROSS) -> int:
         """How many slices of the labels share out the work where sources alone are too few."""
@@ -250,17 +200,26 @@ class DeviceReduction:
             name
         )
 
-    def _listed(self, some: int) -> tuple[Any, ...]:
-        return self.values, np.int64(self.pitch), self.listed, np.int32(some), self.bound
+    @property
+    def _figures(self) -> dict[str, Any]:
+        return {"sums": self.sums, "missed": self.missed, "greatest": self.most}
 
-    def _plan_figures(self, some: int) -> None:
-        arguments = (*self._listed(some), self.sums, self.missed, self.most)
+    def _listed(self, some: int) -> dict[str, Any]:
+        return {
+            "values": self.query.values,
+            "pitch": np.int64(self.pitch),
+            "listed": self.listed,
+            "some": np.int32(some),
+            "bound": self.bound,
+        }
+
+    def _add_figures(self, some: int) -> None:
+        arguments = {**self._listed(some), **self._figures}
         across = 32 * self.columns_each
         grid = (self.pitch // across, self._slices(some, across))
-        kernel = self._kernel("figures")
-        self.plan.launches.append(runtime.Launch(kernel, grid, 32 * _WARPS, arguments))
+        self.query.add(self._kernel("figures"), grid, 32 * _WARPS, arguments)
 
-    def _plan_histogram(self, shared: int) -> None:
+    def _add_histogram(self, shared: int) -> None:
         cp = runtime.cupy()
         edges, bins = self.reduction.edges, len(self.reduction.edges) - 1
         dtype, far = self.dtype, far_value(self.dtype)
@@ -276,10 +235,10 @@ class DeviceReduction:
         self.bins = cp.zeros((bins, self.pitch), dtype=np.uint32)
         self.zeroed.append(self.bins)
         kernel = self._kernel("histogram", SPAN=len(searched))
-        kernel.allow_shared(shared)
-        arguments = (*self._listed(self.width), runtime.upload(searched), np.int32(bins), self.bins)
+        arguments = {**self._listed(self.width), "edges": runtime.upload(searched)}
+        arguments |= {"bins": np.int32(bins), "counts": self.bins}
         grid = (self.pitch // _ACROSS, self._slices(self.width))
-        self.plan.launches.append(runtime.Launch(kernel, grid, _ACROSS, arguments, shared))
+        self.query.add(kernel, grid, _ACROSS, arguments, shared)
 
     def _least(self, edge: float, far: Any) -> int:
         """The least integer of a distance that is at least an edge, or what none is."""
@@ -288,57 +247,65 @@ class DeviceReduction:
             return min(self.fixed.steps_within(below, self.out_dtype) + 1, int(far))
         return int(far) if edge >= far else max(math.ceil(max(edge, 0.0)), 0)
 
-    def _plan_nearest(self) -> None:
+    def _add_nearest(self) -> None:
         cp, vertex = runtime.cupy(), self.tree.vertex
         keep = min(self.reduction.k, self.width)
         slices = self._slices(self.width)
-        but = self.plan.labels if self.columns is None else None  # the source itself
+        but = self.query.labels if self.columns is None else None  # the source itself
         found = [
             tuple(cp.empty((some * keep, self.pitch), dtype) for dtype in (self.dtype, np.int32))
             for some in ((slices, 1) if slices > 1 else (1,))
         ]
         across = self.pitch // _ACROSS
         kernel = self._kernel("nearest", KEEP=keep)
-        arguments = (*self._listed(self.width), self.names, but, vertex, *found[0])
-        self.plan.launches.append(runtime.Launch(kernel, (across, slices), _ACROSS, arguments))
+        near, who = found[0]
+        arguments = {**self._listed(self.width), "names": self.names, "but": but, "vertex": vertex}
+        arguments |= {"near": near, "who": who}
+        self.query.add(kernel, (across, slices), _ACROSS, arguments)
         if slices > 1:
             kernel = self._kernel("nearest", KEEP=keep, FOUND_NAMES=1)
-            near, who = found[0]
-            some = np.int32(slices * keep)
-            arguments = (near, np.int64(self.pitch), None, some, self.bound, who, None, vertex)
-            self.plan.launches.append(
-                runtime.Launch(kernel, (across, 1), _ACROSS, (*arguments, *found[1]))
-            )
+            arguments |= {"values": near, "listed": None, "some": np.int32(slices * keep)}
+            arguments |= {"names": who, "but": None, "near": found[1][0], "who": found[1][1]}
+            self.query.add(kernel, (across, 1), _ACROSS, arguments)
         self.near, self.who = found[-1]
 
-    def _plan_halves(self) -> None:
+    def _add_halves(self) -> None:
         cp = runtime.cupy()
-        kind, values, width = 2 if self.reduction.kind == "harmonic" else 1, self.values, self.width
+        kind, width = 2 if self.reduction.kind == "harmonic" else 1, self.width
+        values = self.query.values
         listed, bound = self.in_order, self.bound
-        but = self.plan.labels if self.columns is None else None  # the source itself
+        but = self.query.labels if self.columns is None else None  # the source itself
         while kind or width > 1:
             after = -(-width // 2**_LEVELS)
             sums = cp.empty((after, self.pitch), dtype=np.float64)
             kernel = runtime.program(
                 "prepared/cuda/sinks/halves.cuh", {**self.tree.macros, "KIND": kind}
             ).kernel("by_halves")
-            arguments = (
-                *(values, np.int64(self.pitch), listed, np.int32(width), bound, but),
-                *(self.tree.vertex, sums, self.step),
-            )
+            arguments = {
+                "values": values,
+                "pitch": np.int64(self.pitch),
+                "listed": listed,
+                "width": np.int32(width),
+                "bound": bound,
+                "but": but,
+                "vertex": self.tree.vertex,
+                "sums": sums,
+                "step": self.step,
+            }
             grid = (self.pitch // _ACROSS, min(after, _MOST_ROWS))
-            self.plan.launches.append(runtime.Launch(kernel, grid, _ACROSS, arguments))
+            self.query.add(kernel, grid, _ACROSS, arguments)
             kind, values, width, listed, bound, but = 0, sums, after, None, np.float64(0), None
         self.halved = values
 
-    def _plan_places(self) -> None:
+    def _make_places(self) -> None:
         """The launches that bring sources into an order, and figures to the places of theirs."""
         types: dict[str, str | int] = {"INDEX_T": "int", "OFFSET_T": "int", "WEIGHTED": 1}
         kernel = runtime.program(
             "prepared/cuda/sinks/source_order.cuh", {**types, "WEIGHT_T": "int"}
         ).kernel("source_order")
         shift = max((len(self.tree.label) - 1).bit_length() - (_BINS - 1).bit_length(), 0)
-        arguments = (None, self.tree.label, np.int32(0), np.int32(shift), None, None)
+        arguments = {"sources": None, "label": self.tree.label, "count": np.int32(0)}
+        arguments |= {"shift": np.int32(shift), "ordered": None, "order": None}
         self._order = runtime.Launch(kernel, 1, 1024, arguments)
         macros = {**self.macros, "DOUBLES": int(self.halves)}
         kernel = runtime.program("prepared/cuda/sinks/place_figures.cuh", macros).kernel(
@@ -350,38 +317,35 @@ class DeviceReduction:
             top = np.iinfo(np.int64).max if whole else np.inf
         elif own:
             top = FARTHEST[self.out_dtype] - self.max_weight
-        sums = self.halved if self.halves else self.sums if self.counts else None
-        both = (self.missed, self.most) if self.counts else (None, None)
-        arguments = (
-            *(sums, *both, None, None, np.int32(0), np.int64(self.width - own)),
-            *(np.int64(top) if whole else np.float64(top), None, None, None, None, None, self.step),
-        )
+        figures = self._figures if self.counts else dict.fromkeys(("sums", "missed", "greatest"))
+        if self.halves:
+            figures["sums"] = self.halved.view(np.uint64)
+        absent = ("back", "order", "counts", "totals", "means", "most", "status")
+        arguments = {
+            **figures,
+            **dict.fromkeys(absent),
+            "count": np.int32(0),
+            "every": np.int64(self.width - own),
+            "top": np.int64(top) if whole else np.float64(top),
+            "step": self.step,
+        }
         grid = -(-self.pitch // 256)
         self._place = runtime.Launch(kernel, grid, 256, arguments)
 
-    def steps(self, sources: NDArray[np.int64]) -> Generator[None, None, Figures | None]:
-        """What the rows of some sources come to.
+    def steps(
+        self, sources: NDArray[np.int64]
+    ) -> Generator[None, None, tuple[Partial, dict[str, Any]] | None]:
+        """Reduce the rows of some sources.
 
         Yields after the launches of the first sweep and after the last one, where another device
         may be given work.
-
-        Parameters
-        ----------
-        sources : int64 array, shape (k,)
-
-        Returns
-        -------
-        Figures or None
-            None where a sum may not fit, so that rows are needed.
         """
         cp, count = runtime.cupy(), len(sources)
         timer = runtime.Timer().start()
         given = runtime.upload(sources.astype(np.int32))
         # In the order of the tree: what is near a source is then near those beside it, too.
         there, order = cp.empty(count, dtype=np.int64), cp.empty(count, dtype=np.int32)
-        for place, array in ((0, given), (4, there), (5, order)):
-            self._order.point(place, array)
-        self._order.set(2, np.int32(count))
+        self._order.set(sources=given, count=np.int32(count), ordered=there, order=order)
         self._order()
         parts: list[tuple[Any, Any, Any]] = []
         found: Any = None
@@ -390,7 +354,7 @@ class DeviceReduction:
             for array in self.zeroed:
                 array.fill(0)
             part = there[low : low + self.pitch]
-            self.plan(part)
+            self.query(part)
             if found is None:
                 yield
                 found, fields = self._made_room(count)
@@ -413,40 +377,36 @@ class DeviceReduction:
             name: landed[low:high].view(dtype) for name, (low, high, dtype) in fields.items()
         }
         stats = {"sweeps": len(parts), "device_seconds": timer.seconds}
-        return Figures(bins=bins, vertices=vertices, distances=distances, stats=stats, **figures)
+        return Partial(bins=bins, vertices=vertices, distances=distances, **figures), stats
 
-    def __call__(self, sources: NDArray[np.int64]) -> Figures | None:
-        """What the rows of some sources come to, as :meth:`steps` returns it."""
+    def __call__(self, sources: NDArray[np.int64]) -> tuple[Partial, dict[str, Any]] | None:
+        """Reduce the rows of some sources, as :meth:`steps` does."""
         here = runtime.device().ordinal
         return several.in_turns([sources], [here], self.steps)[0][0]
 
     def _made_room(self, count: int) -> tuple[Any, dict[str, tuple[int, int, Any]]]:
         """Memory for what is placed, and of each field of it first and last byte and dtype."""
         names = _PLACED.get(self.reduction.kind, ())
-        dtypes = {"counts": np.int64, "totals": np.float64, "means": np.float64}
+        dtypes = {"counts": np.int64, "totals": np.float64}
         kinds = [np.dtype(dtypes.get(name, self.out_dtype)) for name in names]
         ends = np.cumsum([_STATUS, *(count * kind.itemsize for kind in kinds)]).tolist()
         found = runtime.cupy().empty(ends[-1], dtype=np.uint8)
         found[:_STATUS].fill(0)
         fields = dict(zip(names, zip(ends[:-1], ends[1:], kinds, strict=True), strict=True))
-        self._place.point(12, found)
-        for place, name in enumerate(("counts", "totals", "means", "most"), start=8):
-            low, high, kind = fields.get(name, (0, 0, None))
-            self._place.point(place, None if kind is None else found[low:high])
+        placed = {name: found[low:high].view(kind) for name, (low, high, kind) in fields.items()}
+        none = dict.fromkeys(("counts", "totals", "means", "most"))
+        self._place.set(status=found[:_STATUS].view(np.uint64), **{**none, **placed})
         return found, fields
 
     def _put(self, order: Any, count: int) -> None:
         """Bring the figures of one sweep to their places."""
-        place = self._place
-        place.point(3, self.plan.back if isinstance(self.plan, DeviceTable) else None)
-        place.point(4, order)
-        place.set(5, np.int32(count))
-        place()
+        self._place.set(back=self.query.back, order=order, count=np.int32(count))
+        self._place()
 
     def _kept(self, count: int) -> tuple[Any, Any, Any]:
         """Of one sweep: bins, vertices and distances, copies."""
         cp, dtype = runtime.cupy(), self.out_dtype
-        back = self.plan.back if isinstance(self.plan, DeviceTable) else slice(count)
+        back = slice(count) if self.query.back is None else self.query.back
         bins = vertices = distances = None
         if self.reduction.kind == "histogram":
             bins = self.bins[:, back].T.astype(np.int64)

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from nearfar.prepared.cpu.exact import polish
-from nearfar.prepared.cuda.bottoms.sweep import Sweep
-from nearfar.prepared.cuda.bottoms.tiles import TileSweep, row_sweep
-from nearfar.prepared.cuda.shapes import padded
+from nearfar.prepared.cuda.bottoms.cells import Sweep
+from nearfar.prepared.cuda.bottoms.leaves import row_sweep
+from nearfar.prepared.cuda.bottoms.table import Table
 from nearfar.prepared.cuda.sinks.exact import Restoration
 from nearfar.system.devices import landing, runtime
 from nearfar.system.devices.several import copy_to
@@ -16,6 +16,7 @@ from nearfar.system.devices.several import copy_to
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from nearfar.prepared.cuda.query import Query
     from nearfar.prepared.prepared import Prepared
 
 __all__ = ["DeviceRows", "RowForm"]
@@ -44,7 +45,7 @@ class RowForm:
 
 
 class DeviceRows:
-    """Blocks of rows on the current device, one after the other in the same scratch memory.
+    """Blocks of rows on the current device, one after the other by the same query.
 
     Parameters
     ----------
@@ -52,6 +53,8 @@ class DeviceRows:
     form : RowForm
     each : int
         Rows per block, at most.
+    table : bool
+        Whether the columns' distances come from a product, not from a sweep.
 
     Raises
     ------
@@ -59,59 +62,52 @@ class DeviceRows:
         Before anything is allocated.
     """
 
-    def __init__(self, prepared: Prepared, form: RowForm, each: int) -> None:
-        cp = runtime.cupy()
-        self.prepared, self.form = prepared, form
-        dtype = prepared.answer_dtype
+    def __init__(self, prepared: Prepared, form: RowForm, each: int, table: bool = False) -> None:
+        self.prepared, self.form, self.dtype = prepared, form, prepared.answer_dtype
         exact = prepared.adds_floats
         # With negative weights the sums are restored on the host, which knows potentials.
         self.on_host = exact and prepared.n_negative > 0
         self.cut = exact and form.columns is not None
-        self.whole = form.columns is None or exact
-        sweep = row_sweep(prepared, each) if self.whole else Sweep(prepared, None, each)
-        self.sweep = sweep
-        labels = sweep.tree.label
-        self.place = labels if self.whole else labels[runtime.upload(form.columns)]
-        held = each * len(self.place) * dtype.itemsize * (1 + self.cut)
-        if form.home == runtime.device().ordinal and not self.cut and not self.on_host:
-            held = 0
-        needed = sweep.scratch_bytes(each) + sweep.values_bytes(each)
-        runtime.require_memory(needed + held, form.advice)
+        self.here = form.home == runtime.device().ordinal
+        self.in_place = self.here and not (self.cut or self.on_host or table)
+        whole = form.columns is None or exact
+        self.width = prepared.n_vertices if whole else len(form.columns)
+        copies = 0 if self.in_place else 1 + (self.cut or table)
+        beside = copies * each * self.width * self.dtype.itemsize
+        memory: dict[str, Any] = {"advice": form.advice, "beside": beside}
+        if table:
+            self.query: Query = Table(prepared, form.columns, each, **memory)
+        elif whole:
+            self.query = row_sweep(prepared, each).rows(each, **memory)
+        else:
+            sweep = Sweep(prepared, None, each)
+            labels = sweep.tree.label[runtime.upload(form.columns)]
+            self.query = sweep.rows(each, labels, **memory)
         self.restore = Restoration(prepared, each) if exact and not self.on_host else None
-        self.values = cp.empty((sweep.n_kept, padded(each)), dtype=sweep.dtype)
 
     def __call__(self, sources: NDArray[Any], out: Any) -> None:
-        """Make some rows.
-
-        Parameters
-        ----------
-        sources : int64 array, shape (k,)
-        out : array, shape (k, width)
-            On the host or on the device of the form: complete when the current stream is done.
-        """
-        cp = runtime.cupy()
-        home = self.form.home
-        here = home == runtime.device().ordinal
-        in_place = here and not self.cut and not self.on_host
-        shape = (len(sources), len(self.place))
-        rows = out if in_place else cp.empty(shape, dtype=self.prepared.answer_dtype)
-        if isinstance(self.sweep, TileSweep) or self.whole:
-            self.sweep.rows(self.values, rows)(sources)
-        else:
-            self.sweep.transposed(self.values, self.place, rows)(sources)
+        """Make some rows."""
+        cp, home, columns = runtime.cupy(), self.form.home, self.form.columns
+        rows = out if self.in_place else cp.empty((len(sources), self.width), dtype=self.dtype)
+        self.query(sources, rows)
+        if self.query.back is not None:
+            if self.here:
+                rows.take(self.query.back, axis=0, out=out)
+                return
+            rows = rows[self.query.back]
         if self.restore is not None:
             self.restore(sources, rows)
             if self.cut:
-                rows = cp.ascontiguousarray(rows[:, runtime.upload(self.form.columns)])
+                rows = cp.ascontiguousarray(rows[:, runtime.upload(columns)])
         if self.on_host:
             found = runtime.download(rows)
             polish(self.prepared, sources, found, self.form.threads)
-            found = found if self.form.columns is None else found[:, self.form.columns]
+            found = found if columns is None else found[:, columns]
             if home is None:
                 out[...] = found
                 return
             rows = runtime.upload(found)
         if home is None:
             landing.download(rows, out, self.form.threads)
-        elif not in_place:
+        elif not self.in_place:
             copy_to(out, home, rows)

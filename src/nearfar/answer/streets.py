@@ -1,0 +1,120 @@
+"""Edges as they run on a map: straight, or along the points that the graph keeps of their lines.
+
+``attributes["edge_lines"]`` holds them as ``(first, xy)``: edge ``e`` passes
+``xy[first[e]:first[e + 1]]`` between its ends, from tail to head. Everything that draws edges cuts
+them into straight parts here.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from nearfar.graph.snapping.lines import edge_lines
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from nearfar.graph.graph import Graph
+
+__all__ = ["Parts", "line_of", "one_per_street", "parts_of"]
+
+
+class Parts(NamedTuple):
+    """Straight parts of some edges, edge by edge from tail to head.
+
+    Attributes
+    ----------
+    edge : int64 array, shape (k,)
+        Which of the edges asked for each is a part of, by its place among them.
+    begin, end : float64 arrays, shape (k, 2)
+    since, until : float64 arrays, shape (k,)
+        Share of the edge's length on the map at both ends.
+    """
+
+    edge: NDArray[np.int64]
+    begin: NDArray[np.float64]
+    end: NDArray[np.float64]
+    since: NDArray[np.float64]
+    until: NDArray[np.float64]
+
+    @property
+    def ends(self) -> NDArray[np.float64]:
+        """Both ends, shape (k, 2, 2)."""
+        return np.stack([self.begin, self.end], axis=1)
+
+    def within(self, share: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Both ends of the parts up to a share of each edge, the last one cut there."""
+        most = share[self.edge]
+        kept = (self.since < most) | ((self.since == 0) & (most > 0))
+        begin, end = self.begin[kept], self.end[kept]
+        length = np.maximum(self.until[kept] - self.since[kept], 1e-300)
+        part = np.clip((most[kept] - self.since[kept]) / length, 0, 1)
+        part[self.until[kept] <= most[kept]] = 1
+        return np.stack([begin, begin + part[:, None] * (end - begin)], axis=1)
+
+
+def one_per_street(graph: Graph, edges: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Of edges on one line, such as both directions of a street, the first; places among them."""
+    tails, heads = graph.tails(np.int64)[edges], graph.indices[edges].astype(np.int64)
+    pair = np.minimum(tails, heads) * graph.n_vertices + np.maximum(tails, heads)
+    lines = edge_lines(graph)
+    if lines is None:
+        return np.unique(pair, return_index=True)[1]
+    first, xy = lines  # the same points in either order have the same sums
+    sums = np.zeros((len(xy) + 1, 2))
+    np.cumsum(xy, axis=0, out=sums[1:])
+    inner = np.round(sums[first[edges + 1]] - sums[first[edges]], 6)
+    counts = first[edges + 1] - first[edges]
+    rows = np.column_stack([pair, counts, inner])
+    return np.unique(rows, axis=0, return_index=True)[1]
+
+
+def parts_of(graph: Graph, edges: NDArray[np.int64]) -> Parts:
+    """Cut edges of a graph with coordinates into straight parts; O(points)."""
+    place: Any = graph.coordinates
+    tails, heads = graph.tails(np.int64)[edges], graph.indices[edges]
+    lines = edge_lines(graph)
+    if lines is None:
+        none = np.zeros(len(edges))
+        which = np.arange(len(edges), dtype=np.int64)
+        return Parts(which, place[tails], place[heads], none, none + 1)
+    first, xy = lines
+    counts = first[edges + 1] - first[edges]
+    start = np.zeros(len(edges) + 1, np.int64)
+    np.cumsum(counts + 2, out=start[1:])
+    points = np.empty((int(start[-1]), 2))
+    points[start[:-1]], points[start[1:] - 1] = place[tails], place[heads]
+    inside = np.ones(len(points), dtype=np.bool_)
+    inside[start[:-1]] = inside[start[1:] - 1] = False
+    along = np.arange(int(counts.sum())) - np.repeat(np.cumsum(counts) - counts, counts)
+    points[inside] = xy[np.repeat(first[edges], counts) + along]
+    begins = np.ones(len(points), dtype=np.bool_)
+    begins[start[1:] - 1] = False
+    at = np.flatnonzero(begins)
+    which = np.repeat(np.arange(len(edges), dtype=np.int64), counts + 1)
+    lengths = np.hypot(*(points[at + 1] - points[at]).T)
+    total = np.bincount(which, lengths, len(edges))
+    past = np.cumsum(lengths) - lengths
+    past -= np.repeat(past[start[:-1] - np.arange(len(edges))], counts + 1)
+    scale = np.where(total > 0, total, 1)[which]
+    since, until = past / scale, (past + lengths) / scale
+    until[np.append(which[1:] != which[:-1], True)[: len(which)]] = 1
+    return Parts(which, points[at], points[at + 1], since, until)
+
+
+def line_of(graph: Graph, vertices: NDArray[np.int64]) -> list[list[float]]:
+    """The points of a path of vertex indices, along its lightest edges."""
+    place: Any = graph.coordinates
+    lines = edge_lines(graph)
+    if lines is None or len(vertices) < 2:
+        return list(place[vertices].tolist())
+    weights = graph.effective_weights
+    edges = []
+    for u, v in zip(vertices[:-1].tolist(), vertices[1:].tolist(), strict=True):
+        row = np.arange(int(graph.indptr[u]), int(graph.indptr[u + 1]))
+        row = row[graph.indices[row] == v]
+        edges.append(int(row[np.argmin(weights[row])]))
+    parts = parts_of(graph, np.array(edges, np.int64))
+    return [*parts.begin.tolist(), parts.end[-1].tolist()]

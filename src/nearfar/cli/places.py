@@ -1,0 +1,139 @@
+"""Tables of places that commands read: columns are recognised by name, and reported."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import warnings
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from nearfar.cli.arguments import read_vertex
+from nearfar.cli.console import note
+from nearfar.cli.tables import as_number, csv_columns, parquet_columns
+from nearfar.errors import OptionError, listed, quoted
+from nearfar.formats.files import Source
+from nearfar.graph.geography import on_earth
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Iterator
+
+    from nearfar.graph.graph import Graph
+    from nearfar.solve.places.given import NamedPlaces
+
+__all__ = ["add_snapping", "one_place", "read_places", "remarks", "snapping"]
+
+#: Columns that name places, in this order, where --id names none.
+_IDS = ("id", "name", "label", "osmid", "geoid")
+_PLACE = re.compile(r"(-?\d+(?:\.\d+)?),\s*(-?\d+(?:\.\d+)?)")
+
+
+def add_snapping(parser: argparse.ArgumentParser) -> None:
+    """Add how places are brought onto the streets."""
+    group = parser.add_argument_group("places")
+    group.add_argument(
+        "--to", choices=["edge", "vertex"], default="edge", help="what to snap places to"
+    )
+    group.add_argument(
+        "--parts",
+        choices=["largest", "all"],
+        default="largest",
+        help="the largest strongly connected part of the network (default), or all of it",
+    )
+    group.add_argument(
+        "--max-distance",
+        type=float,
+        metavar="D",
+        help="leave out places farther from the network, in metres on the Earth",
+    )
+
+
+def snapping(args: argparse.Namespace) -> dict[str, Any]:
+    """Keywords of :func:`nearfar.table` from the arguments of :func:`add_snapping`."""
+    return {"to": args.to, "parts": args.parts, "max_distance": args.max_distance}
+
+
+@contextlib.contextmanager
+def remarks(args: argparse.Namespace, graph: Graph) -> Iterator[None]:
+    """Print what the library remarks on as remarks of the program."""
+    if graph.forbidden_turns:
+        note(args, f"not obeyed between places: {len(graph.forbidden_turns):,} forbidden turns")
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        try:
+            yield
+        finally:
+            for text in dict.fromkeys(str(one.message) for one in told):
+                note(args, text.replace("parts='all'", "--parts all"))
+
+
+def read_places(
+    args: argparse.Namespace, graph: Graph, path: str, what: str, values: str | None = None
+) -> tuple[NamedPlaces, Any]:
+    """Read places from a CSV or Parquet table, and a column of values where one is named.
+
+    Raises
+    ------
+    GraphFormatError
+        If a column is missing, or a coordinate or value is not a number; says the line.
+    OptionError
+        For another suffix, and for columns that cannot be told.
+    """
+    from nearfar.solve.places.given import NamedPlaces, coordinate_columns
+
+    source = Source(path)
+    lines: list[int] | None = None
+    if path.lower().endswith(".parquet"):
+        columns, _ = parquet_columns(source)
+    elif path.lower().endswith((".csv", ".csv.gz", ".csv.xz")):
+        columns, lines = csv_columns(source)
+    else:
+        raise OptionError(f"{path}: a table of places ends in .csv or .parquet")
+    x, y = coordinate_columns(graph, columns, path)
+
+    def numbers(name: str) -> Any:
+        found = np.empty(len(columns[name]))
+        for row, value in enumerate(columns[name]):
+            try:
+                found[row] = as_number(value)
+            except (TypeError, ValueError):
+                where = f" in row {row + 1}" if lines is None else ""
+                raise source.fail(
+                    f"{name} is {quoted(value)}{where}: give a number",
+                    None if lines is None else lines[row],
+                ) from None
+        return found
+
+    first = None if lines is None else 1
+    wanted = getattr(args, "id", None)
+    if wanted is not None and wanted not in columns:
+        raise source.fail(f"no column {wanted!r}; it has {listed(columns)}", first)
+    named = wanted or next((c for kind in _IDS for c in columns if c.strip().lower() == kind), None)
+    labels = np.arange(1, len(columns[x]) + 1) if named is None else _labels(columns[named])
+    if values is not None and values not in columns:
+        raise source.fail(f"no column {values!r}; it has {listed(columns)}", first)
+    places = NamedPlaces(numbers(x), numbers(y), labels)
+    extra = None if values is None else numbers(values)
+    east, north = ("longitude", "latitude") if on_earth(graph) else ("x", "y")
+    called = "numbered from 1" if named is None else f"named by {named!r}"
+    note(args, f"{path}: {east} in {x!r}, {north} in {y!r}; {len(labels):,} {what} {called}")
+    return places, extra
+
+
+def _labels(column: list[Any]) -> Any:
+    """Return names as numbers where all are integers, else as text."""
+    try:
+        return np.array([int(str(value)) for value in column])
+    except ValueError:
+        return np.array([str(value) for value in column], dtype=object)
+
+
+def one_place(args: argparse.Namespace, graph: Graph, text: str, what: str) -> Any:
+    """Read LAT,LON as maps write it, X,Y in other coordinates, or a vertex."""
+    place = _PLACE.fullmatch(text)
+    if place is None or graph.coordinates is None:
+        return read_vertex(args, graph, text, what)
+    first, second = float(place[1]), float(place[2])
+    return (second, first) if on_earth(graph) else (first, second)

@@ -1,0 +1,204 @@
+"""The lines of edges on a map: the points between their ends, kept with the graph."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from nearfar.errors import GraphError
+from nearfar.graph.slots import Slot
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from nearfar.graph.graph import Graph
+
+__all__ = [
+    "CLOSED_EDGES",
+    "EDGE_LINES",
+    "OF_EDGES",
+    "ClosedEdges",
+    "EdgeLines",
+    "closed_edges",
+    "closed_of",
+    "edge_lines",
+    "edge_positions",
+    "line_points",
+    "lines_from",
+    "route_points",
+    "tails_of",
+]
+
+#: Where a graph's ``attributes`` keep them; they speak of its edges by position.
+EDGE_LINES = "edge_lines"
+#: Likewise, which edges are closed, and where they led.
+CLOSED_EDGES = "closed_edges"
+#: Attributes that speak of edges by position.
+OF_EDGES = ("edge_keys", "edge_rows", "edge_columns", EDGE_LINES, CLOSED_EDGES)
+
+
+class EdgeLines(NamedTuple):
+    """The points of every edge between its ends, which are the vertices' own coordinates.
+
+    Attributes
+    ----------
+    first : int64 array, shape (m + 1,)
+        The points of edge ``e`` are ``xy[first[e]:first[e + 1]]``, from tail to head.
+    xy : float64 array, shape (k, 2)
+    """
+
+    first: NDArray[np.int64]
+    xy: NDArray[np.float64]
+
+
+_LINES: Slot[EdgeLines] = Slot("lines of edges")
+
+
+def tails_of(graph: Graph, edges: NDArray[Any]) -> NDArray[np.int64]:
+    """Return where some edges begin; O(log n) each."""
+    # Of the dtype of the rows, or NumPy would copy all of them.
+    found = np.searchsorted(graph.indptr, edges.astype(graph.indptr.dtype), side="right")
+    return found.astype(np.int64) - 1
+
+
+class ClosedEdges(NamedTuple):
+    """Edges that were closed: in the graph they lead back to where they begin.
+
+    Attributes
+    ----------
+    edge : int64 array
+        Positions, rising.
+    head : int64 array
+        The vertices that they led to.
+    """
+
+    edge: NDArray[np.int64]
+    head: NDArray[np.int64]
+
+    def among(self, edges: NDArray[np.int64]) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
+        """Return which edges are closed, and the place of each here."""
+        at = np.minimum(np.searchsorted(self.edge, edges), max(len(self.edge) - 1, 0))
+        return (self.edge[at] == edges if len(self.edge) else np.zeros(len(edges), bool)), at
+
+
+def edge_lines(graph: Graph) -> EdgeLines | None:
+    """Return the lines that a graph keeps, checked once; None where all edges are straight."""
+    if EDGE_LINES not in graph.attributes:
+        return None
+    return _LINES.of(graph, lambda: _checked(graph, *graph.attributes[EDGE_LINES]))
+
+
+def _checked(graph: Graph, first: Any, xy: Any) -> EdgeLines:
+    """Return lines after checking that they belong to the edges."""
+    lines = EdgeLines(np.asarray(first, np.int64), np.asarray(xy, np.float64))
+    fits = lines.first.shape == (graph.n_edges + 1,) and lines.first[0] == 0
+    fits = fits and lines.xy.shape == (int(lines.first[-1]), 2)
+    if not fits or (np.diff(lines.first) < 0).any() or not np.isfinite(lines.xy).all():
+        raise GraphError(f"attributes[{EDGE_LINES!r}] does not belong to {graph.n_edges} edges")
+    return lines
+
+
+def lines_from(
+    counts: NDArray[np.int64], xy: NDArray[np.float64], rows: NDArray[np.int64], back: NDArray[Any]
+) -> EdgeLines:
+    """Return the lines of edges from those of a table.
+
+    Row ``r`` has ``counts[r]`` points of ``xy``; edge ``e`` lies on row ``rows[e]`` and runs
+    against it where ``back[e]``. First and last points, the ends, are left out.
+    """
+    begin = np.cumsum(counts) - counts
+    inner = np.maximum(counts - 2, 0)[rows]
+    first = np.zeros(len(rows) + 1, np.int64)
+    np.cumsum(inner, out=first[1:])
+    step = np.where(back, -1, 1)
+    start = np.where(back, begin[rows] + counts[rows] - 2, begin[rows] + 1)
+    along = np.arange(first[-1]) - np.repeat(first[:-1], inner)
+    return EdgeLines(first, xy[np.repeat(start, inner) + np.repeat(step, inner) * along])
+
+
+def line_points(
+    graph: Graph, edges: NDArray[np.int64], lines: EdgeLines | None
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Return all points of some edges, ends included: offsets and coordinates."""
+    xy: Any = graph.coordinates
+    tails = tails_of(graph, edges)
+    ends = np.stack([xy[tails], xy[graph.indices[edges]]], axis=1)
+    if lines is None:
+        return 2 * np.arange(len(edges) + 1), ends.reshape(-1, 2)
+    inner = lines.first[edges + 1] - lines.first[edges]
+    first = np.zeros(len(edges) + 1, np.int64)
+    np.cumsum(inner + 2, out=first[1:])
+    points = np.empty((int(first[-1]), 2))
+    points[first[:-1]], points[first[1:] - 1] = ends[:, 0], ends[:, 1]
+    between = np.arange(inner.sum()) - np.repeat(np.cumsum(inner) - inner, inner)
+    points[np.repeat(first[:-1] + 1, inner) + between] = lines.xy[
+        np.repeat(lines.first[edges], inner) + between
+    ]
+    return first, points
+
+
+def route_points(graph: Graph, edges: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return the line of edges that follow one another; every point in between once."""
+    first, points = line_points(graph, np.asarray(edges, np.int64), edge_lines(graph))
+    once = np.ones(len(points), bool)
+    once[first[1:-1]] = False
+    return points[once]
+
+
+def edge_positions(graph: Graph, edges: Any) -> NDArray[np.int64]:
+    """Check the positions of edges; each once, rising.
+
+    Raises
+    ------
+    GraphError
+        If one does not exist.
+    """
+    at = np.atleast_1d(np.asarray(edges))
+    if at.ndim != 1 or (at.size and at.dtype.kind not in "iu"):
+        raise GraphError(
+            f"edges has shape {at.shape} and dtype {at.dtype}: give positions of edges"
+        )
+    at = np.unique(at.astype(np.int64))
+    wrong = at[(at < 0) | (at >= graph.n_edges)]
+    if len(wrong):
+        raise GraphError(f"edge {wrong[0]} does not exist: the graph has {graph.n_edges} edges")
+    return at
+
+
+def closed_of(graph: Graph) -> ClosedEdges | None:
+    """Return the closed edges of a graph, None where there are none."""
+    found = graph.attributes.get(CLOSED_EDGES)
+    return None if found is None else ClosedEdges(*found)
+
+
+def closed_edges(graph: Graph, edges: Any) -> tuple[NDArray[Any], dict[str, Any], bool]:
+    """Return heads and attributes of a graph with edges closed, and whether it stays undirected."""
+    at = edge_positions(graph, edges)
+    tails = tails_of(graph, at)
+    heads = graph.indices[at].astype(np.int64)
+    indices = graph.indices.copy()
+    indices[at] = tails
+    before = closed_of(graph)
+    closed = ClosedEdges(at, heads)
+    if before is not None:
+        new = ~before.among(at)[0]
+        both = np.concatenate([before.edge, at[new]])
+        order = np.argsort(both)
+        closed = ClosedEdges(both[order], np.concatenate([before.head, heads[new]])[order])
+    symmetric = not graph.directed
+    if symmetric:
+        weights = graph.effective_weights[at]
+        there, back = np.lexsort((weights, heads, tails)), np.lexsort((weights, tails, heads))
+        symmetric = all(
+            np.array_equal(one[there], other[back])
+            for one, other in ((tails, heads), (heads, tails), (weights, weights))
+        )
+    attributes = {**graph.attributes, CLOSED_EDGES: closed}
+    lines = edge_lines(graph)
+    if lines is not None:  # a closed edge is drawn nowhere
+        counts = np.diff(lines.first)
+        kept = np.repeat(~np.isin(np.arange(graph.n_edges), at), counts)
+        counts[at] = 0
+        attributes[EDGE_LINES] = EdgeLines(np.append(0, np.cumsum(counts)), lines.xy[kept])
+    return indices, attributes, symmetric

@@ -1,0 +1,349 @@
+"""Snapping: the point on an edge, or the vertex, that is nearest to each of many places."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from nearfar import _cpu
+from nearfar.errors import GraphError, OptionError, VertexError, quoted
+from nearfar.graph.geography import EARTH_RADIUS, nearest_in, on_earth, vertex_tree
+from nearfar.graph.slots import Slot
+from nearfar.graph.snapping.lines import closed_of, edge_lines, line_points
+from nearfar.options import check_kind
+from nearfar.system.threads import check_threads
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from nearfar.graph.graph import Graph
+    from nearfar.graph.snapping.lines import EdgeLines
+
+__all__ = ["Snapped", "snap", "strong_parts"]
+
+#: A network on the Earth may be this far from a place however small it is, in metres.
+_LEAST_FAR = 10_000.0
+
+
+@dataclass(frozen=True)
+class Snapped:
+    """Places on the edges of a graph, or on its vertices.
+
+    Made by :meth:`nearfar.Graph.snap`, and taken wherever places are. A place that was farther
+    than ``max_distance`` from everything has -1 for edge and vertex.
+
+    Attributes
+    ----------
+    edge : int64 array, shape (k,)
+        The edge that each place lies on, as a position in :attr:`Graph.indices`; -1 for none.
+    back : int64 array, shape (k,)
+        The edge that leads along the same line in the other direction; -1 on a one-way street.
+    share : float64 array, shape (k,)
+        Part of the edge's length between its tail and the place, 0 to 1.
+    offset : float64 array, shape (k,)
+        The same in metres, or in units of the coordinates.
+    vertex : int64 array, shape (k,)
+        Index of the vertex that each place was snapped to with ``to="vertex"``; else -1.
+    distance : float64 array, shape (k,)
+        How far the place was from there, in metres on the Earth; NaN beyond ``max_distance``.
+    x, y : float64 arrays, shape (k,)
+        The point on the edge, or the vertex.
+    n_edges : int
+        Edges of the graph.
+    remark : str
+        What no place was snapped to, in words; empty where nothing was left out.
+    """
+
+    edge: NDArray[np.int64]
+    back: NDArray[np.int64]
+    share: NDArray[np.float64]
+    offset: NDArray[np.float64]
+    vertex: NDArray[np.int64]
+    distance: NDArray[np.float64]
+    x: NDArray[np.float64]
+    y: NDArray[np.float64]
+    n_edges: int
+    remark: str = ""
+
+    def __len__(self) -> int:
+        return len(self.edge)
+
+    @property
+    def found(self) -> NDArray[np.bool_]:
+        """Whether each place was snapped to anything."""
+        return (self.edge >= 0) | (self.vertex >= 0)
+
+
+class _Streets(NamedTuple):
+    """Edges that places are snapped to; both directions of a street are one."""
+
+    tree: Any  # _cpu.Streets
+    edge: NDArray[np.int64]
+    back: NDArray[np.int64]
+    lengths: NDArray[np.float64]
+    low: NDArray[np.float64]
+    high: NDArray[np.float64]
+    remark: str
+
+
+class _Vertices(NamedTuple):
+    """Vertices that places are snapped to."""
+
+    members: NDArray[np.int64]
+    tree: Any
+    low: NDArray[np.float64]
+    high: NDArray[np.float64]
+    remark: str
+
+
+_STREETS: Slot[_Streets] = Slot("streets")
+_VERTICES: Slot[_Vertices] = Slot("vertices to snap to")
+_PARTS: Slot[tuple[NDArray[np.int64], int]] = Slot("strongly connected parts")
+
+
+def strong_parts(graph: Graph) -> tuple[NDArray[np.int64], int]:
+    """Return the number of each vertex's strongly connected part, and of the largest; cached."""
+
+    def make() -> tuple[NDArray[np.int64], int]:
+        part, count = _cpu.strong_parts(graph.view)
+        return part, int(np.argmax(np.bincount(part, minlength=count))) if count else 0
+
+    return _PARTS.of(graph, make)
+
+
+def snap(
+    graph: Graph,
+    x: Any,
+    y: Any,
+    *,
+    to: str,
+    parts: str,
+    max_distance: float | None,
+    threads: int | None,
+) -> Snapped:
+    """See :meth:`nearfar.Graph.snap`."""
+    if to not in ("edge", "vertex"):
+        raise OptionError(f"to is {quoted(to)}: give 'edge' or 'vertex'")
+    if parts not in ("largest", "all"):
+        raise OptionError(f"parts is {quoted(parts)}: give 'largest' or 'all'")
+    check_kind("snap", "max_distance", max_distance, "float | None")
+    if max_distance is not None and not max_distance >= 0:
+        raise OptionError(f"max_distance is {quoted(max_distance)}: give a number of at least 0")
+    workers = check_threads(threads)
+    if graph.coordinates is None:
+        raise GraphError("the graph has no coordinates: places need x and y of vertices")
+    if not graph.n_vertices:
+        raise GraphError("the graph has no vertices")
+    index: _Streets | _Vertices
+    if to == "edge":
+        index = _STREETS.of(graph, lambda: _streets(graph, parts), parts)
+    else:
+        index = _VERTICES.of(graph, lambda: _vertices(graph, parts), parts)
+    points = _points(graph, x, y, index)
+    most = math.inf if max_distance is None else float(max_distance)
+    if isinstance(index, _Streets):
+        found = _on_edges(graph, points, index, most, workers)
+    else:
+        found = _on_vertices(graph, points, index, most)
+    if max_distance is None:
+        _refuse_far(graph, points, index, found.distance)
+    return found
+
+
+def _on_edges(
+    graph: Graph, points: NDArray[np.float64], streets: _Streets, most: float, threads: int
+) -> Snapped:
+    """Snap to the nearest points on edges."""
+    k = len(points)
+    street = np.empty(k, np.int64)
+    share, away, x, y = (np.empty(k) for _ in range(4))
+    streets.tree.nearest(points, most, street, share, away, x, y, threads)
+    missing = street < 0
+    street = np.maximum(street, 0)
+    edge, back, offset = streets.edge[street], streets.back[street], streets.lengths[street]
+    offset = offset * share
+    if missing.any():
+        edge[missing] = back[missing] = -1
+        for values in (share, offset, away, x, y):
+            values[missing] = np.nan
+    none = np.full(k, -1, np.int64)
+    return Snapped(edge, back, share, offset, none, away, x, y, graph.n_edges, streets.remark)
+
+
+def _on_vertices(
+    graph: Graph, points: NDArray[np.float64], among: _Vertices, most: float
+) -> Snapped:
+    """Snap to the nearest vertices."""
+    at, away = nearest_in(graph, among.tree, points)
+    vertex = among.members[at]
+    xy: Any = graph.coordinates
+    x, y = xy[vertex].T.copy()
+    missing = away > most
+    vertex[missing] = -1
+    for values in (away, x, y):
+        values[missing] = np.nan
+    none, zeros = np.full(len(points), -1, np.int64), np.zeros(len(points))
+    return Snapped(none, none, zeros, zeros, vertex, away, x, y, graph.n_edges, among.remark)
+
+
+def _members(graph: Graph, parts: str) -> tuple[NDArray[np.bool_], str]:
+    """Mark the vertices that places are snapped to, and say what is left out."""
+    n = graph.n_vertices
+    if parts == "all":
+        return np.ones(n, bool), ""
+    part, largest = strong_parts(graph)
+    inside: NDArray[np.bool_] = part == largest
+    outside = n - int(inside.sum())
+    if not outside:
+        return inside, ""
+    edges = graph.n_edges - int((inside[graph.tails(np.int64)] & inside[graph.indices]).sum())
+    remark = (
+        f"places are snapped to the largest strongly connected part: {outside:,} of {n:,} vertices "
+        f"and {edges:,} of {graph.n_edges:,} edges are left out; parts='all' takes them too"
+    )
+    warnings.warn(remark, stacklevel=7)
+    return inside, remark
+
+
+def _streets(graph: Graph, parts: str) -> _Streets:
+    """Make the index of edges."""
+    inside, remark = _members(graph, parts)
+    lines = edge_lines(graph)
+    edge, back = _directions(graph, inside, lines)
+    if not len(edge):
+        raise GraphError("no edge to snap places to: give to='vertex', or parts='all'")
+    first, points = line_points(graph, edge, lines)
+    geographic = on_earth(graph)
+    west = _west_of(points) if geographic else 0.0
+    tree = _cpu.Streets(first.astype(np.int64), np.ascontiguousarray(points), geographic, west)
+    low, high = points.min(axis=0), points.max(axis=0)
+    return _Streets(tree, edge, back, tree.lengths(), low, high, remark)
+
+
+def _directions(
+    graph: Graph, inside: NDArray[np.bool_], lines: EdgeLines | None
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return an edge of each street, and the one back along the same line or -1.
+
+    Of parallel edges on one line the lightest counts, the first of several.
+    """
+    tails, heads = graph.tails(np.int64), graph.indices.astype(np.int64)
+    inner = 0 if lines is None else np.diff(lines.first)
+    open_ = inside[tails] & inside[heads] & ((tails != heads) | (inner > 0))
+    closed = closed_of(graph)
+    if closed is not None:
+        open_[closed.edge] = False
+    edges = np.flatnonzero(open_)
+    tails, heads = tails[edges], heads[edges]
+    backward = tails > heads
+    keys = [np.minimum(tails, heads) * graph.n_vertices + np.maximum(tails, heads)]
+    if lines is not None:
+        counts = lines.first[edges + 1] - lines.first[edges]
+        has = counts > 0
+        ends = np.zeros((2, len(edges), 2))
+        ends[0, has] = lines.xy[lines.first[edges[has]]]
+        ends[1, has] = lines.xy[lines.first[edges[has] + 1] - 1]
+        # A ring begins and ends in one vertex: its points say which way it runs.
+        (x, y), (last_x, last_y) = ends[0].T, ends[1].T
+        backward |= (tails == heads) & ((x > last_x) | ((x == last_x) & (y > last_y)))
+        ends[:, backward] = ends[::-1, backward]
+        keys += [counts, *ends[0].T, *ends[1].T]
+    order = np.lexsort((edges, graph.effective_weights[edges], backward, *keys[::-1]))
+    new = np.ones(len(order), bool)
+    new[1:] = np.any([key[order][1:] != key[order][:-1] for key in keys], axis=0)
+    edge = edges[order[new]]
+    # The first edge back follows the edges forward; a street without those leads with one.
+    against = backward[order]
+    turns = against & ~new
+    turns[1:] &= ~against[:-1]
+    back = np.full(len(edge), -1, np.int64)
+    back[(np.cumsum(new) - 1)[turns]] = edges[order[turns]]
+    return edge, back
+
+
+def _vertices(graph: Graph, parts: str) -> _Vertices:
+    """Make the index of vertices."""
+    inside, remark = _members(graph, parts)
+    members = np.flatnonzero(inside)
+    xy: Any = graph.coordinates
+    low, high = xy[members].min(axis=0), xy[members].max(axis=0)
+    return _Vertices(members, vertex_tree(graph, members), low, high, remark)
+
+
+def _west_of(points: NDArray[np.float64]) -> float:
+    """Return a longitude with no street for some way to the west, from which east is counted."""
+    taken = np.zeros(720, bool)
+    taken[np.clip(((points[:, 0] + 180) * 2).astype(np.int64), 0, 719)] = True
+    at = np.flatnonzero(taken)
+    gaps = np.diff(np.append(at, at[0] + 720))
+    widest = int(np.argmax(gaps))
+    if gaps[widest] < 4:
+        return -180.0
+    return float(at[(widest + 1) % len(at)] / 2 - 180 - 0.5)
+
+
+def _points(graph: Graph, x: Any, y: Any, index: _Streets | _Vertices) -> NDArray[np.float64]:
+    """Check the coordinates of places; longitude and latitude that are swapped are an error."""
+    try:
+        points = np.column_stack((np.ravel(x), np.ravel(y))).astype(np.float64)
+    except (TypeError, ValueError):
+        raise VertexError("x and y of places are numbers, or vectors of one length") from None
+    wrong = ~np.isfinite(points).all(axis=1)
+    if wrong.any():
+        row = int(np.argmax(wrong))
+        raise VertexError(
+            f"place {row} is at {points[row, 0]:g}, {points[row, 1]:g} ({int(wrong.sum())} of "
+            f"{len(points)} places are not finite): leave it out, or give numbers"
+        )
+    if not on_earth(graph) or not len(points):
+        return points
+    margin = np.maximum(index.high - index.low, 0.01)
+    low, high = index.low - margin, index.high + margin
+    outside = ((points < low) | (points > high)).any(axis=1)
+    swapped = outside & ((points[:, ::-1] >= low) & (points[:, ::-1] <= high)).all(axis=1)
+    if swapped.any():
+        row = int(np.argmax(swapped))
+        lon, lat = points[row]
+        raise VertexError(
+            f"place {row}, longitude {lon:g} and latitude {lat:g}, is far from the network, but "
+            f"longitude {lat:g} and latitude {lon:g} is in it: longitude comes first ("
+            f"{int(swapped.sum())} of {len(points)} places)"
+        )
+    beyond = (np.abs(points[:, 0]) > 180) | (np.abs(points[:, 1]) > 90)
+    if beyond.any():
+        row = int(np.argmax(beyond))
+        lon, lat = points[row]
+        raise VertexError(
+            f"place {row}, longitude {lon:g} and latitude {lat:g}, is not on the Earth: give "
+            "degrees, as the network has them"
+        )
+    return points
+
+
+def _refuse_far(
+    graph: Graph,
+    points: NDArray[np.float64],
+    index: _Streets | _Vertices,
+    away: NDArray[np.float64],
+) -> None:
+    """Refuse places that are farther from the network than it is wide."""
+    if not len(points):
+        return
+    size = index.high - index.low
+    if on_earth(graph):
+        middle = math.radians(float(index.high[1] + index.low[1]) / 2)
+        size = np.radians(size) * EARTH_RADIUS * np.array([math.cos(middle), 1.0])
+    wide = float(np.hypot(*size))
+    most = max(wide, _LEAST_FAR) if on_earth(graph) else wide
+    row = int(np.argmax(away))
+    if most > 0 and away[row] > most:
+        unit = " m" if on_earth(graph) else ""
+        raise VertexError(
+            f"place {row} at {points[row, 0]:g}, {points[row, 1]:g} is {away[row]:,.0f}{unit} from "
+            f"the nearest street of a network that is {wide:,.0f}{unit} wide: check its "
+            "coordinates, or say with max_distance how far a place may be"
+        )

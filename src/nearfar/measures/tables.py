@@ -1,0 +1,50 @@
+"""Measures side by side: a table of the vertices with what was computed of them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from nearfar.answer.frames import vertex_frame
+from nearfar.solve.request import as_graph
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+__all__ = ["table"]
+
+
+def table(graph: Any, library: str | None = None, /, **columns: ArrayLike) -> Any:
+    """Put values of all vertices into a table with the vertices' names.
+
+    Parameters
+    ----------
+    graph : Graph, SciPy sparse matrix or NetworkX graph
+        Of which the values are.
+    library : {"pandas", "polars"} or None
+        None takes the first that is installed.
+    **columns : array_like, shape (n,)
+        By name, such as ``closeness=nearfar.measures.closeness(graph)``.
+
+    Returns
+    -------
+    DataFrame
+        Columns ``vertex``, ``x`` and ``y`` where the graph has coordinates, and those given.
+
+    Raises
+    ------
+    OptionError
+        For another library, and a column that has not one value per vertex.
+    MissingDependencyError
+        If the library is not installed.
+
+    Examples
+    --------
+    >>> import nearfar
+    >>> g = nearfar.Graph.from_edges(["a", "b"], ["b", "c"], directed=False)
+    >>> nearfar.measures.table(g, closeness=nearfar.measures.closeness(g)).round(2)
+      vertex  closeness
+    0      a       0.67
+    1      b       1.00
+    2      c       0.67
+    """
+    return vertex_frame(as_graph(graph, "weight"), dict(columns), library)

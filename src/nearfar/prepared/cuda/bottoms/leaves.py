@@ -1,0 +1,283 @@
+"""Leaves as the bottom of a query, from which rows are written tile by tile."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from nearfar.errors import OptionError
+from nearfar.graph.slots import Slot
+from nearfar.prepared.cuda.bottoms.cells import Sweep
+from nearfar.prepared.cuda.cut.tiles import LeafShape, Tiles, cut_tiles
+from nearfar.prepared.cuda.device import device_tree, far_value, top_flags
+from nearfar.prepared.cuda.fronts.above import Above
+from nearfar.prepared.cuda.query import Query
+from nearfar.prepared.cuda.shapes import UNIT, above_shape, default_leaf, padded
+from nearfar.system.devices import runtime
+
+if TYPE_CHECKING:
+    from nearfar.prepared.cuda.device import DeviceTree
+    from nearfar.prepared.prepared import Prepared
+
+__all__ = ["TileSweep", "row_sweep"]
+
+_TILES: Slot[DeviceTiles] = Slot("tiles of rows on the device")
+_WEIGHTS: Slot[Any] = Slot("weights of tiles on the device")
+_ADVICE = "use device='cpu', or a GPU with more memory"
+_WARPS = 8  # kWarps of leaves.cuh
+_SIDE = 128  # kSide of own_leaf.cuh
+_RESERVED = 1024  # bytes of shared memory that a block takes besides its own
+_SECTOR = 32  # bytes that memory is written in
+_WIDTHS = {4: (192, 160, 128, 96, 64), 8: (128, 96, 64)}  # vertices of a tile, by bytes of a value
+_UNIT = 32 * 16  # bytes of a vertex in a tile
+_PAYS = 6  # rows read per vertex that take less than a transposition
+
+
+@dataclass(frozen=True)
+class DeviceTiles:
+    """Leaves and bundles on the device, without weights.
+
+    Attributes
+    ----------
+    host : Tiles
+    bundles, places, tile_first, row, leaf, where : int32 arrays
+        ``row`` numbers the labels that bundles look at among those that are in no leaf.
+    jobs : int32 array, shape (n_jobs, 4)
+        For :func:`_closed`: root, first row, first of the boundary and its size.
+    boundary : int32 array
+        Labels.
+    levels : int
+        Of the highest leaf.
+    roots : int32 array
+        Of the leaves.
+    way_first : int64 array, shape (n,)
+        Where the ways of each label from its ancestors in its leaf begin; see ``leaf_ways.cuh``.
+    n_ways : int
+    width : int
+        Vertices of a tile.
+    """
+
+    host: Tiles
+    bundles: Any
+    places: Any
+    tile_first: Any
+    row: Any
+    leaf: Any
+    where: Any
+    jobs: Any
+    boundary: Any
+    levels: int
+    roots: Any
+    way_first: Any
+    n_ways: int
+    width: int
+
+
+def _cut(prepared: Prepared, shape: LeafShape, top: int, margin: int) -> tuple[Tiles, int]:
+    """Tiles and their width, the largest that a multiprocessor has room for two blocks of."""
+    size, most = prepared.metric.dtype.itemsize, runtime.device().shared_per_block
+    flags = top_flags(prepared, top)
+    widths = _WIDTHS[size]
+    for width in widths:
+        host = cut_tiles(prepared.preparation.view, shape, width, margin, flags)
+        if 2 * (width * _UNIT + host.tile_bytes(size) + _RESERVED) <= most + _RESERVED:
+            break
+    return host, width
+
+
+def _made(prepared: Prepared, shape: LeafShape, top: int, margin: int) -> DeviceTiles:
+    tree, arcs = prepared.preparation.tree, prepared.preparation.arcs
+    host, width = _cut(prepared, shape, top, margin)
+    runtime.require_memory(2 * host.nbytes, _ADVICE)
+    sizes = (arcs.first[host.roots + 1] - arcs.first[host.roots]).astype(np.int32)
+    begins = np.zeros(len(sizes), dtype=np.int32)
+    np.cumsum(-(-sizes[:-1] // 4) * 4, out=begins[1:])
+    warps = np.maximum(-(-sizes // 32), 0)
+    which = np.repeat(np.arange(len(sizes)), warps)
+    number = np.arange(len(which)) - np.repeat(np.cumsum(warps) - warps, warps)
+    jobs = np.stack([host.roots[which], 32 * number, begins[which], sizes[which]], axis=1)
+    levels = np.zeros(prepared.n_vertices, dtype=np.int64)
+    inside = np.flatnonzero(host.leaf >= 0)
+    levels[inside] = tree.depth[inside] - tree.depth[host.leaf[inside]] + 1
+    way_ends = np.cumsum(levels)
+    return DeviceTiles(
+        host,
+        runtime.upload(host.bundles),
+        runtime.upload(host.places),
+        runtime.upload(host.tile_first),
+        runtime.upload(np.searchsorted(host.upper, host.rows).astype(np.int32)),
+        runtime.upload(host.leaf),
+        runtime.upload(host.where),
+        runtime.upload(jobs.astype(np.int32)),
+        runtime.upload(host.boundary),
+        int(levels.max(initial=1)),
+        runtime.upload(host.roots),
+        runtime.upload(way_ends - levels),
+        int(levels.sum()),
+        width,
+    )
+
+
+def _margin(prepared: Prepared) -> int:
+    """Vertices of a tile that another one writes, so that all write whole sectors of each row."""
+    size = prepared.answer_dtype.itemsize
+    return _SECTOR // 4 if prepared.n_vertices * size % _SECTOR else 0
+
+
+def _closed(tiles: DeviceTiles, tree: DeviceTree, dtype: np.dtype[Any]) -> tuple[Any, Any]:
+    """Weights of the bundles, and ways within leaves."""
+    cp = runtime.cupy()
+    runtime.require_memory((tiles.host.n_values + tiles.n_ways) * dtype.itemsize, _ADVICE)
+    ways = cp.empty(tiles.n_ways, dtype=dtype)
+    weights = cp.full(tiles.host.n_values, far_value(dtype), dtype=dtype)
+    down = {
+        "first": tree.down_first,
+        "head_depth": tree.down_depth,
+        "weight": tree.down_weight,
+        "depth": tree.depth,
+        "low": tree.low,
+    }
+    if len(tiles.jobs):
+        kernel = _kernel(tree, dtype, "leaf_closures")
+        shared = 32 * tiles.levels * dtype.itemsize
+        kernel.allow_shared(shared)
+        arguments = {**down, "jobs": tiles.jobs, "boundary": tiles.boundary}
+        arguments |= {"where": tiles.where, "weights": weights}
+        kernel(len(tiles.jobs), 32, arguments, shared=shared)
+    if len(tiles.roots):
+        kernel = runtime.program("prepared/cuda/bottoms/leaf_ways.cuh", tree.macros).kernel(
+            "leaf_ways"
+        )
+        shared = 8 * tiles.levels
+        kernel.allow_shared(shared)
+        arguments = {**down, "roots": tiles.roots, "way_first": tiles.way_first, "ways": ways}
+        kernel(len(tiles.roots), 32, arguments, shared=shared)
+    return weights, ways
+
+
+def _kernel(tree: DeviceTree, dtype: np.dtype[Any], name: str, **more: int) -> Any:
+    whole = {**tree.macros, "COLUMNS": 16 // dtype.itemsize, **more}
+    return runtime.program(f"prepared/cuda/bottoms/{name}.cuh", whole).kernel(name)
+
+
+class TileSweep:
+    """Leaves at the bottom of the tree, the tiles of rows that they give, and the front above them.
+
+    Parameters
+    ----------
+    prepared : Prepared
+    shape : LeafShape or None
+        None chooses.
+    sources : int
+        How many there will be in a block, for the choice.
+    top : int or None
+        As for :class:`nearfar.prepared.cuda.bottoms.cells.Sweep`.
+    """
+
+    def __init__(
+        self,
+        prepared: Prepared,
+        shape: LeafShape | None = None,
+        sources: int = 1024,
+        top: int | None = None,
+    ) -> None:
+        self.n, self.dtype = prepared.n_vertices, prepared.metric.dtype
+        self.margin = _margin(prepared)
+        shape = shape or default_leaf(prepared.preparation.figures.height, sources)
+        above = above_shape(prepared, sources, top)
+        form = (shape, above.top, self.margin)
+        key = (runtime.device().ordinal, self.dtype.itemsize, *form)
+        self.tree = device_tree(prepared)
+        self.tiles = _TILES.of(
+            prepared,
+            lambda: prepared.metric.layout(key, lambda: _made(prepared, *form)),
+            key,
+        )
+        self.above = Above(prepared, self.tiles.host.upper, above, shape)
+        self.weights, self.ways = _WEIGHTS.of(
+            prepared, lambda: _closed(self.tiles, self.tree, self.dtype), key
+        )
+
+    @property
+    def most_sources(self) -> int:
+        """Sources of a block at most, whatever the memory: bundles name bytes by 32 bits."""
+        return (2**32 - 1) // (max(self.n_kept, 1) * self.dtype.itemsize) // UNIT * UNIT
+
+    @property
+    def n_kept(self) -> int:
+        """Rows of distances that a query keeps."""
+        return len(self.tiles.host.upper)
+
+    def _begins(self, pitch: int) -> Any:
+        """Where the rows begin that bundles look at, in bytes."""
+        if pitch > self.most_sources:
+            raise OptionError(
+                f"{pitch:,} sources at a time are too many for {self.n_kept:,} labels above the "
+                f"leaves: sweep= at most {self.most_sources:,}"
+            )
+        row = np.uint32(pitch * self.dtype.itemsize)
+        return self.tiles.row.astype(np.uint32) * row
+
+    def rows(self, count: int, **memory: Any) -> Query:
+        """Write whole rows. ``memory`` is that of :class:`Query`."""
+        begins = self._begins(padded(count))
+        query = Query(self.tree, self.dtype, count, self.n_kept, **memory)
+        self.above.begin(query, self.above.held.place, 16 // self.dtype.itemsize)
+        query.writes = partial(self._writing, begins)
+        return query
+
+    def _writing(self, begins: Any, query: Query, out: Any) -> list[runtime.Launch]:
+        """Bundles from the labels above them, and then what is in a source's own leaf."""
+        tiles, tree, size = self.tiles, self.tree, self.dtype.itemsize
+        written = {"n": np.int32(self.n), "out": out, "step": tree.step}
+        n_tiles = len(tiles.host.tile_first) // 4 - 1
+        arguments = {
+            **written,
+            "bundles": tiles.bundles,
+            "tile_first": tiles.tile_first,
+            "n_tiles": np.int32(n_tiles),
+            "rows": begins,
+            "weights": self.weights.view(np.int32),  # four values of 4 bytes, or two, at a time
+            "places": tiles.places,
+            "values": query.values,
+            "count": np.int32(len(out)),
+        }
+        kernel = _kernel(tree, self.dtype, "tiles", MARGIN=self.margin, TILE=tiles.width)
+        shared = tiles.width * _UNIT + tiles.host.tile_bytes(size)
+        kernel.allow_shared(shared)
+        jobs = n_tiles * -(-len(out) // (32 * (16 // size)))
+        launches = [runtime.Launch(kernel, jobs, 32 * _WARPS, arguments, shared, early=True)]
+        if len(tiles.host.roots):
+            arguments = {
+                **written,
+                "leaf": tiles.leaf,
+                "labels": query.labels,
+                "space": query.space,
+                "pitch": np.int64(query.pitch),
+                "depth": tree.depth,
+                "low": tree.low,
+                "vertex": tree.vertex,
+                "way_first": tiles.way_first,
+                "ways": self.ways,
+            }
+            kernel = _kernel(tree, self.dtype, "own_leaf")
+            shared = tiles.levels * size
+            kernel.allow_shared(shared)
+            each = (query.pitch, 2 * _SIDE)
+            launches.append(runtime.Launch(kernel, *each, arguments, shared, early=True))
+        return launches
+
+
+def row_sweep(prepared: Prepared, sources: int) -> Sweep | TileSweep:
+    """What writes whole rows best.
+
+    Tiles pay where vertices that are next to each other in the tree have numbers next to each
+    other; where they do not, a bundle has one vertex, and a transposition is cheaper.
+    """
+    tiles = TileSweep(prepared, None, sources)
+    if len(tiles.tiles.host.rows) <= _PAYS * prepared.n_vertices:
+        return tiles
+    return Sweep(prepared, None, sources)

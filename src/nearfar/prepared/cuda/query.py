@@ -1,0 +1,167 @@
+"""A query on a device: a front, a bottom and a sink, composed once for blocks of sources.
+
+The front climbs from the sources and multiplies matrices above the cells or leaves; the bottom goes
+through these; the sink stores, writes rows or reduces. Each adds its launches to a :class:`Query`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from nearfar.errors import OutOfMemoryError
+from nearfar.prepared.cuda.shapes import padded
+from nearfar.system.devices import runtime
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from nearfar.prepared.cuda.device import DeviceTree
+
+__all__ = ["Query", "query_bytes", "to_rows"]
+
+_TILE, _NEAR = 64, 2  # kTile and kNear of rows.cuh
+
+
+def query_bytes(tree: DeviceTree, dtype: np.dtype[Any], count: int, n_rows: int) -> int:
+    """Add up the device memory of a query that keeps so many rows of distances."""
+    return padded(count) * ((n_rows + tree.height) * dtype.itemsize + 12)
+
+
+class Query:
+    """The launches for one block of sources after the other, and the memory that they share.
+
+    Parameters
+    ----------
+    tree : DeviceTree
+    dtype : dtype
+        Of the arcs' weights.
+    count : int
+        Sources per block, at most.
+    n_rows : int
+        Of ``values``.
+    advice : str
+        What to do when memory is short.
+    beside : int
+        Bytes that are wanted besides.
+
+    Attributes
+    ----------
+    pitch : int
+        Columns of device memory, at least as many as sources.
+    values : array, shape (n_rows, pitch)
+        Distances, a column per source.
+    labels : int32 array, shape (pitch,)
+        Of the sources, then -1; in the order of ``column_order.cuh`` where columns have one.
+    space : array, shape (height, pitch)
+        Distances from the sources to their ancestors.
+    arrivals : uint32 array, shape (2,)
+        Counters of a launch for few sources, 0 between launches.
+    launches : list of Launch
+        The first takes the sources.
+    writes : callable or None
+        ``(query, out) -> launches`` that write rows after the others.
+    back : int64 array or None
+        The column of each source of the last block, where they are not in the order given.
+
+    Raises
+    ------
+    OutOfMemoryError
+        Before anything is allocated.
+    """
+
+    writes: Callable[[Query, Any], list[runtime.Launch]] | None = None
+    back: Any = None
+
+    def __init__(
+        self,
+        tree: DeviceTree,
+        dtype: np.dtype[Any],
+        count: int,
+        n_rows: int,
+        advice: str = "",
+        beside: int = 0,
+    ) -> None:
+        runtime.require_memory(query_bytes(tree, dtype, count, n_rows) + beside, advice)
+        cp = runtime.cupy()
+        self.tree, self.dtype, self.pitch = tree, dtype, padded(count)
+        self.values = cp.empty((n_rows, self.pitch), dtype=dtype)
+        self.labels = cp.empty(self.pitch, dtype=np.int32)
+        # A climb writes down to the depth of its source; vectors of columns are read beyond that.
+        self.space = cp.zeros((max(tree.height, 1), self.pitch), dtype=dtype)
+        self.arrivals = cp.zeros(2, dtype=np.uint32)
+        self.launches: list[runtime.Launch] = []
+        self._writing: list[runtime.Launch] = []
+        self._written = -1  # rows that these launches write
+        self._released: list[tuple[runtime.Launch, str]] = []
+        self.n_rows = n_rows
+
+    def add(
+        self,
+        kernel: runtime.Kernel,
+        grid: int | tuple[int, ...],
+        block: int,
+        arguments: Mapping[str, Any],
+        shared: int = 0,
+        **how: bool,
+    ) -> None:
+        """Add a launch after the others."""
+        kernel.allow_shared(shared)
+        self.launches.append(runtime.Launch(kernel, grid, block, arguments, shared, **how))
+
+    def __call__(self, sources: Any, out: Any = None) -> None:
+        """Answer for some vertices, on the host or on the device, and write rows to ``out``."""
+        there = runtime.upload(sources)
+        if there.dtype != np.int64:
+            there = there.astype(np.int64)
+        self.launches[0].set(sources=there, count=np.int32(len(there)))
+        if out is not None:
+            self._write_to(out)
+        for launch in self.launches if out is None else (*self.launches, *self._writing):
+            launch()
+
+    def _write_to(self, out: Any) -> None:
+        if len(out) != self._written:
+            assert self.writes is not None
+            self._writing, self._written = self.writes(self, out), len(out)
+            return
+        for launch in self._writing:
+            launch.set(out=out)
+
+    def release(self) -> None:
+        """Give the memory of the distances back until :meth:`restore`."""
+        self._released = [(each, at) for each in self.launches for at in each.holds(self.values)]
+        for launch, name in self._released:
+            launch.set(**{name: None})
+        self.values = None
+
+    def restore(self) -> bool:
+        """Make memory for the distances, after a release; whether there was enough."""
+        try:
+            runtime.require_memory(self.n_rows * self.pitch * self.dtype.itemsize)
+        except OutOfMemoryError:
+            return False
+        self.values = runtime.cupy().empty((self.n_rows, self.pitch), dtype=self.dtype)
+        for launch, name in self._released:
+            launch.set(**{name: self.values})
+        return True
+
+
+def to_rows(tree: DeviceTree, values: Any, place: Any, out: Any) -> runtime.Launch:
+    """Prepare the launch that writes rows ``place`` of ``values`` as columns of ``out``."""
+    count, width = out.shape
+    kernel = runtime.program("prepared/cuda/sinks/rows.cuh", tree.macros).kernel("to_rows")
+    some = len(place)
+    arguments = {
+        "values": values,
+        "pitch": np.int64(values.shape[1]),
+        "place": place,
+        "some": np.int32(some),
+        "width": np.int64(width),
+        "count": np.int32(count),
+        "out": out,
+        "step": tree.step,
+    }
+    grid = (-(-some // _TILE) * _NEAR, -(-count // (_TILE * _NEAR)))
+    return runtime.Launch(kernel, grid, 256, arguments)

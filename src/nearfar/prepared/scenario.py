@@ -1,0 +1,129 @@
+"""A prepared graph with some edges closed or of another weight, beside the one that it was."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from nearfar.errors import GraphError, quoted
+from nearfar.graph.graph import Graph
+from nearfar.graph.snapping.lines import closed_edges, edge_positions, tails_of
+from nearfar.prepared.metric.arc_weights import renewed
+from nearfar.prepared.order.preparation import Preparation
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from nearfar.prepared.prepared import Prepared
+
+__all__ = ["Scenario", "changes_of", "renewed_without", "without_edges"]
+
+
+class Scenario(NamedTuple):
+    """A prepared graph and the same with changed streets.
+
+    Made by :meth:`nearfar.Prepared.scenario`; :func:`nearfar.table` takes it and answers for both.
+    Edges have the same positions in both graphs.
+
+    Attributes
+    ----------
+    base : Prepared
+    changed : Prepared
+        Shares the order and the arcs.
+    closed : int64 array
+        Positions of the edges that are closed.
+    factored : int64 array
+        Positions of the edges with another weight.
+    """
+
+    base: Prepared
+    changed: Prepared
+    closed: NDArray[np.int64]
+    factored: NDArray[np.int64]
+
+
+def without_edges(
+    prepared: Prepared, edges: NDArray[np.int64]
+) -> tuple[Graph, Preparation, NDArray[np.int64]]:
+    """Return the graph with edges closed, the structure without them, and their lower labels."""
+    tree, arcs = prepared.preparation.tree, prepared.preparation.arcs
+    heads = prepared.indices[edges]
+    low = np.unique(np.minimum(tree.label[tails_of(prepared, edges)], tree.label[heads]))
+    low = low.astype(np.int64)
+    indices, attributes, symmetric = closed_edges(prepared, edges)
+    besides = {**prepared._besides(), "attributes": attributes, "directed": not symmetric}
+    graph = Graph(prepared.indptr, indices, prepared.weights, copy=False, **besides)
+    # The entries of an edge stand with its lower label, and there are few of those.
+    count = arcs.edge_first[low + 1] - arcs.edge_first[low]
+    entry = np.repeat(arcs.edge_first[low] - np.cumsum(count) + count, count)
+    entry += np.arange(len(entry))
+    gone = np.isin(arcs.edge[entry], edges)
+    fewer = np.zeros(len(arcs.edge_first), np.int64)
+    fewer[low + 1] = np.bincount(np.repeat(np.arange(len(low)), count)[gone], minlength=len(low))
+    kept = np.ones(len(arcs.edge), bool)
+    kept[entry[gone]] = False
+    arcs = replace(
+        arcs,
+        edge_first=arcs.edge_first - np.cumsum(fewer),
+        edge=arcs.edge[kept],
+        edge_place=arcs.edge_place[kept],
+    )
+    preparation = prepared.preparation
+    made = Preparation(tree, arcs, preparation.figures, preparation.method)
+    return graph, made, low
+
+
+def changes_of(
+    prepared: Prepared, factor: Mapping[Any, float] | Sequence[tuple[Any, float]]
+) -> tuple[NDArray[np.int64], NDArray[Any]]:
+    """Return the edges that a factor is given for, and their new weights.
+
+    Raises
+    ------
+    GraphError
+        If an edge does not exist or has two factors, or one is not a number of at least 0.
+    """
+    pairs = list(factor.items()) if hasattr(factor, "items") else list(factor)
+    edges, factors = [np.empty(0, np.int64)], [np.empty(0)]
+    for pair in pairs:
+        if not hasattr(pair, "__len__") or len(pair) != 2:
+            raise GraphError(f"factor holds {quoted(pair)}: give (edges, number)")
+        given, number = pair
+        is_number = isinstance(number, (int, float, np.number)) and not isinstance(number, bool)
+        if not is_number or not 0 <= number < np.inf:
+            raise GraphError(f"factor is {quoted(number)}: give a number of at least 0")
+        at = edge_positions(prepared, list(given) if isinstance(given, tuple) else given)
+        edges.append(at)
+        factors.append(np.full(len(at), float(number)))
+    at = np.concatenate(edges)
+    distinct, count = np.unique(at, return_counts=True)
+    if (count > 1).any():
+        raise GraphError(f"edge {distinct[int(np.argmax(count > 1))]} has two factors: give one")
+    before = prepared.effective_weights[at]
+    new = before * np.concatenate(factors)
+    if before.dtype.kind == "i":
+        new = np.rint(new)
+        if (np.abs(new) > np.iinfo(before.dtype).max - 1).any():
+            raise GraphError(f"a weight times its factor does not fit {before.dtype}")
+    return at, new.astype(before.dtype)
+
+
+def renewed_without(
+    prepared: Prepared, closed: NDArray[np.int64], perfect: bool, threads: int
+) -> tuple[Graph, Preparation, Any, int]:
+    """Return a graph of integers without edges, its structure, its metric and labels renewed."""
+    graph, preparation, low = without_edges(prepared, closed)
+    metric, count = renewed(
+        preparation.view,
+        preparation.arcs.n_arcs,
+        prepared.metric.on_host(),
+        graph,
+        low.astype(np.int32),
+        perfect,
+        threads,
+    )
+    return graph, preparation, metric, count

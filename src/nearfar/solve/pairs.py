@@ -1,0 +1,230 @@
+"""Distances of pairs: by one table, by walks over a prepared graph, or by searches.
+
+Which of them is decided once, for all pairs of a call: a table where the pairs fill much of one;
+walks where the graph is prepared, or where preparing it within the call and walking takes less than
+a search per source; else searches, some sources at a time.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from nearfar.choose.ranking import rank
+from nearfar.errors import DistanceOverflowError
+from nearfar.graph.dtypes import unreached_value
+from nearfar.graph.facts import Facts
+from nearfar.options import check_limit
+from nearfar.prepared.cpu.pairs import pair_distances as walked
+from nearfar.prepared.cpu.pairs import pair_indices
+from nearfar.prepared.first import can_be_prepared, cost_of_preparing, made_ready
+from nearfar.prepared.prepared import Prepared
+from nearfar.registry import Declined
+from nearfar.solve.arrays import masked, narrowed, widened
+from nearfar.solve.one import WALKED
+from nearfar.solve.request import make_request
+from nearfar.system.devices import runtime
+from nearfar.system.threads import check_threads
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from numpy.typing import NDArray
+
+    from nearfar.graph.graph import Graph
+    from nearfar.options import Device
+    from nearfar.prepared.guess import Guess
+    from nearfar.registry import Request
+
+__all__ = ["pair_distances"]
+
+#: Entries of a table per pair that was asked for, up to which it takes less than walks or labels.
+_FILLED = 64
+_MOST_TABLE = 2**30  # bytes of it without ``memory=``
+_FEW = 1024  # pairs of a prepared graph, below which walks take less than a table's first entry
+#: Sources of a block: its columns are about the targets of its own rows.
+_BLOCK = 256
+#: What a walk takes by itself: the rest of a call's arguments are for searches.
+_WALKS_TAKE = frozenset({"threads", "stats", "limit", "devices", "memory", "block"})
+
+
+class _Pairs(NamedTuple):
+    """Pairs of vertex indices as entries of a table of distinct rows and columns."""
+
+    starts: NDArray[np.int64]
+    ends: NDArray[np.int64]
+    rows: NDArray[np.int64]
+    columns: NDArray[np.int64]
+    row_of: NDArray[np.intp]
+    column_of: NDArray[np.intp]
+
+    @classmethod
+    def of(cls, starts: NDArray[np.int64], ends: NDArray[np.int64]) -> _Pairs:
+        rows, row_of = np.unique(starts, return_inverse=True)
+        columns, column_of = np.unique(ends, return_inverse=True)
+        return cls(starts, ends, rows, columns, row_of, column_of)
+
+    def fill_a_table(self, memory: int | None) -> bool:
+        """Whether one table of all rows and columns takes little more than what was asked for."""
+        entries = len(self.rows) * len(self.columns)
+        most = _MOST_TABLE if memory is None else memory // 4
+        return entries <= _FILLED * len(self.starts) and 8 * entries <= most
+
+
+def pair_distances(
+    table: Callable[..., Any],
+    graph: Graph,
+    pairs: Iterable[tuple[Any, Any]],
+    *,
+    device: Device = "auto",
+    progress: Callable[[float, float], None] | None = None,
+    stats: dict[str, Any] | None = None,
+    **arguments: Any,
+) -> Any:
+    """Distances of (source, target) pairs as a vector.
+
+    Parameters
+    ----------
+    table : callable
+        :func:`nearfar.distances`.
+    graph : Graph
+    pairs : list of (source, target), or array of shape (k, 2)
+    device, progress, stats, **arguments
+        Of :func:`nearfar.distances`. ``stats["pairs_by"]`` is ``"table"``, ``"walks"`` or
+        ``"searches"``.
+
+    Returns
+    -------
+    array, shape (len(pairs),)
+        For a graph made of device arrays a CuPy array whose entries never were on the host; for
+        a prepared graph one where ``pairs`` are on a device.
+    """
+    device = "cuda" if device == "gpu" else device
+    began = time.perf_counter()
+    stats = {} if stats is None else stats
+    simple = {n for n, value in arguments.items() if value not in (None, "auto")} <= _WALKS_TAKE
+    limit, devices, memory = (arguments.get(name) for name in ("limit", "devices", "memory"))
+    there = device == "cuda" or devices is not None or runtime.is_device_array(pairs)
+    if isinstance(graph, Prepared) and simple and there:
+        workers = arguments.get("threads")
+        found = graph.distances_of_pairs(pairs, workers, device=device, devices=devices)
+        stats.update(pairs_by="walks", reason=WALKED)
+        return _finished(graph, found, limit, stats, began)
+    asked = _Pairs.of(*pair_indices(graph, pairs))
+    fill = asked.fill_a_table(memory)
+    if not isinstance(graph, Prepared) or not simple:
+        fresh = None
+        if simple and not fill and not there and not graph.on_device:
+            fresh = _prepared_for(graph, asked, device, arguments)
+        if fresh is None:
+            found = _searched(table, graph, asked, fill, device, progress, stats, arguments)
+            return narrowed(found, graph.weight_dtype)
+        graph, seconds = fresh
+        stats.update(pairs_by="walks", reason=WALKED)
+        if seconds:
+            stats.update(prepare_seconds=seconds, reason=f"{WALKED}; prepared within this call")
+    elif fill and len(asked.starts) >= _FEW:
+        found = _searched(table, graph, asked, fill, device, progress, stats, arguments)
+        return narrowed(found, graph.weight_dtype)
+    else:
+        stats.update(pairs_by="walks", reason=WALKED)
+    found = walked(graph, asked.starts, asked.ends, check_threads(arguments.get("threads")))
+    if progress is not None:
+        progress(len(asked.rows), len(asked.rows))
+    return _finished(graph, found, limit, stats, began)
+
+
+def _finished(graph: Graph, found: Any, limit: Any, stats: dict[str, Any], began: float) -> Any:
+    """The distances within the limit, in the shortest dtype."""
+    found = masked(graph, found, check_limit(limit, graph.weight_dtype))
+    stats["seconds"] = time.perf_counter() - began
+    return narrowed(found, graph.weight_dtype)
+
+
+def _prepared_for(
+    graph: Graph, asked: _Pairs, device: Device, arguments: dict[str, Any]
+) -> tuple[Prepared, float] | None:
+    """The graph prepared, and the seconds of this call for it, where walks then repay it."""
+    request = make_request(
+        graph,
+        "batch",
+        asked.rows,
+        method="auto",
+        device=device,
+        threads=arguments.get("threads"),
+        limit=arguments.get("limit"),
+        targets=asked.columns,
+        predecessors=False,
+    )
+    memory, count = arguments.get("memory"), len(asked.starts)
+    if graph.n_negative or memory is not None or can_be_prepared(graph, request) is not True:
+        return None
+    choices = rank(graph, request)
+    searches = choices[0].seconds if choices else math.inf
+
+    def walks(facts: Facts, request: Request, prepared: Prepared) -> float:
+        return count * _walk_seconds(facts)
+
+    def guessed(facts: Facts, request: Request, found: Guess) -> tuple[float, float]:
+        return found.weights, count * _walk_seconds(facts)
+
+    cost = cost_of_preparing(Facts(graph), request, searches, walks, guessed)
+    if cost is None or cost.seconds >= searches:
+        return None
+    try:
+        return made_ready(graph, False, request.threads)
+    except Declined:
+        return None
+
+
+def _walk_seconds(facts: Facts) -> float:
+    """A walk on one core, roughly: 4.6 us on roads and 48 on a grid of some 100,000 vertices."""
+    return 1e-6 + 1e-7 * math.sqrt(facts.n)
+
+
+def _searched(
+    table: Callable[..., Any],
+    graph: Graph,
+    asked: _Pairs,
+    fill: bool,
+    device: Device,
+    progress: Callable[[float, float], None] | None,
+    stats: dict[str, Any],
+    arguments: dict[str, Any],
+) -> Any:
+    """Entries of one table of all rows, or of a table for every few of them."""
+    stay = graph.on_device and device != "cpu"
+    here: Any = runtime.cupy() if stay else np
+    dtype = graph.weight_dtype
+    found = here.full(len(asked.starts), unreached_value(dtype), dtype=dtype)
+    order = np.argsort(asked.row_of, kind="stable")
+    step, first = len(asked.rows) if fill else _BLOCK, 0
+    while first < len(asked.rows):
+        low, high = np.searchsorted(asked.row_of[order], [first, first + step])
+        mine = order[low:high]
+        columns, column_of = np.unique(asked.ends[mine], return_inverse=True)
+        part = asked.rows[first : first + step]
+        names = graph.name_of(part), graph.name_of(columns)
+        try:
+            matrix = table(
+                graph, names[0], targets=names[1], device=device, stats=stats, **arguments
+            )
+        except DistanceOverflowError:
+            if step == 1:
+                raise
+            step, fill = 1, False  # what does not fit may be no pair that was asked for
+            continue
+        matrix = runtime.upload(matrix) if stay else matrix
+        if matrix.dtype != found.dtype:
+            wide = np.promote_types(matrix.dtype, found.dtype)
+            matrix, found = widened(matrix, wide), widened(found, wide)
+        places = here.asarray(asked.row_of[mine] - first), here.asarray(column_of)
+        found[here.asarray(mine)] = matrix[places]
+        first += step
+        if progress is not None:
+            progress(min(first, len(asked.rows)), len(asked.rows))
+    stats["pairs_by"] = "table" if fill else "searches"
+    return found

@@ -1,0 +1,1 @@
+"""Places in queries: coordinates in; tables, nearest places and routes in their labels out."""

@@ -1,0 +1,187 @@
+"""Alternative routes between two places on a prepared graph, over vertices of separators.
+
+A way over a vertex is a shortest path to it and one from there. It is an alternative where it is
+admissible (Abraham, Delling, Goldberg and Werneck 2013): it shares little with the routes before
+it, where it leaves the shortest route it is not much longer than that, and around the vertex it
+bends nowhere without need: the stretch of it there is a shortest path. Vertices to try are those
+on which both search spaces of the elimination tree meet, which are separators between the ends.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from nearfar import _cpu
+from nearfar.errors import OptionError, UnreachableError, quoted
+from nearfar.prepared.cpu.pairs import edges_of_path, pair_distances
+from nearfar.prepared.prepared import Prepared
+from nearfar.solve.places.route import Route, chosen_ends, made_route
+from nearfar.solve.places.table import prepared_places
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["routes"]
+
+#: Vertices that are tried for each route wanted.
+_TRIES = 12
+
+
+def routes(
+    graph: Prepared,
+    origin: Any,
+    destination: Any,
+    k: int = 3,
+    *,
+    stretch: float = 1.25,
+    sharing: float = 0.8,
+    local: float = 0.25,
+    to: Literal["edge", "vertex"] = "edge",
+    parts: Literal["largest", "all"] = "largest",
+    max_distance: float | None = None,
+) -> list[Route]:
+    """The shortest route between two places, and alternatives worth taking.
+
+    Parameters
+    ----------
+    graph : Prepared
+        See :func:`nearfar.prepare`.
+    origin, destination : places
+        One each; as for :func:`nearfar.route`.
+    k : int
+        Routes at the most, the shortest among them.
+    stretch : float
+        At least 1. An alternative is at most so many times as long as the shortest route, also
+        when only the parts are compared where they differ.
+    sharing : float
+        0 to 1. Of the length of the shortest route at most this share is common to an alternative
+        and the routes before it.
+    local : float
+        Above 0, at most 1: around the vertex that an alternative leads over, a piece of this share
+        of the shortest route's length to both sides is itself a shortest path.
+    to, parts, max_distance
+        As for :func:`nearfar.table`.
+
+    Returns
+    -------
+    list of Route
+        The shortest first, then in order of length. Often fewer than k: where there is no
+        admissible alternative none is invented.
+
+    Raises
+    ------
+    UnreachableError
+        If there is no way.
+    OptionError
+        If the graph is not prepared, or a number is out of its range.
+
+    Notes
+    -----
+    Two walks to the root of the elimination tree, and for each vertex tried two paths and a
+    distance; at most 12 are tried per route.
+
+    Examples
+    --------
+    >>> import nearfar
+    >>> g = nearfar.Graph.from_edges(
+    ...     [0, 1, 0, 2], [1, 3, 2, 3], [4, 4, 5, 4], directed=False,
+    ...     coordinates=[[0, 0], [1, 1], [1, -1], [2, 0]],
+    ... )
+    >>> [found.vertices for found in nearfar.routes(nearfar.prepare(g, force=True), 0, 3)]
+    [[0, 1, 3], [0, 2, 3]]
+    """
+    if not isinstance(graph, Prepared):
+        raise OptionError("routes needs a prepared graph: nearfar.prepare(graph) makes one")
+    if isinstance(k, bool) or not isinstance(k, (int, np.integer)) or k < 1:
+        raise OptionError(f"k is {quoted(k)}: give an integer of at least 1")
+    for name, value, low, high in (
+        ("stretch", stretch, 1, np.inf),
+        ("sharing", sharing, 0, 1),
+        ("local", local, 1e-9, 1),
+    ):
+        if not isinstance(value, (int, float, np.number)) or not low <= value <= high:
+            raise OptionError(f"{name} is {quoted(value)}: give a number from {low:g} to {high:g}")
+    options = {"to": to, "parts": parts, "max_distance": max_distance, "threads": 1}
+    _, starts, stops = prepared_places(graph, "weight", origin, destination, options)
+    solver = {"method": "auto", "device": "cpu", "threads": 1}
+    ends = chosen_ends(graph, starts.snapped, stops.snapped, solver)
+    if len(ends.length) != 1:
+        raise OptionError("routes takes one origin and one destination")
+    if not np.isfinite(ends.length[0]):
+        raise UnreachableError("there is no way from the origin to the destination")
+    if ends.first[0] < 0:
+        only = made_route(ends, 0, np.empty(0, np.int64))
+        return [] if only is None else [only]
+    search = _Alternatives(graph, *ends.vertices(0))
+    found = search.paths(int(k), float(stretch), float(sharing), float(local))
+    beside = float(ends.length[0]) - search.length(found[0])
+    made = [made_route(ends, 0, path, search.length(path) + beside) for path in found]
+    return [route for route in made if route is not None]
+
+
+class _Alternatives:
+    """Admissible ways between two vertices."""
+
+    def __init__(self, graph: Prepared, source: int, target: int) -> None:
+        self.graph, self.source, self.target = graph, source, target
+        self.weights = graph.effective_weights
+
+    def length(self, path: NDArray[Any]) -> float:
+        """Return the length of a path."""
+        return float(self.weights[path].sum(dtype=np.float64))
+
+    def paths(self, k: int, stretch: float, sharing: float, local: float) -> list[NDArray[Any]]:
+        """Return edges of the shortest path and of alternatives, in order of length."""
+        shortest = edges_of_path(self.graph, self.source, self.target)
+        if shortest is None:
+            raise UnreachableError("there is no way from the origin to the destination")
+        found = [shortest]
+        best = self.length(shortest)
+        taken, passed = np.zeros(self.graph.n_edges, bool), np.zeros(self.graph.n_vertices, bool)
+        taken[shortest] = passed[self.graph.indices[shortest]] = passed[self.source] = True
+        on_best = taken.copy()
+        view = self.graph.metric_view
+        vias, _ = _cpu.prepared_vias(view, self.source, self.target, stretch)
+        tries = _TRIES * k
+        for via in vias.tolist():
+            if len(found) == k or not tries:
+                break
+            if passed[via]:
+                continue
+            tries -= 1
+            parts = [edges_of_path(self.graph, self.source, via),
+                     edges_of_path(self.graph, via, self.target)]  # fmt: skip
+            if parts[0] is None or parts[1] is None:
+                continue
+            path = np.concatenate([parts[0], parts[1]])
+            weights = self.weights[path].astype(np.float64)
+            total = float(weights.sum())
+            common = float(weights[taken[path]].sum())
+            if total > stretch * best * (1 + 1e-12) or common > sharing * best:
+                continue
+            same = float(weights[on_best[path]].sum())
+            if total - same > stretch * (best - same) * (1 + 1e-12):
+                continue
+            heads = self.graph.indices[path]
+            if len(np.unique(heads)) < len(heads) or (heads == self.source).any():
+                continue  # passes a vertex twice
+            if not self._is_local(path, weights, len(parts[0]), local * best):
+                continue
+            found.append(path)
+            taken[path] = passed[self.graph.indices[path]] = True
+        return [found[0], *sorted(found[1:], key=self.length)]
+
+    def _is_local(
+        self, path: NDArray[Any], weights: NDArray[np.float64], at: int, reach: float
+    ) -> bool:
+        """Whether the piece of a path around a vertex is a shortest path (the T-test)."""
+        along = np.concatenate([[0.0], np.cumsum(weights)])
+        first = max(int(np.searchsorted(along, along[at] - reach, side="right")) - 1, 0)
+        last = min(int(np.searchsorted(along, along[at] + reach)), len(path))
+        begin = self.source if first == 0 else int(self.graph.indices[path[first - 1]])
+        end = int(self.graph.indices[path[last - 1]])
+        pair = np.array([begin]), np.array([end])
+        between = float(pair_distances(self.graph, *pair, 1)[0])
+        return float(weights[first:last].sum()) <= between * (1 + 1e-6)

@@ -1,0 +1,90 @@
+// A table between places from the distances between vertices: min-plus with what the ways to and
+// from the vertices cost.
+#include <algorithm>
+#include <limits>
+#include <vector>
+
+#include "cpu/bindings.hpp"
+#include "cpu/spread.hpp"
+
+namespace nearfar {
+namespace {
+
+using Places = nb::ndarray<const int64_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+using Costs = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+using Table = nb::ndarray<double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+
+// out[i, j] = min over a, b of row_cost[i, a] + distances[rows[i, a], columns[j, b]]
+//                              + column_cost[j, b]
+// with infinity where there is no way; a row or column of -1 is none.
+template <class Weight>
+void combine(const Weight* distances, int64_t width, const Places& rows, const Costs& row_cost,
+             const Places& columns, const Costs& column_cost, double* out, int threads) {
+  const auto count = static_cast<int64_t>(rows.shape(0));
+  const auto targets = static_cast<int64_t>(columns.shape(0));
+  constexpr double kNone = std::numeric_limits<double>::infinity();
+  constexpr int64_t block = 16;
+  spread((count + block - 1) / block, threads, [&](BatchCounter& counter, Interrupt& interrupt) {
+    std::vector<double> best(static_cast<std::size_t>(width) + 1);  // the last is for -1
+    for (int64_t b; (b = counter.take()) >= 0;)
+      for (int64_t i = b * block; i < std::min(count, (b + 1) * block); ++i) {
+        interrupt.poll(static_cast<uint64_t>(width + targets));
+        std::fill(best.begin(), best.end(), kNone);
+        for (int a = 0; a < 2; ++a) {
+          const int64_t row = rows.data()[2 * i + a];
+          if (row < 0) continue;
+          const double cost = row_cost.data()[2 * i + a];
+          const Weight* from = distances + row * width;
+          for (int64_t c = 0; c < width; ++c) {
+            const double sum =
+                from[c] == unreached<Weight>() ? kNone : cost + static_cast<double>(from[c]);
+            best[static_cast<std::size_t>(c)] = std::min(best[static_cast<std::size_t>(c)], sum);
+          }
+        }
+        for (int64_t j = 0; j < targets; ++j) {
+          double found = kNone;
+          for (int k = 0; k < 2; ++k) {
+            const int64_t column = columns.data()[2 * j + k];
+            const auto at = static_cast<std::size_t>(column < 0 ? width : column);
+            found = std::min(found, best[at] + column_cost.data()[2 * j + k]);
+          }
+          out[i * targets + j] = found;
+        }
+      }
+  });
+}
+
+void place_table(const ConstArray& distances, const Places& rows, const Costs& row_cost,
+                 const Places& columns, const Costs& column_cost, const Table& out, int threads) {
+  if (distances.ndim() != 2 || rows.shape(1) != 2 || row_cost.shape(1) != 2 ||
+      columns.shape(1) != 2 || column_cost.shape(1) != 2 || row_cost.shape(0) != rows.shape(0) ||
+      column_cost.shape(0) != columns.shape(0) || out.shape(0) != rows.shape(0) ||
+      out.shape(1) != columns.shape(0))
+    throw nb::type_error("a table of places: wrong shape");
+  const auto height = static_cast<int64_t>(distances.shape(0));
+  const auto width = static_cast<int64_t>(distances.shape(1));
+  for (const auto& [places, end] : {std::pair{&rows, height}, std::pair{&columns, width}})
+    for (std::size_t i = 0; i < places->size(); ++i)
+      if (places->data()[i] < -1 || places->data()[i] >= end) throw nb::index_error("place");
+  const auto run = [&](auto tag) {
+    using Weight = decltype(tag);
+    nb::gil_scoped_release release;
+    combine(static_cast<const Weight*>(distances.data()), width, rows, row_cost, columns,
+            column_cost, out.data(), threads);
+  };
+  if (distances.dtype() == nb::dtype<int32_t>()) return run(int32_t{});
+  if (distances.dtype() == nb::dtype<int64_t>()) return run(int64_t{});
+  if (distances.dtype() == nb::dtype<float>()) return run(float{});
+  if (distances.dtype() == nb::dtype<double>()) return run(double{});
+  throw nb::type_error("distances: wrong dtype");
+}
+
+}  // namespace
+
+NEARFAR_BIND(m) {
+  using nb::arg;
+  m.def("place_table", &place_table, arg("distances"), arg("rows"), arg("row_cost"), arg("columns"),
+        arg("column_cost"), arg("out"), arg("threads"));
+}
+
+}  // namespace nearfar

@@ -1,0 +1,119 @@
+"""How places hang on vertices: up to two ways to leave each place, and two to arrive there.
+
+A place on an edge leaves it at the head, or where the street runs both ways also at the tail, for
+the share of the edge's weight that is left; it is reached from the tail, or likewise from the head.
+Between two places on one edge there is the way along it besides. A table between places is then a
+table between few vertices and one min-plus step (:mod:`nearfar.solve.places.table`).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from nearfar.errors import GraphError
+from nearfar.graph.snapping.lines import closed_of, tails_of
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from nearfar.graph.graph import Graph
+    from nearfar.graph.snapping.snap import Snapped
+
+__all__ = ["Entries", "along_edge", "check_weights", "entries", "part"]
+
+
+class Entries(NamedTuple):
+    """Vertices beside places, and what the way between costs.
+
+    Attributes
+    ----------
+    vertex : int64 array, shape (k, 2)
+        The head of the place's edge first, then the tail; -1 for no way. A place on a vertex has
+        that alone, first.
+    cost : float64 array, shape (k, 2)
+        Infinite where there is no way.
+    edge : int64 array, shape (k, 2)
+        The edge that is travelled in part; -1 on a vertex.
+    """
+
+    vertex: NDArray[np.int64]
+    cost: NDArray[np.float64]
+    edge: NDArray[np.int64]
+
+
+def check_weights(graph: Graph) -> None:
+    """Refuse weights of which parts make no sense."""
+    if graph.n_negative:
+        raise GraphError(
+            f"edge {graph.first_negative} has a negative weight, of which places cannot take a "
+            "share: give vertices"
+        )
+
+
+def entries(graph: Graph, places: Snapped, leaving: bool) -> Entries:
+    """Return the ways from places to vertices, or the ways from vertices to places."""
+    k = len(places)
+    edge, back, share = places.edge, places.back, places.share
+    vertex, taken = np.full((k, 2), -1, np.int64), np.full((k, 2), -1, np.int64)
+    cost = np.full((k, 2), np.inf)
+    on = places.vertex >= 0
+    vertex[on, 0], cost[on, 0] = places.vertex[on], 0.0
+    tails = tails_of(graph, edge)
+    heads = graph.indices[np.maximum(edge, 0)].astype(np.int64) if graph.n_edges else edge
+    weights, closed = graph.effective_weights, closed_of(graph)
+    if closed is not None:  # a closed edge's head is its tail now
+        was, at = closed.among(edge)
+        heads[was] = closed.head[at[was]]
+    # At an end a place is the vertex, from where every edge leads on.
+    inside = (edge >= 0) & (share > 0) & (share < 1)
+    for at_end, ends in ((share == 0, tails), (share == 1, heads)):
+        here = (edge >= 0) & at_end
+        vertex[here, 0], cost[here, 0] = ends[here], 0.0
+    forth, against = (0, 1) if leaving else (1, 0)  # which column the edge's own direction fills
+    for column, way, rest, ends in (
+        (forth, edge, 1 - share if leaving else share, heads if leaving else tails),
+        (against, back, share if leaving else 1 - share, tails if leaving else heads),
+    ):
+        here = inside & (way >= 0)
+        if closed is not None:
+            here &= ~closed.among(way)[0]
+        vertex[here, column], taken[here, column] = ends[here], way[here]
+        cost[here, column] = rest[here] * weights[way[here]].astype(np.float64)
+    return Entries(vertex, cost, taken)
+
+
+def part(
+    graph: Graph, places: Snapped, others: Snapped, i: NDArray[np.int64], j: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    """Return the way along the edge from place i to place j, which lie on the same edge."""
+    weights = graph.effective_weights
+    edge, back = places.edge[i], places.back[i]
+    ahead = others.share[j] - places.share[i]
+    found = np.where(ahead >= 0, ahead * weights[edge].astype(np.float64), np.inf)
+    turns = (ahead < 0) & (back >= 0)
+    found[turns] = -ahead[turns] * weights[back[turns]].astype(np.float64)
+    closed = closed_of(graph)
+    if closed is not None:
+        way = np.where(ahead >= 0, edge, back)
+        found[closed.among(way)[0] & (ahead != 0)] = np.inf
+    return found
+
+
+def along_edge(
+    graph: Graph, origins: Snapped, destinations: Snapped, found: NDArray[np.float64]
+) -> None:
+    """Take into a table the ways between places of one edge that do not leave it."""
+    order = np.argsort(destinations.edge, kind="stable")
+    sorted_edges = destinations.edge[order]
+    first = np.searchsorted(sorted_edges, origins.edge, side="left")
+    count = np.searchsorted(sorted_edges, origins.edge, side="right") - first
+    count[origins.edge < 0] = 0
+    i = np.repeat(np.arange(len(count)), count)
+    if not len(i):
+        return
+    j = order[
+        np.repeat(first, count) + np.arange(len(i)) - np.repeat(np.cumsum(count) - count, count)
+    ]
+    found[i, j] = np.minimum(found[i, j], part(graph, origins, destinations, i, j))

@@ -1,0 +1,82 @@
+"""A graph in which a place is a vertex, for whatever asks about one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from nearfar.errors import VertexError
+from nearfar.graph.graph import Graph
+from nearfar.graph.snapping.lines import EDGE_LINES, OF_EDGES, EdgeLines, edge_lines
+from nearfar.solve.places.entries import check_weights, entries
+from nearfar.solve.places.given import as_places
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["with_place"]
+
+_OPTIONS: dict[str, Any] = {"to": "edge", "parts": "largest", "max_distance": None}
+
+
+def with_place(graph: Graph, place: Any) -> tuple[Graph, Any]:
+    """Return the graph with one place as its last vertex, and that vertex's name.
+
+    Weights become float64, since a share of an edge is no integer. O(n + m).
+
+    Raises
+    ------
+    VertexError
+        If it is no place, or several.
+    """
+    snapped = as_places(graph, place, "source", {**_OPTIONS, "threads": None}).snapped
+    if len(snapped) != 1 or not snapped.found[0]:
+        raise VertexError("source is several places, or none within max_distance: give one place")
+    check_weights(graph)
+    n = graph.n_vertices
+    leave, arrive = (entries(graph, snapped, leaving) for leaving in (True, False))
+    out, into = (ways.vertex[0] >= 0 for ways in (leave, arrive))
+    tails = np.concatenate([graph.tails(np.int64), np.full(out.sum(), n), arrive.vertex[0][into]])
+    heads = np.concatenate([graph.indices, leave.vertex[0][out], np.full(into.sum(), n)])
+    costs = [graph.effective_weights, leave.cost[0][out], arrive.cost[0][into]]
+    # Stable: the graph's own edges keep their order, and new ones come behind those of their row.
+    order = np.argsort(tails, kind="stable")
+    indptr = np.searchsorted(tails[order], np.arange(n + 2))
+    attributes = {k: v for k, v in graph.attributes.items() if k not in OF_EDGES}
+    lines = edge_lines(graph)
+    if lines is not None:
+        attributes[EDGE_LINES] = _reordered(lines, order)
+    made = Graph(
+        indptr,
+        heads[order],
+        np.concatenate(costs).astype(np.float64)[order],
+        directed=True,
+        vertex_names=_names(graph, snapped.x[0], snapped.y[0]),
+        coordinates=np.vstack([graph.coordinates, [snapped.x[0], snapped.y[0]]]),  # type: ignore[list-item]
+        attributes=attributes,
+        copy=False,
+    )
+    return made, made.name_of(n)
+
+
+def _reordered(lines: EdgeLines, order: NDArray[np.int64]) -> EdgeLines:
+    """Return the lines of edges in another order; further edges are straight."""
+    counts = np.zeros(len(order), np.int64)
+    counts[: len(lines.first) - 1] = np.diff(lines.first)
+    first = np.zeros(len(order) + 1, np.int64)
+    np.cumsum(counts[order], out=first[1:])
+    begin = np.append(lines.first[:-1], np.zeros(len(order) - len(lines.first) + 1, np.int64))
+    along = np.arange(first[-1]) - np.repeat(first[:-1], counts[order])
+    return EdgeLines(first, lines.xy[np.repeat(begin[order], counts[order]) + along])
+
+
+def _names(graph: Graph, x: float, y: float) -> Any:
+    """Return the names of the vertices with one more, None where there are none."""
+    numbers = graph.vertex_numbers
+    if numbers is not None:
+        return None if graph.vertex_names is None else range(numbers.start, numbers.stop + 1)
+    names = np.empty(graph.n_vertices + 1, dtype=object)
+    names[:-1] = graph.vertex_names.tolist()  # type: ignore[union-attr]
+    names[-1] = (float(x), float(y))
+    return names

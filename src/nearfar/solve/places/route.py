@@ -1,0 +1,366 @@
+"""Routes between places: the edges, the vertices and the line on the map."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from nearfar.errors import OptionError, UnreachableError
+from nearfar.graph.dtypes import unreached_value
+from nearfar.graph.geography import on_earth
+from nearfar.graph.snapping.lines import edge_lines, line_points, route_points
+from nearfar.graph.snapping.snap import Snapped
+from nearfar.prepared.cpu.pairs import pair_distances
+from nearfar.prepared.prepared import Prepared
+from nearfar.solve.many import distances
+from nearfar.solve.one import sssp
+from nearfar.solve.places.entries import check_weights, entries, part
+from nearfar.solve.places.given import is_place
+from nearfar.solve.places.table import prepared_places
+from nearfar.system.threads import check_threads
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import Literal
+
+    from numpy.typing import NDArray
+
+    from nearfar.graph.graph import Graph
+    from nearfar.graph.like import GraphLike
+    from nearfar.solve.places.entries import Entries
+
+__all__ = ["Ends", "Route", "chosen_ends", "made_route", "route", "routes_geojson"]
+
+
+#: So many paths are found by several threads.
+_SHARED = 32
+
+
+@dataclass(eq=False)
+class Route:
+    """A way between two places.
+
+    Attributes
+    ----------
+    length : float
+        In units of the weights, parts of the first and last edge included.
+    edges : int64 array, shape (k,)
+        Positions in :attr:`Graph.indices`, the edges of origin and destination included.
+    vertices : list
+        Names of the vertices that it passes.
+    begin, end : float
+        How much of the first edge lies before the origin, and of the last before the destination.
+    points : float64 array, shape (p, 2)
+        Its line, from the origin's place on its edge to the destination's.
+    shares : float64 array, shape (k,)
+        How much of each edge is travelled, 0 to 1.
+    """
+
+    length: float
+    edges: NDArray[np.int64]
+    vertices: list[Any]
+    begin: float
+    end: float
+    graph: Graph = field(repr=False)
+
+    @cached_property
+    def shares(self) -> NDArray[np.float64]:
+        """How much of each edge is travelled, 0 to 1."""
+        found = np.ones(len(self.edges))
+        if len(found):
+            found[-1] = self.end
+            found[0] -= self.begin
+        return found
+
+    @cached_property
+    def points(self) -> NDArray[np.float64]:
+        """Its line, from the origin's place on its edge to the destination's."""
+        return _line(self.graph, self.edges, self.vertices, self.begin, self.end)
+
+    def total(self, values: Any) -> float:
+        """Sum another quantity of the edges along the route, such as metres or tolls.
+
+        Parameters
+        ----------
+        values : array, shape (m,)
+            One number per edge of the graph.
+
+        Returns
+        -------
+        float
+            Of edges that are travelled in part their share.
+
+        Raises
+        ------
+        OptionError
+            If there is not one number per edge.
+        """
+        given = np.asarray(values)
+        if given.shape != (self.graph.n_edges,):
+            raise OptionError(
+                f"values has shape {given.shape}: give one for each of {self.graph.n_edges:,} edges"
+            )
+        return float((given[self.edges] * self.shares).sum())
+
+    def to_geojson(self, **properties: Any) -> dict[str, Any]:
+        """Return it as a GeoJSON feature.
+
+        Parameters
+        ----------
+        **properties
+            Besides ``distance``, ``unit`` and ``vertices``.
+
+        Returns
+        -------
+        dict
+            A Feature with a LineString.
+        """
+        line = self.points.tolist()
+        return {
+            "type": "Feature",
+            "geometry": {"type": "LineString", "coordinates": line if len(line) > 1 else line * 2},
+            "properties": {
+                "distance": self.length,
+                "unit": self.graph.attributes.get("unit"),
+                "vertices": self.vertices,
+                **properties,
+            },
+        }
+
+
+def routes_geojson(routes: Sequence[Route]) -> dict[str, Any]:
+    """Return routes as a GeoJSON FeatureCollection, numbered as ``route``."""
+    features = [route.to_geojson(route=number) for number, route in enumerate(routes)]
+    found: dict[str, Any] = {"type": "FeatureCollection", "features": features}
+    owner = routes[0].graph.attributes.get("attribution") if routes else None
+    return {**found, "attribution": owner} if owner else found
+
+
+def route(
+    graph: GraphLike,
+    origin: Any,
+    destination: Any,
+    *,
+    weight: str | Callable[[Any, Any, Any], Any] | None = "weight",
+    to: Literal["edge", "vertex"] = "edge",
+    parts: Literal["largest", "all"] = "largest",
+    max_distance: float | None = None,
+    method: str = "auto",
+    device: Literal["auto", "cpu", "cuda", "gpu"] = "auto",
+    threads: int | None = None,
+) -> Any:
+    """A shortest route between two places, or routes of as many pairs as there are rows.
+
+    Parameters
+    ----------
+    graph, weight, to, parts, max_distance, method, device, threads
+        As for :func:`nearfar.table`.
+    origin, destination : places
+        As for :func:`nearfar.table`: a place ``(lon, lat)``, a vertex, or as many of both.
+
+    Returns
+    -------
+    Route, or list of Route
+        A list where frames, arrays, lists or snapped places were given. None in it for a pair
+        without a way.
+
+    Raises
+    ------
+    UnreachableError
+        If two single places have no way between them.
+    OptionError
+        If there are not as many origins as destinations, and as :func:`nearfar.table`.
+
+    Notes
+    -----
+    Distances of up to four pairs of vertices, and one path. A prepared graph takes microseconds for
+    either.
+
+    Examples
+    --------
+    >>> import nearfar
+    >>> g = nearfar.Graph.from_edges(
+    ...     [0, 1], [1, 2], [40, 30], directed=False, coordinates=[[0, 0], [400, 0], [400, 300]]
+    ... )
+    >>> found = nearfar.route(g, (100.0, 0.0), (400.0, 150.0))
+    >>> found.length, found.vertices, found.points.tolist()
+    (45.0, [1], [[100.0, 0.0], [400.0, 0.0], [400.0, 150.0]])
+    """
+    options = {"to": to, "parts": parts, "max_distance": max_distance, "threads": threads}
+    solved, starts, ends = prepared_places(graph, weight, origin, destination, options)
+    solver = {"method": method, "device": device, "threads": threads}
+    chosen = chosen_ends(solved, starts.snapped, ends.snapped, solver)
+    paths = _paths(solved, chosen, solver)
+    found = [made_route(chosen, i, path) for i, path in enumerate(paths)]
+    if not (_is_single(solved, origin) and _is_single(solved, destination)):
+        return found
+    if found[0] is None:
+        raise UnreachableError("there is no way from the origin to the destination")
+    return found[0]
+
+
+def _is_single(graph: Graph, given: Any) -> bool:
+    """Whether one place or vertex was given, not a list of one."""
+    several = isinstance(given, (list, set, range, Snapped)) or hasattr(given, "columns")
+    if several or getattr(given, "ndim", 0) > 0:
+        return False
+    return not isinstance(given, tuple) or is_place(graph, given) or not hasattr(given[0], "shape")
+
+
+class Ends:
+    """Which ways of pairs of places the shortest routes take to leave and to arrive.
+
+    Attributes
+    ----------
+    graph : Graph
+    origins, destinations : Snapped
+        A row per pair.
+    leaving, arriving : Entries
+    first, last : int64 arrays, shape (k,)
+        Columns of the entries; -1 where the route stays on one edge or there is none.
+    length : float64 array, shape (k,)
+        Infinite where there is no way.
+    """
+
+    def __init__(self, graph: Graph, origins: Snapped, destinations: Snapped) -> None:
+        check_weights(graph)
+        if len(origins) != len(destinations):
+            raise OptionError(
+                f"{len(origins)} origins and {len(destinations)} destinations: give as many of each"
+            )
+        self.graph, self.origins, self.destinations = graph, origins, destinations
+        self.leaving: Entries = entries(graph, origins, True)
+        self.arriving: Entries = entries(graph, destinations, False)
+        self.first = np.full(len(origins), -1, np.int64)
+        self.last = np.full(len(origins), -1, np.int64)
+        self.length = np.full(len(origins), np.inf)
+
+    def vertices(self, i: int) -> tuple[int, int]:
+        """Return the vertices between which a pair's route is a path."""
+        return (
+            int(self.leaving.vertex[i, self.first[i]]),
+            int(self.arriving.vertex[i, self.last[i]]),
+        )
+
+
+def chosen_ends(
+    graph: Graph, origins: Snapped, destinations: Snapped, solver: dict[str, Any]
+) -> Ends:
+    """Choose for each pair of places the ways on which its shortest route leaves and arrives."""
+    ends = Ends(graph, origins, destinations)
+    start = np.repeat(ends.leaving.vertex, 2, axis=1)
+    stop = np.tile(ends.arriving.vertex, 2)
+    row, column = np.nonzero((start >= 0) & (stop >= 0))
+    between = _between(graph, start[row, column], stop[row, column], solver)
+    total = np.full(start.shape, np.inf)
+    missing = between == unreached_value(between.dtype)
+    cost = np.repeat(ends.leaving.cost, 2, axis=1) + np.tile(ends.arriving.cost, 2)
+    total[row, column] = np.where(missing, np.inf, cost[row, column] + between)
+    best = np.argmin(total, axis=1)
+    ends.length = total[np.arange(len(best)), best]
+    there = np.isfinite(ends.length)
+    ends.first[there], ends.last[there] = best[there] // 2, best[there] % 2
+    same = np.flatnonzero((origins.edge == destinations.edge) & (origins.edge >= 0))
+    along = part(graph, origins, destinations, same, same)
+    shorter = same[along <= ends.length[same]]
+    ends.length[shorter] = along[along <= ends.length[same]]
+    ends.first[shorter] = ends.last[shorter] = -1
+    return ends
+
+
+def _between(
+    graph: Graph, starts: NDArray[np.int64], stops: NDArray[np.int64], solver: dict[str, Any]
+) -> NDArray[Any]:
+    """Return the distances of pairs of vertices."""
+    if not len(starts):
+        return np.empty(0)
+    if isinstance(graph, Prepared) and solver["method"] == "auto" and solver["device"] != "cuda":
+        return pair_distances(graph, starts, stops, check_threads(solver["threads"]))
+    ways = [graph.name_of(side) for side in (starts, stops)]
+    if ways[0].dtype.kind in "iu":
+        pairs: Any = np.stack(ways, axis=1)
+    else:
+        pairs = list(zip(*(side.tolist() for side in ways), strict=True))
+    return np.asarray(distances(graph, pairs=pairs, **solver))
+
+
+def _paths(graph: Graph, ends: Ends, solver: dict[str, Any]) -> list[NDArray[Any]]:
+    """Return the edges of a shortest path for each pair that takes one; others have none."""
+    none = np.empty(0, np.int64)
+    found = [none] * len(ends.length)
+    asked = np.flatnonzero(ends.first >= 0)
+    pairs = [ends.vertices(int(i)) for i in asked]
+    if isinstance(graph, Prepared) and solver["method"] == "auto" and pairs:
+        named = list(zip(*(graph.name_of(list(side)).tolist() for side in zip(*pairs, strict=True)),
+                         strict=True))  # fmt: skip
+        threads = solver["threads"] if len(pairs) >= _SHARED else 1
+        paths = graph.paths_of_pairs(named, threads, device="cpu")
+        for i, at in zip(asked.tolist(), range(len(asked)), strict=True):
+            found[i] = paths.edges[paths.offsets[at] : paths.offsets[at + 1]]
+        return found
+    for source in {start for start, _ in pairs}:
+        mine = [(i, end) for i, (start, end) in zip(asked.tolist(), pairs, strict=True)
+                if start == source]  # fmt: skip
+        targets = [graph.name_of(end) for _, end in mine]
+        tree = sssp(graph, graph.name_of(source), targets=targets, **solver)
+        for (i, _), target in zip(mine, targets, strict=True):
+            found[i] = tree.edges_to(target)
+    return found
+
+
+def made_route(ends: Ends, i: int, path: NDArray[Any], length: float | None = None) -> Route | None:
+    """Make a route of a path between the vertices that a pair's ends were chosen at."""
+    graph, origins, destinations = ends.graph, ends.origins, ends.destinations
+    if not np.isfinite(ends.length[i]):
+        return None
+    edges, begin, end = np.asarray(path, np.int64), 0.0, 1.0
+    total = float(ends.length[i]) if length is None else length
+    s, t = float(origins.share[i]), float(destinations.share[i])
+    if ends.first[i] < 0:
+        way = origins.edge[i] if s <= t else origins.back[i]
+        begin, end = (s, t) if s <= t else (1 - s, 1 - t)
+        return Route(total, np.array([way], np.int64), [], begin, end, graph)
+    passed = graph.name_of(np.append([ends.vertices(i)[0]], graph.indices[edges])).tolist()
+    first = ends.leaving.edge[i, ends.first[i]]
+    last = ends.arriving.edge[i, ends.last[i]]
+    if first >= 0:
+        begin = s if first == origins.edge[i] else 1 - s
+        edges = np.append([first], edges)
+    if last >= 0:
+        end = t if last == destinations.edge[i] else 1 - t
+        edges = np.append(edges, [last])
+    return Route(total, edges, passed, begin, end, graph)
+
+
+def _line(
+    graph: Graph, edges: NDArray[np.int64], passed: list[Any], begin: float, end: float
+) -> NDArray[np.float64]:
+    """Return the points of a route; the first and the last edge are cut."""
+    if graph.coordinates is None:
+        return np.empty((0, 2))
+    if not len(edges):
+        return np.asarray(graph.coordinates[graph.indices_of(passed)])
+    points, earth = route_points(graph, edges), on_earth(graph)
+    first, last = (line_points(graph, edges[at : at + 1 or None], edge_lines(graph))[1]
+                   for at in (0, -1))  # fmt: skip
+    if len(edges) == 1:
+        return _cut(points, begin, end, earth)
+    between = points[len(first) : len(points) - len(last) + 1]
+    return np.concatenate(
+        [_cut(first, begin, 1.0, earth), between, _cut(last, 0.0, end, earth)[1:]]
+    )
+
+
+def _cut(line: NDArray[np.float64], s: float, t: float, earth: bool) -> NDArray[np.float64]:
+    """Return a line between two shares of its length."""
+    step = np.diff(line, axis=0)
+    if earth:
+        step[:, 0] *= np.cos(np.radians((line[1:, 1] + line[:-1, 1]) / 2))
+    along = np.concatenate([[0.0], np.cumsum(np.hypot(step[:, 0], step[:, 1]))])
+    along /= along[-1] or 1.0
+    ends = [[np.interp(at, along, axis) for axis in line.T] for at in (s, t)]
+    inner = line[(along > s) & (along < t)]
+    return np.vstack([ends[:1], inner, ends[1:]])

@@ -1,0 +1,559 @@
+"""Tables between places, and the nearest places of each: coordinates in, labelled answers out."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import time
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+import numpy as np
+
+from nearfar import _cpu
+from nearfar.answer.frames import LABELLED, labelled_matrix, labelling_library
+from nearfar.errors import OptionError, did_you_mean, quoted
+from nearfar.graph.snapping.snap import Snapped
+from nearfar.graph.turns import TurnGraph
+from nearfar.options import check_limit
+from nearfar.prepared.scenario import Scenario
+from nearfar.solve.files import FileSink
+from nearfar.solve.many import distances
+from nearfar.solve.places.entries import along_edge, check_weights, entries
+from nearfar.solve.places.given import Places, as_places
+from nearfar.solve.plan import is_path
+from nearfar.solve.request import as_graph, check_stats
+from nearfar.system.devices import runtime
+from nearfar.system.threads import check_threads
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from numpy.typing import NDArray
+
+    from nearfar.graph.graph import Graph
+    from nearfar.graph.like import GraphLike
+
+__all__ = [
+    "BothTables",
+    "NearestPlaces",
+    "TableBlocks",
+    "nearest_places",
+    "prepared_places",
+    "table",
+]
+
+#: Bytes of a block of the table and of the distances between vertices that it is made of.
+_BLOCK_BYTES = 1 << 27
+
+
+class NearestPlaces(NamedTuple):
+    """The nearest destinations of each origin, nearest first.
+
+    Attributes
+    ----------
+    distances : float64 array, shape (n, k)
+        NaN where fewer are reached.
+    destinations : int64 array, shape (n, k)
+        Their numbers among the destinations given; -1 where fewer are reached.
+    """
+
+    distances: NDArray[np.float64]
+    destinations: NDArray[np.int64]
+
+
+class BothTables(NamedTuple):
+    """Tables of a scenario: as it is, as it would be, and what that changes.
+
+    Attributes
+    ----------
+    base, scenario, difference : array or labelled table
+        As :func:`nearfar.table` returns them. The difference is what the scenario adds; it is
+        missing where a way is missing in either.
+    """
+
+    base: Any
+    scenario: Any
+    difference: Any
+
+
+class TableBlocks:
+    """A table between places, made block by block of rows.
+
+    Distances between the distinct vertices beside origins and destinations come from
+    :func:`nearfar.distances`; a min-plus step adds the ways along the edges of the places.
+    """
+
+    def __init__(
+        self,
+        graph: Graph,
+        origins: Snapped,
+        destinations: Snapped,
+        limit: float | None,
+        solver: dict[str, Any],
+        block: int | None = None,
+    ) -> None:
+        check_weights(graph)
+        self.graph, self.origins, self.destinations = graph, origins, destinations
+        self.limit = check_limit(limit, np.dtype(np.float64))
+        self.solver = solver
+        self.threads = check_threads(solver.get("threads"))
+        self.leaving = entries(graph, origins, True)
+        arriving = entries(graph, destinations, False)
+        self.columns, self.column_of = _numbered(arriving.vertex)
+        self.column_cost = arriving.cost
+        each = 8 * (len(destinations) + 2 * len(self.columns)) + 1
+        self.block = max(1, min(_BLOCK_BYTES // each, len(origins)) if block is None else block)
+        self.solved = 0  # rows between vertices
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Origins and destinations."""
+        return len(self.origins), len(self.destinations)
+
+    def rows(self, first: int, count: int) -> NDArray[np.float64]:
+        """Return some rows; infinite where there is no way."""
+        part = slice(first, first + count)
+        vertices, row_of = _numbered(self.leaving.vertex[part])
+        if len(vertices) and len(self.columns):
+            names = self.graph.name_of
+            between = distances(
+                self.graph, names(vertices), targets=names(self.columns), **self.solver
+            )
+            if runtime.is_device_array(between):
+                between = runtime.download(between)
+        else:
+            between = np.empty((len(vertices), len(self.columns)))
+        self.solved += len(vertices)
+        found = np.empty((len(row_of), len(self.column_of)))
+        _cpu.place_table(
+            np.ascontiguousarray(between),
+            row_of,
+            np.ascontiguousarray(self.leaving.cost[part]),
+            self.column_of,
+            self.column_cost,
+            found,
+            self.threads,
+        )
+        along_edge(self.graph, _rows_of(self.origins, part), self.destinations, found)
+        if self.limit is not None:
+            found[found > self.limit] = np.inf
+        return found
+
+    def __iter__(self) -> Iterator[tuple[int, NDArray[np.float64]]]:
+        for first in range(0, len(self.origins), self.block):
+            yield first, self.rows(first, min(self.block, len(self.origins) - first))
+
+
+def _numbered(vertices: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the distinct vertices, and the number of each among them; -1 stays."""
+    distinct, number = np.unique(vertices, return_inverse=True)
+    number = np.ascontiguousarray(number.reshape(vertices.shape), dtype=np.int64)
+    if len(distinct) and distinct[0] < 0:
+        return distinct[1:], number - 1
+    return distinct, number
+
+
+def _rows_of(places: Snapped, part: slice) -> Snapped:
+    """Return some of the places."""
+    names = ("edge", "back", "share", "offset", "vertex", "distance", "x", "y")
+    return replace(places, **{name: getattr(places, name)[part] for name in names})
+
+
+class _Labelled:
+    """What a file of a table says of the graph and the places that it belongs to."""
+
+    def __init__(self, graph: Graph, origins: Places, destinations: Places) -> None:
+        self.graph, self.labels = graph, np.asarray(origins.names)
+        self.vertex_names = self.labels if origins.labels is not None else None
+        names = "\n".join(map(str, _plain(destinations.names)))
+        self.parts = [
+            np.frombuffer(names.encode("utf-8", "backslashreplace"), np.uint8),
+            *(getattr(places.snapped, name) for places in (origins, destinations)
+              for name in ("edge", "share", "vertex")),
+        ]  # fmt: skip
+
+    def digest(self) -> str:
+        """Return a digest of graph and places."""
+        state = hashlib.sha256(self.graph.digest().encode())
+        for array in self.parts:
+            state.update(np.ascontiguousarray(array).tobytes())
+        return state.hexdigest()
+
+    def name_of(self, index: Any) -> Any:
+        """Return labels of origins."""
+        return self.labels[index]
+
+
+class _Written:
+    """A table on its way to a file."""
+
+    engine = "table"
+
+    def __init__(
+        self, blocks: TableBlocks, origins: Places, destinations: Places, path: str
+    ) -> None:
+        self.graph: Any = _Labelled(blocks.graph, origins, destinations)
+        self.rows = np.arange(len(blocks.origins), dtype=np.int64)
+        self.columns = None
+        self.limit, self.block = blocks.limit, blocks.block
+        #: A column of a Parquet file each.
+        self.column_names = [str(name) for name in _plain(destinations.names)]
+        several = len({"origin", *self.column_names}) <= len(self.column_names)
+        if several and path.endswith(".parquet"):
+            raise OptionError(
+                "two columns would have the same name: give each destination its own, none of them "
+                "'origin', or write .npy"
+            )
+
+
+def prepared_places(
+    graph: GraphLike, weight: Any, origins: Any, destinations: Any, options: dict[str, Any]
+) -> tuple[Graph, Places, Places]:
+    """Return a graph and places on it, checked."""
+    if isinstance(graph, TurnGraph):
+        raise OptionError("places go with graphs without turn costs: give turns.original")
+    solved = as_graph(graph, weight)
+    return (
+        solved,
+        as_places(solved, origins, "origins", options),
+        as_places(solved, destinations, "destinations", options),
+    )
+
+
+def table(
+    graph: GraphLike,
+    origins: Any,
+    destinations: Any,
+    *,
+    weight: str | Callable[[Any, Any, Any], Any] | None = "weight",
+    limit: float | None = None,
+    out: Any = None,
+    to: Literal["edge", "vertex"] = "edge",
+    parts: Literal["largest", "all"] = "largest",
+    max_distance: float | None = None,
+    method: str = "auto",
+    device: Literal["auto", "cpu", "cuda", "gpu"] = "auto",
+    threads: int | None = None,
+    block: int | None = None,
+    stats: dict[str, Any] | None = None,
+    progress: Callable[[float, float], None] | None = None,
+) -> Any:
+    """Exact distances from every origin to every destination, given as coordinates.
+
+    Places on edges leave and enter them where they lie: the share of an edge's weight that is
+    travelled counts, one-way streets are obeyed, and so is the way between two places on one edge.
+
+    Parameters
+    ----------
+    graph : Graph, Prepared, Scenario, SciPy sparse matrix or NetworkX graph
+        With coordinates and no negative weights. A prepared graph answers faster. With a scenario
+        of :meth:`nearfar.Prepared.scenario` places are snapped to the streets as they are, and
+        ``out`` is None or the name of a library.
+    origins, destinations : places
+        Frames of pandas or polars with columns ``lon`` and ``lat`` (or ``x`` and ``y``), GeoSeries
+        or GeoDataFrames of points, arrays of shape (k, 2), lists of pairs, a pair of arrays, or
+        what :meth:`nearfar.Graph.snap` returned. Also vertices: names, or an array of indices.
+    weight, method, device, threads
+        As for :func:`nearfar.distances`.
+    limit : number or None
+        Inclusive; what is farther is missing.
+    out : None, "numpy", "pandas", "polars", "xarray", array or path
+        None gives a frame of pandas where origins or destinations came in a frame or series, in
+        their index, and an array otherwise. An array of float64 is written to. A path that ends in
+        ``.npy``, ``.zarr`` or ``.parquet`` is written block by block and resumed, as with
+        :func:`nearfar.distances`; a Parquet folder has a column ``origin`` and one for each
+        destination.
+    to, parts, max_distance
+        As for :meth:`nearfar.Graph.snap`. Places beyond ``max_distance`` reach nothing.
+    block : int or None
+        Rows per block; None chooses.
+    stats : dict or None
+        Filled with ``vertices`` (distinct ones beside the places), ``seconds`` and ``unreached``
+        (pairs without a way).
+    progress : callable or None
+        Called with the rows that are done and all rows.
+
+    Returns
+    -------
+    float64 array, shape (len(origins), len(destinations)), or a labelled table
+        NaN for pairs without a way; in polars null. A path gives the memory map, Zarr array or
+        folder. A scenario gives ``(base, scenario, difference)``.
+
+    Raises
+    ------
+    OptionError
+        If there are no places, and for an option of another kind.
+    GraphError
+        If the graph has no coordinates, negative weights, or coordinates of another system.
+    VertexError
+        For places that are not finite or far away; see :meth:`nearfar.Graph.snap`.
+
+    Notes
+    -----
+    As :func:`nearfar.distances` from at most twice as many vertices to at most twice as many
+    targets, and four additions per pair. Sums are float64.
+
+    Examples
+    --------
+    >>> import nearfar
+    >>> g = nearfar.Graph.from_edges(
+    ...     [0, 1], [1, 2], [40, 30], directed=False, coordinates=[[0, 0], [400, 0], [400, 300]]
+    ... )
+    >>> nearfar.table(g, [(100, 0)], [(300, 0), (400, 150)])
+    array([[20., 45.]])
+    """
+    check_stats(stats, progress)
+    options = {"to": to, "parts": parts, "max_distance": max_distance, "threads": threads}
+    library = _library(out, ("numpy", *LABELLED))
+    began = time.perf_counter()
+    if isinstance(graph, Scenario):
+        if library is None and out is not None:
+            raise OptionError("a scenario is two tables: leave out out=, or name a library")
+        base, starts, ends = prepared_places(graph.base, weight, origins, destinations, options)
+        call: dict[str, Any] = {"weight": weight, "limit": limit, "method": method, "block": block,
+                                "device": device, "threads": threads, "stats": stats,
+                                "progress": progress}  # fmt: skip
+        return _both(graph, base, starts, ends, library, call)
+    solved, starts, ends = prepared_places(graph, weight, origins, destinations, options)
+    if library is None and out is None:
+        library = "pandas" if starts.framed or ends.framed else "numpy"
+    if library not in (None, "numpy"):
+        labelling_library(library, LABELLED)
+    solver = {"method": method, "device": device, "threads": threads}
+    blocks = TableBlocks(solved, starts.snapped, ends.snapped, limit, solver, block)
+    if library is None and is_path(out):
+        return _to_file(blocks, starts, ends, os.fspath(out), stats, progress)
+    found = _target(out, blocks.shape)
+    unreached = 0
+    for first, rows in blocks:
+        rows[np.isinf(rows)] = np.nan
+        unreached += int(np.isnan(rows).sum())
+        found[first : first + len(rows)] = rows
+        if progress is not None:
+            progress(first + len(rows), len(found))
+    if stats is not None:
+        stats.update(
+            vertices=(blocks.solved, len(blocks.columns)),
+            seconds=time.perf_counter() - began,
+            unreached=unreached,
+        )
+    return _labelled(found, library, starts, ends)
+
+
+def _labelled(found: NDArray[np.float64], library: str | None, starts: Places, ends: Places) -> Any:
+    """Return the table of a library; an array where none is wanted."""
+    if library in (None, "numpy"):
+        return found
+    missing = np.where(np.isnan(found), np.inf, found)
+    named = labelled_matrix(str(library), _plain(starts.names), _plain(ends.names), missing)
+    if library == "pandas":
+        _with_index(named, starts, ends)
+    return named
+
+
+def _both(
+    scenario: Scenario,
+    base: Graph,
+    starts: Places,
+    ends: Places,
+    library: str | None,
+    call: dict[str, Any],
+) -> BothTables:
+    """Return the tables before and after a change, and the difference."""
+    before, after = (
+        table(graph, starts.snapped, ends.snapped, out="numpy", **call)
+        for graph in (base, scenario.changed)
+    )
+    if library is None:
+        library = "pandas" if starts.framed or ends.framed else "numpy"
+    return BothTables(
+        *(_labelled(found, library, starts, ends) for found in (before, after, after - before))
+    )
+
+
+def _library(out: Any, known: tuple[str, ...]) -> str | None:
+    """Return the library that a table is asked for in, None for a path, an array or None."""
+    if not isinstance(out, str) or out.endswith((".npy", ".zarr", ".parquet")):
+        return None
+    if out not in known:
+        near = did_you_mean(out, known)
+        raise OptionError(
+            f"out is {quoted(out)}: give {', '.join(map(repr, known))}, or a name that ends in "
+            f".npy, .zarr or .parquet{near}"
+        )
+    return out
+
+
+def _plain(labels: Any) -> Any:
+    """Return labels as a list of names."""
+    return labels if isinstance(labels, np.ndarray) else list(labels)
+
+
+def _with_index(frame: Any, starts: Places, ends: Places) -> None:
+    """Give a frame of pandas the very indices that the places came with."""
+    if starts.framed:
+        frame.index = starts.labels
+    if ends.framed:
+        frame.columns = ends.labels
+
+
+def _target(out: Any, shape: tuple[int, int]) -> NDArray[np.float64]:
+    """Return the array that rows are written to."""
+    if out is None or isinstance(out, str):
+        return np.empty(shape)
+    if not isinstance(out, np.ndarray) or out.dtype != np.float64 or out.shape != shape:
+        kind = (
+            f"has shape {out.shape} and dtype {out.dtype}"
+            if isinstance(out, np.ndarray)
+            else f"is a {type(out).__name__}"
+        )
+        raise OptionError(f"out {kind}: give a float64 array of shape {shape}, or a path")
+    return out
+
+
+def _to_file(
+    blocks: TableBlocks,
+    starts: Places,
+    ends: Places,
+    path: str,
+    stats: dict[str, Any] | None,
+    progress: Callable[[float, float], None] | None,
+) -> Any:
+    """Write the rows block by block; blocks of an interrupted run are kept."""
+    written = _Written(blocks, starts, ends, path)
+    sink = FileSink(path, written)
+    began, unreached, rows = time.perf_counter(), 0, len(blocks.origins)
+    try:
+        sink.start(blocks.shape, np.dtype(np.float64))
+        for number, first in enumerate(range(0, rows, written.block)):
+            count = min(written.block, rows - first)
+            if not sink.has(number):
+                found = blocks.rows(first, count)
+                found[np.isinf(found)] = np.nan
+                unreached += int(np.isnan(found).sum())
+                sink.put(number, first, found)
+            if progress is not None:
+                progress(first + count, rows)
+        result = sink.finish()
+    finally:
+        sink.close()
+    if stats is not None:
+        stats.update(
+            vertices=(blocks.solved, len(blocks.columns)),
+            seconds=time.perf_counter() - began,
+            unreached=unreached,
+        )
+    return result
+
+
+def nearest_places(
+    graph: GraphLike,
+    origins: Any,
+    destinations: Any,
+    k: int = 1,
+    *,
+    weight: str | Callable[[Any, Any, Any], Any] | None = "weight",
+    limit: float | None = None,
+    out: Literal["numpy", "pandas"] | None = None,
+    to: Literal["edge", "vertex"] = "edge",
+    parts: Literal["largest", "all"] = "largest",
+    max_distance: float | None = None,
+    method: str = "auto",
+    device: Literal["auto", "cpu", "cuda", "gpu"] = "auto",
+    threads: int | None = None,
+    progress: Callable[[float, float], None] | None = None,
+) -> Any:
+    """The k nearest destinations of every origin, given as coordinates.
+
+    For the nearest of some vertices seen from every vertex see :func:`nearfar.nearest`.
+
+    Parameters
+    ----------
+    graph, origins, destinations, weight, limit, to, parts, max_distance, method, device, threads
+        As for :func:`nearfar.table`.
+    k : int
+        How many, at least 1.
+    out : None, "numpy" or "pandas"
+        None gives a frame where origins or destinations came in a frame or series.
+    progress : callable or None
+        Called with the rows that are done and all rows.
+
+    Returns
+    -------
+    NearestPlaces, or pandas.DataFrame
+        The frame has a row per origin and rank, indexed by both, with columns ``destination`` (its
+        label) and ``distance``; origins that reach fewer have fewer rows. Of equally near
+        destinations the first given comes first.
+
+    Raises
+    ------
+    OptionError
+        If k is not an integer of at least 1, and as :func:`nearfar.table`.
+
+    Notes
+    -----
+    The table by blocks of origins, of which k entries per row are kept: O(len(destinations)) per
+    origin beside the distances.
+
+    Examples
+    --------
+    >>> import nearfar
+    >>> g = nearfar.Graph.from_edges(
+    ...     [0, 1], [1, 2], [40, 30], directed=False, coordinates=[[0, 0], [400, 0], [400, 300]]
+    ... )
+    >>> nearfar.nearest_places(g, [(100, 0)], [(300, 0), (400, 150), (50, 0)], k=2)
+    NearestPlaces(distances=array([[ 5., 20.]]), destinations=array([[2, 0]]))
+    """
+    if isinstance(k, bool) or not isinstance(k, (int, np.integer)) or k < 1:
+        raise OptionError(f"k is {quoted(k)}: give an integer of at least 1")
+    check_stats(None, progress)
+    options = {"to": to, "parts": parts, "max_distance": max_distance, "threads": threads}
+    library = _library(out, ("numpy", "pandas"))
+    solved, starts, ends = prepared_places(graph, weight, origins, destinations, options)
+    solver = {"method": method, "device": device, "threads": threads}
+    blocks = TableBlocks(solved, starts.snapped, ends.snapped, limit, solver)
+    n, most = len(starts.snapped), min(int(k), len(ends.snapped))
+    found = NearestPlaces(np.full((n, k), np.nan), np.full((n, k), -1, np.int64))
+    for first, rows in blocks:
+        some = _least(rows, most)
+        near = np.take_along_axis(rows, some, axis=1)
+        missing = np.isinf(near)
+        part = slice(first, first + len(rows))
+        found.distances[part, :most] = np.where(missing, np.nan, near)
+        found.destinations[part, :most] = np.where(missing, -1, some)
+        if progress is not None:
+            progress(part.stop, n)
+    if library is None:
+        library = "pandas" if starts.framed or ends.framed else "numpy"
+    return found if library == "numpy" else _nearest_frame(found, starts, ends)
+
+
+def _least(rows: NDArray[np.float64], k: int) -> NDArray[np.int64]:
+    """Return the columns of the k least entries of every row, in order of value, then column."""
+    if 4 * k >= rows.shape[1]:
+        return np.argsort(rows, axis=1, kind="stable")[:, :k]
+    bound = np.partition(rows, k - 1, axis=1)[:, k - 1 : k]
+    # All that are not above the k-th least, in order of column: more than k where values are equal.
+    keep = rows <= bound
+    counts = keep.sum(axis=1)
+    row, column = np.nonzero(keep)
+    order = np.lexsort((column, rows[row, column], row))
+    begin = np.cumsum(counts) - counts
+    found: NDArray[np.int64] = column[order[begin[:, None] + np.arange(k)]]
+    return found
+
+
+def _nearest_frame(found: NearestPlaces, starts: Places, ends: Places) -> Any:
+    """Return a row per origin and rank."""
+    import pandas
+
+    row, rank = np.nonzero(found.destinations >= 0)
+    index = pandas.Index(starts.names)
+    levels = pandas.MultiIndex.from_arrays(
+        [index.take(row), rank + 1], names=[index.name or "origin", "rank"]
+    )
+    labels = pandas.Index(ends.names).take(found.destinations[row, rank])
+    return pandas.DataFrame(
+        {"destination": np.asarray(labels), "distance": found.distances[row, rank]}, index=levels
+    )

@@ -1,0 +1,104 @@
+"""What a kernel's parameters are called and which values they take, read from the kernel's text."""
+
+from __future__ import annotations
+
+import re
+import struct
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from nearfar.system.devices.structs import c_dtype, kernel_text
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["Parameter", "parameters"]
+
+_ENTRY = r"__global__[^;{{]*?\b{name}\s*\("
+_MARKS = re.compile(r"\b(?:const|volatile|__restrict__|__grid_constant__)\b")
+_NULL, _ADDRESS = bytes(8), struct.Struct("Q").pack
+_DECLARED = re.compile(r"(.+?)(\*?) ?(\w+)")
+_VECTOR = re.compile(r"int[24]")  # 8 and 16 bytes that are loaded at once: arrays of int
+_SAME = {"l": "lq", "q": "lq", "L": "LQ", "Q": "LQ"}  # names of the same 64 bits
+#: Of an array's entries the width counts, and whether they are floats: bits are bits.
+_ALIKE = {code: codes for codes in ("bB?", "hH", "iI", "lqLQ", "f", "d") for code in codes}
+
+
+class Parameter(NamedTuple):
+    """One parameter of a kernel."""
+
+    name: str
+    c_type: str  # as the kernel declares it
+    pointer: bool
+    codes: str | None  # dtypes' characters that suit; None: those of a struct, any
+
+    def __str__(self) -> str:
+        return f"{self.c_type} {self.name}"
+
+    def raw(self, value: Any) -> bytes | None:
+        """Bytes of a value that suits, else None.
+
+        A pointer takes a device array, None or an address as ``np.uint64``; the others take NumPy
+        scalars.
+        """
+        kind = type(value)
+        if self.pointer:
+            if value is None:
+                return _NULL
+            if _is_array(kind):
+                if self.codes is None or value.dtype.char in self.codes:
+                    return _ADDRESS(value.data.ptr)
+                return None
+            return value.tobytes() if kind is np.uint64 else None
+        if _is_array(kind) or not hasattr(value, "dtype"):
+            return None
+        if self.codes is not None and value.dtype.char not in self.codes:
+            return None
+        raw: bytes = value.tobytes()
+        return raw
+
+
+_ARRAYS: dict[type, bool] = {}
+
+
+def _is_array(kind: type) -> bool:
+    """Whether a type is that of device arrays; to ask an array makes its interface, 3 us each."""
+    known = _ARRAYS.get(kind)
+    if known is None:
+        known = _ARRAYS[kind] = hasattr(kind, "__cuda_array_interface__")
+    return known
+
+
+def parameters(
+    files: tuple[str, ...], name: str, macros: Mapping[str, str | int]
+) -> dict[str, Parameter]:
+    """The parameters of a kernel of a program of these files and macros, in their order.
+
+    Raises
+    ------
+    ValueError
+        If the files have no such kernel.
+    """
+    text = kernel_text(files)
+    entry = re.search(_ENTRY.format(name=name), text)
+    if entry is None:
+        raise ValueError(f"{files[-1]} has no kernel {name}")
+    declared = text[entry.end() : text.index(")", entry.end())].split(",")
+    found = (_parameter(files, one, macros) for one in declared if one.strip())
+    return {parameter.name: parameter for parameter in found}
+
+
+def _parameter(files: tuple[str, ...], declared: str, macros: Mapping[str, str | int]) -> Parameter:
+    read = _DECLARED.fullmatch(" ".join(_MARKS.sub(" ", declared).split()))
+    if read is None:
+        raise ValueError(
+            f"{files[-1]}: a parameter that is no number, struct or pointer: {declared}"
+        )
+    base, star, name = read.groups()
+    vector = _VECTOR.fullmatch(base)
+    dtype = np.dtype(np.int32) if vector else c_dtype(files, base, macros)
+    codes: str | None = None
+    if dtype is not None:
+        codes = _ALIKE.get(dtype.char) if star else _SAME.get(dtype.char, dtype.char)
+    return Parameter(name, base + star, bool(star), codes)

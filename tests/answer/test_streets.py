@@ -1,0 +1,94 @@
+"""Maps follow the lines of streets that a graph keeps (issue 32: they cut across blocks)."""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import nearfar
+from nearfar import Graph, GraphError
+from nearfar.answer.geography import isochrones, reached_lines, routes
+from nearfar.answer.streets import line_of, parts_of
+
+#: A street with a bend from 0 to 1, its way back, a straight one on, and a parallel one around.
+TAILS, HEADS, WEIGHTS = [0, 0, 1, 1], [1, 1, 0, 2], [8, 20, 8, 4]
+BEND, AROUND = [[2.0, 0.0], [2.0, 1.0]], [[0.0, 5.0]]
+
+
+def street_graph(**more: Any) -> Graph:
+    lines = [BEND, AROUND, BEND[::-1], []]
+    first = np.concatenate([[0], np.cumsum([len(line) for line in lines])])
+    xy = np.array([point for line in lines for point in line])
+    return Graph.from_csr(
+        np.array([0, 2, 4, 4]), np.array(HEADS), np.array(WEIGHTS, np.int32),
+        coordinates=np.array([[0.0, 0.0], [4.0, 1.0], [6.0, 1.0]]),
+        attributes={"edge_lines": (first, xy), "geographic": True, **more},
+    )  # fmt: skip
+
+
+def test_parts_of_lines() -> None:
+    graph = street_graph()
+    parts = parts_of(graph, np.array([3, 0]))
+    assert parts.edge.tolist() == [0, 1, 1, 1]
+    assert parts.ends.tolist() == [
+        [[4, 1], [6, 1]], [[0, 0], [2, 0]], [[2, 0], [2, 1]], [[2, 1], [4, 1]]
+    ]  # fmt: skip
+    np.testing.assert_allclose(parts.since, [0, 0, 0.4, 0.6])
+    np.testing.assert_allclose(parts.until, [1, 0.4, 0.6, 1])
+    assert len(parts_of(graph, np.empty(0, np.int64)).edge) == 0
+    half = parts.within(np.array([0.0, 0.5]))
+    np.testing.assert_allclose(half, [[[0, 0], [2, 0]], [[2, 0], [2, 0.5]]])
+
+
+def test_routes_run_along_the_lightest_line() -> None:
+    graph = street_graph()
+    paths = nearfar.sssp(graph, 0)
+    (feature,) = routes(paths, [2])["features"]
+    assert feature["geometry"]["coordinates"] == [[0, 0], *BEND, [4, 1], [6, 1]]
+    assert line_of(graph, np.array([1])) == [[4, 1]]
+
+
+def test_an_isochrone_ends_within_a_line() -> None:
+    paths = nearfar.sssp(street_graph(), 0)
+    lines = reached_lines(paths, 4).tolist()  # half of the first street, a fifth of the other
+    assert [[0, 0], [2, 0]] in lines
+    assert [[2, 0], [2, 0.5]] in lines
+    assert [[2, 1], [4, 1]] not in lines
+    (feature,) = isochrones(paths, [100])["features"]
+    shown = feature["geometry"]["coordinates"]
+    assert sorted(map(str, shown)) == sorted({*map(str, shown)})  # back is the line there
+    assert [[0, 5], [4, 1]] in shown
+
+
+def test_pictures_follow_the_lines(tmp_path: Path) -> None:
+    paths = nearfar.sssp(street_graph(), 0)
+    from nearfar.answer.page import draw_page
+
+    draw_page(paths, tmp_path / "map.html")
+    text = (tmp_path / "map.html").read_text()
+    found = re.search(r'\{"places".*?\}', text)
+    assert found
+    data = json.loads(found[0])
+    places = np.frombuffer(base64.b64decode(data["places"]), "<f4").reshape(-1, 2)
+    ends = np.frombuffer(base64.b64decode(data["ends"]), "<u4").reshape(-1, 2)
+    values = np.frombuffer(base64.b64decode(data["values"]), "<f4")
+    assert len(places) == len(values) == 6  # three vertices, three bends
+    assert len(ends) == 6
+    np.testing.assert_allclose(np.sort(values), [0, 3.2, 8 * 5 / (5 + 32**0.5), 4.8, 8, 12], 1e-6)
+    pytest.importorskip("matplotlib")
+    from nearfar.answer.isochrone import draw_isochrones
+
+    draw_isochrones(paths, tmp_path / "map.png")
+    assert (tmp_path / "map.png").stat().st_size > 1000
+
+
+def test_lines_of_other_edges_are_refused() -> None:
+    graph = street_graph(edge_lines=(np.array([0, 1]), np.zeros((1, 2))))
+    with pytest.raises(GraphError, match="edge_lines"):
+        parts_of(graph, np.array([0]))
