@@ -45,6 +45,23 @@ def test_random_graphs_with_many_ties() -> None:
         )
 
 
+def test_weights_that_rounding_absorbs() -> None:
+    """Over 24 decades a vertex may come nearer, in more hops, and its neighbours no nearer."""
+    rng = np.random.default_rng(0)
+    k, n = 30, 179
+    tails, heads = np.divmod(np.arange(k * k), k)
+    tail = np.arange(k - 1, n - 1)
+    tails, heads = np.r_[tails, tail, tail + 1], np.r_[heads, tail + 1, tail]
+    for _ in range(20):
+        weights = (10 ** rng.uniform(-12, 12, len(tails))).astype(np.float32)
+        graph = nearfar.Graph.from_edges(tails, heads, weights)
+        for source in range(0, k, 7):
+            wanted = nearfar.sssp(graph, source, method="dijkstra").distances
+            for given in ({}, {"level_bits": 1}, {"pivot_rounds": 1}):
+                found = nearfar.sssp(graph, source, method="bmssp@cpu", **given)
+                np.testing.assert_array_equal(found.distances, wanted)
+
+
 def test_a_limit_bounds_the_search_and_sums_widen() -> None:
     graph = nearfar.generate("road_like", vertices=3000, seed=2)
     whole = nearfar.sssp(graph, 0).distances

@@ -108,7 +108,9 @@ class Search {
     if (static_cast<Weight>(sum) > limit_) return false;
     Label& to = label(v);
     const uint32_t hops = label(u).hops + 1;
-    if (sum == old && (hops > to.hops || (hops == to.hops && u > to.before))) return false;
+    // Rounding can make a way over u longer in hops and no shorter: v follows its predecessor then.
+    if (sum == old && u != to.before && (hops > to.hops || (hops == to.hops && u > to.before)))
+      return false;
     distance_[v] = static_cast<Weight>(sum);
     to.hops = hops;
     to.before = u;
