@@ -30,7 +30,7 @@ WHOLE: dict[str, Callable[[], str]] = {
     "src/nearfar/solve/option_types.py": option_types.module,
 }
 
-#: Blocks of pages written by hand that come from code; those of measurements are in ``tables.toml``.
+#: Blocks that come from code, on pages written by hand; ``tables.toml`` has those of results.
 BLOCKS: dict[str, dict[str, Callable[[], str]]] = {
     "docs/reference/file-formats.md": {
         "formats": formats.table,
@@ -76,12 +76,9 @@ def main(argv: list[str] | None = None) -> int:
     pages, pictures = makers(), {chart.name: chart for chart in charts()}
     stems = {where: PurePosixPath(where).stem for where in pages}
     if unknown := [name for name in given.names if name not in {*stems.values(), *pictures}]:
-        parser.error(
-            f"no generated page {unknown[0]!r}: there are {', '.join(dict.fromkeys([*stems.values(), *pictures]))}"
-        )
-    wanted = [
-        where for where, stem in stems.items() if stem in given.names or not given.names
-    ]
+        known = ", ".join(dict.fromkeys([*stems.values(), *pictures]))
+        parser.error(f"no generated page {unknown[0]!r}: there are {known}")
+    wanted = [where for where, stem in stems.items() if stem in given.names or not given.names]
     wrong, drawn = [], []
     for chart in (pictures[name] for name in given.names or pictures if name in pictures):
         if not chart.fresh():
