@@ -7,6 +7,6 @@ yet leaves a line that says how to measure it.
 
 Tables are declared in ``tables.toml`` and charts in ``charts.toml``, in the language of
 :mod:`docs.generators.results`; to add one, add an entry, and for a table its markers in the page.
-Pages that are made of code (``methods``, ``python_reference``, ``command_line``, ``formats``) have
-a module each.
+Pages and blocks that are made of code (``methods``, ``python_reference``, ``command_line``,
+``formats``) have a module each.
 """

@@ -1,21 +1,15 @@
-"""The page of the file formats, from their registry."""
+"""The tables of the file formats, from their registry."""
 
 from __future__ import annotations
 
 from nearfar.formats import formats
-from nearfar.lab.checkout import NOTICE
 
-__all__ = ["page"]
+__all__ = ["options", "table"]
 
 
-def page() -> str:
-    """The page of the file formats."""
-    lines = ["# File formats", "", NOTICE, ""]
-    lines += [
-        "`nearfar.read` and `nearfar.write` take the format from suffix and content, or from",
-        "`format=`. Every format may be compressed: `.gz`, `.xz`, `.bz2`, and `.zst` with the",
-        "extra `zstd`. A damaged file raises `GraphFormatError` with file and line.",
-        "",
+def table() -> str:
+    """Formats with suffixes, directions and what a round trip keeps."""
+    lines = [
         "| name | format | suffixes | read | write | extra | kept in a round trip |",
         "|---|---|---|---|---|---|---|",
     ]
@@ -25,13 +19,16 @@ def page() -> str:
         extra = f"`{spec.extra}`" if spec.extra else ""
         cells = [f"`{spec.name}`", spec.title, suffixes, *ways, extra, spec.keeps]
         lines.append("| " + " | ".join(cells) + " |")
-    lines += ["", "## Options", ""]
-    lines += ["Keywords of `read` and `write`; on the command line `--read-option KEY=VALUE`.", ""]
-    lines += ["| format | reading | writing |", "|---|---|---|"]
+    return "\n".join(lines)
+
+
+def options() -> str:
+    """Options of reading and writing, with their defaults."""
+    lines = ["| format | reading | writing |", "|---|---|---|"]
     for spec in formats().values():
         cells = [
             ", ".join(f"`{name}={value!r}`" for name, value in options.items())
             for options in (spec.read_options(), spec.write_options())
         ]
         lines.append(f"| `{spec.name}` | " + " | ".join(cells) + " |")
-    return "\n".join(lines) + "\n"
+    return "\n".join(lines)

@@ -17,7 +17,7 @@ KINDS = (
     ("how-to", "How-to guides", "Reach one goal, given that you know what you want."),
     ("reference", "Reference", "Look something up."),
     ("reproduction", "Reproduction", "The papers' numbers beside ours, and why they differ."),
-    ("explanation", "Explanation", "Understand why it is as it is, with the measurements."),
+    ("explanation", "Explanation", "Understand how it works, why, and what it costs."),
 )
 
 

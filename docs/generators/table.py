@@ -102,13 +102,21 @@ class Table:
 def tables() -> list[Table]:
     """All tables; one that is ``like`` another takes what it does not say from that."""
     declared = tomllib.loads(Path(__file__).with_name("tables.toml").read_text(encoding="utf-8"))
-    found: dict[str, dict[str, Any]] = {}
-    for page, blocks in declared.items():
-        for block, own in blocks.items():
-            model = found.get(own.pop("like", ""), {})
-            columns = {**model.get("columns", {}), **own.get("columns", {})}
-            found[block] = {**model, **own, "page": page, "block": block, "columns": columns}
+    flat = {
+        block: {**own, "page": page, "block": block}
+        for page, blocks in declared.items()
+        for block, own in blocks.items()
+    }
+    found = {block: _resolve(own, flat) for block, own in flat.items()}
     return [Table(**one) for one in found.values()]
+
+
+def _resolve(own: dict[str, Any], flat: dict[str, dict[str, Any]]) -> dict[str, Any]:
+    """Complete a table with what it takes from the one that it is like, and so on."""
+    model = _resolve(flat[own["like"]], flat) if "like" in own else {}
+    columns = {**model.get("columns", {}), **own.get("columns", {})}
+    rest = {name: value for name, value in own.items() if name != "like"}
+    return {**model, **rest, "columns": columns}
 
 
 def _wrong(value: Any) -> Iterator[int]:

@@ -36,6 +36,7 @@ def test_links_are_turned_and_what_is_not_in_the_site_becomes_text() -> None:
 
 def test_the_order_is_that_of_tasks_and_forgets_no_page() -> None:
     files = [p.relative_to(ROOT / "docs").as_posix() for p in (ROOT / "docs").rglob("*.md")]
+    files = [name for name in files if not name.startswith("engineering-log/")]  # not in the site
     pages = {name: (ROOT / "docs" / name).read_text(encoding="utf-8") for name in files}
     found = site.navigation({name: text for name, text in pages.items() if "/" in name})
     text = json.dumps(found)
