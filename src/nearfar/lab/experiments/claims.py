@@ -33,6 +33,7 @@ __all__ = [
     "claim",
     "spread",
     "table_of_claims",
+    "verdicts",
 ]
 
 REPRODUCED, SMALLER = "reproduced", "same direction but smaller"
@@ -198,18 +199,67 @@ class Why:
     agrees: str = ""
 
 
-def beside(claims: Iterable[Claim], why: Mapping[str, Why], *, measured: bool = False) -> list[str]:
-    """The paper's statements beside ours, each with its verdict and the reason that fits it.
+#: Verdicts in the order of a page.
+_ORDER = (REPRODUCED, SMALLER, NOT_REPRODUCED, CONTRADICTED, NOT_MEASURED)
 
-    ``measured`` leaves out what was not measured.
+
+def _kind(one: Claim) -> str:
+    """Return the verdict's words without cases and size."""
+    return next(word for word in _ORDER if one.verdict.startswith(word))
+
+
+def verdicts(runs: Iterable[tuple[str, Iterable[Claim]]]) -> list[str]:
+    """Return the section that counts the verdicts of each run, named by where it ran.
+
+    A run without measured claims is left out.
     """
-    lines = ["| the paper says | where | here | verdict, and why |", "|---|---|---|---|"]
-    for one in claims:
-        if one.of or not measured:
+    lines = ["## Verdict", ""]
+    for place, claims in runs:
+        some = [one for one in claims if one.of]
+        counts = {kind: [one for one in some if _kind(one) == kind] for kind in _ORDER}
+        told = [
+            f"{len(found)} {kind}{_sizes(found) if kind == REPRODUCED else ''}"
+            for kind, found in counts.items()
+            if found
+        ]
+        if told:
+            many = f"{len(some)} statement{'s' * (len(some) > 1)} of the paper"
+            lines += [f"**On {place}**, of {many}: {', '.join(told)}.", ""]
+    return [*lines, RULE, ""]
+
+
+def _sizes(reproduced: Iterable[Claim]) -> str:
+    """Return how many reproduced effects are near the paper's size and how many above it."""
+    sized = [one.over for one in reproduced if one.over is not None]
+    near = [max(1 / min(over), max(over)) for over in sized if max(over) <= 1 / _HALF]
+    told = [f"{len(near)} within a factor of {cell(max(near))}"] if near else []
+    if len(near) < len(sized):
+        told.append(f"{len(sized) - len(near)} with more than twice the paper's effect")
+    return f" ({', '.join(told)})" if told else ""
+
+
+def beside(claims: Iterable[Claim], why: Mapping[str, Why], *, measured: bool = False) -> list[str]:
+    """Return one list item per statement, grouped by verdict, with the reason that fits it.
+
+    ``measured`` leaves out what was not measured. A reason that several statements share is given
+    once.
+    """
+    claims, lines, given = list(claims), [], set()
+    for kind in _ORDER[:-1]:
+        group = [one for one in claims if _kind(one) == kind]
+        lines += [f"**{kind.capitalize()}**", ""] if group else []
+        for one in group:
             reasons = why[one.key]
             reason = reasons.agrees if one.same_side else reasons.differs
-            plain = one.verdict.startswith((REPRODUCED, NOT_MEASURED)) and one.same_side
-            said = one.verdict if plain else f"**{one.verdict}**"
-            told = f"{said}; {reason}" if reason and one.of else said
-            lines.append(f"| {one.said} | {one.where} | {one.here} | {told} |")
-    return [RULE, "", *lines]
+            text = f"- {one.where}: {one.said}. Measured: {one.here}; {one.verdict}."
+            if reason in given:
+                text += " Reason: as above."
+            elif reason:
+                text += f" Reason: {reason}."
+                given.add(reason)
+            lines.append(text)
+        lines += [""] if group else []
+    left = [f"{one.said} ({one.where})" for one in claims if not one.of]
+    if left and not measured:
+        lines += [f"**{NOT_MEASURED.capitalize()}**: {'; '.join(left)}.", ""]
+    return lines[:-1]

@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING, Any
 from nearfar.lab import checkout
 from nearfar.lab.experiments import find
 from nearfar.lab.experiments.experiment import Done, Settings, whole
-from nearfar.lab.experiments.render import draw, markdown_table
+from nearfar.lab.experiments.render import by_family, draw, markdown_table
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterable
+    from collections.abc import Callable, Container, Iterable, Sequence
 
 __all__ = [
     "Counts",
@@ -99,6 +99,24 @@ class Kept:
         table = self.tables[key]
         lines = [f"{level} {table['title']}", "", *markdown_table(table), "", table["caption"]]
         return [*lines, "", *([self.how(), ""] if how else [])]
+
+    def summary(
+        self, key: str, family: Callable[[list[Any]], str], only: Sequence[str] = ()
+    ) -> list[str]:
+        """Return a table with one row per family of graphs; nothing where its tasks are missing."""
+        if key not in self.tables:
+            return []
+        table = by_family(self.tables[key], family, only)
+        return [f"### {table['title']}", "", *markdown_table(table), "", table["caption"], ""]
+
+    def full(self) -> str:
+        """Return where the tables of every graph are, and how to read summaries."""
+        return (
+            "Each row summarises the graphs of a family: the range, and the geometric mean in "
+            f"brackets. `{self.command} -o DIR` writes the tables of every graph and "
+            "`nearfar report DIR` shows them as one page; all samples of this run are in "
+            f"`{self.file}`."
+        )
 
     def how(self) -> str:
         """One line: on what, with what, when, from where."""
@@ -264,12 +282,20 @@ class KernelRows:
             return f"Not measured yet: `{command} -o {_KERNEL_TIMES}`."
         return f"*{describe(self.environment)}; `{command}`. From `{_KERNEL_TIMES}`.*"
 
-    def table(self, title: str, columns: list[str], rows: list[list[Any]], note: str) -> list[str]:
+    def table(
+        self,
+        title: str,
+        columns: list[str],
+        rows: list[list[Any]],
+        note: str,
+        family: Callable[[list[Any]], str] | None = None,
+    ) -> list[str]:
         """A table with title, caption and origin; or how to measure it."""
         if not self.there:
             return [self.how(), ""]
         shown = [{"name": name, "unit": "", "digits": 3} for name in columns]
-        lines = markdown_table({"columns": shown, "rows": rows})
+        table = {"columns": shown, "rows": rows}
+        lines = markdown_table(by_family(table, family) if family else table)
         return [f"### {title}", "", *lines, "", note, "", self.how(), ""]
 
 

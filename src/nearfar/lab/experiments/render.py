@@ -9,10 +9,10 @@ from nearfar.errors import MissingDependencyError
 from nearfar.lab.bench.report import table as aligned
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
-__all__ = ["cell", "draw", "markdown_table"]
+__all__ = ["by_family", "cell", "draw", "markdown_table"]
 
 _MARKERS = "osD^vP*X<>hd"
 _MOST_BARS = 120
@@ -56,6 +56,46 @@ def markdown_table(table: Mapping[str, Any]) -> list[str]:
         i for i in range(len(columns)) if any(isinstance(row[i], str) for row in table["rows"])
     ]
     return aligned(header, rows, left=(0, *texts))
+
+
+def by_family(
+    table: Mapping[str, Any], family: Callable[[list[Any]], str], only: Sequence[str] = ()
+) -> dict[str, Any]:
+    """Return a table with one row per family: ranges, and geometric means in brackets.
+
+    Columns of text are left out, and all but ``only`` where that is given.
+    """
+    groups: dict[str, list[list[Any]]] = {}
+    for row in table["rows"]:
+        groups.setdefault(family(row), []).append(row)
+    chosen = [
+        (place, column)
+        for place, column in enumerate(table["columns"])
+        if (column["name"] in only if only else place)
+        and not any(isinstance(row[place], str) for row in table["rows"])
+    ]
+    rows = [
+        [
+            f"{name} ({len(some)})" if len(some) > 1 else name,
+            *(_extremes([r[place] for r in some], column["digits"]) for place, column in chosen),
+        ]
+        for name, some in groups.items()
+    ]
+    first = {"name": "graphs", "unit": "", "digits": 3}
+    return {**table, "columns": [first, *(column for _, column in chosen)], "rows": rows}
+
+
+def _extremes(values: Sequence[float | None], digits: int) -> str:
+    """Return the range of some numbers and, of positive floats, the geometric mean."""
+    known = [value for value in values if value is not None and math.isfinite(value)]
+    if not known:
+        return "-"
+    low, high = cell(min(known), digits), cell(max(known), digits)
+    if low == high:
+        return low
+    counted = min(known) <= 0 or all(isinstance(value, int) for value in known)
+    mean = math.exp(sum(map(math.log, known)) / len(known)) if not counted else None
+    return f"{low} to {high}" if mean is None else f"{low} to {high} ({cell(mean, digits)})"
 
 
 def draw(figure: Mapping[str, Any], folder: Path) -> list[str]:

@@ -31,7 +31,8 @@ def where_time_goes(kernels: KernelRows) -> list[str]:
         "merge before it, which are CuPy's. The last two columns are against Bellman-Ford, as in "
         "Table III."
     )
-    return kernels.table("Where the time goes, and narrower buckets", columns, rows, note)
+    title = "Where the time goes, and narrower buckets"
+    return kernels.table(title, columns, rows, note, lambda row: str(row[1]))
 
 
 def over_near_far(kernels: KernelRows, label: str, key: str) -> list[float]:

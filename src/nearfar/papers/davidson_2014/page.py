@@ -7,11 +7,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from nearfar.lab.checkout import NOTICE
-from nearfar.lab.experiments.claims import Why, beside, spread
+from nearfar.lab.experiments.claims import Why, beside, spread, verdicts
 from nearfar.lab.experiments.experiment import Done
 from nearfar.lab.experiments.kept import Kept, KernelRows, kernel_seconds, share
 from nearfar.lab.experiments.render import cell
 from nearfar.papers.davidson_2014.claims import claims_of, of_class, ratios
+from nearfar.papers.davidson_2014.graphs import GRAPHS
 from nearfar.papers.davidson_2014.kernels import over_near_far, where_time_goes
 from nearfar.papers.davidson_2014.tables import (
     HEAP,
@@ -215,6 +216,7 @@ def page() -> str:
         "each has a stand-in of the same class and size, and Table II shows where depth differs.",
         "MTEPS are, as the paper defines them, the edges that a Dijkstra run touches over the time.",
         "",
+        *verdicts((run.place(), claims_of(run.done, run.device)) for run in (cuda, cpu)),
         f"## On {cuda.place()}",
         "",
         cuda.how(),
@@ -222,9 +224,9 @@ def page() -> str:
     ]
     if cuda.there:
         lines += [cuda.missing(), ""] if cuda.missing() else []
-        lines += ["### What the paper states, and here", ""]
+        lines += ["### Statements of the paper", ""]
         lines += [*beside(claims_of(cuda.done, "cuda"), _reasons(cuda)), ""]
-        lines += [f"Wrong answers: {cuda.wrong()}.", ""]
+        lines += [f"Wrong answers: {cuda.wrong()}. {cuda.full()}", ""]
         lines += cuda.table("table-2", how=False)
         lines += cuda.table("table-3", how=False)
         lines += _figures(cuda, cuda.place())
@@ -240,7 +242,6 @@ def page() -> str:
             "",
             f"Wrong answers: {cpu.wrong()}.",
             "",
-            *cpu.table("table-2", how=False),
             *cpu.table("table-3", how=False),
             *_figures(cpu, "the CPU"),
         ]
@@ -256,10 +257,23 @@ _FIGURES = {
 }
 
 
+#: Figures whose table has a row per class of graphs.
+_BY_CLASS = (3, 5, 7)
+
+
 def _figures(kept: Kept, where: str) -> list[str]:
-    """Each figure with its numbers."""
+    """Return each figure, and those of :data:`_BY_CLASS` with a summary of their numbers."""
     lines = []
     for number, text in _FIGURES.items():
         lines += kept.figure(f"figure-{number}", f"Figure {number} on {where}: {text}")
-        lines += kept.table(f"figure-{number}", how=False)
+        if kept.device == "cuda" and number in _BY_CLASS:
+            lines += kept.summary(f"figure-{number}", _class_of)
     return lines
+
+
+def _class_of(row: Sequence[object]) -> str:
+    """Return the class of a row's graph, behind the policy where the row begins with one."""
+    first, second = str(row[0]), str(row[1])
+    if first in GRAPHS:
+        return GRAPHS[first].kind
+    return f"{first}, {GRAPHS[second].kind}"

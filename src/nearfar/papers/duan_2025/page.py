@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from nearfar.lab.checkout import NOTICE
-from nearfar.lab.experiments.claims import Why, beside, spread
+from nearfar.lab.experiments.claims import Why, beside, spread, verdicts
 from nearfar.lab.experiments.kept import Kept
 from nearfar.papers.duan_2025.claims import beside_others, claims_of
 from nearfar.papers.duan_2025.graphs import FAMILIES
@@ -36,7 +36,8 @@ def page() -> str:
     ]
     if not cpu.there:
         return "\n".join([*lines, cpu.how(), ""])
-    lines += ["## Verdict", "", *beside(claims_of(cpu.done), _WHY), ""]
+    lines += verdicts([(cpu.place(), claims_of(cpu.done))])
+    lines += [*beside(claims_of(cpu.done), _WHY), ""]
     times, first, of = beside_others(cpu.done)
     lines += [
         f"The paper measures no times. Here the method takes {spread(times)} times as long as",

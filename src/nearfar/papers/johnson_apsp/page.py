@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from nearfar.lab.checkout import NOTICE
-from nearfar.lab.experiments.claims import Why, beside, spread
+from nearfar.lab.experiments.claims import Why, beside, spread, verdicts
 from nearfar.lab.experiments.kept import Counts, Kept, KernelRows, share
 from nearfar.papers.johnson_apsp import kernels as kernel
 from nearfar.papers.johnson_apsp.claims import (
@@ -123,6 +123,7 @@ def page() -> str:
         "",
         f"Not at hand are {' and '.join(f'{key} ({GRAPHS[key][1]:,} vertices)' for key in MISSING)}.",
         "",
+        *verdicts((run.place(), claims_of(run.done)) for run in (cuda,)),
         f"## On {cuda.place()}",
         "",
         cuda.how(),
@@ -130,12 +131,13 @@ def page() -> str:
     ]
     if cuda.there:
         lines += [cuda.missing(), ""] if cuda.missing() else []
-        lines += ["### What the paper states, and here", ""]
+        lines += ["### Statements of the paper", ""]
         lines += [*beside(claims_of(cuda.done), _reasons(cuda)), ""]
-        lines += [_batched(cuda), "", f"Wrong answers: {cuda.wrong()}.", ""]
+        lines += [_batched(cuda), "", f"Wrong answers: {cuda.wrong()}. {cuda.full()}", ""]
         lines += cuda.figure("figures-3-4", f"Figures 3 and 4 on {cuda.place()}")
-        for key in ("table-1", "figure-3", "figure-4", "iterations"):
+        for key in ("table-1", "figure-3", "figure-4"):
             lines += cuda.table(key, how=False)
+        lines += cuda.summary("iterations", lambda row: str(row[1]))
         lines += kernel.iterations(KernelRows("johnson"))
         lines += kernel.longest_rows(Counts())
     lines += ["## On the CPU of the build machine", "", cpu.how(), ""]

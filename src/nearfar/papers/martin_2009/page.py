@@ -5,9 +5,11 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
+from typing import Any
 
 from nearfar.lab.checkout import NOTICE
-from nearfar.lab.experiments.claims import Why, beside, spread
+from nearfar.lab.experiments.claims import Why, beside, spread, verdicts
 from nearfar.lab.experiments.kept import Kept, KernelRows
 from nearfar.lab.experiments.render import cell
 from nearfar.papers.martin_2009 import kernels as kernel
@@ -220,6 +222,7 @@ def page() -> str:
         "FH is Dijkstra's algorithm with a Fibonacci heap on one core. The names are the paper's; the variants",
         "behind them are in [Compound frontiers](../explanation/compound-frontiers.md).",
         "",
+        *verdicts((run.place(), claims_of(run.done)) for run in (cuda, cpu)),
         f"## On {cuda.place()}",
         "",
         cuda.how(),
@@ -227,9 +230,9 @@ def page() -> str:
         *(_subset(cuda) if cuda.there else []),
     ]
     if cuda.there:
-        lines += ["### What the paper states, and here", ""]
+        lines += ["### Statements of the paper", ""]
         lines += [*beside(claims_of(cuda.done), _reasons(cuda)), ""]
-        lines += [f"Wrong answers of methods that promise right ones: {cuda.wrong()}.", ""]
+        lines += [f"Wrong answers of methods that promise right ones: {cuda.wrong()}. {cuda.full()}", ""]
         lines += _measured(cuda, cuda.place())
         lines += cuda.table("counterexample", how=False)
         lines += kernel.lists(KernelRows("lists"))
@@ -249,6 +252,12 @@ def _measured(kept: Kept, where: str) -> list[str]:
     lines = []
     for number, kind in ((6, "list"), (7, "matrix")):
         lines += kept.figure(f"figure-{number}", f"Figure {number} on {where}")
-        for key in ("times", "speedup", "iterations"):
-            lines += kept.table(f"{kind}-{key}", how=False)
+        for key in ("times", "speedup") if kept.device == "cuda" else ("speedup",):
+            lines += kept.summary(f"{kind}-{key}", _half(kept, f"{kind}-{key}"))
     return lines
+
+
+def _half(kept: Kept, key: str) -> Callable[[list[Any]], str]:
+    """Return what says whether a row's size is in the lower or the upper half of the sizes."""
+    middle = max((row[0] for row in kept.tables[key]["rows"]), default=0) // 2
+    return lambda row: f"{'up to' if row[0] <= middle else 'above'} {middle:,} vertices"

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from nearfar.lab.checkout import NOTICE
-from nearfar.lab.experiments.claims import Why, beside, spread
+from nearfar.lab.experiments.claims import Why, beside, spread, verdicts
 from nearfar.lab.experiments.experiment import Done
 from nearfar.lab.experiments.kept import Counts, Kept, KernelRows, share
 from nearfar.lab.experiments.render import cell
@@ -200,6 +200,7 @@ def page() -> str:
         "which compares the boards. Real graphs of the families that the paper names replace its files; flickr is",
         "replaced by a generated preferential-attachment graph.",
         "",
+        *verdicts((run.place(), claims_of(run.done)) for run in (cuda, cpu)),
         f"## On {cuda.place()}",
         "",
         cuda.how(),
@@ -207,18 +208,16 @@ def page() -> str:
     ]
     if cuda.there:
         lines += [" ".join(filter(None, (_sources(cuda), cuda.missing()))), ""]
-        lines += ["### What the paper states, and here", ""]
+        lines += ["### Statements of the paper", ""]
         lines += [*beside(claims_of(cuda.done), _reasons(cuda.done)), ""]
-        lines += [f"Wrong answers: {cuda.wrong()}.", ""]
+        lines += [f"Wrong answers: {cuda.wrong()}. {cuda.full()}", ""]
         counts = Counts()
         for number in range(2, 12):
             lines += cuda.figure(f"figure-{number}", f"Figure {number} on {cuda.place()}")
+            lines += _summaries(cuda, number)
             if number == 2:
-                lines += [*cuda.table("martin-times", how=False), *cuda.table("idle", how=False)]
-                lines += counted.threads(counts)
                 lines += [text, ""] if (text := counted.branches(counts)) else []
-            for key in _TABLES.get(number, ()):
-                lines += cuda.table(key, how=False)
+                lines += counted.threads(counts)
         lines += kernels_and_waits(KernelRows("ortega"))
     lines += ["## On the CPU", "", cpu.how(), ""]
     if cpu.there:
@@ -227,19 +226,27 @@ def page() -> str:
         lines += [f"Wrong answers: {cpu.wrong()}.", ""]
         for number in (2, 3, 4, 9, 10, 11):
             lines += cpu.figure(f"figure-{number}", f"Figure {number} on the CPU")
+            lines += _summaries(cpu, number)
             if number == 2:
-                lines += cpu.table("martin-times", how=False)
                 lines += counted.threshold(Counts())
-            for key in _TABLES.get(number, ()):
-                lines += cpu.table(key, how=False)
     return "\n".join(lines).rstrip() + "\n"
 
 
-#: Tables that follow a figure: those of the paper, then the numbers of the figure.
-_TABLES = {
-    3: ("table-2", "random-times"),
-    4: ("table-3", "real-times"),
-    5: ("table-1", "table-4"),
-    6: ("shapes",),
-    11: ("memory",),
+#: Tables that follow a figure, and which of their columns: all where none is named.
+_TABLES: dict[int, dict[str, tuple[str, ...]]] = {
+    2: {"martin-times": ()},
+    3: {"random-times": ()},
+    4: {"real-times": ()},
+    11: {"memory": ("rows of the graph", _HEAP, _CPU, _MARTIN, _GPU)},
 }
+
+
+def _summaries(kept: Kept, number: int) -> list[str]:
+    """Return the tables of a figure with a row per family of graphs."""
+    families = {
+        name_of(one): str(one.what.get("family") or name_of(one).split()[0]) for one in kept.done
+    }
+    lines = []
+    for key, only in _TABLES.get(number, {}).items():
+        lines += kept.summary(key, lambda row: families.get(row[0], row[0]), only)
+    return lines
