@@ -163,9 +163,9 @@ def claim(
 
 #: How verdicts come about, for tables and pages.
 RULE = (
-    "*Reproduced*: the side that the paper has ahead is so in at least three of four cases, and "
-    "the effect has at least half of the size that the paper states, at both ends of a range; "
-    "*same direction but smaller*: less than half; *not reproduced*: ahead in fewer cases; "
+    "*Reproduced*: the method that the paper has ahead is ahead in at least three of four cases, "
+    "by at least half of the effect that the paper states, at both ends of a range; *same "
+    "direction but smaller*: by less than half; *not reproduced*: ahead in fewer cases; "
     "*contradicted*: in none."
 )
 
@@ -193,7 +193,7 @@ def spread(values: Iterable[float | None], digits: int = 3) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Why:
-    """Reasons of a claim's outcomes: the page shows the one that the numbers choose."""
+    """Reasons of a claim's outcomes; a page shows one where the claim was not reproduced."""
 
     differs: str
     agrees: str = ""
@@ -224,8 +224,26 @@ def verdicts(runs: Iterable[tuple[str, Iterable[Claim]]]) -> list[str]:
         ]
         if told:
             many = f"{len(some)} statement{'s' * (len(some) > 1)} of the paper"
-            lines += [f"**On {place}**, of {many}: {', '.join(told)}.", ""]
+            text = f"**On {place}**, of {many}: {', '.join(told)}."
+            if counts[CONTRADICTED]:
+                text += f" {CONTRADICTED.capitalize()}: {_list(counts[CONTRADICTED])}."
+            lines += [text, ""]
     return [*lines, RULE, ""]
+
+
+def _list(claims: Iterable[Claim]) -> str:
+    """Return statements one after the other, with their places in the paper."""
+    return "; ".join(f"{one.said} ({_place(one)})" for one in claims)
+
+
+def _sentence(one: Claim) -> str:
+    """Return a statement with its place in the paper, as the begin of a sentence."""
+    return f"{one.said[:1].upper()}{one.said[1:]} ({_place(one)})"
+
+
+def _place(one: Claim) -> str:
+    """Return where the paper states it."""
+    return one.where if one.where[:3] in ("Tab", "Fig") else f"section {one.where}"
 
 
 def _sizes(reproduced: Iterable[Claim]) -> str:
@@ -238,28 +256,30 @@ def _sizes(reproduced: Iterable[Claim]) -> str:
     return f" ({', '.join(told)})" if told else ""
 
 
-def beside(claims: Iterable[Claim], why: Mapping[str, Why], *, measured: bool = False) -> list[str]:
-    """Return one list item per statement, grouped by verdict, with the reason that fits it.
+def beside(
+    claims: Iterable[Claim], why: Mapping[str, Why], *, differing: bool = False
+) -> list[str]:
+    """Return one list item per statement, grouped by verdict, with the reason of a difference.
 
-    ``measured`` leaves out what was not measured. A reason that several statements share is given
+    ``differing`` leaves out what was reproduced or not measured. A reason that several statements share is given
     once.
     """
     claims, lines, given = list(claims), [], set()
-    for kind in _ORDER[:-1]:
+    for kind in _ORDER[differing:-1]:
         group = [one for one in claims if _kind(one) == kind]
         lines += [f"**{kind.capitalize()}**", ""] if group else []
         for one in group:
             reasons = why[one.key]
             reason = reasons.agrees if one.same_side else reasons.differs
-            text = f"- {one.where}: {one.said}. Measured: {one.here}; {one.verdict}."
-            if reason in given:
-                text += " Reason: as above."
-            elif reason:
-                text += f" Reason: {reason}."
+            detail = one.verdict.removeprefix(kind).lstrip(": ")
+            text = f"- {_sentence(one)}. Measured: {one.here}"
+            text += f" ({detail})." if detail else "."
+            if reason and kind != REPRODUCED:
+                text += " Reason: as above." if reason in given else f" Reason: {reason}."
                 given.add(reason)
             lines.append(text)
         lines += [""] if group else []
-    left = [f"{one.said} ({one.where})" for one in claims if not one.of]
-    if left and not measured:
-        lines += [f"**{NOT_MEASURED.capitalize()}**: {'; '.join(left)}.", ""]
+    left = [one for one in claims if not one.of]
+    if left and not differing:
+        lines += [f"**{NOT_MEASURED.capitalize()}**: {_list(left)}.", ""]
     return lines[:-1]

@@ -47,7 +47,7 @@ def markdown_table(table: Mapping[str, Any]) -> list[str]:
     Columns with a text are aligned to the left, others and those without rows to the right.
     """
     columns = table["columns"]
-    header = [f"{c['name']}, {c['unit']}" if c["unit"] else c["name"] for c in columns]
+    header = [_head(column) for column in columns]
     rows = [
         [cell(value, c["digits"]) for value, c in zip(row, columns, strict=True)]
         for row in table["rows"]
@@ -58,12 +58,17 @@ def markdown_table(table: Mapping[str, Any]) -> list[str]:
     return aligned(header, rows, left=(0, *texts))
 
 
+def _head(column: Mapping[str, Any]) -> str:
+    """Return a column's name with its unit."""
+    return f"{column['name']}, {column['unit']}" if column["unit"] else str(column["name"])
+
+
 def by_family(
     table: Mapping[str, Any], family: Callable[[list[Any]], str], only: Sequence[str] = ()
 ) -> dict[str, Any]:
     """Return a table with one row per family: ranges, and geometric means in brackets.
 
-    Columns of text are left out, and all but ``only`` where that is given.
+    Columns of text are left out, and all whose heads are not in ``only`` where that is given.
     """
     groups: dict[str, list[list[Any]]] = {}
     for row in table["rows"]:
@@ -71,7 +76,7 @@ def by_family(
     chosen = [
         (place, column)
         for place, column in enumerate(table["columns"])
-        if (column["name"] in only if only else place)
+        if (_head(column) in only if only else place)
         and not any(isinstance(row[place], str) for row in table["rows"])
     ]
     rows = [
@@ -81,7 +86,7 @@ def by_family(
         ]
         for name, some in groups.items()
     ]
-    first = {"name": "graphs", "unit": "", "digits": 3}
+    first = {"name": "group (graphs)", "unit": "", "digits": 3}
     return {**table, "columns": [first, *(column for _, column in chosen)], "rows": rows}
 
 

@@ -240,7 +240,7 @@ def page() -> str:
     lines += ["## On the CPU", ""]
     if cpu.there:
         lines += [cpu.how(), "", *_subset(cpu)]
-        lines += [*beside(claims_of(cpu.done), _reasons(cpu), measured=True), ""]
+        lines += [*beside(claims_of(cpu.done), _reasons(cpu), differing=True), ""]
         lines += _measured(cpu, "the CPU")
     else:
         lines += [cpu.how()]
@@ -252,12 +252,15 @@ def _measured(kept: Kept, where: str) -> list[str]:
     lines = []
     for number, kind in ((6, "list"), (7, "matrix")):
         lines += kept.figure(f"figure-{number}", f"Figure {number} on {where}")
-        for key in ("times", "speedup") if kept.device == "cuda" else ("speedup",):
-            lines += kept.summary(f"{kind}-{key}", _half(kept, f"{kind}-{key}"))
+        key = f"{kind}-speedup"
+        labels = [c["name"] for c in kept.tables[key]["columns"][2:]] if key in kept.tables else []
+        note = None if kind == "list" else ""
+        lines += kept.summary(key, _half(kept, key), labels, note)
     return lines
 
 
 def _half(kept: Kept, key: str) -> Callable[[list[Any]], str]:
     """Return what says whether a row's size is in the lower or the upper half of the sizes."""
-    middle = max((row[0] for row in kept.tables[key]["rows"]), default=0) // 2
+    rows = kept.tables[key]["rows"] if key in kept.tables else []
+    middle = max((row[0] for row in rows), default=0) // 2
     return lambda row: f"{'up to' if row[0] <= middle else 'above'} {middle:,} vertices"

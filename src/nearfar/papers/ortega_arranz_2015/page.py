@@ -13,8 +13,9 @@ from nearfar.lab.experiments.kept import Counts, Kept, KernelRows, share
 from nearfar.lab.experiments.render import cell
 from nearfar.papers.ortega_arranz_2015 import counts as counted
 from nearfar.papers.ortega_arranz_2015.claims import CROSSINGS, claims_of
-from nearfar.papers.ortega_arranz_2015.kernels import crauser_iteration, kernels_and_waits
+from nearfar.papers.ortega_arranz_2015.kernels import crauser_iteration
 from nearfar.papers.ortega_arranz_2015.tables import (
+    HOW,
     counter_of,
     fewer_sources,
     name_of,
@@ -77,7 +78,7 @@ def _waits() -> str:
     rows = [r for r in kernels.rows if r["label"] == "crauser_successors"]
     if not rows:
         return ""
-    return f"a shape can only speed up the kernels, which are {spread([share(r) for r in rows])}% of a solve in the table of kernels and waits"
+    return f"a shape can only speed up the kernels, which are {spread([share(r) for r in rows])}% of a solve (`benchmarks/kernel_times.py`)"
 
 
 def _reasons(done: Sequence[Done]) -> dict[str, Why]:
@@ -217,27 +218,23 @@ def page() -> str:
             lines += _summaries(cuda, number)
             if number == 2:
                 lines += [text, ""] if (text := counted.branches(counts)) else []
-                lines += counted.threads(counts)
-        lines += kernels_and_waits(KernelRows("ortega"))
     lines += ["## On the CPU", "", cpu.how(), ""]
     if cpu.there:
         lines += [" ".join(filter(None, (_sources(cpu), cpu.missing()))), ""]
-        lines += [*beside(claims_of(cpu.done), _reasons(cpu.done), measured=True), ""]
+        lines += [*beside(claims_of(cpu.done), _reasons(cpu.done), differing=True), ""]
         lines += [f"Wrong answers: {cpu.wrong()}.", ""]
         for number in (2, 3, 4, 9, 10, 11):
             lines += cpu.figure(f"figure-{number}", f"Figure {number} on the CPU")
-            lines += _summaries(cpu, number)
-            if number == 2:
-                lines += counted.threshold(Counts())
     return "\n".join(lines).rstrip() + "\n"
 
 
-#: Tables that follow a figure, and which of their columns: all where none is named.
-_TABLES: dict[int, dict[str, tuple[str, ...]]] = {
-    2: {"martin-times": ()},
-    3: {"random-times": ()},
-    4: {"real-times": ()},
-    11: {"memory": ("rows of the graph", _HEAP, _CPU, _MARTIN, _GPU)},
+#: Tables that follow a figure, and which of their columns.
+_TIMES = tuple(f"{label}, ms" for label in (_HEAP, _CPU, _MARTIN, _GPU))
+_TABLES = {
+    2: ("martin-times", _TIMES),
+    3: ("random-times", _TIMES),
+    4: ("real-times", _TIMES),
+    11: ("memory", tuple(f"{label}, MiB" for label in (_HEAP, _GPU))),
 }
 
 
@@ -246,7 +243,8 @@ def _summaries(kept: Kept, number: int) -> list[str]:
     families = {
         name_of(one): str(one.what.get("family") or name_of(one).split()[0]) for one in kept.done
     }
-    lines = []
-    for key, only in _TABLES.get(number, {}).items():
-        lines += kept.summary(key, lambda row: families.get(row[0], row[0]), only)
-    return lines
+    if number not in _TABLES:
+        return []
+    key, only = _TABLES[number]
+    note = "" if number in (3, 4) else HOW if number == 2 else None
+    return kept.summary(key, lambda row: families.get(row[0], row[0]), only, note)
