@@ -261,8 +261,8 @@ def beside(
 ) -> list[str]:
     """Return one list item per statement, grouped by verdict, with the reason of a difference.
 
-    ``differing`` leaves out what was reproduced or not measured. A reason that several statements share is given
-    once.
+    ``differing`` leaves out what was reproduced or not measured. A reason that several statements
+    share is given once.
     """
     claims, lines, given = list(claims), [], set()
     for kind in _ORDER[differing:-1]:

@@ -232,7 +232,10 @@ def page() -> str:
     if cuda.there:
         lines += ["### Statements of the paper", ""]
         lines += [*beside(claims_of(cuda.done), _reasons(cuda)), ""]
-        lines += [f"Wrong answers of methods that promise right ones: {cuda.wrong()}. {cuda.full()}", ""]
+        lines += [
+            f"Wrong answers of methods that promise right ones: {cuda.wrong()}. {cuda.full()}",
+            "",
+        ]
         lines += _measured(cuda, cuda.place())
         lines += cuda.table("counterexample", how=False)
         lines += kernel.lists(KernelRows("lists"))

@@ -11,6 +11,7 @@ import numpy as np
 from nearfar.lab.experiments.claims import spread
 from nearfar.lab.experiments.kept import Counts
 
+
 def idle(row: dict[str, Any], reading: str) -> float:
     """Percent of the threads of relax that do not work, by one reading of "working"."""
     return 100.0 * (1.0 - float(row[reading]) / float(row["threads"]))
