@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -208,6 +209,8 @@ def scale(case: dict[str, Any], factor: float) -> None:
 def verdict_of(text: str, words: str) -> tuple[str, str]:
     """The verdict under which the first list of a page has a statement, and its item."""
     before, _, rest = text.partition("### Statements of the paper")[2].partition(words)
+    assert rest
+    assert rest, f"no statement {words!r}"
     verdict = re.findall(r"^\*\*(.*)\*\*$", before, re.MULTILINE)[-1]
     return verdict, words + rest.partition("\n")[0]
 
@@ -237,7 +240,7 @@ def test_a_page_follows_the_numbers_of_martin(results: Path) -> None:
 
 
 def test_a_page_follows_the_numbers_of_johnson(results: Path) -> None:
-    words = "queue has a higher speed-up than flag"
+    words = "ueue has a higher speed-up than flag"
     document = kept("johnson-apsp", "cuda")
 
     def queue_wins(cases: dict[str, Any]) -> None:
