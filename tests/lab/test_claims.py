@@ -17,7 +17,6 @@ from nearfar.lab.experiments.claims import (
     SMALLER,
     OneOf,
     Stated,
-    Why,
     beside,
     claim,
     spread,
@@ -100,7 +99,7 @@ def test_a_page_has_a_sentence_per_statement_and_a_reason_once() -> None:
         claim("c", "6", "c is slower", "4 times", [False]),
         claim("d", "6", "d is faster", "", []),
     ]
-    why = {key: Why(f"because {'x' if key in 'bc' else key}", "agreed") for key in "abcd"}
+    why = {key: f"because {'x' if key in 'bc' else key}" for key in "abcd"}
     text = "\n".join(beside(claims, why))
     assert text == (
         "**Reproduced**\n\n- A is faster (section V). Measured: 2 times.\n\n"

@@ -97,6 +97,14 @@ def add_martins_methods(result: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("name", list(PAGES))
+def test_a_page_is_short_and_a_papers_begins_with_its_verdict(name: str) -> None:
+    text = (ROOT / "docs" / "reproduction" / f"{name}.md").read_text(encoding="utf-8")
+    assert len(text.split()) <= 2500
+    headings = re.findall(r"^## (.*)$", text, re.MULTILINE)
+    assert headings[0] == "Verdict" or name == "beyond"
+
+
+@pytest.mark.parametrize("name", list(PAGES))
 def test_without_results_a_page_says_how_to_measure(name: str, results: Path) -> None:
     for file in results.iterdir():
         file.unlink()

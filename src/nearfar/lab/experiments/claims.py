@@ -28,7 +28,6 @@ __all__ = [
     "Claim",
     "OneOf",
     "Stated",
-    "Why",
     "beside",
     "claim",
     "spread",
@@ -191,14 +190,6 @@ def spread(values: Iterable[float | None], digits: int = 3) -> str:
     return low if low == high else f"{low} to {high}"
 
 
-@dataclass(frozen=True, slots=True)
-class Why:
-    """Reasons of a claim's outcomes; a page shows one where the claim was not reproduced."""
-
-    differs: str
-    agrees: str = ""
-
-
 #: Verdicts in the order of a page.
 _ORDER = (REPRODUCED, SMALLER, NOT_REPRODUCED, CONTRADICTED, NOT_MEASURED)
 
@@ -257,7 +248,7 @@ def _sizes(reproduced: Iterable[Claim]) -> str:
 
 
 def beside(
-    claims: Iterable[Claim], why: Mapping[str, Why], *, differing: bool = False
+    claims: Iterable[Claim], why: Mapping[str, str], *, differing: bool = False
 ) -> list[str]:
     """Return one list item per statement, grouped by verdict, with the reason of a difference.
 
@@ -269,11 +260,10 @@ def beside(
         group = [one for one in claims if _kind(one) == kind]
         lines += [f"**{kind.capitalize()}**", ""] if group else []
         for one in group:
-            reasons = why[one.key]
-            reason = reasons.agrees if one.same_side else reasons.differs
             detail = one.verdict.removeprefix(kind).lstrip(": ")
             text = f"- {_sentence(one)}. Measured: {one.here}"
             text += f" ({detail})." if detail else "."
+            reason = why[one.key]
             if reason and kind != REPRODUCED:
                 text += " Reason: as above." if reason in given else f" Reason: {reason}."
                 given.add(reason)

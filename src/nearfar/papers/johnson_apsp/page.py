@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from nearfar.lab.checkout import NOTICE
-from nearfar.lab.experiments.claims import Why, beside, spread, verdicts
+from nearfar.lab.experiments.claims import beside, spread, verdicts
 from nearfar.lab.experiments.kept import Counts, Kept, KernelRows, share
 from nearfar.papers.johnson_apsp import kernels as kernel
 from nearfar.papers.johnson_apsp.claims import (
@@ -18,8 +18,8 @@ from nearfar.papers.johnson_apsp.claims import (
 from nearfar.papers.johnson_apsp.graphs import GRAPHS, MISSING
 
 
-def _reasons(cuda: Kept) -> dict[str, Why]:
-    """Reasons of every claim, both outcomes."""
+def _reasons(cuda: Kept) -> dict[str, str]:
+    """Return the reason of each claim that would not be reproduced."""
     done = [one for one in cuda.done if {"flag", "queue", "prefix"} <= set(one.result["cases"])]
     results = {one.key: one.result for one in done}
     few = {k: r for k, r in results.items() if r["m"] < FEW_EDGES}
@@ -51,12 +51,12 @@ def _reasons(cuda: Kept) -> dict[str, Why]:
     scan = f"an iteration takes {extra} us more than with the queue: the prefix sum is launches of its own over all vertices, as the paper says of its small inputs"
     serial = f"the criterion needs {steps} iterations per source, one after the other, whatever the GPU; {row}"
     return {
-        "few edges": Why(launches, f"{launches}, so only larger frontiers pay"),
-        "many edges": Why(larger, larger),
-        "best": Why(serial, serial),
-        "queue over flag": Why(_queue_and_flag(kernels), "no frontier flag is looked at in vain"),
-        "prefix": Why(scan, scan),
-        "closer": Why(_closer(kernels, list(few)), _closer(kernels, list(few))),
+        "few edges": launches,
+        "many edges": larger,
+        "best": serial,
+        "queue over flag": _queue_and_flag(kernels),
+        "prefix": scan,
+        "closer": _closer(kernels, list(few)),
     }
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from nearfar.lab.checkout import NOTICE
-from nearfar.lab.experiments.claims import Why, beside, spread, verdicts
+from nearfar.lab.experiments.claims import beside, spread, verdicts
 from nearfar.lab.experiments.experiment import Done
 from nearfar.lab.experiments.kept import Counts, Kept, KernelRows, share
 from nearfar.lab.experiments.render import cell
@@ -81,19 +81,22 @@ def _waits() -> str:
     return f"a shape can only speed up the kernels, which are {spread([share(r) for r in rows])}% of a solve (`benchmarks/kernel_times.py`)"
 
 
-def _reasons(done: Sequence[Done]) -> dict[str, Why]:
-    """Reasons of every claim, both outcomes."""
+def _reasons(done: Sequence[Done]) -> dict[str, str]:
+    """Return the reason of each claim that would not be reproduced."""
     martin, random, real = (of_kind(done, kind) for kind in ("martin", "random", "real"))
     thin = [one for one in random if one.what["degree"] == 2]
     tuned = "; ".join(
-        filter(None, ("shapes are measured here, not modelled", _noise(done), _waits()))
+        filter(
+            None,
+            ("launch shapes are chosen by measurement, not by a model", _noise(done), _waits()),
+        )
     )
     each = f"an iteration of GPU Crauser takes {spread(_iteration(done, _GPU))} us, however few vertices are in it"
     steps = spread(_over(random, "iterations", _MARTIN, _GPU))
     weights = "[The range of the weights](../explanation/compound-frontiers.md#the-range-of-the-weights) shows which weights would give the paper's ratios"
     same = f"the ratio of iterations is {steps}, and both run the same kernels, so a gain far beyond it has no source. {weights}"
     families = f"the ratio of iterations is {spread(_over(real, 'iterations', _MARTIN, _GPU))} over these graphs; both run the same kernels"
-    found: dict[str, Why] = {}
+    found: dict[str, str] = {}
     for device, form, key in (
         ("CPU", "succ.", "a, succ."),
         ("CPU", "pred.", "a, pred."),
@@ -101,44 +104,42 @@ def _reasons(done: Sequence[Done]) -> dict[str, Why]:
         ("GPU", "pred.", "b, pred."),
     ):
         fewer, slower, edges = _against_martin(martin, device, form)
-        counts = f"{fewer}% fewer iterations, each {slower} times as long; {edges} times the edges are looked at"
+        counts = f"{fewer}% fewer iterations, each {slower} times as long; {edges} times the edges are relaxed"
         if device == "CPU":
             name = {"succ.": "successors", "pred.": "predecessors"}[form]
             counts = f"{counts}; {counted.threshold_cost(Counts(), name)}"
         elif kernels := crauser_iteration(KernelRows("ortega")):
             counts = f"{counts}; {kernels}"
-        found[key] = Why(counts, counts)
+        found[key] = counts
     idle = "each vertex is at work in one iteration of all"
     held = (
-        "the paper says that Boost's queue needs more space the more connections a node has, and measured the 11.25 on a Kronecker graph of "
-        "scale 21; the relaxed heap here keeps one entry per vertex, in arrays, whatever the number of edges, so the ratio stays near one"
+        "the paper measured 11.25 on a Kronecker graph of scale 21, where Boost's queue grows with the edges; the relaxed heap "
+        "of this library keeps one entry per vertex"
     )
-    count = spread([c for one in martin if (c := counter_of(one, _GPU, "iterations"))])
     found |= {
-        "c, tuned": Why(tuned, tuned),
-        "c, CPU": Why(each),
-        "d, succ.": Why(idle, f"{idle}, which are {count}"),
-        "d, pred.": Why(counted.idle_readings(Counts()), "threads of settled vertices"),
-        "table 2, CPU": Why(each),
-        "table 2, Martin": Why(same, same),
-        "thin": Why(
+        "c, tuned": tuned,
+        "c, CPU": each,
+        "d, succ.": idle,
+        "d, pred.": counted.idle_readings(Counts()),
+        "table 2, CPU": each,
+        "table 2, Martin": same,
+        "thin": (
             f"an iteration of CPU Crauser takes {spread(_iteration(thin, _CPU))} us, because it scans all vertices; one of GPU Martin "
-            f"{spread(_iteration(thin, _MARTIN))} us, launches and a wait, and there are only {spread(_over(thin, 'iterations', _MARTIN, _CPU))} times as many",
-            f"GPU Martin needs {spread(_over(thin, 'iterations', _MARTIN, _CPU))} times the iterations",
+            f"{spread(_iteration(thin, _MARTIN))} us, launches and a wait, and there are only {spread(_over(thin, 'iterations', _MARTIN, _CPU))} times as many"
         ),
-        "bend": Why(_bend(random), _bend(random)),
-        "table 4": Why(tuned, tuned),
-        "table 3, CPU": Why(each, each),
-        "table 3, Martin": Why(families, families),
-        "figure 6": Why(tuned, tuned),
-        "heap, thin": Why(f"{each}, and a heap has few edges to look at", each),
-        "heap, walshaw": Why(f"{_ahead(real)}; {each}", each),
-        "heap, social": Why(each, f"few iterations ({_steps(real)}) with many edges in each"),
-        "memory": Why(held, held),
+        "bend": _bend(random),
+        "table 4": tuned,
+        "table 3, CPU": each,
+        "table 3, Martin": families,
+        "figure 6": tuned,
+        "heap, thin": f"{each}, and a heap has few edges to look at",
+        "heap, walshaw": f"{_ahead(real)}; {each}",
+        "heap, social": each,
+        "memory": held,
     }
     for thousands in CROSSINGS:
-        found[f"heap, {thousands}k"] = Why(each)
-        found[f"heap, {thousands}k, deg2000"] = Why(each)
+        found[f"heap, {thousands}k"] = each
+        found[f"heap, {thousands}k, deg2000"] = each
     return found
 
 
