@@ -10,6 +10,7 @@ docs/reproduction adds the reasons (:func:`beside`).
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -234,7 +235,7 @@ def _sentence(one: Claim) -> str:
 
 def _place(one: Claim) -> str:
     """Return where the paper states it."""
-    return one.where if one.where[:3] in ("Tab", "Fig") else f"section {one.where}"
+    return f"section {one.where}" if re.match(r"\d|[IVX]+\b", one.where) else one.where
 
 
 def _sizes(reproduced: Iterable[Claim]) -> str:

@@ -37,10 +37,10 @@ def page() -> str:
     lines += [*beside(claims_of(cpu.done), _WHY), ""]
     times, first, of = beside_others(cpu.done)
     lines += [
-        f"The paper measures no times. Here the method takes {spread(times)} times as long as",
-        f"Dijkstra's over a binary heap, and is the fastest of all on {first} of {of} graphs: the",
-        "log of n is at most 24 here, and its cube root 3: a round of relaxing for the pivots and",
-        "the moves between levels cost what the sorting saves.",
+        f"The paper measures no times. `bmssp@cpu` takes {spread(times)} times as long as",
+        f"Dijkstra's method with a binary heap and is the fastest on {first} of {of} graphs. The",
+        "binary logarithm of n is at most 24 on these graphs and its cube root about 3, so relaxing",
+        "for the pivots and moving vertices between levels cost more than the sorting they save.",
         "",
     ]
     lines += [f"Wrong answers: {cpu.wrong()}.", "", *cpu.figure("ratios", "Time over a heap's")]
