@@ -39,8 +39,9 @@ def page() -> str:
     lines += [
         f"The paper measures no times. `bmssp@cpu` takes {spread(times)} times as long as",
         f"Dijkstra's method with a binary heap and is the fastest on {first} of {of} graphs. The",
-        "binary logarithm of n is at most 24 on these graphs and its cube root about 3, so relaxing",
-        "for the pivots and moving vertices between levels cost more than the sorting they save.",
+        "binary logarithm of n is at most 24 on these graphs and its cube root about 3, so",
+        "relaxing for the pivots and moving vertices between levels cost more than the",
+        "sorting that they save.",
         "",
     ]
     lines += [f"Wrong answers: {cpu.wrong()}.", "", *cpu.figure("ratios", "Time over a heap's")]
