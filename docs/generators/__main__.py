@@ -26,7 +26,13 @@ from nearfar.lab import checkout
 WHOLE: dict[str, Callable[[], str]] = {
     "docs/reference/command-line.md": command_line.page,
     "docs/reference/methods.md": methods.page,
-    "docs/reference/python.md": lambda: python_reference.python_page(checkout.NOTICE),
+    "docs/reference/python.md": functools.partial(python_reference.index_page, checkout.NOTICE),
+    **{
+        f"docs/reference/{stem}.md": functools.partial(
+            python_reference.topic_page, stem, checkout.NOTICE
+        )
+        for stem in python_reference.PAGES
+    },
     "src/nearfar/solve/option_types.py": option_types.module,
 }
 

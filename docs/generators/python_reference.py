@@ -1,4 +1,4 @@
-"""The page of the Python names: signatures and docstrings as Markdown.
+"""The pages of the Python names: signatures and docstrings as Markdown.
 
 A docstring is numpydoc; its sections become paragraphs and lists. What a section may be called is
 what numpydoc has, so a heading that is none of them fails here instead of vanishing.
@@ -16,7 +16,17 @@ from typing import Any
 import nearfar
 from nearfar import errors
 
-__all__ = ["GROUPS", "MODULES", "SHARED", "SOLVERS", "members", "python_page", "sections"]
+__all__ = [
+    "GROUPS",
+    "MODULES",
+    "PAGES",
+    "SHARED",
+    "SOLVERS",
+    "index_page",
+    "members",
+    "sections",
+    "topic_page",
+]
 
 # Heading, a sentence, and the names below `nearfar.` that stand under it.
 GROUPS: list[tuple[str, str, list[str]]] = [
@@ -43,11 +53,6 @@ GROUPS: list[tuple[str, str, list[str]]] = [
             *("solve.places.table.NearestPlaces", "route", "routes", "Route", "accessibility"),
             *("graph.snapping.snap.Snapped", "prepared.scenario.Scenario"),
         ],
-    ),
-    (
-        "Prepared graphs",
-        "Seconds once, microseconds per query. A `Prepared` goes wherever a `Graph` goes.",
-        ["prepare", "Prepared", "load"],
     ),
     (
         "Other questions",
@@ -78,18 +83,25 @@ GROUPS: list[tuple[str, str, list[str]]] = [
     ),
     (
         "Graphs",
+        "",
+        ["Graph"],
+    ),
+    (
+        "Files and generators",
         "`nearfar.generators` also has every family as a function of its name; `nearfar generate` "
         "in\n[Command line](command-line.md#nearfar-generate) lists their parameters. "
         "[File formats](file-formats.md) lists\nthe formats and their options.",
         [
-            *("Graph", "read", "write", "generate", "formats.formats", "formats.detect"),
+            *("read", "write", "generate", "formats.formats", "formats.detect"),
             *("formats.read_traffic", "formats.Traffic", "formats.read_trips"),
             "formats.read_flows",
         ],
     ),
     (
         "Prepared graphs",
-        "[Prepare a graph](../how-to/prepare-a-graph.md) shows them at work.",
+        "Preparing takes seconds once; a query then takes microseconds. A function that takes a "
+        "`Graph` takes a `Prepared` too.\n[Prepare a graph](../how-to/prepare-a-graph.md) shows "
+        "them at work.",
         [
             *("prepare", "load", "Prepared", "prepared.cpu.labels.TreeLabels"),
             *("prepared.cuda.pairs.pairs.DeviceLabels", "prepared.cpu.pairs.PairPaths"),
@@ -184,6 +196,25 @@ GROUPS: list[tuple[str, str, list[str]]] = [
         ],
     ),
 ]
+#: Pages by their stems: title, and the headings of :data:`GROUPS` that stand on each.
+PAGES: dict[str, tuple[str, tuple[str, ...]]] = {
+    "python-graphs": ("graphs and turn costs", ("Graphs", "Turn costs")),
+    "python-searches": ("one source", ("One source", "Answers", "Other questions")),
+    "python-many-sources": ("many sources", ("Many sources", "Clusters")),
+    "python-prepared": ("prepared graphs", ("Prepared graphs",)),
+    "python-places": ("places", ("Places",)),
+    "python-rasters": ("rasters and volumes", ("Rasters and volumes",)),
+    "python-measures": ("measures", ("Measures",)),
+    "python-files": ("files and generators", ("Files and generators",)),
+    "python-interfaces": (
+        "interfaces of other libraries",
+        ("SciPy's functions", "scikit-learn", "PyTorch and PyTorch Geometric"),
+    ),
+    "python-tools": (
+        "tuning, maps, experiments and the GPU",
+        ("Choosing, tuning, describing", "Maps, experiments and reports", "The GPU"),
+    ),
+}
 #: The functions that solve, which take what they share under one name, in one order.
 SOLVERS = (
     *("sssp", "distances", "all_pairs", "shortest_path"),
@@ -365,23 +396,27 @@ def solver_table() -> Iterator[str]:
         yield f"| `{solver}` | {first} | " + " | ".join(defaults) + f" | {', '.join(own)} |"
 
 
-def python_page(notice: str) -> str:
-    """The page of the Python names.
-
-    Parameters
-    ----------
-    notice : str
-        The line that says that the page is generated.
-    """
+def index_page(notice: str) -> str:
+    """Return the page that lists the others, what the functions share, and the errors."""
     lines = ["# Python", "", notice, ""]
     lines += [
         "Distances have the dtype of the weights and their unit. Options of a method are keywords",
         "of the call; [Methods](methods.md) lists them. `nearfar.csgraph` has SciPy's functions",
         "under SciPy's signatures ([Coming from SciPy](../how-to/coming-from-scipy.md)), and the",
         "NetworkX backend NetworkX's ([Coming from NetworkX](../how-to/coming-from-networkx.md)).",
+        "[Which function do I want?](../how-to/which-function.md) answers by question.",
         "",
-        "The names on this page are public. Every other module and name is private and may change",
-        "in any release.",
+        "The names on these pages are public. Every other module and name is private and may",
+        "change in any release.",
+        "",
+        "| page | names |",
+        "|---|---|",
+    ]
+    for stem, (title, headings) in PAGES.items():
+        names = [name for heading, _, some in GROUPS if heading in headings for name in some]
+        links = ", ".join(f"[`{name}`]({stem}.md#nearfar{_anchor(name)})" for name in names)
+        lines.append(f"| [{title[:1].upper()}{title[1:]}]({stem}.md) | {links} |")
+    lines += [
         "",
         "## What the functions share",
         "",
@@ -390,21 +425,37 @@ def python_page(notice: str) -> str:
         "",
         *solver_table(),
     ]
-    for heading, said, names in GROUPS:
+    lines += ["", "## Errors", "", *exceptions()]
+    return "\n".join(lines) + "\n"
+
+
+def _anchor(name: str) -> str:
+    """Return what a heading's link has of a name: lower case, without dots."""
+    return name.replace(".", "").lower()
+
+
+def topic_page(stem: str, notice: str) -> str:
+    """Return a page of :data:`PAGES`."""
+    title, headings = PAGES[stem]
+    lines = [f"# Python: {title}", "", notice]
+    groups = {heading: (said, names) for heading, said, names in GROUPS}
+    for heading in headings:
+        said, names = groups[heading]
         lines += ["", f"## {heading}", ""]
         lines += [said, ""] if said else []
         for name in names:
-            obj = public(name)
-            lines += [
-                f"### nearfar.{name}",
-                "",
-                *signature(f"nearfar.{name}", obj),
-                *described(obj),
-                *(properties(obj) if inspect.isclass(obj) else ()),
-            ]
-            for method, function in members(obj) if inspect.isclass(obj) else ():
-                lines += [f"#### {obj.__name__}.{method}", ""]
-                lines += [*signature(f"{obj.__name__}.{method}", function), *described(function)]
-    lines += ["", "## Errors", "", *exceptions()]
+            lines += _entry(name)
     text = "\n".join(lines)
     return re.sub(r"\n{3,}", "\n\n", text).rstrip() + "\n"
+
+
+def _entry(name: str) -> Iterator[str]:
+    """Yield a name's signature and docstring, and those of a class's methods."""
+    obj = public(name)
+    yield from (f"### nearfar.{name}", "", *signature(f"nearfar.{name}", obj), *described(obj))
+    if not inspect.isclass(obj):
+        return
+    yield from properties(obj)
+    for method, function in members(obj):
+        yield from (f"#### {obj.__name__}.{method}", "")
+        yield from (*signature(f"{obj.__name__}.{method}", function), *described(function))

@@ -28,6 +28,46 @@ def _best_peer(run: Any) -> Any:
     return min(measured, key=lambda one: one["median_seconds"])
 
 
+def front_page(document: Any) -> Iterator[dict[str, Any]]:
+    """Yield the rows of the README: each graph of the CPU, and the largest of a family on a GPU."""
+    for run in document["runs"]:
+        mine = next(one for one in run["beside_peers"] if one["contender"] == "nearfar (2 thr)")
+        names = {one["contender"]: one for one in run["results"]}
+        yield {
+            "graph": run["graph"],
+            "edges": run["n_edges"],
+            "on": "CPU, 2 threads",
+            "peer": mine["best_peer"],
+            "peer_ms": 1e3 * names[mine["best_peer"]]["median_seconds"],
+            "ms": 1e3 * names["nearfar (2 thr)"]["median_seconds"],
+        }
+    largest: dict[str, Any] = {}
+    for one in (results("flagship.json") or {"results": []})["results"]:
+        family = one["graph"].split("-")[0]
+        largest[family] = max(one, largest.get(family, one), key=lambda row: row["m"])
+    for one in largest.values():
+        ms = one["best_peer_ms"]
+        peer = next(x["peer"] for x in one["peers"] if x["right"] and x["ms"] == ms)
+        mine = next(row for row in one["rows"] if not row["options"])
+        yield {
+            "graph": one["graph"],
+            "edges": one["m"],
+            "on": "GPU",
+            "peer": peer,
+            "peer_ms": ms,
+            "ms": mine["median_ms"],
+        }
+
+
+def gpu_of_front_page(_: Any) -> str:
+    """Return on what the rows of a GPU were measured."""
+    document = results("flagship.json")
+    if document is None:
+        return "not measured"
+    place = document["results"][0]["environment"]
+    return f"{place['gpu']['name']}, {place['date'][:10]}, commit {place['commit'][:12]}"
+
+
 def versions_of_peers(document: Any) -> str:
     """The peers that were measured, with their versions."""
     every = [one for run in document["runs"] for one in run["results"] if "samples" in one]

@@ -167,3 +167,13 @@ def test_nothing_waits_for_a_number(page: Path) -> None:
     """Places for numbers that a run was to bring, and notes to oneself."""
     left = re.findall(r"@[A-Z_]+@|\b(?:TODO|FIXME|XXX)\b", page.read_text(encoding="utf-8"))
     assert left == []
+
+
+def test_the_front_page_is_short() -> None:
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert len(text.splitlines()) <= 100
+    assert len(re.findall(r"<img |!\[", text)) == 1
+    assert len(re.findall(r"^\| ---", text, re.MULTILINE)) == 1
+    for kind, most in (("python", 8), ("sh", 4)):
+        for block in re.findall(rf"^```{kind}\n(.*?)^```", text, re.DOTALL | re.MULTILINE):
+            assert len(block.splitlines()) <= most

@@ -92,6 +92,18 @@ def test_every_public_name_is_in_the_reference() -> None:
     assert there - again - families <= shown
 
 
+def test_every_group_is_on_one_page_and_the_index_links_every_name() -> None:
+    headings = [heading for _, some in reference.PAGES.values() for heading in some]
+    assert sorted(headings) == sorted(heading for heading, _, _ in reference.GROUPS)
+    names = [name for _, _, some in reference.GROUPS for name in some]
+    assert len(names) == len(set(names))
+    index = reference.index_page("")
+    pages = {stem: reference.topic_page(stem, "") for stem in reference.PAGES}
+    for name in names:
+        (stem,) = [stem for stem, text in pages.items() if f"### nearfar.{name}\n" in text]
+        assert f"[`{name}`]({stem}.md#nearfar{name.replace('.', '').lower()})" in index
+
+
 @pytest.mark.parametrize("name", reference.SOLVERS)
 def test_solvers_share_names_order_defaults_and_meaning(name: str) -> None:
     """What `sssp`, or else `distances`, calls something, the others call so too."""
@@ -143,7 +155,7 @@ def test_public_modules_name_what_the_reference_shows() -> None:
 
 def test_properties_are_in_the_reference() -> None:
     assert any("`predecessors`" in line for line in reference.properties(nearfar.Paths))
-    assert "- `n_vertices`" in reference.python_page("")
+    assert "- `n_vertices`" in reference.topic_page("python-graphs", "")
 
 
 def test_a_section_that_numpydoc_does_not_have_is_refused() -> None:

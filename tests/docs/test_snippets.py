@@ -51,7 +51,6 @@ LEFT_OUT = {
     "python -m tests.gpu": "records a run on a GPU",
     "is the GPU seen?": "asks for a real one, not the emulated one",
     "apt install": "installs packages",
-    "make test": "this is make test",
     "@cuda --kernels": "needs a GPU",
     "from nearfar.cuda.kernel_times": "needs a GPU",
     "make demo": "downloads nothing, but compiles; tests/answer/test_isochrone_and_demo.py runs it",

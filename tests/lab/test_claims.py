@@ -17,12 +17,14 @@ from nearfar.lab.experiments.claims import (
     SMALLER,
     OneOf,
     Stated,
+    beside,
     claim,
     spread,
     table_of_claims,
+    verdicts,
 )
 from nearfar.lab.experiments.experiment import Column, Done, Settings, Table
-from nearfar.lab.experiments.render import draw, markdown_table
+from nearfar.lab.experiments.render import by_family, draw, markdown_table
 from nearfar.papers.davidson_2014.figures import figures_of
 from nearfar.papers.davidson_2014.tables import discarded
 from nearfar.papers.martin_2009.claims import claims_of as martin_claims
@@ -80,16 +82,71 @@ def test_a_verdict_comes_from_sizes_too() -> None:
 def test_sizes_of_the_pages(name: str) -> None:
     """No claim with a number in the paper is called reproduced by its direction alone."""
     page = (ROOT / "docs" / "reproduction" / f"{name}.md").read_text()
-    rows = [line.split(" | ") for line in page.splitlines() if line.startswith("| ")]
-    found = [
-        row for row in rows if len(row) == 4 and re.search(r"reproduced|smaller|contra", row[3])
-    ]
+    found = re.findall(r"^- (.*)\. Measured: (.*)$|^\*\*(\w.*)\*\*$", page, re.MULTILINE)
     assert len(found) > 5
-    for row in found:
-        verdict = row[3].split(";")[0].strip("* |")
-        numbers = re.search(r"\d+(\.\d+)?( times|X|%)", row[0])
-        known = r"factor|paper's size|of \d+ cases|contradicted"
-        assert not numbers or re.search(known, verdict), row
+    verdict = ""
+    for said, measured, heading in found:
+        verdict = heading or verdict
+        numbers = re.search(r"\d+(\.\d+)?( times|X|%)", said)
+        known = r"factor|paper's size|of \d+ cases|Contradicted"
+        assert not numbers or re.search(known, f"{measured} {verdict}"), said
+
+
+def test_a_page_has_a_sentence_per_statement_and_a_reason_once() -> None:
+    claims = [
+        claim("a", "V", "a is faster", "2 times", [True, True]),
+        claim("b", "Table 2", "b is slower", "3 times", [False]),
+        claim("c", "6", "c is slower", "4 times", [False]),
+        claim("d", "6", "d is faster", "", []),
+    ]
+    why = {key: f"because {'x' if key in 'bc' else key}" for key in "abcd"}
+    text = "\n".join(beside(claims, why))
+    assert text == (
+        "**Reproduced**\n\n- A is faster (section V). Measured: 2 times.\n\n"
+        "**Contradicted**\n\n- B is slower (Table 2). Measured: 3 times. Reason: because x.\n"
+        "- C is slower (section 6). Measured: 4 times. Reason: as above.\n\n"
+        "**Not measured**: d is faster (section 6)."
+    )
+    assert "\n".join(beside(claims, why, differing=True)).startswith("**Contradicted**")
+    told = verdicts([("one GPU", claims), ("the CPU", claims[3:])])
+    assert told[2] == (
+        "**On one GPU**, of 3 statements of the paper: 1 reproduced, 2 contradicted. "
+        "Contradicted: b is slower (Table 2); c is slower (section 6)."
+    )
+    assert "the CPU" not in "".join(told)
+
+
+def test_the_verdict_says_how_near_the_papers_sizes_are() -> None:
+    claims = [
+        claim("a", "V", "a", "h", [True], 10, [8.0]),
+        claim("b", "V", "b", "h", [True], 10, [90.0]),
+        claim("c", "V", "c", "h", [True]),
+    ]
+    assert (
+        "3 reproduced (1 within a factor of 1.25, 1 with more than twice the paper's effect)."
+        in (verdicts([("one GPU", claims)])[2])
+    )
+
+
+def test_a_summary_has_a_row_per_family() -> None:
+    columns = [Column("graph"), Column("time", "ms"), Column("edges"), Column("on"), Column("gain")]
+    rows = [
+        ["a1", 1.0, 5, "x", None],
+        ["b", 3.0, 7, "y", 0.0],
+        ["a2", 4.0, 9, "z", -1.0],
+    ]
+    table = Table("t", "T", "", columns, rows).as_dict()
+    made = by_family(table, lambda row: row[0][0])
+    assert [column["name"] for column in made["columns"]] == [
+        "group (graphs)", "time", "edges", "gain",
+    ]  # fmt: skip
+    assert made["rows"] == [
+        ["a (2)", "1.00 to 4.00 (2.00)", "5 to 9", "-1.00"],
+        ["b", "3.00", "7", "0"],
+    ]
+    assert by_family(table, lambda row: "all", ["time, ms"])["rows"] == [
+        ["all (3)", "1.00 to 4.00 (2.29)"]
+    ]
 
 
 def test_texts_stand_on_the_left_and_numbers_on_the_right() -> None:

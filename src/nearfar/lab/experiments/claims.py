@@ -10,6 +10,7 @@ docs/reproduction adds the reasons (:func:`beside`).
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -28,11 +29,11 @@ __all__ = [
     "Claim",
     "OneOf",
     "Stated",
-    "Why",
     "beside",
     "claim",
     "spread",
     "table_of_claims",
+    "verdicts",
 ]
 
 REPRODUCED, SMALLER = "reproduced", "same direction but smaller"
@@ -162,9 +163,9 @@ def claim(
 
 #: How verdicts come about, for tables and pages.
 RULE = (
-    "*Reproduced*: the side that the paper has ahead is so in at least three of four cases, and "
-    "the effect has at least half of the size that the paper states, at both ends of a range; "
-    "*same direction but smaller*: less than half; *not reproduced*: ahead in fewer cases; "
+    "*Reproduced*: the method that the paper has ahead is ahead in at least three of four cases, "
+    "by at least half of the effect that the paper states, at both ends of a range; *same "
+    "direction but smaller*: by less than half; *not reproduced*: ahead in fewer cases; "
     "*contradicted*: in none."
 )
 
@@ -190,26 +191,86 @@ def spread(values: Iterable[float | None], digits: int = 3) -> str:
     return low if low == high else f"{low} to {high}"
 
 
-@dataclass(frozen=True, slots=True)
-class Why:
-    """Reasons of a claim's outcomes: the page shows the one that the numbers choose."""
-
-    differs: str
-    agrees: str = ""
+#: Verdicts in the order of a page.
+_ORDER = (REPRODUCED, SMALLER, NOT_REPRODUCED, CONTRADICTED, NOT_MEASURED)
 
 
-def beside(claims: Iterable[Claim], why: Mapping[str, Why], *, measured: bool = False) -> list[str]:
-    """The paper's statements beside ours, each with its verdict and the reason that fits it.
+def _kind(one: Claim) -> str:
+    """Return the verdict's words without cases and size."""
+    return next(word for word in _ORDER if one.verdict.startswith(word))
 
-    ``measured`` leaves out what was not measured.
+
+def verdicts(runs: Iterable[tuple[str, Iterable[Claim]]]) -> list[str]:
+    """Return the section that counts the verdicts of each run, named by where it ran.
+
+    A run without measured claims is left out.
     """
-    lines = ["| the paper says | where | here | verdict, and why |", "|---|---|---|---|"]
-    for one in claims:
-        if one.of or not measured:
-            reasons = why[one.key]
-            reason = reasons.agrees if one.same_side else reasons.differs
-            plain = one.verdict.startswith((REPRODUCED, NOT_MEASURED)) and one.same_side
-            said = one.verdict if plain else f"**{one.verdict}**"
-            told = f"{said}; {reason}" if reason and one.of else said
-            lines.append(f"| {one.said} | {one.where} | {one.here} | {told} |")
-    return [RULE, "", *lines]
+    lines = ["## Verdict", ""]
+    for place, claims in runs:
+        some = [one for one in claims if one.of]
+        counts = {kind: [one for one in some if _kind(one) == kind] for kind in _ORDER}
+        told = [
+            f"{len(found)} {kind}{_sizes(found) if kind == REPRODUCED else ''}"
+            for kind, found in counts.items()
+            if found
+        ]
+        if told:
+            many = f"{len(some)} statement{'s' * (len(some) > 1)} of the paper"
+            text = f"**On {place}**, of {many}: {', '.join(told)}."
+            if counts[CONTRADICTED]:
+                text += f" {CONTRADICTED.capitalize()}: {_list(counts[CONTRADICTED])}."
+            lines += [text, ""]
+    return [*lines, RULE, ""]
+
+
+def _list(claims: Iterable[Claim]) -> str:
+    """Return statements one after the other, with their places in the paper."""
+    return "; ".join(f"{one.said} ({_place(one)})" for one in claims)
+
+
+def _sentence(one: Claim) -> str:
+    """Return a statement with its place in the paper, as the begin of a sentence."""
+    return f"{one.said[:1].upper()}{one.said[1:]} ({_place(one)})"
+
+
+def _place(one: Claim) -> str:
+    """Return where the paper states it."""
+    return f"section {one.where}" if re.match(r"\d|[IVX]+\b", one.where) else one.where
+
+
+def _sizes(reproduced: Iterable[Claim]) -> str:
+    """Return how many reproduced effects are near the paper's size and how many above it."""
+    sized = [one.over for one in reproduced if one.over is not None]
+    near = [max(1 / min(over), max(over)) for over in sized if max(over) <= 1 / _HALF]
+    told = [f"{len(near)} within a factor of {cell(max(near))}"] if near else []
+    if len(near) < len(sized):
+        told.append(f"{len(sized) - len(near)} with more than twice the paper's effect")
+    return f" ({', '.join(told)})" if told else ""
+
+
+def beside(
+    claims: Iterable[Claim], why: Mapping[str, str], *, differing: bool = False
+) -> list[str]:
+    """Return one list item per statement, grouped by verdict, with the reason of a difference.
+
+    ``differing`` leaves out what was reproduced or not measured. A reason that several statements
+    share is given once.
+    """
+    claims, lines, given = list(claims), [], set()
+    for kind in _ORDER[differing:-1]:
+        group = [one for one in claims if _kind(one) == kind]
+        lines += [f"**{kind.capitalize()}**", ""] if group else []
+        for one in group:
+            detail = one.verdict.removeprefix(kind).lstrip(": ")
+            text = f"- {_sentence(one)}. Measured: {one.here}"
+            text += f" ({detail})." if detail else "."
+            reason = why[one.key]
+            if reason and kind != REPRODUCED:
+                text += " Reason: as above." if reason in given else f" Reason: {reason}."
+                given.add(reason)
+            lines.append(text)
+        lines += [""] if group else []
+    left = [one for one in claims if not one.of]
+    if left and not differing:
+        lines += [f"**{NOT_MEASURED.capitalize()}**: {_list(left)}.", ""]
+    return lines[:-1]

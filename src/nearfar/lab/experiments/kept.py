@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING, Any
 from nearfar.lab import checkout
 from nearfar.lab.experiments import find
 from nearfar.lab.experiments.experiment import Done, Settings, whole
-from nearfar.lab.experiments.render import draw, markdown_table
+from nearfar.lab.experiments.render import by_family, draw, markdown_table
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterable
+    from collections.abc import Callable, Container, Iterable, Sequence
 
 __all__ = [
     "Counts",
@@ -100,15 +100,41 @@ class Kept:
         lines = [f"{level} {table['title']}", "", *markdown_table(table), "", table["caption"]]
         return [*lines, "", *([self.how(), ""] if how else [])]
 
+    def summary(
+        self,
+        key: str,
+        family: Callable[[list[Any]], str],
+        only: Sequence[str] = (),
+        note: str | None = None,
+    ) -> list[str]:
+        """Return a table with one row per family of graphs; nothing where its tasks are missing.
+
+        ``note`` takes the place of the caption of the table of every graph.
+        """
+        if key not in self.tables:
+            return []
+        table = by_family(self.tables[key], family, only)
+        lines = [f"### {table['title']}", "", *markdown_table(table), ""]
+        below = table["caption"] if note is None else note
+        return [*lines, below, ""] if below else lines
+
+    def full(self) -> str:
+        """Return where the tables of every graph are, and how to read summaries."""
+        return (
+            "Each row summarises a group of graphs: the range, and the geometric mean in brackets. "
+            f"`{self.command} -o DIR` writes the tables of every graph and "
+            "`nearfar report DIR` shows them as one page; all samples of this run are in "
+            f"`{self.file}`."
+        )
+
     def how(self) -> str:
         """One line: on what, with what, when, from where."""
         if not self.there:
             return f"Not measured yet: `{self.command} -o DIR`."
-        runs = dict.fromkeys(_commit(place) for place in self.environments)
         with_gpu = [place for place in self.environments if place.get("gpu")]
         last = (with_gpu or self.environments)[-1]  # some of the host's were measured without
         return (
-            f"*{describe(last, ', and '.join(runs))}; `{self.command}`, "
+            f"*{describe(last, _runs(self.environments))}; `{self.command}`, "
             f"{self.settings.rounds} rounds, seed {self.settings.seed}. From `{self.file}`.*"
             + self._where()
             + (
@@ -233,6 +259,15 @@ def describe(where: dict[str, Any], runs: str = "") -> str:
     )
 
 
+def _runs(places: Sequence[dict[str, Any]]) -> str:
+    """Return the dates and commits of several runs."""
+    if len(runs := dict.fromkeys(map(_commit, places))) == 1:
+        return next(iter(runs))
+    dates = sorted({place["date"][:10] for place in places})
+    commits = ", ".join(run.partition(", commit ")[2] for run in runs)
+    return f"{' to '.join(dict.fromkeys((dates[0], dates[-1])))}, commits {commits}"
+
+
 def _commit(place: dict[str, Any]) -> str:
     """Date and commit of a run."""
     changed = " with uncommitted changes" if place["uncommitted_changes"] else ""
@@ -264,12 +299,20 @@ class KernelRows:
             return f"Not measured yet: `{command} -o {_KERNEL_TIMES}`."
         return f"*{describe(self.environment)}; `{command}`. From `{_KERNEL_TIMES}`.*"
 
-    def table(self, title: str, columns: list[str], rows: list[list[Any]], note: str) -> list[str]:
+    def table(
+        self,
+        title: str,
+        columns: list[str],
+        rows: list[list[Any]],
+        note: str,
+        family: Callable[[list[Any]], str] | None = None,
+    ) -> list[str]:
         """A table with title, caption and origin; or how to measure it."""
         if not self.there:
             return [self.how(), ""]
         shown = [{"name": name, "unit": "", "digits": 3} for name in columns]
-        lines = markdown_table({"columns": shown, "rows": rows})
+        table = {"columns": shown, "rows": rows}
+        lines = markdown_table(by_family(table, family) if family else table)
         return [f"### {title}", "", *lines, "", note, "", self.how(), ""]
 
 
@@ -297,13 +340,20 @@ class Counts:
         return rows
 
     def table(
-        self, part: str, title: str, columns: list[str], rows: list[list[Any]], note: str
+        self,
+        part: str,
+        title: str,
+        columns: list[str],
+        rows: list[list[Any]],
+        note: str,
+        family: Callable[[list[Any]], str] | None = None,
     ) -> list[str]:
         """A table with title, caption and origin; nothing without rows."""
         if not rows:
             return []
         shown = [{"name": name, "unit": "", "digits": 3} for name in columns]
-        lines = markdown_table({"columns": shown, "rows": rows})
+        table = {"columns": shown, "rows": rows}
+        lines = markdown_table(by_family(table, family) if family else table)
         how = (
             f"*{describe(self.parts[part]['environment'])}; "
             f"`python benchmarks/paper_counts.py --parts {part}`. From `{_COUNTS}`.*"

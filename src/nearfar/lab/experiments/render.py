@@ -9,10 +9,10 @@ from nearfar.errors import MissingDependencyError
 from nearfar.lab.bench.report import table as aligned
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
-__all__ = ["cell", "draw", "markdown_table"]
+__all__ = ["by_family", "cell", "draw", "markdown_table"]
 
 _MARKERS = "osD^vP*X<>hd"
 _MOST_BARS = 120
@@ -47,7 +47,7 @@ def markdown_table(table: Mapping[str, Any]) -> list[str]:
     Columns with a text are aligned to the left, others and those without rows to the right.
     """
     columns = table["columns"]
-    header = [f"{c['name']}, {c['unit']}" if c["unit"] else c["name"] for c in columns]
+    header = [_head(column) for column in columns]
     rows = [
         [cell(value, c["digits"]) for value, c in zip(row, columns, strict=True)]
         for row in table["rows"]
@@ -56,6 +56,51 @@ def markdown_table(table: Mapping[str, Any]) -> list[str]:
         i for i in range(len(columns)) if any(isinstance(row[i], str) for row in table["rows"])
     ]
     return aligned(header, rows, left=(0, *texts))
+
+
+def _head(column: Mapping[str, Any]) -> str:
+    """Return a column's name with its unit."""
+    return f"{column['name']}, {column['unit']}" if column["unit"] else str(column["name"])
+
+
+def by_family(
+    table: Mapping[str, Any], family: Callable[[list[Any]], str], only: Sequence[str] = ()
+) -> dict[str, Any]:
+    """Return a table with one row per family: ranges, and geometric means in brackets.
+
+    Columns of text are left out, and all whose heads are not in ``only`` where that is given.
+    """
+    groups: dict[str, list[list[Any]]] = {}
+    for row in table["rows"]:
+        groups.setdefault(family(row), []).append(row)
+    chosen = [
+        (place, column)
+        for place, column in enumerate(table["columns"])
+        if (_head(column) in only if only else place)
+        and not any(isinstance(row[place], str) for row in table["rows"])
+    ]
+    rows = [
+        [
+            f"{name} ({len(some)})" if len(some) > 1 else name,
+            *(_extremes([r[place] for r in some], column["digits"]) for place, column in chosen),
+        ]
+        for name, some in groups.items()
+    ]
+    first = {"name": "group (graphs)", "unit": "", "digits": 3}
+    return {**table, "columns": [first, *(column for _, column in chosen)], "rows": rows}
+
+
+def _extremes(values: Sequence[float | None], digits: int) -> str:
+    """Return the range of some numbers and, of positive floats, the geometric mean."""
+    known = [value for value in values if value is not None and math.isfinite(value)]
+    if not known:
+        return "-"
+    low, high = cell(min(known), digits), cell(max(known), digits)
+    if low == high:
+        return low
+    counted = min(known) <= 0 or all(isinstance(value, int) for value in known)
+    mean = math.exp(sum(map(math.log, known)) / len(known)) if not counted else None
+    return f"{low} to {high}" if mean is None else f"{low} to {high} ({cell(mean, digits)})"
 
 
 def draw(figure: Mapping[str, Any], folder: Path) -> list[str]:

@@ -15,23 +15,19 @@ _ORGANISE = ("split", "classify", "take")
 
 
 def where_time_goes(kernels: KernelRows) -> list[str]:
-    """Traversal, reorganisation and the rest, and the work over Bellman-Ford's."""
+    """Return the table of traversal, reorganisation and the rest."""
     rows = []
     for r in kernels.rows:
-        counters = r["counters"]
-        base = kernels.at(r["graph"], "Bellman-Ford")["counters"]
         line = [r["graph"], r["label"], r["seconds"] * 1e3, share(r, *_TRAVERSE)]
-        line += [share(r, *_ORGANISE), 100.0 - share(r)]
-        line.append(base["edges_relaxed"] / counters["edges_relaxed"])
-        rows.append([*line, counters["iterations"] / base["iterations"]])
+        rows.append([*line, share(r, *_ORGANISE), 100.0 - share(r)])
     columns = ["graph", "method", "solve, ms", "traversal, %", "split, classify, take, %"]
-    columns += ["outside these kernels, %", "work saved, times", "iterations, times"]
+    columns += ["outside these kernels, %"]
     note = (
         "Percent of the solve. Outside are launches and waits, and of Bucketing the sort and the "
-        "merge before it, which are CuPy's. The last two columns are against Bellman-Ford, as in "
-        "Table III."
+        "merge before it, which are CuPy's."
     )
-    return kernels.table("Where the time goes, and narrower buckets", columns, rows, note)
+    title = "Where the time goes"
+    return kernels.table(title, columns, rows, note, lambda row: str(row[1]))
 
 
 def over_near_far(kernels: KernelRows, label: str, key: str) -> list[float]:

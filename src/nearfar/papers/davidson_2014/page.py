@@ -7,11 +7,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from nearfar.lab.checkout import NOTICE
-from nearfar.lab.experiments.claims import Why, beside, spread
+from nearfar.lab.experiments.claims import beside, spread, verdicts
 from nearfar.lab.experiments.experiment import Done
 from nearfar.lab.experiments.kept import Kept, KernelRows, kernel_seconds, share
 from nearfar.lab.experiments.render import cell
 from nearfar.papers.davidson_2014.claims import claims_of, of_class, ratios
+from nearfar.papers.davidson_2014.graphs import GRAPHS
 from nearfar.papers.davidson_2014.kernels import over_near_far, where_time_goes
 from nearfar.papers.davidson_2014.tables import (
     HEAP,
@@ -120,7 +121,7 @@ def _reorganising() -> str:
 
 
 def _balancing(some: Sequence[Done]) -> str:
-    """What load balancing costs each policy."""
+    """Return what load balancing costs each policy."""
     told = []
     for policy in ("sweep", "near-far"):
         over = [
@@ -129,6 +130,11 @@ def _balancing(some: Sequence[Done]) -> str:
             if (value := speed_over(one, f"{policy} load_balanced", f"{policy} thread"))
         ]
         told.append(f"{policy} {spread(over)}")
+    return f"load balancing takes {', '.join(told)} times a thread's time"
+
+
+def _gathering() -> str:
+    """Return why load balancing costs time."""
     kernels = KernelRows("davidson")
     gather = ""
     if kernels.there and "road-cal" in kernels.graphs():
@@ -136,13 +142,13 @@ def _balancing(some: Sequence[Done]) -> str:
         part = 100.0 * kernel_seconds(row, "gather") / kernel_seconds(row)
         gather = f", {part:.0f}% of all kernels' time on road-cal"
     return (
-        f"load balancing takes {', '.join(told)} times a thread's time: it is one more launch per iteration, which scans the "
-        f"queue{gather}; Near-Far has many short iterations, Workfront Sweep few long ones"
+        f"it needs one more launch per iteration, to scan the queue{gather}; Near-Far has many short iterations, Workfront "
+        "Sweep few long ones"
     )
 
 
-def _reasons(kept: Kept) -> dict[str, Why]:
-    """Reasons of every claim, both outcomes."""
+def _reasons(kept: Kept) -> dict[str, str]:
+    """Return the reason of each claim that would not be reproduced."""
     done = in_paper_order(kept.done)
     roads, meshes = of_class(done, "road networks"), of_class(done, "meshes")
     free = of_class(done, "scale-free graphs")
@@ -162,43 +168,40 @@ def _reasons(kept: Kept) -> dict[str, Why]:
     )
     relaxed = [one.key for one in done if (speed_over(one, RELAXED) or 0) > 1]
     small = _smaller_delta(done)
-    wide = "many vertices in an iteration fill the GPU, and the edges that are looked at again are cheap"
     place = (
-        "Bellman-Ford updates in place here and so needs fewer iterations than a method that waits for a round to end"
+        "the sequential Bellman-Ford updates in place and so needs fewer iterations than a method that waits for a round to end"
         if kept.device == "cpu"
         else ""
     )
     found = {
-        "road networks, Bellman-Ford": Why(f"{_fewer(roads)}: a round over the whole graph is short on this device, and Bellman-Ford has the fewest rounds", _work(roads)),
-        "road networks, Dijkstra": Why(launch, launch),
-        "meshes, Bellman-Ford": Why(_fewer(meshes), _work(meshes)),
-        "meshes, Dijkstra": Why(_fewer(meshes), wide),
-        "scale-free graphs, Bellman-Ford": Why(_fewer(free), lists),
-        "scale-free graphs, Dijkstra": Why(_fewer(free), wide),
-        "heaps": Why(f"the relaxed heap is faster on {', '.join(relaxed)}"),
-        "350 MTEPS": Why("Figure 5 has the time of every method", "another device; both count the edges that Dijkstra touches"),
-        "bucketing": Why(_reorganising(), _reorganising()),
-        "work saved": Why(f"the mean is ruled by the roads, where Bellman-Ford does thousands of times the work (by graph: Figure 6); {_narrower()}", _narrower()),
-        "parallelism": Why("as for the work saved", "wider steps hold more vertices"),
-        "iterations": Why(f"as for the work saved{f'; {place}' if place else ''}", "narrower steps are more steps"),
-        "bellman-ford, deep": Why(place or "Table II has the depth of the stand-ins beside the paper's", f"rounds are as many as the longest shortest path has edges: {place}".rstrip(": ")),
-        "bellman-ford, shallow": Why(place or _fewer(free), _fewer(free)),
-        "near-far, sweep": Why(small, small),
-        "roads, parallelism": Why("Table II has the size and depth of the roads", "a road's frontier is a thin ring around the source"),
-        "compactions": Why("the table of Figure 4 has the pile's greatest size", "an entry whose vertex was updated since is dropped, and so are duplicates"),
-        "delta": Why("the table of Figure 7 has the ends of the sweep", "the table of Figure 7 has what the heuristic's choice costs against the fastest"),
-        "msdoor, edges": Why(small),
-        "msdoor, time": Why(_fewer([o for o in done if o.key == "msdoor"]), "on a box of cells with more hops than the paper's mesh"),
-        "rmat, edges": Why(small, small),
-        "rmat, time": Why("as for the edges", "as for the edges"),
+        "road networks, Bellman-Ford": f"{_fewer(roads)}: a round over the whole graph is short on this device, and Bellman-Ford has the fewest rounds",
+        "road networks, Dijkstra": launch,
+        "meshes, Bellman-Ford": _fewer(meshes),
+        "meshes, Dijkstra": _fewer(meshes),
+        "scale-free graphs, Bellman-Ford": lists,
+        "scale-free graphs, Dijkstra": _fewer(free),
+        "heaps": f"the relaxed heap is faster on {', '.join(relaxed)}",
+        "350 MTEPS": "Figure 5 has the time of every method",
+        "bucketing": _reorganising(),
+        "work saved": f"the mean is ruled by the roads, where Bellman-Ford does thousands of times the work; {_narrower()}",
+        "parallelism": "as for the work saved",
+        "iterations": f"as for the work saved{f'; {place}' if place else ''}",
+        "bellman-ford, deep": f"rounds are as many as the longest shortest path has edges: {place}".rstrip(": "),
+        "bellman-ford, shallow": place or _fewer(free),
+        "near-far, sweep": small,
+        "roads, parallelism": "Table II has the size and depth of the roads",
+        "compactions": "Figure 4 shows the size of the pile",
+        "delta": "Figure 7 shows the sweep",
+        "msdoor, edges": small,
+        "msdoor, time": _fewer([o for o in done if o.key == "msdoor"]),
+        "rmat, edges": small,
+        "rmat, time": "as for the edges",
     }  # fmt: skip
     if kept.device == "cuda":
         found |= {
-            "traversals, roads": Why(_balancing(roads)),
-            "traversals, meshes": Why(_balancing(meshes), _balancing(meshes)),
-            "traversals, dense": Why(
-                f"the next best of {len(TRAVERSALS)} is ahead on a graph", lists
-            ),
+            "traversals, roads": f"{_balancing(roads)}: {_gathering()}",
+            "traversals, meshes": _balancing(meshes),
+            "traversals, dense": f"the next best of {len(TRAVERSALS)} is ahead on a graph",
         }
     return found
 
@@ -212,9 +215,10 @@ def page() -> str:
         NOTICE,
         "",
         "The paper's board is a GTX 680, its host a 3.2 GHz Core i5-650. Its graph files are not at hand:",
-        "each has a stand-in of the same class and size, and Table II shows where depth differs.",
+        "each has a stand-in of the same class and size; Table II shows where the depth differs.",
         "MTEPS are, as the paper defines them, the edges that a Dijkstra run touches over the time.",
         "",
+        *verdicts((run.place(), claims_of(run.done, run.device)) for run in (cuda, cpu)),
         f"## On {cuda.place()}",
         "",
         cuda.how(),
@@ -222,26 +226,22 @@ def page() -> str:
     ]
     if cuda.there:
         lines += [cuda.missing(), ""] if cuda.missing() else []
-        lines += ["### What the paper states, and here", ""]
+        lines += ["### Statements of the paper", ""]
         lines += [*beside(claims_of(cuda.done, "cuda"), _reasons(cuda)), ""]
-        lines += [f"Wrong answers: {cuda.wrong()}.", ""]
-        lines += cuda.table("table-2", how=False)
+        lines += [f"Wrong answers: {cuda.wrong()}. {cuda.full()}", ""]
+        lines += cuda.summary("table-2", lambda row: f"{row[0]}, {row[1]}", _DEPTHS, _HOPS)
         lines += cuda.table("table-3", how=False)
         lines += _figures(cuda, cuda.place())
         lines += where_time_goes(KernelRows("davidson"))
     lines += ["## On the CPU of the build machine", "", cpu.how(), ""]
     if cpu.there:
         lines += [
-            "The sequential forms, for their counters: their times are not those of the paper's comparison.",
-            "Vertices are the paper's over 64. Bellman-Ford updates in place here and so needs fewer iterations",
-            "than any method that waits for a round to end.",
+            "The sequential forms, for their counters, on graphs with a 64th of the paper's vertices.",
             "",
-            *beside(claims_of(cpu.done, "cpu"), _reasons(cpu), measured=True),
+            *beside(claims_of(cpu.done, "cpu"), _reasons(cpu), differing=True),
             "",
             f"Wrong answers: {cpu.wrong()}.",
             "",
-            *cpu.table("table-2", how=False),
-            *cpu.table("table-3", how=False),
             *_figures(cpu, "the CPU"),
         ]
     return "\n".join(lines).rstrip() + "\n"
@@ -256,10 +256,28 @@ _FIGURES = {
 }
 
 
+#: Columns that show where a stand-in differs from the paper's graph.
+_HOPS = (
+    "A stand-in takes the place of each of the paper's files. Hops: the greater depth of two breadth-first "
+    "searches, a lower bound of the diameter."
+)
+_DEPTHS = ("vertices", "hops", "paper: vertices", "paper: diameter")
+#: Figures whose table has a row per class of graphs, and which of its columns.
+_BY_CLASS = {
+    5: tuple(f"{label}, times" for label in (_BF, _SWEEP, _NEAR_FAR, _BUCKETS, _ONE)),
+}
+
+
 def _figures(kept: Kept, where: str) -> list[str]:
-    """Each figure with its numbers."""
+    """Return each figure, and those of :data:`_BY_CLASS` with a summary of their numbers."""
     lines = []
     for number, text in _FIGURES.items():
         lines += kept.figure(f"figure-{number}", f"Figure {number} on {where}: {text}")
-        lines += kept.table(f"figure-{number}", how=False)
+        if kept.device == "cuda" and number in _BY_CLASS:
+            lines += kept.summary(f"figure-{number}", _class_of, _BY_CLASS[number])
     return lines
+
+
+def _class_of(row: Sequence[object]) -> str:
+    """Return the class of a row's graph."""
+    return GRAPHS[str(row[0])].kind

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from nearfar.lab.experiments.claims import spread
 from nearfar.lab.experiments.kept import KernelRows, Row, kernel_seconds
@@ -39,7 +39,13 @@ def matrices(kernels: KernelRows) -> list[str]:
         "F-GPU is *atomic*, F-GPU-no-atomic is *read, then plain store*; the two others exist for "
         "this table. U-GPU looks at columns and stores once per vertex."
     )
-    return kernels.table("Atomics and reads in the relax step", columns, rows, note)
+    title = "Atomics and reads in the relax step"
+    return kernels.table(title, columns, rows, note, _stored)
+
+
+def _stored(row: list[Any]) -> str:
+    """Return the label of a row, marked where distances were wrong."""
+    return str(row[1]) if row[2] == "yes" else f"{row[1]}, wrong"
 
 
 _COLUMNS = ("relax_predecessors", "relax_predecessors_plus")

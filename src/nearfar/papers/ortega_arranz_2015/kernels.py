@@ -1,28 +1,14 @@
-"""How much of a solve the kernels of Martin's and Crauser's methods take."""
+"""What an iteration of Martin's and Crauser's methods spends in each kernel."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from nearfar.lab.experiments.kept import KernelRows, Row, kernel_seconds, share
+from nearfar.lab.experiments.kept import KernelRows, Row, kernel_seconds
 from nearfar.lab.experiments.render import cell
 
 if TYPE_CHECKING:
     pass
-
-
-def kernels_and_waits(kernels: KernelRows) -> list[str]:
-    """How much of a solve the kernels take."""
-    names = {"frontier_successors": "GPU Martin succ.", "crauser_successors": "GPU Crauser succ."}
-    rows = []
-    for r in kernels.rows:
-        steps = r["counters"]["iterations"]
-        line = [r["graph"], names[r["label"]], steps, r["seconds"] * 1e3]
-        rows.append([*line, r["seconds"] * 1e6 / steps, share(r)])
-    columns = ["graph", "method", "iterations", "solve, ms", "us per iteration"]
-    columns += ["of it in kernels, %"]
-    note = "The rest of an iteration is three launches and the wait for the minimum on the host."
-    return kernels.table("Kernels and waits", columns, rows, note)
 
 
 _STEPS = ("relax", "minimum", "update")

@@ -7,14 +7,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from nearfar.lab.checkout import NOTICE
-from nearfar.lab.experiments.claims import Why, beside, spread
+from nearfar.lab.experiments.claims import beside, spread, verdicts
 from nearfar.lab.experiments.experiment import Done
 from nearfar.lab.experiments.kept import Counts, Kept, KernelRows, share
 from nearfar.lab.experiments.render import cell
 from nearfar.papers.ortega_arranz_2015 import counts as counted
 from nearfar.papers.ortega_arranz_2015.claims import CROSSINGS, claims_of
-from nearfar.papers.ortega_arranz_2015.kernels import crauser_iteration, kernels_and_waits
+from nearfar.papers.ortega_arranz_2015.kernels import crauser_iteration
 from nearfar.papers.ortega_arranz_2015.tables import (
+    HOW,
     counter_of,
     fewer_sources,
     name_of,
@@ -77,22 +78,25 @@ def _waits() -> str:
     rows = [r for r in kernels.rows if r["label"] == "crauser_successors"]
     if not rows:
         return ""
-    return f"a shape can only speed up the kernels, which are {spread([share(r) for r in rows])}% of a solve in the table of kernels and waits"
+    return f"a shape can only speed up the kernels, which are {spread([share(r) for r in rows])}% of a solve (`benchmarks/kernel_times.py`)"
 
 
-def _reasons(done: Sequence[Done]) -> dict[str, Why]:
-    """Reasons of every claim, both outcomes."""
+def _reasons(done: Sequence[Done]) -> dict[str, str]:
+    """Return the reason of each claim that would not be reproduced."""
     martin, random, real = (of_kind(done, kind) for kind in ("martin", "random", "real"))
     thin = [one for one in random if one.what["degree"] == 2]
     tuned = "; ".join(
-        filter(None, ("shapes are measured here, not modelled", _noise(done), _waits()))
+        filter(
+            None,
+            ("launch shapes are chosen by measurement, not by a model", _noise(done), _waits()),
+        )
     )
     each = f"an iteration of GPU Crauser takes {spread(_iteration(done, _GPU))} us, however few vertices are in it"
     steps = spread(_over(random, "iterations", _MARTIN, _GPU))
     weights = "[The range of the weights](../explanation/compound-frontiers.md#the-range-of-the-weights) shows which weights would give the paper's ratios"
     same = f"the ratio of iterations is {steps}, and both run the same kernels, so a gain far beyond it has no source. {weights}"
     families = f"the ratio of iterations is {spread(_over(real, 'iterations', _MARTIN, _GPU))} over these graphs; both run the same kernels"
-    found: dict[str, Why] = {}
+    found: dict[str, str] = {}
     for device, form, key in (
         ("CPU", "succ.", "a, succ."),
         ("CPU", "pred.", "a, pred."),
@@ -100,44 +104,42 @@ def _reasons(done: Sequence[Done]) -> dict[str, Why]:
         ("GPU", "pred.", "b, pred."),
     ):
         fewer, slower, edges = _against_martin(martin, device, form)
-        counts = f"{fewer}% fewer iterations, each {slower} times as long; {edges} times the edges are looked at"
+        counts = f"{fewer}% fewer iterations, each {slower} times as long; {edges} times the edges are relaxed"
         if device == "CPU":
             name = {"succ.": "successors", "pred.": "predecessors"}[form]
             counts = f"{counts}; {counted.threshold_cost(Counts(), name)}"
         elif kernels := crauser_iteration(KernelRows("ortega")):
             counts = f"{counts}; {kernels}"
-        found[key] = Why(counts, counts)
+        found[key] = counts
     idle = "each vertex is at work in one iteration of all"
     held = (
-        "the paper says that Boost's queue needs more space the more connections a node has, and measured the 11.25 on a Kronecker graph of "
-        "scale 21; the relaxed heap here keeps one entry per vertex, in arrays, whatever the number of edges, so the ratio stays near one"
+        "the paper measured 11.25 on a Kronecker graph of scale 21, where Boost's queue grows with the edges; the relaxed heap "
+        "of this library keeps one entry per vertex"
     )
-    count = spread([c for one in martin if (c := counter_of(one, _GPU, "iterations"))])
     found |= {
-        "c, tuned": Why(tuned, tuned),
-        "c, CPU": Why(each),
-        "d, succ.": Why(idle, f"{idle}, which are {count}"),
-        "d, pred.": Why(counted.idle_readings(Counts()), "threads of settled vertices"),
-        "table 2, CPU": Why(each),
-        "table 2, Martin": Why(same, same),
-        "thin": Why(
+        "c, tuned": tuned,
+        "c, CPU": each,
+        "d, succ.": idle,
+        "d, pred.": counted.idle_readings(Counts()),
+        "table 2, CPU": each,
+        "table 2, Martin": same,
+        "thin": (
             f"an iteration of CPU Crauser takes {spread(_iteration(thin, _CPU))} us, because it scans all vertices; one of GPU Martin "
-            f"{spread(_iteration(thin, _MARTIN))} us, launches and a wait, and there are only {spread(_over(thin, 'iterations', _MARTIN, _CPU))} times as many",
-            f"GPU Martin needs {spread(_over(thin, 'iterations', _MARTIN, _CPU))} times the iterations",
+            f"{spread(_iteration(thin, _MARTIN))} us, launches and a wait, and there are only {spread(_over(thin, 'iterations', _MARTIN, _CPU))} times as many"
         ),
-        "bend": Why(_bend(random), _bend(random)),
-        "table 4": Why(tuned, tuned),
-        "table 3, CPU": Why(each, each),
-        "table 3, Martin": Why(families, families),
-        "figure 6": Why(tuned, tuned),
-        "heap, thin": Why(f"{each}, and a heap has few edges to look at", each),
-        "heap, walshaw": Why(f"{_ahead(real)}; {each}", each),
-        "heap, social": Why(each, f"few iterations ({_steps(real)}) with many edges in each"),
-        "memory": Why(held, held),
+        "bend": _bend(random),
+        "table 4": tuned,
+        "table 3, CPU": each,
+        "table 3, Martin": families,
+        "figure 6": tuned,
+        "heap, thin": f"{each}, and a heap has few edges to look at",
+        "heap, walshaw": f"{_ahead(real)}; {each}",
+        "heap, social": each,
+        "memory": held,
     }
     for thousands in CROSSINGS:
-        found[f"heap, {thousands}k"] = Why(each)
-        found[f"heap, {thousands}k, deg2000"] = Why(each)
+        found[f"heap, {thousands}k"] = each
+        found[f"heap, {thousands}k, deg2000"] = each
     return found
 
 
@@ -200,6 +202,7 @@ def page() -> str:
         "which compares the boards. Real graphs of the families that the paper names replace its files; flickr is",
         "replaced by a generated preferential-attachment graph.",
         "",
+        *verdicts((run.place(), claims_of(run.done)) for run in (cuda, cpu)),
         f"## On {cuda.place()}",
         "",
         cuda.how(),
@@ -207,39 +210,42 @@ def page() -> str:
     ]
     if cuda.there:
         lines += [" ".join(filter(None, (_sources(cuda), cuda.missing()))), ""]
-        lines += ["### What the paper states, and here", ""]
+        lines += ["### Statements of the paper", ""]
         lines += [*beside(claims_of(cuda.done), _reasons(cuda.done)), ""]
-        lines += [f"Wrong answers: {cuda.wrong()}.", ""]
+        lines += [f"Wrong answers: {cuda.wrong()}. {cuda.full()}", ""]
         counts = Counts()
         for number in range(2, 12):
             lines += cuda.figure(f"figure-{number}", f"Figure {number} on {cuda.place()}")
+            lines += _summaries(cuda, number)
             if number == 2:
-                lines += [*cuda.table("martin-times", how=False), *cuda.table("idle", how=False)]
-                lines += counted.threads(counts)
                 lines += [text, ""] if (text := counted.branches(counts)) else []
-            for key in _TABLES.get(number, ()):
-                lines += cuda.table(key, how=False)
-        lines += kernels_and_waits(KernelRows("ortega"))
     lines += ["## On the CPU", "", cpu.how(), ""]
     if cpu.there:
         lines += [" ".join(filter(None, (_sources(cpu), cpu.missing()))), ""]
-        lines += [*beside(claims_of(cpu.done), _reasons(cpu.done), measured=True), ""]
+        lines += [*beside(claims_of(cpu.done), _reasons(cpu.done), differing=True), ""]
         lines += [f"Wrong answers: {cpu.wrong()}.", ""]
         for number in (2, 3, 4, 9, 10, 11):
             lines += cpu.figure(f"figure-{number}", f"Figure {number} on the CPU")
-            if number == 2:
-                lines += cpu.table("martin-times", how=False)
-                lines += counted.threshold(Counts())
-            for key in _TABLES.get(number, ()):
-                lines += cpu.table(key, how=False)
     return "\n".join(lines).rstrip() + "\n"
 
 
-#: Tables that follow a figure: those of the paper, then the numbers of the figure.
+#: Tables that follow a figure, and which of their columns.
+_TIMES = tuple(f"{label}, ms" for label in (_HEAP, _CPU, _MARTIN, _GPU))
 _TABLES = {
-    3: ("table-2", "random-times"),
-    4: ("table-3", "real-times"),
-    5: ("table-1", "table-4"),
-    6: ("shapes",),
-    11: ("memory",),
+    2: ("martin-times", _TIMES),
+    3: ("random-times", _TIMES),
+    4: ("real-times", _TIMES),
+    11: ("memory", tuple(f"{label}, MiB" for label in (_HEAP, _GPU))),
 }
+
+
+def _summaries(kept: Kept, number: int) -> list[str]:
+    """Return the tables of a figure with a row per family of graphs."""
+    families = {
+        name_of(one): str(one.what.get("family") or name_of(one).split()[0]) for one in kept.done
+    }
+    if number not in _TABLES:
+        return []
+    key, only = _TABLES[number]
+    note = "" if number in (3, 4) else HOW if number == 2 else None
+    return kept.summary(key, lambda row: families.get(row[0], row[0]), only, note)
