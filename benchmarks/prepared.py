@@ -134,7 +134,7 @@ class Contest:
         clock, asked, prepared = self.clock, self.asked, self.prepared
         clock.time(
             f"pair by walking, {w}",
-            lambda: prepared.distances_of_pairs(asked.pairs, w, max_bytes=0),
+            lambda: prepared.distances_of_pairs(asked.pairs, w, memory=0),
             PAIRS,
         )
         if (labels := self.labels) is not None:
@@ -175,7 +175,7 @@ class Contest:
             clock.time(f"row of many, {form}, 1", rows, EXACT)
             table = partial(nearfar.distances, ready, asked.sources, targets=asked.targets)
             clock.time(f"table, {form}, 1", partial(table, **shared))
-            pairs = partial(ready.distances_of_pairs, some, 1, max_bytes=0)
+            pairs = partial(ready.distances_of_pairs, some, 1, memory=0)
             clock.time(f"pair, {form}, 1", pairs, 1000)
             clock.time(
                 f"pair with path, {form}, 1",

@@ -242,8 +242,9 @@ def reductions(prepared: Prepared, meter: Meter, count: int) -> None:
         def bits(made: Any = made) -> Any:
             found = made(sources)
             assert found is not None
-            parts = (found.counts, found.totals, found.means, found.most, found.bins)
-            parts += (found.vertices, found.distances)
+            partial, _ = found
+            parts = (partial.counts, partial.totals, partial.most, partial.bins)
+            parts += (partial.vertices, partial.distances)
             kept = [runtime.download(part) for part in parts if part is not None]  # some are there
             rows = [np.ascontiguousarray(part.reshape(len(sources), -1)) for part in kept]
             return np.concatenate([row.view(np.uint8) for row in rows], axis=1)

@@ -488,7 +488,7 @@ def test_many_pairs_in_one_call_make_labels(dtype: str) -> None:
     assert stats["pairs_by"] == "labels"
     assert stats["label_bytes"] >= prepared.label_bytes
     assert stats["label_seconds"] > 0
-    for few, how in ((pairs[:-2], {}), (pairs, {"max_bytes": prepared.label_bytes - 1})):
+    for few, how in ((pairs[:-2], {}), (pairs, {"memory": prepared.label_bytes - 1})):
         stats = {}
         want = prepared.distances_of_pairs(few, 2, stats=stats, **how)
         assert stats == {"pairs_by": "walks"}

@@ -72,7 +72,7 @@ REGISTERS = 128
 # A square of distances beside a square of sums, launched by one block per multiprocessor; a list of
 # the 32 nearest with their names; rows of 8-byte weights in blocks of 384; cells, of which
 # shared memory has room for twelve warps; climbs and products of few sources, of which it has room
-# for three blocks of four.
+# for three blocks of four; tiles of rasters, which shared memory bounds too.
 REGISTERS_OF = {
     "climb": 176,
     "tight_stops": 255,
@@ -81,6 +81,7 @@ REGISTERS_OF = {
     "sweep": 168,
     "sweep_figures": 168,
     "few_sources": 168,
+    "relax_tiles": 168,
 }
 Case = tuple[str, Mapping[str, "str | int"]]
 Table = dict[str, compiler.Resources]

@@ -167,4 +167,8 @@ def bounded(
     stats = _cpu.bounded_fill(
         graph.view, sources, out, workspace.columns, workspace.limit, workspace.threads
     )
-    return Answer(out, stats, masked=_binds(graph, workspace.limit))
+    # From 2^53 on the search's own limit may lie above an integer one.
+    exact = workspace.limit is not None and (
+        graph.weight_dtype.kind == "f" or workspace.limit < 2**53
+    )
+    return Answer(out, stats, masked=exact and _binds(graph, workspace.limit))

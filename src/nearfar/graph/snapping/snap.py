@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from nearfar import _cpu
 from nearfar.errors import GraphError, OptionError, VertexError, quoted
 from nearfar.graph.geography import EARTH_RADIUS, nearest_in, on_earth, vertex_tree
 from nearfar.graph.slots import Slot
@@ -109,6 +108,8 @@ def strong_parts(graph: Graph) -> tuple[NDArray[np.int64], int]:
     """Return the number of each vertex's strongly connected part, and of the largest; cached."""
 
     def make() -> tuple[NDArray[np.int64], int]:
+        from nearfar import _cpu
+
         part, count = _cpu.strong_parts(graph.view)
         return part, int(np.argmax(np.bincount(part, minlength=count))) if count else 0
 
@@ -212,6 +213,8 @@ def _members(graph: Graph, parts: str) -> tuple[NDArray[np.bool_], str]:
 def _streets(graph: Graph, parts: str) -> _Streets:
     """Make the index of edges."""
     inside, remark = _members(graph, parts)
+    from nearfar import _cpu
+
     lines = edge_lines(graph)
     edge, back = _directions(graph, inside, lines)
     if not len(edge):
