@@ -40,7 +40,7 @@ _BEGIN, _VALUE, _END = "\x0e", "\x1f", "\x0f"
 
 
 def keyword(name: str, *value: Any) -> str:
-    """An option as a message names it, which every interface words in its own way.
+    """Return an option as a message names it, which every interface words in its own way.
 
     Parameters
     ----------
@@ -108,7 +108,7 @@ def listed(names: Iterable[object], most: int = 20) -> str:
 
 
 def size_text(size: int) -> str:
-    """Bytes as a message gives them.
+    """Return bytes as a message gives them.
 
     Parameters
     ----------
@@ -189,7 +189,7 @@ class NearfarError(Exception):
         return {name: value for name, value in self._parts[1::2] if value is not None}
 
     def worded(self, word: Callable[[str, str | None], str]) -> str:
-        """The message in the words of an interface.
+        """Return the message in the words of an interface.
 
         Parameters
         ----------
@@ -270,7 +270,7 @@ class NegativeWeightError(NearfarError, ValueError):
 
 
 def _around(cycle: Sequence[Any]) -> str:
-    """A cycle in words, back to its first vertex; the middle of a long one is left out."""
+    """Return a cycle in words, back to its first vertex; the middle of a long one is left out."""
     names = [str(vertex)[:_QUOTED] for vertex in (*cycle[:8], *cycle[:1])]
     if len(cycle) > 8:
         names.insert(8, "...")

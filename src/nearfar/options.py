@@ -65,7 +65,7 @@ _KEYWORDS = (
 def canonical_device(
     device: str, among: tuple[str, ...] = ("auto", "cpu", "cuda")
 ) -> Literal["auto", "cpu", "cuda"]:
-    """A device's name; ``"gpu"`` is ``"cuda"``.
+    """Return a device's name; ``"gpu"`` is ``"cuda"``.
 
     Raises
     ------
@@ -158,7 +158,7 @@ class LaunchOptions:
 
 
 def check_limit(limit: Any, dtype: np.dtype[Any]) -> int | float | None:
-    """The inclusive limit as a Python int (integer distances) or float; None for none.
+    """Return the inclusive limit as a Python int (integer distances) or float; None for none.
 
     The source has distance 0 and is in every answer, so no limit is below 0, with negative weights
     either.
@@ -204,7 +204,7 @@ def check_above_zero(**values: Any) -> None:
 
 @functools.cache
 def _kinds(annotation: str) -> tuple[str, ...]:
-    """The parts of an annotation; empty where one of them is not for us to check."""
+    """Return the parts of an annotation; empty where one of them is not for us to check."""
     kinds = tuple(annotation.split(" | "))
     return kinds if _KINDS.keys() >= set(kinds) else ()
 

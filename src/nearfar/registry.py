@@ -365,7 +365,7 @@ class Variant:
         return None if self.cost is None else self.cost(facts, request)
 
     def scratch_bytes(self, graph: Graph, request: Request) -> int:
-        """Host memory that a batch takes besides its rows, roughly and not too little."""
+        """Return host memory that a batch takes besides its rows, roughly and not too little."""
         if self.scratch is not None:
             return self.scratch(graph, request)
         if self.device == "cuda":
@@ -471,7 +471,7 @@ def _discover(
 
 
 def _packages(name: str) -> list[str]:
-    """The packages in a package, sorted."""
+    """Return the packages in a package, sorted."""
     parent = importlib.import_module(name)
     return sorted(f"{name}.{i.name}" for i in pkgutil.iter_modules(parent.__path__) if i.ispkg)
 
@@ -486,7 +486,7 @@ def _import_families(parent: str, place: str) -> None:
 def variants(
     *, device: str | None = None, problem: str | None = None, unsafe: bool = False
 ) -> list[Variant]:
-    """All registered variants, sorted by family and id; unsafe ones only when asked for."""
+    """Return all registered variants, sorted by family and id; unsafe ones only when asked for."""
     _discover(device)
     return _registered(device, problem, unsafe)
 
@@ -503,7 +503,7 @@ def _registered(device: str | None, problem: str | None, unsafe: bool) -> list[V
 
 
 def registered(identity: str) -> Variant | None:
-    """The variant with this id, or None."""
+    """Return the variant with this id, or None."""
     _discover()
     return _registry.get(identity)
 
@@ -523,17 +523,17 @@ def priced(device: str, problem: str) -> tuple[Variant, ...]:
 
 
 def having(option: str) -> list[str]:
-    """Ids of the variants that have an option."""
+    """Return the ids of the variants that have an option."""
     return [v.id for v in variants() if option in v.options.__dataclass_fields__]
 
 
 def ideas() -> list[str]:
-    """Names accepted as ``method``, without the device part."""
+    """Return names accepted as ``method``, without the device part."""
     return sorted({v.idea for v in variants(unsafe=True)})
 
 
 def canonical_method(method: str) -> str:
-    """A method's name as it is registered: ``"Bellman-Ford"`` is ``"bellman_ford"``."""
+    """Return a method's name as it is registered: ``"Bellman-Ford"`` is ``"bellman_ford"``."""
     return method.strip().lower().replace("-", "_").replace(" ", "_")
 
 

@@ -37,7 +37,7 @@ LABELLED = ("pandas", "polars", "xarray")
 
 
 def labelling_library(name: str | None, among: tuple[str, ...] = LABELLED[:2]) -> ModuleType:
-    """A library of tables."""
+    """Return a library of tables."""
     if name is not None and name not in among:
         near = did_you_mean(str(name), among)
         raise OptionError(f"library is {quoted(name)}: give {' or '.join(map(repr, among))}{near}")
@@ -51,7 +51,7 @@ def labelling_library(name: str | None, among: tuple[str, ...] = LABELLED[:2]) -
 
 
 def with_unreached(distances: NDArray[Any], unreached: float) -> NDArray[Any]:
-    """Distances with a value of the caller's choice where nothing was reached."""
+    """Return the distances with a value of the caller's choice where nothing was reached."""
     missing = distances == unreached_value(distances.dtype)
     if distances.dtype.kind == "f" or _fits(unreached, distances.dtype):
         found = distances.copy()
@@ -75,7 +75,7 @@ def _fits(value: Any, dtype: np.dtype[Any]) -> bool:
 
 
 def _column(library: ModuleType, values: NDArray[Any], missing: NDArray[np.bool_]) -> Any:
-    """One column with missing values, of the same kind of number."""
+    """Return one column with missing values, of the same kind of number."""
     if library.__name__ == "polars":
         found = library.Series(values if values.dtype != object else values.tolist())
         return found.set(library.Series(missing), None)
@@ -159,7 +159,7 @@ def vertex_frame(graph: Graph, columns: dict[str, Any], library: str | None) -> 
 
 
 def labelled_pairs(library: str, pairs: Any, distances: NDArray[Any]) -> Any:
-    """A row per pair: source, target, distance."""
+    """Return a row per pair: source, target, distance."""
     module = labelling_library(library, LABELLED)
     missing = distances == unreached_value(distances.dtype)
     sources, targets = [s for s, _ in pairs], [t for _, t in pairs]
@@ -211,7 +211,7 @@ def labelled_matrix(library: str, sources: Any, targets: Any, distances: NDArray
 
 
 def _labels(names: Any) -> NDArray[Any]:
-    """Names as a vector, tuples and mixed kinds as objects."""
+    """Return names as a vector, tuples and mixed kinds as objects."""
     if isinstance(names, np.ndarray):
         return names
     listed = list(names)

@@ -36,7 +36,7 @@ _DEGREE = math.radians(1) * EARTH_RADIUS  # metres
 
 
 def _coordinates(graph: Graph) -> NDArray[np.float64]:
-    """Longitudes and latitudes."""
+    """Return longitudes and latitudes."""
     xy = graph.coordinates
     if xy is None:
         raise GraphError("the graph has no coordinates: a map needs x and y of every vertex")
@@ -77,7 +77,7 @@ def routes(paths: Paths, targets: Iterable[Any]) -> dict[str, Any]:
 
 
 def route_lines(graph: Graph, found: Iterable[tuple[list[Any], Any]]) -> dict[str, Any]:
-    """Paths as :func:`nearfar.shortest_path` returns them as GeoJSON; see :func:`routes`."""
+    """Return paths as :func:`nearfar.shortest_path` returns them as GeoJSON; see :func:`routes`."""
     _coordinates(graph)
     features = []
     for names, distance in found:
@@ -158,7 +158,7 @@ def isochrones(
 
 
 def reached_lines(paths: Paths, limit: float) -> NDArray[np.float64]:
-    """The parts of edges within a distance of the source."""
+    """Return the parts of edges within a distance of the source."""
     graph, distances = paths.graph, paths._host_distances
     near = (distances != unreached_value(distances.dtype)) & (distances <= limit)
     edges = np.flatnonzero(np.repeat(near, graph.degrees))
@@ -181,7 +181,7 @@ def reached_lines(paths: Paths, limit: float) -> NDArray[np.float64]:
 
 
 def _area(lines: NDArray[np.float64], width: float) -> dict[str, Any]:
-    """The area within some metres of lines, as a GeoJSON geometry."""
+    """Return the area within some metres of lines, as a GeoJSON geometry."""
     try:
         shapely = importlib.import_module("shapely")
     except ImportError:
@@ -257,5 +257,5 @@ def _plain(value: Any) -> Any:
 
 
 def _column(value: Any) -> Any:
-    """A property as one cell of a table."""
+    """Return a property as one cell of a table."""
     return json.dumps(value, default=_plain) if isinstance(value, (list, tuple)) else value

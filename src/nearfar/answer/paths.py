@@ -152,7 +152,7 @@ class Paths:
         return self.graph.name_of(self._summary[1])
 
     def distance_to(self, target: Any) -> Any:
-        """Distance of one vertex.
+        """Return the distance of one vertex.
 
         Parameters
         ----------
@@ -167,7 +167,7 @@ class Paths:
         return float("inf") if value == unreached_value(value.dtype) else value.item()
 
     def path_to(self, target: Any) -> list[Any]:
-        """The vertices of a shortest path.
+        """Return the vertices of a shortest path.
 
         Parameters
         ----------
@@ -186,7 +186,7 @@ class Paths:
         return [self.graph.name_of(v) for v in self._steps_to(self._reached(target))]
 
     def _reached(self, target: Any) -> int:
-        """The index of a target, which must be reached."""
+        """Return the index of a target, which must be reached."""
         end = self.graph.index_of(target, "target")
         if self._host_distances[end] == unreached_value(self._host_distances.dtype):
             beyond = "" if self.limit is None else f" within the limit {self.limit}"
@@ -196,14 +196,14 @@ class Paths:
         return end
 
     def _steps_to(self, end: int) -> list[int]:
-        """The path to a vertex that was reached, as indices."""
+        """Return the path to a vertex that was reached, as indices."""
         before, steps = self._host_predecessors, [end]
         while (at := before.item(steps[-1])) >= 0:
             steps.append(at)
         return steps[::-1]
 
     def edges_to(self, target: Any) -> NDArray[np.int64]:
-        """The edges of the path that :meth:`path_to` gives.
+        """Return the edges of the path that :meth:`path_to` gives.
 
         Parameters
         ----------
@@ -251,7 +251,7 @@ class Paths:
         return FlatPaths(flat.offsets, self.graph.name_of(flat.vertices))
 
     def _flat_paths(self, ends: NDArray[np.int64]) -> FlatPaths:
-        """The paths as vertex indices, in the graph's index dtype."""
+        """Return the paths as vertex indices, in the graph's index dtype."""
         predecessors = self._host_predecessors
         reached = self._host_distances[ends] != unreached_value(self._host_distances.dtype)
         lengths = reached.astype(np.int64)
@@ -271,7 +271,7 @@ class Paths:
         return FlatPaths(offsets, vertices)
 
     def tree(self) -> Graph:
-        """The shortest-path tree.
+        """Return the shortest-path tree.
 
         Returns
         -------
@@ -297,7 +297,7 @@ class Paths:
     # ---- answers for others --------------------------------------------------------------------
 
     def to_numpy(self, unreached: float = float("nan")) -> NDArray[Any]:
-        """The distances on the host, with a value of your choice for what was not reached.
+        """Return the distances on the host, with a value of your choice for what was not reached.
 
         Parameters
         ----------
@@ -318,7 +318,7 @@ class Paths:
         return with_unreached(self._host_distances, unreached)
 
     def to_dict(self) -> dict[Any, Any]:
-        """Distances by vertex, of what was reached alone, as NetworkX returns them.
+        """Return distances by vertex, of what was reached alone, as NetworkX returns them.
 
         Returns
         -------
@@ -340,7 +340,7 @@ class Paths:
         return found
 
     def to_frame(self, library: str | None = None, *, reached_only: bool = False) -> Any:
-        """The answer as a table with a row per vertex.
+        """Return the answer as a table with a row per vertex.
 
         Parameters
         ----------

@@ -132,7 +132,7 @@ def _tight_form(
 
 
 def _same_edges(one: Graph, other: Graph) -> bool:
-    """Whether two graphs have the same edges with the same weights, in the same order."""
+    """Return whether two graphs have the same edges with the same weights, in the same order."""
     if one.n_edges != other.n_edges or one.weight_dtype != other.weight_dtype:
         return False
     parts = ("indptr", "indices", "effective_weights")
@@ -186,13 +186,13 @@ def _without_limit(
 
 
 def _broken(graph: Graph, flaw: Flaw, u: int, v: int, **values: Any) -> ProofError:
-    """The error for what breaks the proof, with external names for vertices."""
+    """Return the error for what breaks the proof, with external names for vertices."""
     names = [graph.name_of(int(at)) if 0 <= at < graph.n_vertices else at for at in (u, v)]
     return ProofError(_BROKEN[flaw].format(u=names[0], v=names[1], **values))
 
 
 def _distances(graph: Graph, given: Any) -> NDArray[Any]:
-    """Contiguous distances in a dtype that the weights take too."""
+    """Return contiguous distances in a dtype that the weights take too."""
     values = as_numpy(given, "distances")
     dtype = values.dtype.newbyteorder("=")
     if dtype not in WEIGHT_DTYPES:
@@ -206,7 +206,7 @@ def _distances(graph: Graph, given: Any) -> NDArray[Any]:
 
 
 def _predecessors(graph: Graph, given: Any) -> NDArray[Any]:
-    """Contiguous predecessors in the graph's index dtype; none is cut to fit it."""
+    """Return contiguous predecessors in the graph's index dtype; none is cut to fit it."""
     trees = as_numpy(given, "predecessors")
     if trees.size and trees.dtype.kind not in "iu":
         raise GraphError(f"predecessors have dtype {trees.dtype}: give integers")

@@ -105,7 +105,7 @@ def parts_of(graph: Graph, edges: NDArray[np.int64]) -> Parts:
 
 
 def line_of(graph: Graph, vertices: NDArray[np.int64]) -> list[list[float]]:
-    """The points of a path of vertex indices, along its lightest edges."""
+    """Return the points of a path of vertex indices, along its lightest edges."""
     place: Any = graph.coordinates
     lines = edge_lines(graph)
     if lines is None or len(vertices) < 2:

@@ -45,7 +45,7 @@ class TurnPaths(Paths):
         )
 
     def edges_to(self, target: Any) -> NDArray[np.int64]:
-        """The edges of the path that ``path_to`` gives.
+        """Return the edges of the path that ``path_to`` gives.
 
         Parameters
         ----------
@@ -81,7 +81,7 @@ class TurnPaths(Paths):
 
 
 def turn_paths(turns: TurnGraph, searched: Paths, source: int) -> TurnPaths:
-    """The answer for the original graph; ``source`` is an index there."""
+    """Return the answer for the original graph; ``source`` is an index there."""
     original = turns.original
     distances = searched._host_distances[turns.ends]
     return TurnPaths(

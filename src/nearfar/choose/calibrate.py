@@ -129,7 +129,7 @@ def _stated(
 
 
 def _fastest(graph: Graph, variant: Variant, source: int, threads: int, rounds: int) -> float:
-    """Seconds of the fastest of some solves by a variant with its default options."""
+    """Return the seconds of the fastest of some solves by a variant with its default options."""
     options, work = variant.options(), Workspace(threads)
     taken = []
     for _ in range(max(rounds, 1) + 1):

@@ -76,18 +76,18 @@ _generation = 0
 
 
 def generation() -> int:
-    """Counts changes of the file by this process: choices made before one are made anew."""
+    """Return counts changes of the file by this process: choices made before one are made anew."""
     return _generation
 
 
 def profile_path() -> Path:
-    """The file of measured machines: ``machine.json`` in the cache folder."""
+    """Return the file of measured machines: ``machine.json`` in the cache folder."""
     return cache.folder() / "machine.json"
 
 
 @functools.cache
 def processor() -> str:
-    """Name of the processor, with its number of cores."""
+    """Return the name of the processor, with its number of cores."""
     import platform
 
     from nearfar.system.threads import default_threads
@@ -102,14 +102,14 @@ def processor() -> str:
 
 
 def graphics() -> str:
-    """Name of the GPU."""
+    """Return the name of the GPU."""
     from nearfar.system.devices import runtime
 
     return f"cuda: {runtime.device().name}"
 
 
 def stored() -> dict[str, Any]:
-    """All entries of the file."""
+    """Return all entries of the file."""
     return cache.load(profile_path(), "machines", _FORMAT)
 
 

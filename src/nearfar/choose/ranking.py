@@ -154,7 +154,7 @@ def _probes(facts: Facts, request: Request, seconds: float) -> tuple[int, ...]:
 
 
 def _accepting(graph: Graph, device: str, problem: str) -> Iterator[Variant]:
-    """Variants with a cost that accept such weights."""
+    """Yield the variants with a cost that accept such weights."""
     negative, weighted = graph.n_negative > 0, graph.is_weighted
     for v in priced(device, problem):
         if not (
@@ -196,7 +196,7 @@ def _source_by_source(facts: Facts, request: Request, speeds: Machine) -> Iterat
 
 
 def _can_serve(variant: Variant, graph: Graph, request: Request) -> bool:
-    """Whether a variant can run for the request, if need be source by source."""
+    """Return whether a variant can run for the request, if need be source by source."""
     if request.problem not in variant.problems:
         request = replace(request, problem="sssp")
     return variant.can_run(graph, request) is True
@@ -212,7 +212,7 @@ def _candidates(graph: Graph, request: Request) -> Iterator[Choice]:
 
 
 def _gpu_is_worth(graph: Graph, here: list[Choice]) -> bool:
-    """Whether a GPU comes into question and is there.
+    """Return whether a GPU comes into question and is there.
 
     Importing CuPy costs a second and small graphs never gain, so it is not even looked for there;
     nor is the graph's reach estimated for a device that is missing.
@@ -248,7 +248,7 @@ def _whatever_the_reach(
 
 
 def rank(graph: Graph, request: Request) -> list[Choice]:
-    """All variants that can serve the request, cheapest first.
+    """Return all variants that can serve the request, cheapest first.
 
     Parameters
     ----------
@@ -265,7 +265,7 @@ def rank(graph: Graph, request: Request) -> list[Choice]:
 def cheapest(
     graph: Graph, request: Request, family: str | None = None
 ) -> tuple[Variant, str] | None:
-    """The cheapest variant for a request, if need be of one family; cached on the graph."""
+    """Return the cheapest variant for a request, if need be of one family; cached on the graph."""
     key = (
         request.problem,
         request.device,
@@ -307,7 +307,7 @@ def _bounds(request: Request) -> Any:
 
 
 def best(graph: Graph, request: Request) -> tuple[Variant, str]:
-    """The cheapest variant for a request.
+    """Return the cheapest variant for a request.
 
     Parameters
     ----------
@@ -362,7 +362,7 @@ def _without_device(graph: Graph, request: Request, names: set[str]) -> dict[str
 
 
 def _statistics(graph: Graph) -> dict[str, Any]:
-    """All that the costs look at, as plain data."""
+    """Return all that the costs look at, as plain data."""
     facts = Facts(graph)
     made = {"prepared": graph.describe_preparation()} if is_prepared(graph) else {}
     return {

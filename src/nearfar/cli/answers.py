@@ -36,7 +36,7 @@ _ROWS = 1 << 16
 
 
 def suffix_of(path: str, what: str = "output") -> str:
-    """Suffix that names the table format; ``-`` (stdout) is CSV.
+    """Return the suffix that names the table format; ``-`` (stdout) is CSV.
 
     Raises
     ------
@@ -137,7 +137,7 @@ def _names(graph: Graph, first: int, last: int) -> NDArray[Any]:
 
 
 def _named(graph: Graph, indices: NDArray[Any]) -> NDArray[Any]:
-    """External names of vertex indices; callers mask the entries below 0."""
+    """Return external names of vertex indices; callers mask the entries below 0."""
     names: NDArray[Any] = graph.name_of(np.maximum(indices, 0))
     return names
 

@@ -214,7 +214,7 @@ def read_file(
 
 
 def with_turns(args: argparse.Namespace, graph: Graph) -> Graph | TurnGraph:
-    """The graph that obeys its turn restrictions; itself where there are none."""
+    """Return the graph that obeys its turn restrictions; itself where there are none."""
     from nearfar.prepared.prepared import Prepared
 
     if isinstance(graph, Prepared):

@@ -90,7 +90,7 @@ _BY_ERROR: tuple[tuple[type[BaseException], Exit], ...] = (
 
 
 def is_short_of_address_space(error: BaseException) -> bool:
-    """Whether a library was not loaded in a process whose address space is limited.
+    """Return whether a library was not loaded in a process whose address space is limited.
 
     The loader reports that as an ImportError like any other.
     """
@@ -184,14 +184,14 @@ def note(args: argparse.Namespace, text: str) -> None:
 
 
 def rows(pairs: Iterable[tuple[str, object]]) -> list[str]:
-    """Lines of ``label  value`` with the values in one column."""
+    """Return the lines of ``label  value`` with the values in one column."""
     listed = [(label, str(value)) for label, value in pairs]
     width = max((len(label) for label, _ in listed), default=0)
     return [f"{label:<{width}}  {value}" for label, value in listed]
 
 
 def duration(seconds: float) -> str:
-    """Seconds in words, three digits: ``12.3 ms``, ``4.56 s``."""
+    """Return the seconds in words, three digits: ``12.3 ms``, ``4.56 s``."""
     for scale, unit in ((1.0, "s"), (1e-3, "ms"), (1e-6, "us")):
         if seconds >= scale or unit == "us":
             return f"{seconds / scale:.3g} {unit}"

@@ -160,7 +160,7 @@ def kept_text(path: str | None) -> str:
 
 
 def _pairs(args: argparse.Namespace, graph: Graph) -> list[tuple[Any, Any]]:
-    """Sources and targets of --pair, or of the table that --pairs names."""
+    """Return sources and targets of --pair, or of the table that --pairs names."""
     columns: list[list[Any]]
     if args.pairs is None:
         columns = [list(ends) for ends in zip(*args.pair, strict=True)]

@@ -64,7 +64,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _version_of(package: str) -> str | None:
-    """Version of an installed package by its import name; None without it."""
+    """Return the version of an installed package by its import name; None without it."""
     if importlib.util.find_spec(package) is None:
         return None
     owners = importlib.metadata.packages_distributions().get(package, [package])

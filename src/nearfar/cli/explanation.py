@@ -61,7 +61,7 @@ def show(args: argparse.Namespace, found: Explanation) -> int:
 def not_ranked(
     others: Mapping[str, str], width: int, elsewhere: Mapping[str, str] | None = None
 ) -> Iterator[str]:
-    """Variants with the reasons why they are out; one that many share is said once."""
+    """Yield the variants with the reasons why they are out; one that many share is said once."""
     groups: dict[str, list[tuple[str, str]]] = {}
     for name, reason in others.items():
         groups.setdefault(reason, []).append((name, (elsewhere or {}).get(name, "")))

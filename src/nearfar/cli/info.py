@@ -52,7 +52,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def describe(graph: Graph, source: Any = None) -> tuple[dict[str, Any], list[tuple[str, str]]]:
-    """Figures of a graph as plain data, and as labels and values for people."""
+    """Return the figures of a graph as plain data, and as labels and values for people."""
     from nearfar.measures import describe as measure
     from nearfar.registry import Request
     from nearfar.solve.plan import select

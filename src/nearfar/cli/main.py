@@ -52,7 +52,7 @@ class _Help(argparse.RawDescriptionHelpFormatter):
 
 
 def commands() -> dict[str, Any]:
-    """Modules of the commands by name, sorted."""
+    """Return the modules of the commands by name, sorted."""
     from nearfar import cli
 
     names = [info.name for info in pkgutil.iter_modules(cli.__path__)]
@@ -62,7 +62,7 @@ def commands() -> dict[str, Any]:
 
 
 def build_parser(only: str | None = None) -> Parser:
-    """The parser with all commands; documentation is generated from it.
+    """Return the parser with all commands; documentation is generated from it.
 
     Parameters
     ----------
@@ -97,7 +97,7 @@ def build_parser(only: str | None = None) -> Parser:
 
 
 def _sentence(error: BaseException, parser: Parser) -> str:
-    """One line that says what is wrong, in flags of the command."""
+    """Return one line that says what is wrong, in flags of the command."""
     if (
         isinstance(error, OSError)
         and not isinstance(error, nearfar.NearfarError)

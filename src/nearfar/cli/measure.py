@@ -278,7 +278,7 @@ _HELP = {
 
 
 def function_of(name: str) -> Callable[..., Any]:
-    """The function that a measure calls."""
+    """Return the function that a measure calls."""
     import nearfar
 
     found: Callable[..., Any] = (
@@ -341,14 +341,14 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _values_of(args: argparse.Namespace, graph: Graph) -> Any:
-    """Vertices and their values, a column of the table each."""
+    """Return vertices and their values, a column of the table each."""
     tables = [read_table(args.values, ("vertex", name)) for name in args.column]
     vertices = vertices_of(args, graph, tables[0][0], "vertex of values")
     return vertices, np.array([table[1] for table in tables], np.float64).T
 
 
 def _closed(args: argparse.Namespace, graph: Graph) -> Any:
-    """The graph with turns that close vertices."""
+    """Return the graph with turns that close vertices."""
     closed: Iterable[Any] | None
     if args.closed == ["zones"]:
         first = graph.attributes.get("first_thru_node")

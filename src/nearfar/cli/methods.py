@@ -38,7 +38,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def describe() -> list[dict[str, Any]]:
-    """All variants, the unsafe ones too, as plain data."""
+    """Return all variants, the unsafe ones too, as plain data."""
     import dataclasses
 
     from nearfar.registry import variants

@@ -94,7 +94,7 @@ class Parser(argparse.ArgumentParser):
         return parser
 
     def flags(self) -> list[str]:
-        """The flags that its help shows."""
+        """Return the flags that its help shows."""
         return [
             flag
             for flag, action in self._option_string_actions.items()

@@ -51,7 +51,7 @@ def add_snapping(parser: argparse.ArgumentParser) -> None:
 
 
 def snapping(args: argparse.Namespace) -> dict[str, Any]:
-    """Keywords of :func:`nearfar.table` from the arguments of :func:`add_snapping`."""
+    """Return the keywords of :func:`nearfar.table` from the arguments of :func:`add_snapping`."""
     return {"to": args.to, "parts": args.parts, "max_distance": args.max_distance}
 
 

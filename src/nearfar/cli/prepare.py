@@ -147,7 +147,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _reweighted(args: argparse.Namespace, graph: Graph) -> Prepared:
-    """The prepared graph with the weights of the file that --reweight names."""
+    """Return the prepared graph with the weights of the file that --reweight names."""
     from nearfar.prepared.prepared import Prepared
     from nearfar.system.devices import runtime
 

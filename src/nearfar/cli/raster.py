@@ -133,7 +133,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _read(args: argparse.Namespace) -> Raster:
-    """The raster of the arguments."""
+    """Return the raster of the arguments."""
     from nearfar.raster import Raster, read_raster
 
     keywords: dict[str, Any] = {
@@ -178,7 +178,7 @@ def _cells(raster: Raster, given: list[str]) -> list[tuple[int, ...]]:
 
 
 def _points(path: str) -> list[tuple[float, float]]:
-    """The points of a GeoJSON file."""
+    """Return the points of a GeoJSON file."""
     try:
         with open(path, encoding="utf-8") as file:
             tree = json.load(file)

@@ -68,7 +68,7 @@ class SavedAnswer:
             self.predecessors = found
 
     def _indices(self, values: list[Any], what: str) -> NDArray[np.int64]:
-        """Vertex indices of external names; -1 for none."""
+        """Return vertex indices of external names; -1 for none."""
         graph, n = self.graph, self.graph.n_vertices
         table: dict[Any, int] = {"": -1, None: -1}
         numbers = graph.vertex_numbers
@@ -119,7 +119,7 @@ class SavedAnswer:
 
 
 def _whole(value: Any) -> int:
-    """A whole number; a fraction is refused, not cut off."""
+    """Return a whole number; a fraction is refused, not cut off."""
     number = as_number(value)
     if isinstance(number, float) and not number.is_integer():
         raise ValueError(value)

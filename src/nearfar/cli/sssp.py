@@ -144,7 +144,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def kernels(graph: Graph, engine: str, call: dict[str, Any]) -> dict[str, Any]:
-    """Launches and device seconds of each kernel of one more solve.
+    """Return launches and device seconds of each kernel of one more solve.
 
     Raises
     ------
@@ -186,7 +186,7 @@ def summary(paths: Paths) -> dict[str, Any]:
 
 
 def distance_text(value: Any, unit: str | None) -> str:
-    """A distance for people; integers in full."""
+    """Return a distance for people; integers in full."""
     if value == float("inf"):
         return "not reached"
     shown = f"{value:,}" if isinstance(value, int) else f"{value:,.6g}"
@@ -194,7 +194,7 @@ def distance_text(value: Any, unit: str | None) -> str:
 
 
 def report(facts: dict[str, Any]) -> list[str]:
-    """Lines of the summary for people."""
+    """Return the lines of the summary for people."""
     unit = facts["unit"]
     kind = f"{facts['weights']} weights" if facts["weights"] else "no weights: every edge counts 1"
     pairs: list[tuple[str, object]] = [

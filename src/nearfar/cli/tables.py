@@ -35,7 +35,7 @@ __all__ = [
 
 
 def csv_columns(source: Source) -> tuple[dict[str, list[Any]], list[int]]:
-    """Columns of text under the names of a heading, and the line of each row.
+    """Return the columns of text under the names of a heading, and the line of each row.
 
     Raises
     ------
@@ -65,7 +65,7 @@ def csv_columns(source: Source) -> tuple[dict[str, list[Any]], list[int]]:
 
 
 def parquet_columns(source: Source) -> tuple[dict[str, list[Any]], dict[bytes, bytes]]:
-    """Columns of a Parquet file, and what it says of itself.
+    """Return the columns of a Parquet file, and what it says of itself.
 
     Raises
     ------
@@ -82,7 +82,7 @@ def parquet_columns(source: Source) -> tuple[dict[str, list[Any]], dict[bytes, b
 
 
 def as_number(value: Any) -> int | float:
-    """A number, or the number that a text says.
+    """Return a number, or the number that a text says.
 
     Raises
     ------
@@ -166,7 +166,7 @@ def read_table(path: str, names: tuple[str, ...]) -> list[list[Any]]:
 
 
 def vertices_of(args: argparse.Namespace, graph: Graph, column: list[Any], what: str) -> list[Any]:
-    """External names from a column: text is read as the command line reads a vertex."""
+    """Return external names from a column: text is read as the command line reads a vertex."""
     known: dict[Any, Any] = {}
     for item in column:
         if item not in known:
@@ -175,7 +175,7 @@ def vertices_of(args: argparse.Namespace, graph: Graph, column: list[Any], what:
 
 
 def read_numbers(path: str) -> NDArray[Any]:
-    """Numbers from a .npy file, or from text with one per line.
+    """Return the numbers from a .npy file, or from text with one per line.
 
     Raises
     ------
@@ -199,6 +199,6 @@ def read_numbers(path: str) -> NDArray[Any]:
 
 
 def unreached_as_inf(table: NDArray[Any]) -> list[Any]:
-    """Rows as lists with inf for what is not reached."""
+    """Return rows as lists with inf for what is not reached."""
     none = unreached_value(table.dtype)
     return [[math.inf if value == none else value for value in row] for row in table.tolist()]

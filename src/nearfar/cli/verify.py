@@ -94,7 +94,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _source_of(args: argparse.Namespace, saved: SavedAnswer, graph: Graph) -> Any:
-    """The source that the table names, or the one vertex that can be it."""
+    """Return the source that the table names, or the one vertex that can be it."""
     if saved.source is not None:
         return read_vertex(args, graph, str(saved.source), "source")
     at_zero = saved.distances == 0

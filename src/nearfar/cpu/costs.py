@@ -17,7 +17,7 @@ __all__ = ["bucket_search", "heap_search"]
 
 
 def bucket_search(facts: Facts) -> float:
-    """Seconds of one search over the buckets of delta-stepping; non-negative weights."""
+    """Return the seconds of one search over the buckets of delta-stepping; non-negative weights."""
     # Beyond the second-level cache a vertex costs a few more misses, half of which are hidden.
     vertex = 25e-9 + 15e-9 * min(1.0, facts.n / 2**20)
     return facts.n * vertex + facts.m * 2.6e-9

@@ -34,7 +34,7 @@ _PROVEN: Slot[NDArray[np.bool_]] = Slot("vertices that reach no negative cycle")
 
 
 def proof_wanted(graph: Graph, source: int) -> bool:
-    """Whether rounding may hide a negative cycle from a search; a source of -1 reaches all.
+    """Return whether rounding may hide a negative cycle from a search; a source of -1 reaches all.
 
     Not with integers, and not where an earlier search has reached the source and was proven: what
     lies beyond it was proven too.
@@ -115,7 +115,7 @@ def refuse_reached_cycle(graph: Graph, source: int) -> None:
 
 
 def cycle_total(graph: Graph, cycle: Sequence[int]) -> int | float:
-    """Sum of the weights around a cycle, the lightest of parallel edges each time."""
+    """Return the sum of the weights around a cycle, the lightest of parallel edges each time."""
     weights = graph.effective_weights
     parts = []
     for position, u in enumerate(cycle):
@@ -138,7 +138,7 @@ def cycle_total(graph: Graph, cycle: Sequence[int]) -> int | float:
 
 
 def negative_cycle_error(graph: Graph, cycle: Sequence[int]) -> NegativeCycleError:
-    """The error for a cycle of indices that a solver found, after summing its edges.
+    """Return the error for a cycle of indices that a solver found, after summing its edges.
 
     It carries external names: what a solver knows as an index stays inside.
     """

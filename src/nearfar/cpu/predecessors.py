@@ -65,7 +65,7 @@ def tight_predecessors(
 
 
 def _on_device(graph: Graph, rows: list[int], distances: Any, stats: dict[str, Any] | None) -> Any:
-    """Predecessors by the device, and its seconds added to the counters."""
+    """Return predecessors by the device, and its seconds added to the counters."""
     found, counters = device_predecessors(graph, rows, upload(distances))
     if stats is not None:
         name = "predecessor_device_seconds"

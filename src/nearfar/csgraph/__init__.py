@@ -96,7 +96,7 @@ def dijkstra(
     threads: int | None = None,
     method_variant: str = "auto",
 ) -> Any:
-    """Distances from some or all vertices, as ``scipy.sparse.csgraph.dijkstra``.
+    """Return the distances from some or all vertices, as ``scipy.sparse.csgraph.dijkstra``.
 
     Parameters
     ----------
@@ -162,7 +162,7 @@ def bellman_ford(
     threads: int | None = None,
     method_variant: str = "auto",
 ) -> Any:
-    """Distances with weights of either sign, as ``scipy.sparse.csgraph.bellman_ford``.
+    """Return the distances with weights of either sign, as ``scipy.sparse.csgraph.bellman_ford``.
 
     Parameters
     ----------
@@ -198,7 +198,7 @@ def johnson(
     threads: int | None = None,
     method_variant: str = "auto",
 ) -> Any:
-    """Distances with weights of either sign, as ``scipy.sparse.csgraph.johnson``.
+    """Return the distances with weights of either sign, as ``scipy.sparse.csgraph.johnson``.
 
     Parameters
     ----------
@@ -235,7 +235,7 @@ def floyd_warshall(
     threads: int | None = None,
     method_variant: str = "auto",
 ) -> Any:
-    """All pairs with weights of either sign, as ``scipy.sparse.csgraph.floyd_warshall``.
+    """Return all pairs with weights of either sign, as ``scipy.sparse.csgraph.floyd_warshall``.
 
     Parameters
     ----------
@@ -286,7 +286,7 @@ def shortest_path(
     threads: int | None = None,
     method_variant: str = "auto",
 ) -> Any:
-    """Distances by any of the functions here, as ``scipy.sparse.csgraph.shortest_path``.
+    """Return distances by any of the functions here, as ``scipy.sparse.csgraph.shortest_path``.
 
     Parameters
     ----------

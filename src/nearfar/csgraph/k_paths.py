@@ -25,7 +25,7 @@ def yen(
     return_predecessors: bool = False,
     unweighted: bool = False,
 ) -> Any:
-    """The K shortest loopless paths between two vertices, as ``scipy.sparse.csgraph.yen``.
+    """Return the K shortest loopless paths between two vertices, as ``scipy.sparse.csgraph.yen``.
 
     Parameters
     ----------

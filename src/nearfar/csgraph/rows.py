@@ -45,7 +45,7 @@ class Engine(NamedTuple):
     method: str = "auto"
 
     def on(self, graph: Graph) -> Device:
-        """The device to run on: where the arrays came from, unless said otherwise."""
+        """Return the device to run on: where the arrays came from, unless said otherwise."""
         return "cuda" if graph.on_device and self.device == "auto" else self.device
 
 
@@ -65,7 +65,7 @@ def solve_rows(
     predecessors: bool = False,
     anywhere: bool = False,
 ) -> Rows:
-    """One row per source."""
+    """Return one row per source."""
     if predecessors:
         check_predecessor_range(graph)
     try:
@@ -156,7 +156,7 @@ def _within(distances: Any, before: Any, limit: float | None) -> Any:
 
 
 def float_distances(raw: Any) -> Any:
-    """float64 with inf for unreached, from any of the four dtypes, where the array is."""
+    """Return float64 with inf for unreached, from any of the four dtypes, where the array is."""
     if raw.dtype.kind == "f":
         return raw.astype(np.float64, copy=False)
     found = raw.astype(np.float64)
@@ -173,7 +173,7 @@ def _sentinels(before: Any) -> Any:
 
 
 def _place(array: Any, on_gpu: bool) -> Any:
-    """The array, on the GPU if the graph came from there."""
+    """Return the array, on the GPU if the graph came from there."""
     if array is None or not on_gpu:
         return array
     return runtime.upload(array)
@@ -187,7 +187,7 @@ def nearest_source(
     limit: float | None,
     predecessors: bool,
 ) -> tuple[Any, Any, Any]:
-    """Distance of every vertex from the nearest of many sources, by one search."""
+    """Return the distance of every vertex from the nearest of many sources, by one search."""
     n = graph.n_vertices
     if predecessors:
         check_predecessor_range(graph)

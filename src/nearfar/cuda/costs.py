@@ -22,7 +22,7 @@ def chain(facts: Facts) -> float:
 
 
 def one_launch(facts: Facts) -> float:
-    """Seconds of the near set and far pile, or of levels, with the graph on the device.
+    """Return the seconds of the near set and far pile, or of levels, with the graph on the device.
 
     A long graph is a chain of steps, each bound by the latency of a few dependent reads.
     """

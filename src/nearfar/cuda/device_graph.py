@@ -96,7 +96,7 @@ class Rows:
 
 
 def device_graph(graph: Graph, *, wide: bool = False) -> DeviceGraph:
-    """The graph on the current device, uploaded on first use and cached on it."""
+    """Return the graph on the current device, uploaded on first use and cached on it."""
     return DEVICE_GRAPH.of(graph, lambda: _upload(graph, wide), (runtime.device().ordinal, wide))
 
 
@@ -115,7 +115,7 @@ def _types(graph: Graph, wide: bool) -> tuple[np.dtype[Any], np.dtype[Any], int]
 
 
 def upload_bytes(graph: Graph, *, wide: bool = False) -> int:
-    """Device memory that bringing the graph there takes at most, its staging counted in.
+    """Return device memory that bringing the graph there takes at most, its staging counted in.
 
     What a solve takes beside it is asked for by the solve; both are refused with
     :class:`~nearfar.errors.OutOfMemoryError` before anything is allocated.

@@ -60,7 +60,7 @@ def _key(device: str, graph_kind: str, idea: str) -> str:
 
 
 def stored(device: str, graph_kind: str, idea: str) -> LaunchShape | None:
-    """The shape stored for a device name, a class of graph and a method, or None."""
+    """Return the shape stored for a device name, a class of graph and a method, or None."""
     entry: Any = cache.load(store_path(), "shapes", _FORMAT).get(_key(device, graph_kind, idea))
     try:
         return LaunchShape(**{name: int(entry[name]) for name in LaunchShape.__slots__})

@@ -63,7 +63,7 @@ class _Pass:
     def _pieces(
         self, program: runtime.Program, macros: dict[str, Any], longest: int
     ) -> tuple[Any, Any]:
-        """The pieces of long rows, and how many those are, on the device."""
+        """Return the pieces of long rows, and how many those are, on the device."""
         cp, device, size = runtime.cupy(), self.device, macros["SEGMENT"]
         piece = struct_dtype(_KERNELS, "Piece", device.macros).itemsize
         most = 2 * (device.m // size) if longest > size else 0
@@ -120,7 +120,7 @@ def _pass(graph: Graph, device: DeviceGraph) -> _Pass:
 def device_predecessors(
     graph: Graph, sources: Sequence[int], distances: Any
 ) -> tuple[Any, dict[str, Any]]:
-    """Predecessors from finished distances, without leaving the device.
+    """Return the predecessors from finished distances, without leaving the device.
 
     The same as :func:`nearfar.cpu.predecessors.tight_predecessors` gives on the host. O(n + m) work
     per row.

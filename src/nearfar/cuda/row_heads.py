@@ -56,7 +56,7 @@ class RowHeads:
 
 
 def row_heads(graph: Graph, device: DeviceGraph, width: int, *, depth: int = 0) -> RowHeads:
-    """The heads of a graph's rows, made on first use and kept with it. O(n + m) once."""
+    """Return the heads of a graph's rows, made on first use and kept with it. O(n + m) once."""
     ones = depth > 0 and not device.weighted
 
     def make() -> RowHeads:

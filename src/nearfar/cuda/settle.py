@@ -126,7 +126,7 @@ class Settle:
     def relax(
         self, kernel: str, *, shared_per_thread: int = 0, shared: int = 0, **structure: Any
     ) -> Launch:
-        """A relax kernel over the arrays of the graph (lists or matrix), ready to launch."""
+        """Return a relax kernel over the arrays of the graph (lists or matrix), ready to launch."""
         threads = self.shape.relax
         arguments = {**self._state, **structure, "counts": self.counts}
         shared += threads * shared_per_thread

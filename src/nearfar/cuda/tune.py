@@ -87,7 +87,7 @@ class TuneResult:
 
 
 def tunable() -> list[str]:
-    """Methods whose launch shape can be tuned.
+    """Return methods whose launch shape can be tuned.
 
     Returns
     -------
@@ -98,7 +98,7 @@ def tunable() -> list[str]:
 
 
 def usual() -> list[str]:
-    """Methods that are tuned where none is named: those whose registration says so."""
+    """Return the methods that are tuned where none is named: those whose registration says so."""
     return sorted(v.idea for v in variants(device="cuda", problem="sssp") if v.tune)
 
 
@@ -198,7 +198,7 @@ def _variant(method: str) -> Variant:
 
 
 def _sources(graph: Graph) -> list[int]:
-    """Three vertices with out-edges, the same in every run."""
+    """Return three vertices with out-edges, the same in every run."""
     open_ends = np.flatnonzero(graph.degrees)
     if not len(open_ends):
         raise GraphError("the graph has no edges: there is nothing to measure")
@@ -207,13 +207,13 @@ def _sources(graph: Graph) -> list[int]:
 
 
 def _with(base: LaunchShape, field: str, values: Iterable[int]) -> list[LaunchShape]:
-    """The base shape and those that differ from it in one field, each once."""
+    """Return the base shape and those that differ from it in one field, each once."""
     shapes = [base, *(dataclasses.replace(base, **{field: int(value)}) for value in values)]
     return list(dict.fromkeys(shapes))
 
 
 def _choose(best: LaunchShape, found: list[Measurement]) -> LaunchShape:
-    """The fastest, unless what was best before is within the margin of it."""
+    """Return the fastest, unless what was best before is within the margin of it."""
     medians = {m.shape: m.median for m in found}
     fastest = min(medians, key=lambda shape: medians[shape])
     return fastest if medians[fastest] < medians[best] * (1 - _MARGIN) else best

@@ -98,7 +98,7 @@ class WholeSolve:
         return counted, records
 
     def records(self, records: Any, steps: int) -> dict[str, NDArray[np.int64]]:
-        """Records of the first ``steps`` steps, as far as there was room, by field."""
+        """Return the records of the first ``steps`` steps, as far as there was room, by field."""
         kept = records[: min(steps, _MOST_RECORDS) * self._record.itemsize].get()
         table = kept.view(self._record)
         return {name: table[name].astype(np.int64) for name in self._record.names or ()}

@@ -160,7 +160,7 @@ def write(
 
 
 def written_as(name: str, format: str | None) -> Format:
-    """The format in which a file is written, with a writer.
+    """Return the format in which a file is written, with a writer.
 
     Raises
     ------
@@ -178,7 +178,7 @@ def written_as(name: str, format: str | None) -> Format:
 
 
 def detect(path: str | os.PathLike[str]) -> str:
-    """Name of the format of a file, from its suffix and its first bytes.
+    """Return the name of the format of a file, from its suffix and its first bytes.
 
     Parameters
     ----------

@@ -82,7 +82,7 @@ def unpacked(file: BinaryIO, name: str, limit: int, tell: Callable[[], None]) ->
 def gathered(
     pieces: Iterable[bytes], limit: int, tell: Callable[[], None] = lambda: None
 ) -> bytearray:
-    """Pieces of a stream put together."""
+    """Return the pieces of a stream put together."""
     whole = bytearray()
     for piece in pieces:
         if len(whole) + len(piece) > limit:

@@ -29,7 +29,7 @@ _PROBLEM = re.compile(rb"(?m)^p[ \t]+(sp|tw)[ \t]+\d+[ \t]+\d+")
 
 
 def sniff(head: bytes) -> bool:
-    """Whether a problem line of a known kind is there."""
+    """Return whether a problem line of a known kind is there."""
     return _PROBLEM.search(head) is not None
 
 
@@ -79,7 +79,7 @@ def read(
 def read_coordinates(
     path: str | os.PathLike[str], n_vertices: int, *, scale: float = 1e6
 ) -> NDArray[np.float64]:
-    """Coordinates of a `.co` file, shape (n_vertices, 2), divided by ``scale``."""
+    """Return the coordinates of a `.co` file, shape (n_vertices, 2), divided by ``scale``."""
     from nearfar import _cpu
 
     source = Source(path)

@@ -44,7 +44,7 @@ _NONE, _THIRD_IF_ANY = -1, -2  # columns of weights, as the parser has them
 
 
 def looks_like_edges(head: bytes) -> bool:
-    """Whether the first line that is not a comment starts with two integers."""
+    """Return whether the first line that is not a comment starts with two integers."""
     for line in head.split(b"\n"):
         if line.strip() and line.lstrip()[:1] not in (b"#", b"%"):
             return _LINE.match(line) is not None
@@ -128,7 +128,7 @@ def read(
 
 
 def _first_lines(head: bytes, comments: str, skip: int) -> list[list[str]]:
-    """Fields of the first two lines that hold data, as the parser splits them."""
+    """Return the fields of the first two lines that hold data, as the parser splits them."""
     found: list[list[str]] = []
     for line in head.decode(errors="replace").splitlines()[skip:]:
         text = line.strip(" \t\r")
@@ -151,7 +151,7 @@ def _weight_column(
     names: bool | None,
     header: bool | None,
 ) -> tuple[int, bool | None]:
-    """The weights' column as the parser has it, and whether the first line is a header."""
+    """Return the weights' column as the parser has it, and whether the first line is a header."""
     if not isinstance(weight, str):
         return int(weight), header
     first = lines[0] if lines else []
@@ -192,7 +192,7 @@ def _is_number(text: str) -> bool:
 
 
 def _columns(given: Sequence[int] | str | None) -> tuple[tuple[int, int], int | None]:
-    """Columns of source and target, and of the weight where it is named with them."""
+    """Return the columns of source and target, and of the weight where it is named with them."""
     if given is None:
         return (0, 1), None
     try:
@@ -216,7 +216,7 @@ def _snap_counts(comments: list[bytes]) -> tuple[int | None, int | None]:
 
 
 def _first_id(comments: list[bytes]) -> int | None:
-    """The number of the first vertex, as the writer below notes it."""
+    """Return the number of the first vertex, as the writer below notes it."""
     found = [int(match[1]) for note in comments if (match := _FIRST.match(note))]
     return found[0] if found else None
 
@@ -312,7 +312,7 @@ def write(graph: Graph, sink: Sink, *, weights: bool = True, header: bool = True
 
 
 def count_undirected(graph: Graph) -> int:
-    """Edges of an undirected graph, each counted once."""
+    """Return the edges of an undirected graph, each counted once."""
     rows = graph.tails()
     return int(np.count_nonzero(rows <= graph.indices))
 

@@ -161,12 +161,12 @@ class Source:
         self._data.flags.writeable = False
 
     def progress(self, stage: str = "parse") -> Callable[[int, int], None] | None:
-        """The user's callback for one stage, as the C++ parsers call it."""
+        """Return the user's callback for one stage, as the C++ parsers call it."""
         tell = self._progress
         return None if tell is None else lambda done, total: tell(stage, done, total)
 
     def fail(self, message: str, line: int | None = None) -> GraphFormatError:
-        """An error that names this file."""
+        """Return an error that names this file."""
         return GraphFormatError(message, self.path, line)
 
     def check_vertices(self, n: int, line: int | None = None) -> None:
@@ -175,7 +175,7 @@ class Source:
             raise self.fail(f"{n} vertices promised in a file of {self.data.size} bytes", line)
 
     def sibling(self, suffix: str) -> str | None:
-        """A file beside this one with another suffix, compressed alike if it can be."""
+        """Return a file beside this one with another suffix, compressed alike if it can be."""
         packed = split_suffix(self.path)[1]
         name = self.path[: len(self.path) - len(packed)]
         stem = name[: len(name) - len(self.suffix)]
@@ -192,7 +192,7 @@ class Source:
         return room if packed is None else min(room, max(_MODEST, _RATIO * packed))
 
     def too_large(self, what: str, packed: int | None = None) -> GraphFormatError:
-        """An error that says how to read content above :meth:`room`."""
+        """Return an error that says how to read content above :meth:`room`."""
         limit = self.room(packed)
         times = "" if packed is None else f", {limit // max(packed, 1):,} times its size"
         return self.fail(
@@ -258,7 +258,7 @@ class Sink:
             self._progress("write", done, total)
 
     def fail(self, message: str) -> GraphFormatError:
-        """An error that names this file."""
+        """Return an error that names this file."""
         return GraphFormatError(message, self.path)
 
 
@@ -287,7 +287,7 @@ def replacing(path: str, progress: Progress | None = None) -> Iterator[Sink]:
 
 
 def chunks_of_rows(graph: Graph) -> Iterator[tuple[int, int, int]]:
-    """Ranges of vertices with about a million edges each: (first, last, edges so far)."""
+    """Yield the ranges of vertices with about a million edges each: (first, last, edges so far)."""
     n, first, edges = graph.n_vertices, 0, 1 << 20
     while first < n:
         goal = int(graph.indptr[first]) + edges
@@ -308,7 +308,7 @@ def narrowed(values: NDArray[Any]) -> NDArray[Any]:
 
 
 def array_of_names(texts: Sequence[str]) -> NDArray[np.str_]:
-    """Vertex names as an array, in which every name takes as much room as the longest."""
+    """Return vertex names as an array, in which every name takes as much room as the longest."""
     needed = 4 * len(texts) * max(map(len, texts), default=0)
     free = free_memory() if needed > _MUCH else needed
     if needed > free:

@@ -29,7 +29,7 @@ _TYPES = {
 
 
 def sniff(head: bytes) -> bool:
-    """Whether version and size of the edge data are those of such a file."""
+    """Return whether version and size of the edge data are those of such a file."""
     if len(head) < _HEADER.size:
         return False
     version, size, _, _ = _HEADER.unpack(head[: _HEADER.size])

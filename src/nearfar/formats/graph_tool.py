@@ -25,7 +25,7 @@ _VERTEX, _EDGE, _VECTOR_OF_DOUBLES = 1, 2, 11
 
 
 def sniff(head: bytes) -> bool:
-    """Whether the magic is there."""
+    """Return whether the magic is there."""
     return head.startswith(MAGIC)
 
 

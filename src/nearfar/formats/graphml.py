@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def sniff(head: bytes) -> bool:
-    """Whether the root element is there."""
+    """Return whether the root element is there."""
     return b"<graphml" in head[:4096]
 
 
@@ -62,7 +62,7 @@ def read(source: Source, *, weight: str | None = "weight") -> Graph:
 
 
 def _whole(names: list[str]) -> NDArray[np.int64] | None:
-    """Names as numbers where every one is a whole number as Python writes it."""
+    """Return names as numbers where every one is a whole number as Python writes it."""
     try:
         numbers = [int(name) for name in names]
         if [str(number) for number in numbers] == names:

@@ -23,7 +23,7 @@ _BANNER = re.compile(rb"^%%MatrixMarket\s", re.IGNORECASE)
 
 
 def sniff(head: bytes) -> bool:
-    """Whether the banner is there."""
+    """Return whether the banner is there."""
     return _BANNER.match(head) is not None
 
 

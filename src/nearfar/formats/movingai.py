@@ -29,7 +29,7 @@ _LENGTH = re.compile(rb"\d{1,15}(\.\d{1,30})?")
 
 
 def sniff(head: bytes) -> bool:
-    """Whether the type line is there."""
+    """Return whether the type line is there."""
     return head.startswith(b"type octile")
 
 
@@ -90,7 +90,7 @@ def read_scenarios(path: str | os.PathLike[str]) -> Scenarios:
 
 
 def vertex_at(graph: Graph, cells: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Vertices of cells (x, y), shape (k,)."""
+    """Return the vertices of cells (x, y), shape (k,)."""
     if graph.coordinates is None:
         raise GraphError("the graph has no coordinates: it was not read from a map")
     width = int(graph.attributes["width"])

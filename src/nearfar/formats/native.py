@@ -58,7 +58,7 @@ _SCAN = {"n_negative", "first_negative", "n_zero", "min", "max", "mean"}
 
 
 def sniff(head: bytes) -> bool:
-    """Whether the magic is there."""
+    """Return whether the magic is there."""
     return head.startswith(MAGIC)
 
 
@@ -148,7 +148,7 @@ def _parsed(source: Source, raw: bytes, what: str) -> Any:
 
 
 def _array(source: Source, entry: dict[str, Any]) -> NDArray[Any]:
-    """A view of one array into the file's bytes."""
+    """Return a view of one array into the file's bytes."""
     kind, offset, length = entry["dtype"], entry["offset"], entry["length"]
     if kind not in _DTYPES and kind != "|u1":
         raise source.fail(
@@ -256,7 +256,7 @@ def write(graph: Graph, sink: Sink) -> None:
 
 
 def _first_name(graph: Graph) -> int | None:
-    """The first of names that are consecutive numbers and not the indices."""
+    """Return the first of names that are consecutive numbers and not the indices."""
     return graph.vertex_names.start if isinstance(graph.vertex_names, range) else None
 
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def sniff(head: bytes) -> bool:
-    """Whether it is a ZIP archive of arrays."""
+    """Return whether it is a ZIP archive of arrays."""
     return head.startswith(b"PK\x03\x04") and b".npy" in head[:4096]
 
 
@@ -69,7 +69,7 @@ def read(source: Source, *, directed: bool = True) -> Graph:
 
 
 def archive_arrays(source: Source) -> dict[str, NDArray[Any]]:
-    """The arrays of the archive, none larger than the bytes that are there for it.
+    """Return the arrays of the archive, none larger than the bytes that are there for it.
 
     ``numpy.load`` allocates what the header of an array promises.
     """

@@ -42,7 +42,7 @@ _EARTH = 6_371_008.8  # mean radius in metres
 
 
 def sniff(head: bytes) -> bool:
-    """Whether it is OSM protobuf or XML."""
+    """Return whether it is OSM protobuf or XML."""
     return b"OSMHeader" in head[:64] or (head.lstrip()[:5] == b"<?xml" and b"<osm" in head[:512])
 
 
@@ -205,7 +205,7 @@ def great_circle(a: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[np.f
 
 
 def _largest_part(graph: Graph) -> tuple[Graph, NDArray[np.bool_]]:
-    """The largest strongly connected part, and which vertices are in it."""
+    """Return the largest strongly connected part, and which vertices are in it."""
     from scipy.sparse import csr_matrix
     from scipy.sparse.csgraph import connected_components
 

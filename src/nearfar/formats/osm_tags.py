@@ -96,7 +96,7 @@ _EXCEPTED = {"drive": {"motorcar", "motor_vehicle", "vehicle"}, "cycle": {"bicyc
 
 
 def usable(tags: Tags, mode: Mode) -> bool:
-    """Whether a way is part of the network of a mode."""
+    """Return whether a way is part of the network of a mode."""
     road = tags.get("highway", "")
     allowed = next((tags[key] for key in _ACCESS[mode] if key in tags), "")
     if allowed in _NO or (tags.get("area") == "yes" and mode != "walk"):
@@ -149,7 +149,7 @@ def restricts(tags: Tags, mode: Mode) -> Literal["no", "only", "at times", "uncl
 
 
 def speeds(tags: Tags, mode: Mode, country: str | None = None) -> tuple[float, float]:
-    """Speeds in km/h along the way's own direction and against it."""
+    """Return the speeds in km/h along the way's own direction and against it."""
     road = tags.get("highway", "")
     if mode == "walk":
         speed = _STEPS if road == "steps" else _WALK

@@ -61,16 +61,16 @@ class Format:
     keeps: str = ""
 
     def read_options(self) -> dict[str, Any]:
-        """Keyword options of the reader with their defaults."""
+        """Return keyword options of the reader with their defaults."""
         return _options(self.read)
 
     def counts_edges(self) -> bool:
-        """Whether the reader itself takes ``weight=None``."""
+        """Return whether the reader itself takes ``weight=None``."""
         weight = _parameters(self.read).get("weight")
         return weight is not None and "None" in str(weight.annotation)
 
     def write_options(self) -> dict[str, Any]:
-        """Keyword options of the writer with their defaults."""
+        """Return keyword options of the writer with their defaults."""
         return _options(self.write)
 
     def check_options(self, given: dict[str, Any], *, writing: bool) -> None:
@@ -116,7 +116,7 @@ def register(spec: Format) -> Format:
 
 
 def formats() -> dict[str, Format]:
-    """All formats by name, in alphabetical order.
+    """Return all formats by name, in alphabetical order.
 
     Returns
     -------
@@ -131,5 +131,5 @@ def formats() -> dict[str, Format]:
 
 
 def with_suffix(suffix: str) -> list[Format]:
-    """Formats that use a suffix (lower case, with the dot)."""
+    """Return the formats that use a suffix (lower case, with the dot)."""
     return [spec for spec in formats().values() if suffix in spec.suffixes]

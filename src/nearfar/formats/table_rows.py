@@ -27,12 +27,12 @@ _PIECE = 1 << 20  # bytes looked at in one go
 
 
 def sniff(head: bytes) -> bool:
-    """Whether it is Parquet or an Arrow file."""
+    """Return whether it is Parquet or an Arrow file."""
     return head.startswith((b"PAR1", b"ARROW1\0\0"))
 
 
 def is_text(source: Source) -> bool:
-    """Whether it is CSV or TSV: by its name or, as in a pipe, for want of one."""
+    """Return whether it is CSV or TSV: by its name or, as in a pipe, for want of one."""
     unnamed = source.suffix not in (*ARROW, *PARQUET) and b"\0" not in source.head
     return (source.suffix in TEXT or unnamed) and not sniff(source.head)
 
@@ -72,22 +72,22 @@ class Rows:
         self._numbers = kept if self._numbers is None else self._numbers[kept]
 
     def text(self, *names: str) -> Any:
-        """Columns of a text file as they are written, a table of these rows."""
+        """Return the columns of a text file as they are written, a table of these rows."""
         texts = _load(self.source, names)
         return texts if self._numbers is None else texts.take(self._numbers)
 
     def place(self, row: int) -> tuple[int, int | None]:
-        """Number of a row in the file, and its line in a file of text."""
+        """Return the number of a row in the file, and its line in a file of text."""
         number = row if self._numbers is None else int(self._numbers[row])
         return number, _line_of_row(self.source, number)
 
     def fail(self, message: str, row: int) -> GraphFormatError:
-        """An error at a row."""
+        """Return an error at a row."""
         return self.source.fail(message, self.place(row)[1])
 
 
 def _load(source: Source, text: Sequence[str] = ()) -> Any:
-    """The table of a file, or the columns in ``text`` alone, as text."""
+    """Return the table of a file, or the columns in ``text`` alone, as text."""
     import pyarrow
 
     buffer = pyarrow.py_buffer(source.data)
@@ -148,7 +148,7 @@ def _comments(source: Source) -> int:
 
 
 def _line_of_row(source: Source, row: int) -> int | None:
-    """Line of a row of text, where no line breaks within quotes come before."""
+    """Return the line of a row of text, where no line breaks within quotes come before."""
     if not is_text(source):
         return None
     left = row + 2
@@ -160,7 +160,7 @@ def _line_of_row(source: Source, row: int) -> int | None:
 
 
 def has_zeros(data: NDArray[np.uint8]) -> bool:
-    """Whether a field anywhere begins with a zero and a digit after it."""
+    """Return whether a field anywhere begins with a zero and a digit after it."""
     for start in range(0, len(data), _PIECE):
         piece = data[max(start - 1, 0) : start + _PIECE + 1]
         before, zero, after = piece[:-2], piece[1:-1], piece[2:]

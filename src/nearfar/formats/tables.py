@@ -161,7 +161,7 @@ def _plain_names(present: list[str]) -> dict[str, str]:
 
 
 def _weight_column(source: Source, table: Any, weight: str, used: list[str]) -> list[str]:
-    """The column of the weights, or none."""
+    """Return the column of the weights, or none."""
     import pyarrow
 
     spare = [name for name in table.column_names if name not in used]
@@ -283,7 +283,7 @@ def _is_number(value: Any) -> bool:
 
 
 def _factorised(ends: list[NDArray[Any]]) -> tuple[tuple[NDArray[Any], NDArray[Any]], NDArray[Any]]:
-    """Numbers for text, in order of appearance by column, and the text by number."""
+    """Return the numbers for text, in order of appearance by column, and the text by number."""
     import pyarrow
 
     both = pyarrow.concat_arrays([pyarrow.array(list(map(str, end.tolist()))) for end in ends])
@@ -331,7 +331,7 @@ def _writer(kind: str, sink: Sink, schema: Any) -> Any:
 
 
 def _pieces(graph: Graph) -> Any:
-    """Tables of about a million edges each, at least one."""
+    """Return the tables of about a million edges each, at least one."""
     import pyarrow
 
     ranges = list(chunks_of_rows(graph)) or [(0, 0, 0)]

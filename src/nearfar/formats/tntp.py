@@ -67,7 +67,7 @@ class Traffic:
 
 
 def sniff(head: bytes) -> bool:
-    """Whether it is the heading of a network."""
+    """Return whether it is the heading of a network."""
     return head.lstrip().startswith(b"<") and b"<NUMBER OF LINKS>" in head
 
 
@@ -303,7 +303,7 @@ def _coordinates(source: Source, n: int) -> NDArray[np.float64]:
 
 
 def _lines(source: Source) -> Iterator[tuple[int, str]]:
-    """Numbers and texts of the lines that say something."""
+    """Yield numbers and texts of the lines that say something."""
     text = source.data.tobytes().decode("latin-1")
     for number, line in enumerate(text.split("\n"), 1):
         said = line.partition("~")[0].strip()
@@ -312,7 +312,7 @@ def _lines(source: Source) -> Iterator[tuple[int, str]]:
 
 
 def _split(source: Source) -> tuple[dict[str, tuple[str, int]], Iterator[tuple[int, str]]]:
-    """The heading, with the line of each key, and the lines after it."""
+    """Return the heading, with the line of each key, and the lines after it."""
     heading: dict[str, tuple[str, int]] = {}
     lines = _lines(source)
     for number, line in lines:

@@ -117,7 +117,7 @@ def random_weights(
 
 
 def to_dtype(values: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
-    """Integer values in the weight dtype, or OptionError where they do not fit."""
+    """Return integer values in the weight dtype, or OptionError where they do not fit."""
     if dtype.kind == "i" and len(values):
         info, least, most = np.iinfo(dtype), int(values.min()), int(values.max())
         if least <= info.min or most >= info.max:
@@ -126,7 +126,7 @@ def to_dtype(values: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
 
 
 def index_dtype(n_vertices: int) -> np.dtype[Any]:
-    """int32 while vertex ids fit it, else int64."""
+    """Return int32 while vertex ids fit it, else int64."""
     return np.dtype(np.int32 if n_vertices < 2**31 - 1 else np.int64)
 
 

@@ -174,7 +174,7 @@ class _Field:
 
 
 def _smooth_noise(stream: Stream, rows: int, columns: int, scale: int) -> NDArray[np.float64]:
-    """Random heights every ``scale`` cells, joined by smooth steps; in [0, 1)."""
+    """Return random heights every ``scale`` cells, joined by smooth steps; in [0, 1)."""
     knots = (rows - 1) // scale + 2, (columns - 1) // scale + 2
     height = stream.unit(knots[0] * knots[1]).reshape(knots)
     i, u = np.divmod(np.arange(rows), scale)
@@ -187,7 +187,7 @@ def _smooth_noise(stream: Stream, rows: int, columns: int, scale: int) -> NDArra
 
 
 def _stretched(cells: NDArray[np.float64], rows: int, columns: int) -> NDArray[np.float64]:
-    """A field of blocks at every junction, linear between the blocks."""
+    """Return a field of blocks at every junction, linear between the blocks."""
     i, u = np.divmod(np.arange(rows), _BLOCK)
     j, v = np.divmod(np.arange(columns), _BLOCK)
     below = np.minimum(i + 1, len(cells) - 1)

@@ -35,7 +35,7 @@ def _mix(z: int) -> int:
 
 
 def threads() -> int:
-    """Threads that fill arrays: the cores this process may use, at most 16."""
+    """Return the threads that fill arrays: the cores this process may use, at most 16."""
     return min(default_threads(), 16)
 
 

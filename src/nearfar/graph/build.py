@@ -30,7 +30,7 @@ _MANY = 1 << 28
 
 
 def index_dtype(n: int, m: int) -> np.dtype[Any]:
-    """int32 while vertices and edges fit it, else int64."""
+    """Return int32 while vertices and edges fit it, else int64."""
     return np.dtype(np.int32 if max(n, m) < _INT32_MAX else np.int64)
 
 
@@ -73,27 +73,27 @@ class HostArrays:
         return own if self.weights is None else own + self.weights.nbytes
 
     def widest_vertex(self) -> int:
-        """The vertex of largest out-degree, the smallest such."""
+        """Return the vertex of largest out-degree, the smallest such."""
         return int(np.argmax(np.diff(self.indptr))) if self.n_vertices else 0
 
     def max_degree(self) -> int:
-        """Largest out-degree."""
+        """Return largest out-degree."""
         return int(np.diff(self.indptr).max()) if self.n_vertices else 0
 
     def weight_sample(self, step: int) -> NDArray[Any]:
-        """Weights at regular distances, from the first on; ones without weights."""
+        """Return the weights at regular distances, from the first on; ones without weights."""
         if self.weights is None:
             return np.ones(-(-self.n_edges // step), dtype=np.int32)
         return self.weights[::step]
 
     def rows_of(self, vertices: NDArray[Any], most: int) -> NDArray[Any]:
-        """Targets of some vertices' first edges, at most so many each, joined."""
+        """Return the targets of some vertices' first edges, at most so many each, joined."""
         places = edge_places(self.indptr[vertices], self.indptr[vertices + 1], most)
         found: NDArray[Any] = self.indices[places]
         return found
 
     def astype(self, dtype: np.dtype[Any]) -> HostArrays:
-        """The arrays with weights of another dtype, exactly."""
+        """Return the arrays with weights of another dtype, exactly."""
         given = np.ones(self.n_edges, dtype=np.int32) if self.weights is None else self.weights
         with np.errstate(over="ignore", invalid="ignore"):
             weights = given.astype(dtype)
@@ -106,7 +106,7 @@ class HostArrays:
         )
 
     def without_weights(self) -> HostArrays:
-        """The same edges, each counting 1."""
+        """Return the same edges, each counting 1."""
         return HostArrays(self.indptr, self.indices, *checked_weights(None, self.n_edges))
 
     def transposed(self, view: GraphView) -> HostArrays:
@@ -125,7 +125,7 @@ class HostArrays:
 
 
 def edge_places(begin: NDArray[Any], end: NDArray[Any], most: int) -> NDArray[Any]:
-    """Positions of the first edges of some rows, at most so many each, joined."""
+    """Return the positions of the first edges of some rows, at most so many each, joined."""
     counts = np.minimum(end - begin, most)
     ends = np.cumsum(counts)
     return np.repeat(begin - (ends - counts), counts) + np.arange(int(ends[-1]))
@@ -172,7 +172,7 @@ def validate(indptr: Any, indices: Any, weights: Any, *, copy: bool = True) -> H
 def checked_weights(
     weights: NDArray[Any] | None, m: int, *, copy: bool = False
 ) -> tuple[NDArray[Any] | None, dict[str, Any]]:
-    """Weights of m edges without a negative zero, and what a scan found in them."""
+    """Return the weights of m edges without a negative zero, and what a scan found in them."""
     from nearfar import _cpu
 
     if weights is None:
@@ -195,7 +195,7 @@ def checked_weights(
 
 
 def csr_arrays(matrix: Any) -> tuple[Any, Any, Any]:
-    """``indptr, indices, data`` of a square sparse matrix in CSR."""
+    """Return ``indptr, indices, data`` of a square sparse matrix in CSR."""
     csr = matrix.tocsr()
     n, starts = csr.shape[0], len(csr.indptr)
     if starts != n + 1:
@@ -305,7 +305,7 @@ def from_edges(
 
 
 def from_scipy(matrix: Any, *, directed: bool = True, copy: bool = True) -> HostArrays:
-    """Rows of a SciPy sparse matrix or array; see :meth:`nearfar.Graph.from_scipy`."""
+    """Return the rows of a SciPy sparse matrix or array; see :meth:`nearfar.Graph.from_scipy`."""
     if not hasattr(matrix, "tocsr"):
         raise GraphError(f"{type(matrix).__name__} is not sparse: see Graph.from_dense")
     if len(matrix.shape) != 2 or matrix.shape[0] != matrix.shape[1]:

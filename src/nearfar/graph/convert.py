@@ -117,7 +117,7 @@ def _attribute(graph: Any, place: dict[Any, int], weight: str | None) -> tuple[A
 
 
 def is_number(value: Any) -> bool:
-    """Whether something can be a weight."""
+    """Return whether something can be a weight."""
     return isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
 
 
@@ -135,7 +135,7 @@ def _called(graph: Any, place: dict[Any, int], weight: Callable[[Any, Any, Any],
 
 
 def as_numbers(values: list[Any], what: str) -> NDArray[Any]:
-    """int64 where all are whole, else float64."""
+    """Return int64 where all are whole, else float64."""
     for value in values:
         if value is None or isinstance(value, (str, bytes)):
             raise GraphError(f"{what} is not a number everywhere: one is {quoted(value)}")
@@ -204,7 +204,7 @@ def from_dataframe(
 
 
 def _holds_numbers(column: Any) -> bool:
-    """Whether a table's column holds numbers, from its first entry."""
+    """Return whether a table's column holds numbers, from its first entry."""
     first = column[:1]
     array = first.to_numpy() if hasattr(first, "to_numpy") else np.asarray(first)
     return array.dtype.kind in "iuf" or (len(array) > 0 and is_number(array[0]))
@@ -245,7 +245,7 @@ def from_dense(
 def lightest(
     indptr: NDArray[Any], indices: NDArray[Any], weights: NDArray[Any]
 ) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
-    """``weights, indices, indptr`` of rows with the lightest of parallel edges.
+    """Return ``weights, indices, indptr`` of rows with the lightest of parallel edges.
 
     The arrays themselves where there are none: O(m) where rows ascend, else O(m log m).
     """

@@ -58,7 +58,7 @@ class DenseView:
 
 
 def dense_bytes(graph: Graph) -> int:
-    """Size of the graph's matrix in bytes."""
+    """Return the size of the graph's matrix in bytes."""
     return graph.n_vertices**2 * graph.weight_dtype.itemsize
 
 
@@ -74,7 +74,7 @@ def fits_dense(graph: Graph, request: object) -> Literal[True] | str:
 
 
 def dense_view(graph: Graph) -> DenseView:
-    """The graph's adjacency matrix, cached on it. O(n**2 + m)."""
+    """Return the graph's adjacency matrix, cached on it. O(n**2 + m)."""
 
     def make() -> DenseView:
         n = graph.n_vertices

@@ -15,7 +15,7 @@ WEIGHT_DTYPES = tuple(np.dtype(t) for t in (np.int32, np.int64, np.float32, np.f
 
 @functools.cache
 def weight_dtype_of(given: Any) -> np.dtype[Any] | None:
-    """The dtype of weights that somebody named; None where it is none of the four."""
+    """Return the dtype of weights that somebody named; None where it is none of the four."""
     try:
         dtype = None if given is None else np.dtype(given)
     except (SyntaxError, TypeError, ValueError):
@@ -29,7 +29,7 @@ def unreached_value(dtype: np.dtype[Any]) -> Any:
 
 
 def limit_in_dtype(limit: float | None, dtype: np.dtype[Any]) -> Any:
-    """A limit in the dtype of the distances, never below it; None is "unreached".
+    """Return a limit in the dtype of the distances, never below it; None is "unreached".
 
     Device code compares in that dtype; the caller masks by the exact limit afterwards.
     """

@@ -464,7 +464,7 @@ class Exchange:
     # ---- out -----------------------------------------------------------------------------------
 
     def to_scipy(self) -> Any:
-        """The graph as a SciPy matrix, for which SciPy's functions give the same distances.
+        """Return the graph as a SciPy matrix, for which SciPy's functions give the same distances.
 
         Returns
         -------
@@ -481,7 +481,7 @@ class Exchange:
         return csr_array(parts, shape=(n, n))
 
     def to_networkx(self, weight: str = "weight") -> Any:
-        """The graph for NetworkX.
+        """Return the graph for NetworkX.
 
         Parameters
         ----------
@@ -508,7 +508,7 @@ class Exchange:
         return libraries.to_networkx(cast("Graph", self), weight)
 
     def to_igraph(self, weight: str = "weight") -> Any:
-        """The graph for igraph.
+        """Return the graph for igraph.
 
         Parameters
         ----------
@@ -528,7 +528,7 @@ class Exchange:
         return libraries.to_igraph(cast("Graph", self), weight)
 
     def to_pandas(self) -> Any:
-        """The edges as a table, which :meth:`from_dataframe` reads back.
+        """Return the edges as a table, which :meth:`from_dataframe` reads back.
 
         Returns
         -------
@@ -547,7 +547,7 @@ class Exchange:
         return libraries.to_pandas(cast("Graph", self))
 
     def nearest_vertex(self, x: float | ArrayLike, y: float | ArrayLike) -> Any:
-        """The vertex nearest to a point, by coordinates.
+        """Return the vertex nearest to a point, by coordinates.
 
         Parameters
         ----------

@@ -154,7 +154,7 @@ def share_of_edges(
 
 
 def weight_spread(graph: Graph) -> float:
-    """Mean over median of the weights, from an evenly spaced sample; 1 without weights.
+    """Return mean over median of the weights, from an evenly spaced sample; 1 without weights.
 
     Near 1 for weights drawn evenly; hundreds where a few edges are far heavier than the rest, which
     makes a bucket width that suits all of them impossible.
@@ -176,7 +176,7 @@ def weight_spread(graph: Graph) -> float:
 
 
 def degree_spread(graph: Graph) -> float:
-    """Greatest out-degree over the mean; 0 without edges. O(n) once."""
+    """Return greatest out-degree over the mean; 0 without edges. O(n) once."""
     return graph.max_degree / graph.mean_degree if graph.n_edges else 0.0
 
 

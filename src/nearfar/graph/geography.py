@@ -44,12 +44,12 @@ _UNITS = {"length": "m", "travel_time": "s"}
 
 
 def is_geographic(xy: NDArray[np.float64]) -> bool:
-    """Whether coordinates can be longitude and latitude in degrees."""
+    """Return whether coordinates can be longitude and latitude in degrees."""
     return bool(len(xy)) and bool(np.abs(xy[:, 0]).max() <= 180 and np.abs(xy[:, 1]).max() <= 90)
 
 
 def on_earth(graph: Graph) -> bool:
-    """Whether a graph's coordinates are longitude and latitude in degrees.
+    """Return whether a graph's coordinates are longitude and latitude in degrees.
 
     ``attributes["geographic"]`` says so where the origin is known, as of geographic tables, OSMnx
     and generators; else the range decides.
@@ -64,7 +64,7 @@ def on_earth(graph: Graph) -> bool:
 
 
 def nearest_vertices(graph: Graph, x: Any, y: Any) -> tuple[NDArray[np.int64], NDArray[Any]]:
-    """Vertex indices nearest to points, and how far they are."""
+    """Return vertex indices nearest to points, and how far they are."""
     xy = graph.coordinates
     if xy is None:
         raise GraphError("the graph has no coordinates: nearest_vertex needs x and y of vertices")
@@ -145,7 +145,7 @@ def from_geodataframe(
 
 
 def _line_weights(table: Any, lines: Any, weight: str | None, shapely: Any) -> tuple[Any, str]:
-    """Weights from a column, or the lengths of the lines."""
+    """Return the weights from a column, or the lengths of the lines."""
     if weight is None:
         return None, ""
     if weight in table.columns:

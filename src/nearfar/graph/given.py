@@ -54,7 +54,7 @@ def as_weights(weights: Any) -> NDArray[Any]:
 
 
 def as_indices(values: Any, what: str) -> NDArray[Any]:
-    """A one-dimensional integer array; floats are refused rather than cut off."""
+    """Return a one-dimensional integer array; floats are refused rather than cut off."""
     array = as_numpy(values, what)
     if array.ndim != 1:
         raise GraphError(f"{what} has {array.ndim} dimensions: give a one-dimensional array")
@@ -64,7 +64,7 @@ def as_indices(values: Any, what: str) -> NDArray[Any]:
 
 
 def frozen(array: NDArray[Any]) -> NDArray[Any]:
-    """The array, which nobody else holds, made read-only; graphs can then share it."""
+    """Return the array, which nobody else holds, made read-only; graphs can then share it."""
     array.flags.writeable = False
     return array
 
@@ -81,12 +81,12 @@ def kept(array: NDArray[Any], given: NDArray[Any], copy: bool) -> NDArray[Any]:
 
 
 def must_copy(array: NDArray[Any], given: NDArray[Any], copy: bool) -> bool:
-    """Whether somebody could still write to an array that was to be copied then."""
+    """Return whether somebody could still write to an array that was to be copied then."""
     return copy and np.may_share_memory(array, given) and not _immutable(array)
 
 
 def _immutable(array: Any) -> bool:
-    """Whether neither the array nor anything that it is a view of can be written to."""
+    """Return whether neither the array nor anything that it is a view of can be written to."""
     while isinstance(array, np.ndarray):
         if array.flags.writeable:
             return False

@@ -452,7 +452,7 @@ class Graph(Vertices, Exchange):
         return np.repeat(vertices, self.degrees)
 
     def weight_sample(self, step: int) -> NDArray[Any]:
-        """A regular sample of the weights.
+        """Return a regular sample of the weights.
 
         Parameters
         ----------
@@ -467,7 +467,7 @@ class Graph(Vertices, Exchange):
         return self._arrays.weight_sample(step)
 
     def rows_of(self, vertices: NDArray[Any], most: int) -> NDArray[Any]:
-        """Targets of some vertices' first edges, joined; O(edges returned).
+        """Return the targets of some vertices' first edges, joined; O(edges returned).
 
         Parameters
         ----------
@@ -509,7 +509,7 @@ class Graph(Vertices, Exchange):
         self._kept.clear()
 
     def transpose(self) -> Graph:
-        """The graph with every edge reversed, cached; O(n + m).
+        """Return the graph with every edge reversed, cached; O(n + m).
 
         Returns
         -------
@@ -533,7 +533,7 @@ class Graph(Vertices, Exchange):
         return not self.directed or _TRANSPOSE.filled(self)
 
     def astype(self, dtype: Any) -> Graph:
-        """The graph with weights of another dtype, cached per dtype; O(m).
+        """Return the graph with weights of another dtype, cached per dtype; O(m).
 
         Parameters
         ----------
@@ -564,7 +564,7 @@ class Graph(Vertices, Exchange):
         return AS_TYPE.of(self, make, dtype)
 
     def tight_form(self, sources: Any, rows: Any) -> tuple[Graph, Any]:
-        """The graph and distances in whose arithmetic the edges of shortest paths are tight.
+        """Return the graph and distances in whose arithmetic the edges of shortest paths are tight.
 
         Parameters
         ----------
@@ -583,7 +583,7 @@ class Graph(Vertices, Exchange):
         return (self if rows.dtype == self.weight_dtype else self.astype(rows.dtype)), rows
 
     def with_weights(self, weights: ArrayLike, *, unit: str | None = None) -> Graph:
-        """The same edges with other weights.
+        """Return the same edges with other weights.
 
         Parameters
         ----------
@@ -609,7 +609,7 @@ class Graph(Vertices, Exchange):
         return made
 
     def entering(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-        """The edges that enter each vertex, cached, and kept by :meth:`with_weights`.
+        """Return the edges that enter each vertex, cached, and kept by :meth:`with_weights`.
 
         Returns
         -------
@@ -644,7 +644,7 @@ class Graph(Vertices, Exchange):
         costs: Mapping[Any, Any] | None = None,
         closed: Iterable[Any] = (),
     ) -> TurnGraph:
-        """The graph with turns that are forbidden or cost something, and closed vertices.
+        """Return the graph with turns that are forbidden or cost something, and closed vertices.
 
         A turn is two edges, as positions in :attr:`indices`, or three vertices ``(from, via, to)``,
         which stand for all parallel edges.
@@ -686,7 +686,7 @@ class Graph(Vertices, Exchange):
         return with_turns(self, forbidden, costs or {}, closed)
 
     def without_weights(self) -> Graph:
-        """The same edges, each counting 1.
+        """Return the same edges, each counting 1.
 
         Returns
         -------
@@ -698,7 +698,7 @@ class Graph(Vertices, Exchange):
         return Graph.from_checked(self._arrays.without_weights(), **self._metadata_with(None))
 
     def digest(self) -> str:
-        """SHA-256 of the arrays, cached: names a graph in caches and manifests; O(n + m).
+        """Return SHA-256 of the arrays, cached: names a graph in caches and manifests; O(n + m).
 
         Returns
         -------
@@ -727,7 +727,7 @@ class Graph(Vertices, Exchange):
         return True
 
     def neighbors(self, vertex: Any) -> NDArray[Any]:
-        """The vertices that a vertex has an edge to.
+        """Return the vertices that a vertex has an edge to.
 
         Parameters
         ----------
@@ -882,7 +882,7 @@ class Graph(Vertices, Exchange):
         )
 
     def largest_component(self, *, strong: bool = True) -> Graph:
-        """The largest set of vertices that reach each other, with the edges among them.
+        """Return the largest set of vertices that reach each other, with the edges among them.
 
         Parameters
         ----------
@@ -928,14 +928,14 @@ class Graph(Vertices, Exchange):
         return self.subgraph(self.name_of(np.flatnonzero(label == largest)))
 
     def _attributes_among(self, names: set[Any]) -> dict[str, Any]:
-        """The attributes of a subgraph of these vertices."""
+        """Return the attributes of a subgraph of these vertices."""
         kept = {k: v for k, v in self.attributes.items() if k not in OF_EDGES}
         if self.forbidden_turns:
             kept["forbidden_turns"] = [t for t in self.forbidden_turns if names.issuperset(t)]
         return kept
 
     def without_names(self) -> Graph:
-        """The same graph, whose vertices are their indices; cached.
+        """Return the same graph, whose vertices are their indices; cached.
 
         Returns
         -------

@@ -42,7 +42,7 @@ __all__ = [
 
 
 def needed(name: str, what: str, extra: str | None = None) -> Any:
-    """A library that a conversion needs."""
+    """Return a library that a conversion needs."""
     try:
         return importlib.import_module(name)
     except ImportError:
@@ -93,7 +93,7 @@ def from_rustworkx(
 
 
 def _payloads(payloads: list[Any], weight: str | Callable[[Any], Any] | None) -> Any:
-    """Weights out of what rustworkx keeps on its edges."""
+    """Return weights out of what rustworkx keeps on its edges."""
     if weight is None or not payloads:
         return None
     if callable(weight):
@@ -145,7 +145,7 @@ def from_edge_index(
 
 
 def _detached(tensor: Any) -> Any:
-    """A tensor without its history, which NumPy would refuse."""
+    """Return a tensor without its history, which NumPy would refuse."""
     return tensor.detach() if hasattr(tensor, "detach") else tensor
 
 

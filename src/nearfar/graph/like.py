@@ -14,7 +14,7 @@ class _Matrix(Protocol):
     """A SciPy sparse matrix."""
 
     def tocsr(self) -> Any:
-        """The matrix in compressed rows."""
+        """Return the matrix in compressed rows."""
 
 
 class _NetworkX(Protocol):
@@ -24,14 +24,14 @@ class _NetworkX(Protocol):
         """Edges, parallel ones each."""
 
     def is_directed(self) -> bool:
-        """Whether an edge has a direction."""
+        """Return whether an edge has a direction."""
 
 
 class _Raster(Protocol):
     """A :class:`nearfar.raster.Raster`."""
 
     def is_barrier(self, cell: int) -> bool:
-        """Whether no path enters a cell."""
+        """Return whether no path enters a cell."""
 
 
 #: What every function that takes a graph accepts.

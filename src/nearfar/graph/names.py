@@ -25,14 +25,14 @@ _NUMBERS = (bool, int, float, np.number, np.bool_)
 
 
 def object_array(values: Sequence[Any]) -> NDArray[Any]:
-    """A vector of objects, whatever they are."""
+    """Return a vector of objects, whatever they are."""
     array = np.empty(len(values), dtype=object)
     array[:] = values
     return array
 
 
 def as_names(values: Any) -> NDArray[Any]:
-    """Names as a vector that keeps each as it is."""
+    """Return names as a vector that keeps each as it is."""
     if isinstance(values, np.ndarray) or is_device_array(values):
         return as_numpy(values, "names")
     if hasattr(values, "to_numpy"):
@@ -51,7 +51,7 @@ def as_names(values: Any) -> NDArray[Any]:
 
 
 def are_names(ends: Any) -> bool:
-    """Whether the ends of edges are names and not indices.
+    """Return whether the ends of edges are names and not indices.
 
     Numbers are indices: a wrong one is refused as a number.
     """
@@ -71,7 +71,7 @@ def are_names(ends: Any) -> bool:
 def numbered(
     ends: Sequence[NDArray[Any]], names: NDArray[Any] | range | None = None
 ) -> tuple[list[NDArray[np.int64]], NDArray[Any]]:
-    """Numbers for names."""
+    """Return the numbers for names."""
     for part in ends:
         _refuse_missing(part)
     if names is not None:

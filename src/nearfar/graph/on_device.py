@@ -87,11 +87,11 @@ class DeviceArrays:
         return sum(int(array.nbytes) for array in self.there if array is not None)
 
     def widest_vertex(self) -> int:
-        """The vertex of largest out-degree, the smallest such."""
+        """Return the vertex of largest out-degree, the smallest such."""
         return int(self.scan["widest_vertex"])
 
     def max_degree(self) -> int:
-        """Largest out-degree."""
+        """Return largest out-degree."""
         return int(self.scan["max_degree"])
 
     def weight_sample(self, step: int) -> NDArray[Any]:
@@ -111,7 +111,7 @@ class DeviceArrays:
         return runtime.download(indices[cp.asarray(places)])
 
     def astype(self, dtype: np.dtype[Any]) -> DeviceArrays:
-        """The arrays with weights of another dtype, made on the device, exactly."""
+        """Return the arrays with weights of another dtype, made on the device, exactly."""
         indptr, indices, weights = self.there
         with runtime.on_device(int(indptr.device.id)):  # a thread of another device may ask
             given = runtime.cupy().ones(self.n_edges, np.int32) if weights is None else weights
@@ -121,7 +121,7 @@ class DeviceArrays:
             return _checked(indptr, indices, changed)
 
     def without_weights(self) -> DeviceArrays:
-        """The same edges, each counting 1, over the same arrays."""
+        """Return the same edges, each counting 1, over the same arrays."""
         weights = checked_weights(None, self.n_edges)[1]
         return DeviceArrays((self.there[0], self.there[1], None), {**self.scan, **weights})
 
@@ -133,7 +133,7 @@ def _download(array: Any) -> NDArray[Any]:
 
 
 def _checked(indptr: Any, indices: Any, weights: Any) -> DeviceArrays:
-    """The arrays after a scan, without a negative zero."""
+    """Return the arrays after a scan, without a negative zero."""
     scan = _scan(indptr, indices, weights)
     if scan.pop("n_negative_zero"):
         weights = weights + weights.dtype.type(0)  # -0.0 + 0.0 is 0.0
@@ -176,7 +176,7 @@ def from_edges(
     n_vertices: int | None = None,
     directed: bool = True,
 ) -> DeviceArrays:
-    """Rows from an edge list on the device, the edges of a vertex in the order given.
+    """Return the rows from an edge list on the device, the edges of a vertex in the order given.
 
     Notes
     -----
@@ -217,7 +217,7 @@ def from_edges(
 
 
 def _own(array: Any, given: Any) -> Any:
-    """An array that nobody else writes to: a copy unless it was converted already."""
+    """Return an array that nobody else writes to: a copy unless it was converted already."""
     shared = array is given or not isinstance(given, runtime.cupy().ndarray)
     return runtime.copied(array) if shared and array is not None else array
 

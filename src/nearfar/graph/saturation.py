@@ -23,7 +23,7 @@ FARTHEST: dict[np.dtype[Any], int | float] = {
 
 
 def widest(graph: Graph) -> Graph:
-    """The graph in the 64-bit dtype of its kind."""
+    """Return the graph in the 64-bit dtype of its kind."""
     return graph.astype(np.float64 if graph.weight_dtype.kind == "f" else np.int64)
 
 
@@ -51,7 +51,7 @@ def may_saturate(graph: Graph, dtype: np.dtype[Any] | None = None) -> bool:
 
 
 def widened(values: Any, dtype: np.dtype[Any]) -> Any:
-    """The distances in another dtype, unreached staying unreached."""
+    """Return the distances in another dtype, unreached staying unreached."""
     if values.dtype == dtype:
         return values
     wide = values.astype(dtype)
@@ -60,7 +60,7 @@ def widened(values: Any, dtype: np.dtype[Any]) -> Any:
 
 
 def narrowed(values: Any, dtype: np.dtype[Any]) -> Any:
-    """Integer distances in a shorter dtype, if every one fits it; else as they are."""
+    """Return integer distances in a shorter dtype, if every one fits it; else as they are."""
     if values.dtype == dtype or dtype.kind != "i":
         return values
     bounds = np.iinfo(dtype)

@@ -45,7 +45,7 @@ class Slot(Generic[T]):
     def of(
         self, graph: Graph, make: Callable[[], T], key: Hashable = None, *, alone: bool = False
     ) -> T:
-        """The graph's value, made where there is none."""
+        """Return the graph's value, made where there is none."""
         held: dict[Hashable, T] = graph._kept.setdefault(self, {})
         if key not in held:
             if alone:
@@ -54,12 +54,12 @@ class Slot(Generic[T]):
         return held[key]
 
     def get(self, graph: Graph, key: Hashable = None) -> T | None:
-        """The graph's value, or None where none has been made."""
+        """Return the graph's value, or None where none has been made."""
         held: dict[Hashable, T] = graph._kept.get(self, {})
         return held.get(key)
 
     def held(self, graph: Graph) -> dict[Hashable, T]:
-        """The graph's values of all keys, as they are now."""
+        """Return the graph's values of all keys, as they are now."""
         return dict(graph._kept.get(self, {}))
 
     def put(self, graph: Graph, value: T, key: Hashable = None) -> None:
@@ -67,7 +67,7 @@ class Slot(Generic[T]):
         graph._kept.setdefault(self, {})[key] = value
 
     def take(self, graph: Graph, key: Hashable = None) -> T | None:
-        """The graph's value, kept no longer; for what one caller at a time may use."""
+        """Return the graph's value, kept no longer; for what one caller at a time may use."""
         held: dict[Hashable, T] = graph._kept.get(self, {})
         return held.pop(key, None)
 
@@ -76,11 +76,11 @@ class Slot(Generic[T]):
         graph._kept[self] = values
 
     def filled(self, graph: Graph, key: Hashable = None) -> bool:
-        """Whether the graph has a value, which may be None."""
+        """Return whether the graph has a value, which may be None."""
         return key in graph._kept.get(self, {})
 
     def filled_anywhere(self, graph: Graph) -> bool:
-        """Whether the graph has a value under any key."""
+        """Return whether the graph has a value under any key."""
         return bool(graph._kept.get(self))
 
     def drop(self, graph: Graph) -> None:

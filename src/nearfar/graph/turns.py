@@ -93,7 +93,7 @@ class TurnGraph:
         return self.original.first_negative
 
     def name_of(self, vertex: Any) -> Any:
-        """External names, as of :meth:`nearfar.Graph.name_of`.
+        """Return external names, as of :meth:`nearfar.Graph.name_of`.
 
         Parameters
         ----------
@@ -106,7 +106,7 @@ class TurnGraph:
         return self.original.name_of(vertex)
 
     def indices_of(self, vertices: Any, what: str = "vertex") -> NDArray[np.int64]:
-        """Indices of original vertices, as of :meth:`nearfar.Graph.indices_of`.
+        """Return the indices of original vertices, as of :meth:`nearfar.Graph.indices_of`.
 
         Parameters
         ----------
@@ -125,7 +125,7 @@ class TurnGraph:
         return self.original.indices_of(vertices, what)
 
     def searched_weights(self, weights: NDArray[Any]) -> NDArray[Any]:
-        """Weights of the edges of :attr:`graph`, the costs of turns included.
+        """Return the weights of the edges of :attr:`graph`, the costs of turns included.
 
         Parameters
         ----------
@@ -142,7 +142,7 @@ class TurnGraph:
         return found
 
     def of_edges(self, values: NDArray[Any]) -> NDArray[Any]:
-        """Values of the original edges at the edges of :attr:`graph`; 0 for links.
+        """Return the values of the original edges at the edges of :attr:`graph`; 0 for links.
 
         Parameters
         ----------
@@ -158,7 +158,7 @@ class TurnGraph:
         return found
 
     def to_edges(self, values: NDArray[Any]) -> NDArray[Any]:
-        """Sums over the edges of :attr:`graph` that stand for each original edge.
+        """Return sums over the edges of :attr:`graph` that stand for each original edge.
 
         Parameters
         ----------
@@ -175,7 +175,7 @@ class TurnGraph:
         return found
 
     def with_weights(self, weights: ArrayLike, *, unit: str | None = None) -> TurnGraph:
-        """The same turns for other weights of the original edges.
+        """Return the same turns for other weights of the original edges.
 
         Parameters
         ----------
@@ -198,7 +198,7 @@ class TurnGraph:
         return self._over(original, searched)
 
     def without_names(self) -> TurnGraph:
-        """The same with the original graph's vertices called by their indices.
+        """Return the same with the original graph's vertices called by their indices.
 
         Returns
         -------
@@ -242,7 +242,7 @@ class TurnGraph:
         return self._reverse
 
     def _over(self, original: Graph, searched: Graph) -> TurnGraph:
-        """The same vertices and turns over other graphs of the same edges."""
+        """Return the same vertices and turns over other graphs of the same edges."""
         return TurnGraph(
             original,
             searched,
@@ -327,7 +327,7 @@ def with_turns(
 def _pairs(
     graph: Graph, turns: list[Any], tails: NDArray[np.int64], heads: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The pairs of edges that turns stand for, and the place of each in the list."""
+    """Return the pairs of edges that turns stand for, and the place of each in the list."""
     if {type(turn) for turn in turns} == {tuple} and {len(turn) for turn in turns} == {2}:
         ends = np.fromiter((e for turn in turns for e in turn), dtype=object, count=2 * len(turns))
         if {type(e) for e in ends} == {int}:
@@ -342,7 +342,7 @@ def _pairs(
 
 
 def _turns(graph: Graph, given: Any) -> list[tuple[int, int]]:
-    """The pairs of edges that a turn stands for: two edges, or three vertices."""
+    """Return the pairs of edges that a turn stands for: two edges, or three vertices."""
     size = len(given) if hasattr(given, "__len__") and not isinstance(given, str) else 0
     if size == 2:
         a, b = (_edge(graph, e) for e in given)
@@ -388,7 +388,7 @@ def _check_cost(graph: Graph, given: Any, cost: Any) -> None:
 
 
 def _checked_costs(graph: Graph, costs: Mapping[Any, Any]) -> NDArray[Any]:
-    """The costs as an array, each of them checked."""
+    """Return the costs as an array, each of them checked."""
     for turn, cost in costs.items():
         _check_cost(graph, turn, cost)
     if graph.weight_dtype.kind == "i":

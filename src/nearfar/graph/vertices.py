@@ -143,7 +143,7 @@ class Vertices:
                 )
 
     def indices_of(self, vertices: Iterable[Any], what: str = "vertex") -> NDArray[np.int64]:
-        """Indices of several vertices.
+        """Return the indices of several vertices.
 
         Parameters
         ----------
@@ -187,7 +187,7 @@ class Vertices:
     def name_of(self, index: Sequence[int] | NDArray[Any]) -> NDArray[Any]: ...
 
     def name_of(self, index: Any) -> Any:
-        """External name of a vertex.
+        """Return external name of a vertex.
 
         Parameters
         ----------

@@ -32,6 +32,6 @@ def require() -> None:
 
 
 def results(name: str) -> Any | None:
-    """The content of a kept result, or None where it was not measured yet."""
+    """Return the content of a kept result, or None where it was not measured yet."""
     path = ROOT / RESULTS / name
     return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else None

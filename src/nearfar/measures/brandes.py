@@ -241,7 +241,7 @@ def raw_betweenness(
     devices: Devices = None,
     threads: int | None = None,
 ) -> NDArray[np.float64]:
-    """Sums over the sources without any scale; sources and targets are indices."""
+    """Return sums over the sources without any scale; sources and targets are indices."""
     workers = check_threads(threads)
     relative = check_tolerance(graph, tolerance)
     if not relative:  # ties are those of sums in any order
@@ -305,7 +305,7 @@ def _on_cores(
     relative: float,
     workers: int,
 ) -> NDArray[np.float64]:
-    """Sums on the CPU, of vertices or of the edges that :func:`simple` keeps."""
+    """Return sums on the CPU, of vertices or of the edges that :func:`simple` keeps."""
     from nearfar import _cpu
 
     solved = simple(graph).graph
@@ -339,7 +339,7 @@ def _on_cores(
 
 
 def draws_nothing(samples: Any, seed: Any) -> bool:
-    """Whether all vertices are taken; a seed without samples is refused."""
+    """Return whether all vertices are taken; a seed without samples is refused."""
     if samples is None and seed is not None:
         raise OptionError(
             f"{keyword('seed')} is {quoted(seed)}: give {keyword('samples', ...)} too, or nothing "
@@ -394,7 +394,7 @@ def _backward(graph: Graph) -> NDArray[np.int64]:
 
 
 def _spread_out(graph: Graph, reduced: Simple, values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Values of the edges that were kept, at their places in the given graph."""
+    """Return the values of the edges that were kept, at their places in the given graph."""
     if reduced.edges is None:
         return values
     found = np.zeros(graph.n_edges)

@@ -165,7 +165,7 @@ def average_length(
     seed: int | None = None,
     progress: Callable[[float, float], None] | None = None,
 ) -> float:
-    """The mean distance over all ordered pairs of different vertices.
+    """Return the mean distance over all ordered pairs of different vertices.
 
     Parameters
     ----------
@@ -276,12 +276,12 @@ def efficiency(
 
 
 def _oriented(graph: Graph | TurnGraph, outward: bool) -> Graph | TurnGraph:
-    """Rows of distances to a vertex are rows from it in the transposed graph."""
+    """Return the rows of distances to a vertex are rows from it in the transposed graph."""
     return graph if outward else graph.transpose()
 
 
 def _drawn(n: int, samples: int | None, seed: int | None) -> NDArray[np.int64] | None:
-    """Vertex indices to take for all; None for all themselves."""
+    """Return vertex indices to take for all; None for all themselves."""
     return None if draws_nothing(samples, seed) else sampled_sources(n, samples, seed)
 
 
@@ -302,7 +302,7 @@ def _reduced(
     limit: Any,
     progress: Any,
 ) -> Any:
-    """The reduction of the rows of vertex indices, None for all, on the host."""
+    """Return the reduction of the rows of vertex indices, None for all, on the host."""
     plain = graph.without_names()
     call: dict[str, Any]
     call = {"device": device, "threads": threads, "limit": limit, "progress": progress}

@@ -105,7 +105,7 @@ def _is_column(value: Any) -> bool:
 
 
 def _whole(vertices: Any) -> Any:
-    """Vertex numbers from an array that holds amounts too, and so floats."""
+    """Return vertex numbers from an array that holds amounts too, and so floats."""
     if not isinstance(vertices, np.ndarray):
         return list(vertices)
     if vertices.dtype.kind == "f" and (vertices == np.floor(vertices)).all():
@@ -114,7 +114,7 @@ def _whole(vertices: Any) -> Any:
 
 
 def _numbers(amounts: Any) -> NDArray[Any]:
-    """int64 or float64 amounts, finite and at least 0."""
+    """Return int64 or float64 amounts, finite and at least 0."""
     array = np.asarray(amounts)
     if array.dtype == object or not array.size:
         array = np.array(array.tolist())

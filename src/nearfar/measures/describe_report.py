@@ -100,7 +100,7 @@ class GraphStatistics:
         return dataclasses.asdict(self)
 
     def rows(self) -> list[tuple[str, str]]:
-        """Labels and values for people, in reading order."""
+        """Return labels and values for people, in reading order."""
         d, w = self.degree, self.weight
         kind = "directed" if self.directed else "undirected, both directions stored"
         listed = [

@@ -109,7 +109,7 @@ def _loads(
 
 
 def _directed(graph: Graph) -> Graph:
-    """An undirected graph's stored edges as they are, so that they can be reversed."""
+    """Return an undirected graph's stored edges as they are, so that they can be reversed."""
     made: Graph = Graph.from_csr(
         graph.indptr, graph.indices, graph.weights, directed=True, copy=False
     )

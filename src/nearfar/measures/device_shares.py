@@ -106,7 +106,7 @@ def device_shares(
     devices: Devices = None,
     rows_of: Graph | None = None,
 ) -> NDArray[np.float64]:
-    """Sums over the sources without any scale, per vertex or per edge."""
+    """Return sums over the sources without any scale, per vertex or per edge."""
     width = graph.n_edges if edges else graph.n_vertices
     if not width or not len(sources):
         return np.zeros(width)
@@ -134,7 +134,7 @@ def device_shares(
 
 
 def _shared(graph: Graph, asked: _Asked, devices: Devices) -> NDArray[np.float64]:
-    """Sums of shares over devices, added in their order."""
+    """Return the sums of shares over devices, added in their order."""
     sharing = several.chosen(devices)[: len(asked.sources)]
     totals: dict[int, NDArray[np.float64]] = {}
 
@@ -155,7 +155,7 @@ def _shared(graph: Graph, asked: _Asked, devices: Devices) -> NDArray[np.float64
 def device_path_counts(
     graph: Graph, source: int, limit: Any = None
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Mantissas and exponents of the numbers of shortest paths from one source."""
+    """Return mantissas and exponents of the numbers of shortest paths from one source."""
     asked = _Asked(np.array([source], dtype=np.int64), limit=limit, forward_only=True)
     return in_a_width_that_fits(graph, lambda solved: _Run(solved, asked).numbers())
 
@@ -277,11 +277,11 @@ class _Run:
             self._pass(sources[many], None if weights is None else weights[many], scaled=True)
 
     def total(self) -> NDArray[np.float64]:
-        """The sums so far."""
+        """Return the sums so far."""
         return np.asarray(runtime.download(self.sum))
 
     def numbers(self) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-        """Mantissas and exponents of the numbers of paths from the one source."""
+        """Return mantissas and exponents of the numbers of paths from the one source."""
         mantissas, exponents = np.zeros(self.n), np.zeros(self.n, dtype=np.int64)
         launch = _Launch(self, scaled=True, count=1)
         status, reached = launch(self.asked.sources, None)
@@ -345,7 +345,7 @@ class _Launch:
         self.arguments = struct_dtype("measures/path_shares.cuh", "PathSums", macros)
 
     def parts(self, count: int) -> Iterator[slice]:
-        """Ranges of sources, each for a launch."""
+        """Yield the ranges of sources, each for a launch."""
         run = self.run
         each = max(1, _EDGES_PER_LAUNCH // (run.n + run.m))
         if run.weighted:  # their rows of distances take memory
@@ -358,7 +358,7 @@ class _Launch:
     def __call__(
         self, sources: NDArray[np.int64], weights: NDArray[np.float64] | None
     ) -> tuple[NDArray[np.uint8], NDArray[np.int32]]:
-        """Status of each source, and how many vertices it reached."""
+        """Return the status of each source, and how many vertices it reached."""
         cp = runtime.cupy()
         run, k = self.run, len(sources)
         status = cp.zeros(k, dtype=np.uint8)
@@ -407,7 +407,7 @@ class _Launch:
         return runtime.download(status), runtime.download(reached)
 
     def added_to(self, total: Any) -> Any:
-        """The sums of all blocks, added in their order to a total."""
+        """Return the sums of all blocks, added in their order to a total."""
         cp = runtime.cupy()
         run = self.run
         if total is None:

@@ -255,7 +255,7 @@ class _Class(NamedTuple):
 
 
 def _classes(graph: Graph, demand: Any, zones: Any, more: NDArray[np.float64]) -> list[_Class]:
-    """The user classes of a caller's demand."""
+    """Return the user classes of a caller's demand."""
     if not (isinstance(demand, Mapping) and not hasattr(demand, "columns")):
         demand = {"all": demand}
     if not demand:
@@ -277,7 +277,7 @@ def _classes(graph: Graph, demand: Any, zones: Any, more: NDArray[np.float64]) -
 
 
 def _given(graph: Graph, classes: list[_Class], start: Any) -> NDArray[np.float64]:
-    """Flows of a caller, per class, which carry the demand."""
+    """Return the flows of a caller, per class, which carry the demand."""
     if isinstance(start, Assignment):
         start = start.class_flows
     if not isinstance(start, Mapping):
@@ -328,16 +328,16 @@ class _Problem:
         self.n_edges = len(classes[0].fixed)
 
     def together(self, flows: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Flows of the links from those of the classes."""
+        """Return the flows of the links from those of the classes."""
         total: NDArray[np.float64] = (self.weights[:, None] * flows).sum(axis=0)
         return total
 
     def begin(self) -> NDArray[np.float64]:
-        """Loads of the paths that are shortest without traffic."""
+        """Return the loads of the paths that are shortest without traffic."""
         return self.shortest(self.costs.times(np.zeros(self.n_edges)))[0]
 
     def shortest(self, times: NDArray[np.float64]) -> tuple[NDArray[np.float64], float]:
-        """Loads of the shortest paths per class, and what all spend on them."""
+        """Return the loads of the shortest paths per class, and what all spend on them."""
         loads, spent = np.empty((len(self.classes), len(times))), 0.0
         searched = None
         for i, one in enumerate(self.classes):

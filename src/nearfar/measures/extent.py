@@ -44,7 +44,7 @@ def eccentricity(
     threads: int | None = None,
     progress: Callable[[float, float], None] | None = None,
 ) -> NDArray[Any]:
-    """The distance from a vertex to the vertex farthest from it.
+    """Return the distance from a vertex to the vertex farthest from it.
 
     Parameters
     ----------
@@ -105,7 +105,7 @@ def diameter(
     threads: int | None = None,
     stats: dict[str, Any] | None = None,
 ) -> Any:
-    """The greatest distance between two vertices, exact, from few searches.
+    """Return the greatest distance between two vertices, exact, from few searches.
 
     Parameters
     ----------
@@ -157,7 +157,7 @@ def periphery(
     threads: int | None = None,
     stats: dict[str, Any] | None = None,
 ) -> list[Any]:
-    """The vertices whose eccentricity is the diameter.
+    """Return the vertices whose eccentricity is the diameter.
 
     Parameters
     ----------
@@ -199,7 +199,7 @@ def radius(
     threads: int | None = None,
     stats: dict[str, Any] | None = None,
 ) -> Any:
-    """The least eccentricity, exact, from few searches.
+    """Return the least eccentricity, exact, from few searches.
 
     Parameters
     ----------
@@ -241,7 +241,7 @@ def center(
     threads: int | None = None,
     stats: dict[str, Any] | None = None,
 ) -> list[Any]:
-    """The vertices of least eccentricity.
+    """Return the vertices of least eccentricity.
 
     Parameters
     ----------
@@ -300,7 +300,7 @@ class _Bounds:
         self.searches = 0
 
     def greatest(self, stats: Any, *, every: bool = False) -> tuple[Any, list[Any]]:
-        """The diameter and, with ``every``, all vertices that have it."""
+        """Return the diameter and, with ``every``, all vertices that have it."""
         check_stats(stats)
         most: Any = self.dtype.type(0)
         high = True
@@ -313,7 +313,7 @@ class _Bounds:
         return self._answer(most, stats)
 
     def least(self, stats: Any, *, every: bool = False) -> tuple[Any, list[Any]]:
-        """The radius and, with ``every``, all vertices that have it."""
+        """Return the radius and, with ``every``, all vertices that have it."""
         check_stats(stats)
         high = False
         while True:

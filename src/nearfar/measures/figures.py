@@ -127,7 +127,7 @@ def _shape(graph: Graph, reach: Reach | None) -> str:
 
 
 def _degree_counts(degrees: NDArray[Any]) -> list[tuple[int, int, int]]:
-    """Vertices by out-degree, in the classes 0, 1, 2, 3, 4, 5..8, 9..16, ..."""
+    """Return vertices by out-degree, in the classes 0, 1, 2, 3, 4, 5..8, 9..16, ..."""
     if not len(degrees):
         return []
     counts = np.bincount(np.minimum(degrees, 4), minlength=5)
@@ -200,7 +200,7 @@ def _draw(graph: Graph, strong: tuple[int, int, Any], seed: int) -> int:
 
 
 def _sweeps(graph: Graph, source: int) -> Reach:
-    """Two sweeps by edges and, without negative weights, two by weight."""
+    """Return two sweeps by edges and, without negative weights, two by weight."""
     plain = graph.without_weights()
     reached, hops, far = _sweep(plain, source)
     _, back, _ = _sweep(plain, far)

@@ -20,7 +20,7 @@ _LARGEST_PRODUCT = 8  # powers up to this are products
 
 
 def edge_numbers(values: Any, n_edges: int, what: str) -> NDArray[np.float64]:
-    """One finite number of at least 0 per edge; a single number stands for all."""
+    """Return one finite number of at least 0 per edge; a single number stands for all."""
     array = np.asarray(values)
     if array.shape not in ((), (n_edges,)) or array.dtype.kind not in "iuf":
         raise OptionError(
@@ -58,7 +58,7 @@ class LinkCosts:
         self._times, self._slopes = times, slopes
 
     def times(self, flows: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Times of all links.
+        """Return the times of all links.
 
         Raises
         ------
@@ -68,7 +68,7 @@ class LinkCosts:
         return edge_numbers(self._times(flows.copy()), len(flows), "the time of a link")
 
     def slopes(self, flows: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Derivatives of the times of all links.
+        """Return the derivatives of the times of all links.
 
         Raises
         ------
@@ -149,11 +149,11 @@ class Bpr(LinkCosts):
         return raised
 
     def times(self, flows: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Times of all links."""
+        """Return the times of all links."""
         return self.free + self.extra * self._raised(flows * self.per_unit, 0)
 
     def slopes(self, flows: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Derivatives of the times of all links."""
+        """Return the derivatives of the times of all links."""
         raised = self._raised(flows * self.per_unit, 1)
         return self.extra * self.per_unit * self.power * raised
 

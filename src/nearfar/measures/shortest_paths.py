@@ -60,7 +60,7 @@ class PathCounts:
         return int(self.exponents.max(initial=0)) <= 1024
 
     def values(self) -> NDArray[np.float64]:
-        """The numbers themselves.
+        """Return the numbers themselves.
 
         Returns
         -------
@@ -135,7 +135,7 @@ class ShortestPathDag:
         return place
 
     def predecessors_of(self, vertex: Any) -> list[Any]:
-        """The vertices before one on its shortest paths.
+        """Return the vertices before one on its shortest paths.
 
         Parameters
         ----------
@@ -153,7 +153,7 @@ class ShortestPathDag:
         return names
 
     def count_to(self, target: Any) -> int:
-        """The exact number of shortest paths to one vertex.
+        """Return the exact number of shortest paths to one vertex.
 
         Parameters
         ----------
@@ -191,7 +191,7 @@ def shortest_path_dag(
     limit: float | None = None,
     tolerance: float | None = None,
 ) -> ShortestPathDag:
-    """All predecessors of every vertex on its shortest paths from one source.
+    """Return all predecessors of every vertex on its shortest paths from one source.
 
     Parameters
     ----------
@@ -393,7 +393,7 @@ def all_shortest_paths(
     threads: int | None = None,
     tolerance: float | None = None,
 ) -> AllShortestPaths:
-    """All shortest paths between two vertices, counted first and then one by one.
+    """Return all shortest paths between two vertices, counted first and then one by one.
 
     Parameters
     ----------

@@ -87,7 +87,7 @@ def measured_turns(graph: Any, weight: Any) -> Graph | TurnGraph:
 
 
 def measured(graph: Any, weight: Any) -> Graph:
-    """A Graph with weights that are not negative."""
+    """Return a Graph with weights that are not negative."""
     found = as_graph(graph, weight)
     if found.n_negative:
         raise NegativeWeightError(found.first_negative, found.n_negative)
@@ -95,7 +95,7 @@ def measured(graph: Any, weight: Any) -> Graph:
 
 
 def simple(graph: Graph) -> Simple:
-    """The graph with the lightest edge between two vertices and no self-loops, cached.
+    """Return the graph with the lightest edge between two vertices and no self-loops, cached.
 
     O(n + m), and a sort of the edges where there are parallel ones.
     """
@@ -125,7 +125,7 @@ def _simplified(graph: Graph) -> Simple:
 def many_rows(
     graph: Graph, sources: int, threads: int
 ) -> Callable[[NDArray[np.int64]], NDArray[Any]] | None:
-    """A function of sources that gives their rows of distances, where that beats searches.
+    """Return a function of sources that gives their rows of distances, where that beats searches.
 
     So do prepared graphs, graphs worth preparing for so many sources, and those in which searches
     share their work, as in peer-to-peer networks.
@@ -151,14 +151,14 @@ def many_rows(
 def source_indices(
     graph: Graph | TurnGraph, vertices: Any, what: str = "source"
 ) -> NDArray[np.int64]:
-    """Indices of some vertices, each once and in order; None means every vertex."""
+    """Return the indices of some vertices, each once and in order; None means every vertex."""
     if vertices is None:
         return np.arange(graph.n_vertices, dtype=np.int64)
     return np.unique(vertex_indices(graph, vertices, what))
 
 
 def check_tolerance(graph: Graph, tolerance: Any) -> float:
-    """The relative tolerance of ties; None is 0."""
+    """Return the relative tolerance of ties; None is 0."""
     if tolerance is None:
         return 0.0
     number = isinstance(tolerance, (int, float, np.number)) and not isinstance(tolerance, bool)
@@ -174,7 +174,7 @@ def check_tolerance(graph: Graph, tolerance: Any) -> float:
 
 
 def takes_device(device: Any, graph: Graph, sources: int, tolerance: float = 0.0) -> bool:
-    """Whether a measure that is a sum over shortest paths runs on a GPU."""
+    """Return whether a measure that is a sum over shortest paths runs on a GPU."""
     chosen = canonical_device(device) if isinstance(device, str) else device
     if chosen not in ("auto", "cpu", "cuda"):
         raise OptionError(f"{keyword('device')} is {quoted(device)}: use 'auto', 'cpu' or 'cuda'")

@@ -94,13 +94,13 @@ class Searched:
         return vertices if self.turns is None else self.turns.starts[vertices]
 
     def loads(self, found: NDArray[Any]) -> NDArray[Any]:
-        """Loads of the caller's edges."""
+        """Return the loads of the caller's edges."""
         if self.turns is None:
             return found
         return self.turns.to_edges(found)
 
     def quantity(self, values: NDArray[Any]) -> NDArray[Any]:
-        """A quantity of the caller's edges, for those that are searched."""
+        """Return a quantity of the caller's edges, for those that are searched."""
         return values if self.turns is None else self.turns.of_edges(values)
 
     def solved(self, run: Callable[[Graph], NDArray[np.bool_]]) -> None:
@@ -238,7 +238,7 @@ class Trips:
 def _on_cores(
     searched: Searched, rows: NDArray[np.int64], trips: Trips, workers: int
 ) -> tuple[NDArray[Any], NDArray[np.float64]]:
-    """Loads of the searched edges and the lengths of all paths, on the CPU."""
+    """Return the loads of the searched edges and the lengths of all paths, on the CPU."""
     from nearfar import _cpu
 
     loads = np.zeros(searched.graph.n_edges, dtype=trips.amounts.dtype)

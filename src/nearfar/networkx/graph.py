@@ -45,14 +45,14 @@ class BackendGraph:
         return bool(self.original.is_multigraph())
 
     def has(self, vertex: Hashable) -> bool:
-        """Whether a vertex is in the graph; what cannot be hashed is not."""
+        """Return whether a vertex is in the graph; what cannot be hashed is not."""
         try:
             return vertex in self.places
         except TypeError:
             return False
 
     def weighted(self, weight: Any) -> Graph:
-        """The graph with an edge attribute as weights; None counts edges."""
+        """Return the graph with an edge attribute as weights; None counts edges."""
         if callable(weight):
             raise NotImplementedError("weight is a function: only NetworkX can call it")
         found = self._graphs.get(weight)
@@ -97,7 +97,7 @@ def _narrow(weights: Any) -> Any:
 
 
 def _plain(adjacency: Any) -> dict[Any, dict[Any, Any]]:
-    """Dicts of dicts from a view, such as that of a subgraph or of a reversed graph."""
+    """Return the dicts of dicts from a view, such as that of a subgraph or of a reversed graph."""
 
     def edge(data: Any) -> Any:
         if type(data) is dict:
@@ -122,7 +122,7 @@ def convert_from_nx(
     name: str | None = None,
     graph_name: str | None = None,
 ) -> BackendGraph:
-    """NetworkX's way in."""
+    """Return NetworkX's way in."""
     if isinstance(graph, BackendGraph):
         return graph
     converted = BackendGraph(graph)

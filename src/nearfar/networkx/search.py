@@ -85,7 +85,7 @@ class LazyPaths(Mapping[Any, list[Any]], dict[Any, list[Any]]):  # type: ignore[
         return f"LazyPaths({len(self)} targets)"
 
     def copy(self) -> dict[Any, list[Any]]:
-        """All paths in a plain dict."""
+        """Return all paths in a plain dict."""
         return dict(self)
 
 
@@ -105,15 +105,15 @@ class Search:
         return np.where(found == n, -1, found) if self._paths._source_index == n else found
 
     def lengths(self) -> dict[Any, Any]:
-        """Vertex -> distance, reached vertices only."""
+        """Return vertex -> distance, reached vertices only."""
         return to_dict(self.graph, self.distances)
 
     def paths(self) -> LazyPaths:
-        """Vertex -> path."""
+        """Return vertex -> path."""
         return LazyPaths(self.graph, self.distances, self.before, towards=self._towards)
 
     def length_to(self, target: Any) -> Any:
-        """Distance of one vertex."""
+        """Return the distance of one vertex."""
         if not self.graph.has(target):
             raise nx.NetworkXNoPath(f"No path to {target}.")
         found = self.distances[self.graph.places[target]]
@@ -123,7 +123,7 @@ class Search:
 
 
 def to_dict(graph: BackendGraph, distances: NDArray[Any]) -> dict[Any, Any]:
-    """Vertex -> distance in Python numbers, reached vertices only, nearest first."""
+    """Return vertex -> distance in Python numbers, reached vertices only, nearest first."""
     from nearfar import _cpu
 
     row = np.ascontiguousarray(distances)
@@ -158,7 +158,7 @@ def search(
     negative: bool = False,
     towards: bool = False,
 ) -> Search:
-    """One search from one or many sources."""
+    """Return one search from one or many sources."""
     places = []
     for source in sources:
         if not graph.has(source):
@@ -216,14 +216,14 @@ def blocks(
 def each_row(
     graph: BackendGraph, rows: Iterator[tuple[Any, Any, Any]], answer: Callable[[Any, Any], Any]
 ) -> Iterator[tuple[Any, Any]]:
-    """(vertex, answer of its row), one by one."""
+    """Yield (vertex, answer of its row), one by one."""
     for part, distances, before in rows:
         for i, at in enumerate(part.tolist()):
             yield graph.names[at], answer(distances[i], None if before is None else before[i])
 
 
 def tight_lists(found: Search, solved: Graph, start: int) -> dict[Any, list[Any]]:
-    """Vertex -> every predecessor on a shortest path, nearest first. O(m)."""
+    """Return vertex -> every predecessor on a shortest path, nearest first. O(m)."""
     distances, far = found.distances, found.far
     tails = solved.tails(np.int64)
     keep = distances[tails] != far

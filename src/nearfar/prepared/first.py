@@ -79,7 +79,7 @@ def can_be_prepared(graph: Graph, request: Request) -> Literal[True] | str:
 
 
 def is_ready(graph: Graph) -> bool:
-    """Whether an earlier call prepared this graph, or it is prepared."""
+    """Return whether an earlier call prepared this graph, or it is prepared."""
     return isinstance(graph, Prepared) or _READY.filled(graph)
 
 
@@ -116,7 +116,7 @@ def cost_of_preparing(
 def with_trees(
     prepared: Prepared, sources: NDArray[np.int64], answer: Answer, workspace: Workspace
 ) -> Answer:
-    """The answer with predecessors, where only the prepared graph can tell them.
+    """Return the answer with predecessors, where only the prepared graph can tell them.
 
     Rows in fixed point have no tight edges in floats, which a pass over the plain graph looks for.
     """
@@ -161,7 +161,7 @@ def made_ready(graph: Graph, force: bool, threads: int) -> tuple[Prepared, float
 
 
 def _made(graph: Graph, force: bool, threads: int) -> Prepared:
-    """The graph prepared, unless the exact figures speak against it."""
+    """Return the graph prepared, unless the exact figures speak against it."""
     structure = _STRUCTURE.get(graph)
     if structure is not None:
         return weighed(graph, structure, True, threads, {})

@@ -77,13 +77,13 @@ def guess(facts: Facts) -> Guess | str:
 def row_seconds(
     facts: Facts, n_arcs: float, width: int | None = None, restored: bool = False
 ) -> float:
-    """Seconds on one core for the row of one source among many."""
+    """Return seconds on one core for the row of one source among many."""
     exact = POLISH * facts.n if restored else 0.0
     return _ARC * n_arcs + _WRITTEN * (facts.n if width is None else width) + exact
 
 
 def undirected_degree(graph: Graph) -> float:
-    """Neighbours per vertex whatever the direction, from a sample; cached."""
+    """Return the neighbours per vertex whatever the direction, from a sample; cached."""
 
     def make() -> float:
         if not (graph.directed and graph.n_vertices):

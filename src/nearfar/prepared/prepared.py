@@ -143,7 +143,7 @@ class Prepared(Graph):
         return _beyond_arcs(self)
 
     def summing(self, sums: str) -> Prepared:
-        """The same with the sums that are wanted.
+        """Return the same with the sums that are wanted.
 
         Parameters
         ----------
@@ -271,7 +271,7 @@ class Prepared(Graph):
         perfect: bool | None = None,
         unit: str | None = None,
     ) -> Prepared:
-        """The same order and arcs for other weights of the edges.
+        """Return the same order and arcs for other weights of the edges.
 
         Weights on a CUDA device are customized there, and what is returned is made of device
         arrays; :meth:`reweight_each` does several at once.
@@ -322,7 +322,7 @@ class Prepared(Graph):
         perfect: bool | None = None,
         unit: str | None = None,
     ) -> list[Prepared]:
-        """The same order and arcs for several metrics, such as one per hour of the day.
+        """Return the same order and arcs for several metrics, such as one per hour of the day.
 
         Parameters
         ----------
@@ -375,7 +375,7 @@ class Prepared(Graph):
         *,
         perfect: bool | None = None,
     ) -> Prepared:
-        """The same order and arcs after some edges changed their weight.
+        """Return the same order and arcs after some edges changed their weight.
 
         Only arcs above a changed edge whose weight changes with it are computed again. What queries
         leave out is then found anew for all arcs, since one edge may shorten the way between the
@@ -508,7 +508,7 @@ class Prepared(Graph):
         threads: int | None = None,
         perfect: bool = False,
     ) -> Scenario:
-        """The graph as it is beside the same with streets closed, slower or faster.
+        """Return the graph as it is beside the same with streets closed, slower or faster.
 
         Parameters
         ----------
@@ -553,7 +553,7 @@ class Prepared(Graph):
         return Scenario(self, made, shut, edges)
 
     def astype(self, dtype: Any) -> Prepared:
-        """The prepared graph with weights of another dtype, cached per dtype.
+        """Return the prepared graph with weights of another dtype, cached per dtype.
 
         Parameters
         ----------
@@ -612,7 +612,7 @@ class Prepared(Graph):
     # ---- queries -------------------------------------------------------------------------------
 
     def distance(self, source: Any, target: Any, *, sums: Sums = "fixed") -> Any:
-        """The distance between two vertices.
+        """Return the distance between two vertices.
 
         Parameters
         ----------
@@ -644,7 +644,7 @@ class Prepared(Graph):
         return float("inf") if found == unreached_value(found.dtype) else found.item()
 
     def path(self, source: Any, target: Any) -> tuple[list[Any], Any]:
-        """A shortest path and its length.
+        """Return a shortest path and its length.
 
         Where there are several it is always the same one, but need not be the one of a search,
         where the smallest predecessors decide: here the elimination tree does.
@@ -674,7 +674,7 @@ class Prepared(Graph):
         return self.name_of(steps).tolist(), self.lengths(edges)[-1]
 
     def lengths(self, edges: NDArray[Any]) -> list[Any]:
-        """The distance from the source of every vertex of a path.
+        """Return the distance from the source of every vertex of a path.
 
         Parameters
         ----------
@@ -710,7 +710,7 @@ class Prepared(Graph):
         return [0, *np.cumsum(weights, dtype=np.int64).tolist()]
 
     def path_edges(self, source: Any, target: Any) -> NDArray[np.int32]:
-        """The edges of a shortest path.
+        """Return the edges of a shortest path.
 
         Parameters
         ----------
@@ -746,7 +746,7 @@ class Prepared(Graph):
         memory: int | None = None,
         stats: dict[str, Any] | None = None,
     ) -> Any:
-        """Distances of many pairs, by walks or by labels, on all cores or on GPUs.
+        """Return the distances of many pairs, by walks or by labels, on all cores or on GPUs.
 
         Labels are made within the call, and dropped after it, for at least a quarter as many pairs
         as there are vertices. :meth:`label` makes labels for several calls.
@@ -801,7 +801,7 @@ class Prepared(Graph):
         *,
         device: Literal["auto", "cpu", "cuda"] = "auto",
     ) -> PairPaths:
-        """A shortest path for each of many pairs, on all cores or on a GPU.
+        """Return a shortest path for each of many pairs, on all cores or on a GPU.
 
         Parameters
         ----------
@@ -914,14 +914,14 @@ class Prepared(Graph):
         return may_saturate(self)
 
     def _wider(self) -> Prepared | None:
-        """The same in 64 bits, for 32-bit weights whose sums may be too large."""
+        """Return the same in 64 bits, for 32-bit weights whose sums may be too large."""
         if self.weight_dtype.itemsize == 8 or not self._may_saturate:
             return None
         wide = self.astype(np.float64 if self.weight_dtype.kind == "f" else np.int64)
         return wide.summing("search") if self.adds_floats else wide
 
     def tight_form(self, sources: Any, rows: Any) -> tuple[Graph, Any]:
-        """The graph and distances in whose arithmetic the edges of shortest paths are tight.
+        """Return the graph and distances in whose arithmetic the edges of shortest paths are tight.
 
         Parameters
         ----------
@@ -972,7 +972,7 @@ class Prepared(Graph):
         return None if wide is None or wide._may_saturate else wide
 
     def _hops(self) -> Prepared:
-        """The same order and arcs where every edge counts 1."""
+        """Return the same order and arcs where every edge counts 1."""
         return _HOPS.of(
             self,
             lambda: weighed(self.without_weights(), self.preparation, False, default_threads(), {}),
@@ -987,7 +987,7 @@ def weighed(
     seconds: dict[str, float],
     sums: Sums = "fixed",
 ) -> Prepared:
-    """The graph with its weights on the arcs."""
+    """Return the graph with its weights on the arcs."""
     began = time.perf_counter()
     n_arcs = preparation.arcs.n_arcs
     floats = graph.weight_dtype.kind == "f"
@@ -1054,7 +1054,7 @@ def _refuse_negative_cycle(prepared: Prepared) -> None:
 
 
 def _beyond_arcs(graph: Graph) -> bool:
-    """Whether negative integers may add up to more than arcs can hold."""
+    """Return whether negative integers may add up to more than arcs can hold."""
     if not graph.n_negative or graph.weight_dtype.kind != "i":
         return False
     heaviest = float(max(graph.max_weight, -graph.min_weight))
@@ -1064,7 +1064,7 @@ def _beyond_arcs(graph: Graph) -> bool:
 
 
 def _is_cuda(device: str, given: Any) -> bool:
-    """Whether to work on a GPU: asked for, or the device array given is there."""
+    """Return whether to work on a GPU: asked for, or the device array given is there."""
     device = canonical_device(device)
     return device == "cuda" or (device == "auto" and runtime.is_device_array(given))
 

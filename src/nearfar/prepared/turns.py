@@ -50,7 +50,7 @@ class PreparedTurns(TurnGraph):
     graph: Prepared
 
     def distance(self, source: Any, target: Any, *, sums: Sums = "fixed") -> Any:
-        """The distance between two vertices, as :meth:`nearfar.Prepared.distance` gives it.
+        """Return the distance between two vertices, as :meth:`nearfar.Prepared.distance` gives it.
 
         Parameters
         ----------
@@ -72,7 +72,7 @@ class PreparedTurns(TurnGraph):
         return self.graph.distance(*self._ends(source, target), sums=sums)
 
     def path(self, source: Any, target: Any) -> tuple[list[Any], Any]:
-        """A shortest path and its length, as :meth:`nearfar.Prepared.path` gives them.
+        """Return a shortest path and its length, as :meth:`nearfar.Prepared.path` gives them.
 
         Parameters
         ----------
@@ -99,7 +99,7 @@ class PreparedTurns(TurnGraph):
         return names, self.graph.lengths(searched)[-1]
 
     def path_edges(self, source: Any, target: Any) -> NDArray[np.int64]:
-        """The edges of a shortest path.
+        """Return the edges of a shortest path.
 
         Parameters
         ----------
@@ -120,7 +120,7 @@ class PreparedTurns(TurnGraph):
         return self._real(self._searched_path(source, target))
 
     def lengths(self, edges: NDArray[Any]) -> list[Any]:
-        """The distance from the source of every vertex of a path, costs of turns included.
+        """Return the distance from the source of every vertex of a path, costs of turns included.
 
         Parameters
         ----------
@@ -166,7 +166,7 @@ class PreparedTurns(TurnGraph):
         return self.graph.distances_of_pairs(ways, threads, **how)
 
     def reweight(self, weights: ArrayLike, threads: int | None = None) -> PreparedTurns:
-        """The same turns, order and arcs for other weights of the original edges.
+        """Return the same turns, order and arcs for other weights of the original edges.
 
         Parameters
         ----------
@@ -193,7 +193,7 @@ class PreparedTurns(TurnGraph):
     def update(
         self, edges: ArrayLike, weights: ArrayLike, threads: int | None = None
     ) -> PreparedTurns:
-        """The same turns, order and arcs after some original edges changed their weight.
+        """Return the same turns, order and arcs after some original edges changed their weight.
 
         Parameters
         ----------
@@ -283,7 +283,7 @@ class PreparedTurns(TurnGraph):
             ) from None
 
     def _real(self, searched: NDArray[Any]) -> NDArray[np.int64]:
-        """The original edges of a path in the graph that is searched."""
+        """Return the original edges of a path in the graph that is searched."""
         edges: NDArray[np.int64] = self.edges[searched]
         return edges[edges >= 0]
 
@@ -292,7 +292,7 @@ class PreparedTurns(TurnGraph):
 
 
 def prepared_turns(turns: TurnGraph, prepared: Prepared) -> PreparedTurns:
-    """The same turns over the prepared graph."""
+    """Return the same turns over the prepared graph."""
     return PreparedTurns(
         turns.original,
         prepared,
@@ -305,7 +305,7 @@ def prepared_turns(turns: TurnGraph, prepared: Prepared) -> PreparedTurns:
 
 
 def turn_order(turns: TurnGraph, order: Any, seed: int) -> tuple[NDArray[np.int32], str]:
-    """All vertices of the graph that is searched in the order of their elimination.
+    """Return all vertices of the graph that is searched in the order of their elimination.
 
     An array orders the original vertices: the copies for an edge then follow the later of its ends.
     """
@@ -338,14 +338,14 @@ def turn_order(turns: TurnGraph, order: Any, seed: int) -> tuple[NDArray[np.int3
 
 
 def has_turns(about: Mapping[str, Any]) -> bool:
-    """Whether a file with this header holds a prepared graph with turns."""
+    """Return whether a file with this header holds a prepared graph with turns."""
     return "turns" in about
 
 
 def turns_of(
     about: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]], prepared: Prepared
 ) -> PreparedTurns:
-    """The prepared graph with the turns that a file holds beside it."""
+    """Return the prepared graph with the turns that a file holds beside it."""
     check_kinds(about["turns"], {"directed": (bool,), "attributes": (dict,)})
     parts: dict[str, Any] = {name: arrays.get(f"original.{name}") for name in _GRAPH}
     original = Graph(

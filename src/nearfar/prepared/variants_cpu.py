@@ -132,7 +132,7 @@ def _is_prepared(graph: Graph, request: Request) -> Literal[True] | str:
 
 
 def _first_bytes(graph: Graph, request: Request) -> int:
-    """Arcs and their weights where they are not there yet, and what rows take."""
+    """Return arcs and their weights where they are not there yet, and what rows take."""
     rows = _lane_bytes(graph, request)
     if is_ready(graph):
         return rows
@@ -163,7 +163,7 @@ def _lane_bytes(graph: Graph, request: Request) -> int:
 def elimination_tree(
     graph: Graph, source: int, options: TreeOptions, workspace: Workspace
 ) -> Answer:
-    """One row."""
+    """Return one row."""
     assert isinstance(graph, Prepared)
     graph = graph.summing(options.sums)
     out = np.empty(graph.n_vertices, dtype=graph.answer_dtype)

@@ -42,7 +42,7 @@ def _rasterio() -> Any:
 
 
 def read_array(path: str | os.PathLike[str], band: int = 1) -> tuple[NDArray[Any], Any, Any]:
-    """(array, no-data value or None, Georeference or None) of a file."""
+    """Return (array, no-data value or None, Georeference or None) of a file."""
     name = os.fspath(path)
     suffix = os.path.splitext(name)[1].lower()
     if suffix == ".npy":
@@ -67,7 +67,7 @@ def read_array(path: str | os.PathLike[str], band: int = 1) -> tuple[NDArray[Any
 
 
 def _read_map(name: str) -> NDArray[np.float32]:
-    """A grid world: 1 where the terrain is passable, NaN elsewhere."""
+    """Return a grid world: 1 where the terrain is passable, NaN elsewhere."""
     source = Source(name)
     lines = bytes(source.data).split(b"\n")
     if not lines[0].startswith(b"type") or b"map" not in (line.strip() for line in lines[:4]):

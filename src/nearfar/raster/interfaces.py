@@ -202,7 +202,7 @@ def cost_distance(
     max_cost: float = np.inf,
     connectivity: int = 8,
 ) -> Any:
-    """Accumulated cost to the nearest of the marked cells, as ``xrspatial.cost_distance``.
+    """Return accumulated cost to the nearest of the marked cells, as ``xrspatial.cost_distance``.
 
     Parameters
     ----------
@@ -243,7 +243,7 @@ def cost_distance(
 
 
 def _field(data: ArrayLike, source: Any, connectivity: int, voxel_graph: Any) -> Surface:
-    """The surface of dijkstra3d's arguments: float32, steps cost the entered cell."""
+    """Return the surface of dijkstra3d's arguments: float32, steps cost the entered cell."""
     if voxel_graph is not None:
         raise OptionError("voxel_graph: mark barriers as infinite costs")
     array = np.asarray(data)
@@ -265,7 +265,7 @@ def distance_field(
     voxel_graph: None = None,
     return_max_location: bool = False,
 ) -> Any:
-    """Least cost of every voxel, as ``dijkstra3d.distance_field``.
+    """Return least cost of every voxel, as ``dijkstra3d.distance_field``.
 
     Parameters
     ----------

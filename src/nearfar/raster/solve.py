@@ -35,7 +35,7 @@ def cost_distance(
     stats: dict[str, Any] | None = None,
     **raster: Any,
 ) -> Surface:
-    """Least cost of every cell from the nearest of the sources.
+    """Return least cost of every cell from the nearest of the sources.
 
     Parameters
     ----------
@@ -144,7 +144,7 @@ def cost_distances(
     limit: float | None = None,
     **raster: Any,
 ) -> NDArray[Any]:
-    """Least costs from each of several sources apart: one search per source.
+    """Return least costs from each of several sources apart: one search per source.
 
     Parameters
     ----------
@@ -194,7 +194,7 @@ def corridor(
     threads: int | None = None,
     **raster: Any,
 ) -> NDArray[np.float64]:
-    """Cost of the cheapest way from one place to another over each cell.
+    """Return the cost of the cheapest way from one place to another over each cell.
 
     Parameters
     ----------
@@ -231,7 +231,7 @@ def corridor(
 
 
 def as_raster(cost: Any, keywords: dict[str, Any]) -> Raster:
-    """A Raster of what a caller gave."""
+    """Return a Raster of what a caller gave."""
     if isinstance(cost, Raster):
         if keywords:
             raise OptionError(f"{next(iter(keywords))}: the Raster has it already")
@@ -254,7 +254,7 @@ def _search(
     ends: NDArray[np.int64],
     threads: int,
 ) -> tuple[NDArray[Any], dict[str, Any]]:
-    """The CPU engine."""
+    """Return the CPU engine."""
     from nearfar import _cpu
 
     needed = grid.n_vertices * (dtype.itemsize * (2 if dtype != grid.dtype else 1))
@@ -284,7 +284,7 @@ def _widened(
 
 
 def _in(row: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
-    """A row in a wider integer dtype, unreached cells as that dtype has them."""
+    """Return a row in a wider integer dtype, unreached cells as that dtype has them."""
     if row.dtype == dtype:
         return row
     return np.where(row == unreached_value(row.dtype), unreached_value(dtype), row.astype(dtype))

@@ -127,7 +127,7 @@ class Surface:
         return rows
 
     def distance_to(self, cell: Any) -> float | int:
-        """Distance of one cell.
+        """Return the distance of one cell.
 
         Parameters
         ----------
@@ -143,7 +143,7 @@ class Surface:
         return float("inf") if unreached else value.item()
 
     def path_to(self, cell: Any) -> NDArray[np.int64]:
-        """The cells of a least-cost path.
+        """Return the cells of a least-cost path.
 
         Parameters
         ----------
@@ -203,7 +203,7 @@ class Surface:
             raise self._flaw(flaw)
 
     def to_xarray(self) -> Any:
-        """The distances as a ``DataArray`` with the coordinates of the costs.
+        """Return the distances as a ``DataArray`` with the coordinates of the costs.
 
         Returns
         -------
@@ -222,7 +222,7 @@ class Surface:
         return labels.copy(data=self.as_floats())
 
     def as_floats(self) -> NDArray[Any]:
-        """Distances with NaN where no source leads, as files and pictures want them."""
+        """Return the distances with NaN where no source leads, as files and pictures want them."""
         kind = self.distances.dtype if self.distances.dtype.kind == "f" else np.float64
         return np.where(self.reachable, self.distances, np.nan).astype(kind)
 

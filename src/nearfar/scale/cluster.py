@@ -39,7 +39,7 @@ class Workers:
 
 
 def connect(address: str, timeout: float = _WAIT) -> Any:
-    """A Dask client of the cluster at an address.
+    """Return a Dask client of the cluster at an address.
 
     Parameters
     ----------

@@ -207,7 +207,7 @@ class _ClusterRun:
         self.stats: dict[str, Any] = {"blocks": 0, "kept": 0, "engines": {}}
 
     def _submit(self, work: Callable[..., Any], *arguments: Any) -> Any:
-        """A task; one whose worker is killed goes to another."""
+        """Return a task; one whose worker is killed goes to another."""
         return self.client.submit(
             work, self.given, self.job, *arguments, pure=False, resources=self.resources
         )
@@ -221,14 +221,14 @@ class _ClusterRun:
         return int(max(1, min(speed * seconds, self.most, even)))
 
     def reduced(self, sink: ReducingSink, seconds: float, progress: Any) -> Any:
-        """The numbers of every row."""
+        """Return the numbers of every row."""
         self.plan.block = self.plan.block or self._size(seconds)
         for made in self._blocks({}, progress):
             sink.blocks[made.number] = [made.figures]
         return sink.finish()
 
     def written(self, path: Path, seconds: float, progress: Any) -> Any:
-        """The Zarr array that the workers wrote, after its manifest names every block."""
+        """Return the Zarr array that the workers wrote, after its manifest names every block."""
         notes = Path(f"{path}.blocks")
         if not self.plan.block and not path.exists():
             self.plan.block = self._size(seconds)

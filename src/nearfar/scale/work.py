@@ -66,7 +66,7 @@ class Given:
     columns: NDArray[np.int64] | None
 
     def opened(self) -> Graph:
-        """The graph without names, which answers come back in on the client."""
+        """Return the graph without names, which answers come back in on the client."""
         if isinstance(self.graph, Graph):
             return self.graph.without_names()
         with _opening:  # two threads of a worker would both read it
@@ -119,7 +119,7 @@ class Made:
 
 
 def open_graph(path: str) -> Graph:
-    """A graph, or a prepared one, from a file of its name."""
+    """Return a graph, or a prepared one, from a file of its name."""
     return load(path) if path.endswith(".nfp") else read(path)
 
 
@@ -148,7 +148,7 @@ def _name() -> str:
 
 
 def _solved(given: Given, job: Job, rows: NDArray[np.int64]) -> tuple[Any, str]:
-    """Rows or figures, and the method: a process with a GPU gives a block all it has."""
+    """Return rows or figures, and the method: a process with a GPU gives a block all it has."""
     graph = given.opened()
     stats: dict[str, Any] = {}
     call = {**job.call, "memory": job.memory, "stats": stats}
@@ -213,7 +213,7 @@ def solve_block(
 
 
 def _noted(note: Path, request: str) -> int | None:
-    """The checksum that a note of this request gives."""
+    """Return the checksum that a note of this request gives."""
     try:
         said = json.loads(note.read_text(encoding="utf-8"))
         return int(said["checksum"]) if said["request"] == request else None

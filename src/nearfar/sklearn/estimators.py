@@ -313,7 +313,7 @@ class GeodesicKNeighborsTransformer(_Geodesic):
         return self._sparse(self.nearest_, self.nearest_distances_)
 
     def transform(self, X: Any) -> Any:
-        """The nearest fitted samples of further ones.
+        """Return the nearest fitted samples of further ones.
 
         Parameters
         ----------

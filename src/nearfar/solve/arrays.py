@@ -51,7 +51,7 @@ def external_names(graph: Graph, places: Any) -> Any:
 
 
 def mask_beyond(graph: Graph, values: Any, bound: Any, threads: int = 1) -> Any:
-    """The distances, with what is above a bound (None for none) made unreached in place.
+    """Return the distances, with what is above a bound (None for none) made unreached in place.
 
     Host arrays that cannot be written to are copied.
     """
@@ -69,7 +69,7 @@ def mask_beyond(graph: Graph, values: Any, bound: Any, threads: int = 1) -> Any:
 
 
 def clear_unreached(before: Any, values: Any) -> Any:
-    """Predecessors without those of vertices that are not reached, in place."""
+    """Return predecessors without those of vertices that are not reached, in place."""
     gone = values == unreached_value(np.dtype(values.dtype))
     if is_device_array(before) != is_device_array(values):
         gone = upload(gone) if is_device_array(before) else to_host(gone)

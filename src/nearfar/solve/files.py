@@ -47,7 +47,7 @@ def _digest(array: NDArray[Any] | None) -> str | None:
 
 
 def checksum(rows: NDArray[Any]) -> int:
-    """CRC-32 of a block of rows."""
+    """Return CRC-32 of a block of rows."""
     return zlib.crc32(np.ascontiguousarray(rows).reshape(-1).data.cast("B"))
 
 
@@ -82,7 +82,7 @@ class Written(Protocol):
 
 
 def _is_manifest(known: Any) -> bool:
-    """Whether JSON is what :class:`FileSink` writes, so far as it relies on it."""
+    """Return whether JSON is what :class:`FileSink` writes, so far as it relies on it."""
     if not isinstance(known, dict) or not isinstance(known.get("blocks"), dict):
         return False
     block = known.get("block")
@@ -163,7 +163,7 @@ class FileSink:
         return {int(name): found for name, found in (known or {"blocks": {}})["blocks"].items()}
 
     def _names(self) -> str | None:
-        """A digest of the names that rows are kept under, which only Parquet keeps."""
+        """Return a digest of the names that rows are kept under, which only Parquet keeps."""
         if self.path.suffix != ".parquet" or self.run.graph.vertex_names is None:
             return None
         names = self.run.graph.name_of(self.run.rows).tolist()
@@ -248,11 +248,11 @@ class FileSink:
         return checksum(rows)
 
     def has(self, number: int) -> bool:
-        """Whether an earlier run finished the block and its checksum holds."""
+        """Return whether an earlier run finished the block and its checksum holds."""
         return number in self.blocks
 
     def memory(self, first: int, count: int) -> NDArray[Any] | None:
-        """Rows are solved into memory of their own, so that the file holds whole blocks."""
+        """Return rows are solved into memory of their own, so that the file holds whole blocks."""
         return None
 
     def put(self, number: int, first: int, rows: NDArray[Any]) -> None:
@@ -270,7 +270,7 @@ class FileSink:
         self.blocks[number] = found
 
     def finish(self) -> Any:
-        """A read-only memory map, the Zarr array, or the folder of Parquet files."""
+        """Return a read-only memory map, the Zarr array, or the folder of Parquet files."""
         return self.data.result()
 
     def close(self) -> None:

@@ -54,7 +54,7 @@ class MatrixArrays:
         self._checked: Any = None
 
     def checked(self) -> Any:
-        """The arrays after the check, which is made now if it was not before."""
+        """Return the arrays after the check, which is made now if it was not before."""
         if self.bare is not None:
             self._checked = self._make(*self.bare)._arrays
             self.bare = None
@@ -100,7 +100,7 @@ def fresh_matrix(
 
 
 def is_fresh(graph: Graph) -> bool:
-    """Whether nobody has looked at the graph's edges yet."""
+    """Return whether nobody has looked at the graph's edges yet."""
     return isinstance(graph, MatrixGraph) and graph.bare is not None
 
 

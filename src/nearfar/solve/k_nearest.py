@@ -59,7 +59,7 @@ class Nearest(NamedTuple):
     predecessors: Any = None
 
     def to_frame(self, graph: Graph | TurnGraph, library: str | None = None) -> Any:
-        """A table with a row per vertex, or with ``k=`` per vertex and place in line.
+        """Return a table with a row per vertex, or with ``k=`` per vertex and place in line.
 
         Parameters
         ----------
@@ -91,7 +91,7 @@ def k_nearest(
     given: dict[str, Any],
     stats: dict[str, Any] | None,
 ) -> Nearest:
-    """The k nearest of the sources for every vertex; see :func:`nearfar.nearest`."""
+    """Return the k nearest of the sources for every vertex; see :func:`nearfar.nearest`."""
     if isinstance(k, bool) or not isinstance(k, (int, np.integer)) or k < 1:
         raise OptionError(f"{keyword('k')} is {quoted(k)}: give a whole number of at least 1")
     check_stats(stats)
@@ -144,7 +144,7 @@ def _by_lists(graph: Graph, sources: NDArray[np.int64], k: int, limit: Any) -> _
 
 
 def _by_rows(graph: Graph, sources: NDArray[np.int64], k: int, given: dict[str, Any]) -> _Found:
-    """A row per source, merged some at a time."""
+    """Return a row per source, merged some at a time."""
     n = graph.n_vertices
     dtype = graph.weight_dtype
     nearest, stats = Reduction("nearest", k=k), dict[str, Any]()

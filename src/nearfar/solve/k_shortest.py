@@ -46,7 +46,7 @@ def k_shortest_paths(
     stats: dict[str, Any] | None = None,
     cycles_anywhere: bool = False,
 ) -> list[tuple[list[Any], Any]]:
-    """The k shortest simple paths, shortest first.
+    """Return the k shortest simple paths, shortest first.
 
     Parameters
     ----------

@@ -301,7 +301,7 @@ def distances(
 
 
 def _on_cuda(device: str) -> Literal["cuda"]:
-    """The kind of device that ``devices=`` means."""
+    """Return the kind of device that ``devices=`` means."""
     if canonical_device(device) not in ("auto", "cuda"):
         raise OptionError(
             f"{keyword('devices')} goes with {keyword('device', 'cuda')}, not with {quoted(device)}"
@@ -317,7 +317,7 @@ def _labelled(
     library: str,
     call: dict[str, Any],
 ) -> Any:
-    """A table that names the vertices of its rows and columns."""
+    """Return a table that names the vertices of its rows and columns."""
     graph = given_graph.original if isinstance(given_graph, TurnGraph) else given_graph
     labelling_library(library, LABELLED)
     if pairs is not None:
@@ -344,7 +344,7 @@ def _with_turns(
     out: Any,
     call: dict[str, Any],
 ) -> Any:
-    """The same of the graph that is searched: from starts to ends of the vertices."""
+    """Return the same of the graph that is searched: from starts to ends of the vertices."""
     original = turns.original
     if pairs is not None:
         if sources is not None or targets is not None or reduce or out is not None:
@@ -412,7 +412,7 @@ def all_pairs(
     devices: Devices = None,
     **options: Unpack[MethodOptions],
 ) -> Any:
-    """Distances between all pairs: :func:`distances` with every vertex as a source.
+    """Return the distances between all pairs: :func:`distances` with every vertex as a source.
 
     Parameters
     ----------

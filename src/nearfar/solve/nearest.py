@@ -55,7 +55,7 @@ def nearest(
     k: int | None = None,
     **options: Unpack[SearchOptions],
 ) -> Nearest:
-    """The nearest of several sources for every vertex, or the k nearest, by one search.
+    """Return the nearest of several sources for every vertex, or the k nearest, by one search.
 
     For the nearest targets of a source see ``reduce="nearest:k"`` of :func:`nearfar.distances`.
 
@@ -212,7 +212,7 @@ def join_sources(graph: Graph, sources: NDArray[Any]) -> Graph:
 
 
 def _join_there(graph: Graph, sources: NDArray[Any]) -> Graph:
-    """The same for a graph of device arrays, where they lie."""
+    """Return the same for a graph of device arrays, where they lie."""
     cp = runtime.cupy()
     indptr, indices, weights = graph.device_arrays
     end = cp.asarray(np.array([graph.n_edges + len(sources)], dtype=graph.index_dtype))
@@ -228,7 +228,7 @@ def _join_there(graph: Graph, sources: NDArray[Any]) -> Graph:
 
 
 def _tops(before: Any, root: int) -> Any:
-    """The source above every vertex, by pointer jumping: O(n log depth)."""
+    """Return the source above every vertex, by pointer jumping: O(n log depth)."""
     here = module_of(before)
     top = (before == root) | (before < 0)
     jump = here.where(top, here.arange(root + 1), before)

@@ -236,7 +236,7 @@ def shortest_path(
     stats: dict[str, Any] | None = None,
     **options: Unpack[SearchOptions],
 ) -> tuple[list[Any], Any]:
-    """One shortest path and its length.
+    """Return one shortest path and its length.
 
     Parameters
     ----------
@@ -285,7 +285,7 @@ def shortest_path(
 def _walked(
     graph: Any, source: Any, target: Any, limit: Any, stats: dict[str, Any] | None
 ) -> tuple[list[Any], Any]:
-    """A path in a prepared graph by walks to the root and unpacking, and its length."""
+    """Return a path in a prepared graph by walks to the root and unpacking, and its length."""
     check_stats(stats)
     solved = graph.graph if isinstance(graph, TurnGraph) else graph
     bound = check_limit(limit, solved.weight_dtype)

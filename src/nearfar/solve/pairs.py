@@ -86,7 +86,7 @@ def pair_distances(
     stats: dict[str, Any] | None = None,
     **arguments: Any,
 ) -> Any:
-    """Distances of (source, target) pairs as a vector."""
+    """Return the distances of (source, target) pairs as a vector."""
     device = "cuda" if device == "gpu" else device
     began = time.perf_counter()
     stats = {} if stats is None else stats
@@ -124,7 +124,7 @@ def pair_distances(
 
 
 def _finished(graph: Graph, found: Any, limit: Any, stats: dict[str, Any], began: float) -> Any:
-    """The distances within the limit, in the shortest dtype."""
+    """Return the distances within the limit, in the shortest dtype."""
     found = mask_beyond(graph, found, check_limit(limit, graph.weight_dtype))
     stats["seconds"] = time.perf_counter() - began
     return narrowed(found, graph.weight_dtype)
@@ -133,7 +133,7 @@ def _finished(graph: Graph, found: Any, limit: Any, stats: dict[str, Any], began
 def _prepared_for(
     graph: Graph, asked: _Pairs, device: Device, arguments: dict[str, Any]
 ) -> tuple[Prepared, float] | None:
-    """The graph prepared, and the seconds of this call for it, where walks then repay it."""
+    """Return the graph prepared, and the seconds of this call for it, where walks then repay it."""
     request = make_request(
         graph,
         "batch",
@@ -181,7 +181,7 @@ def _searched(
     stats: dict[str, Any],
     arguments: dict[str, Any],
 ) -> Any:
-    """Entries of one table of all rows, or of a table for every few of them."""
+    """Return the entries of one table of all rows, or of a table for every few of them."""
     stay = graph.on_device and device != "cpu"
     here: Any = runtime.cupy() if stay else np
     dtype = graph.weight_dtype

@@ -28,7 +28,7 @@ def _refuse(method: str, **given: Any) -> None:
 def surface_of(
     raster: Raster, source: Any, method: str, options: dict[str, Any], **given: Any
 ) -> Surface:
-    """The surface of one source, or of several."""
+    """Return the surface of one source, or of several."""
     _refuse(method, **options)
     return cost_distance(raster, source, **given)
 
@@ -51,7 +51,7 @@ def nearest_of(
     predecessors: bool,
     **given: Any,
 ) -> tuple[Any, Any, Any]:
-    """(distances, positions of the nearest sources, predecessors or None)."""
+    """Return (distances, positions of the nearest sources, predecessors or None)."""
     _refuse(method, **options)
     surface = cost_distance(raster, sources, **given)
     rows = surface.allocation

@@ -111,12 +111,12 @@ class Reduction:
         stay: bool = False,
         threads: int = 1,
     ) -> ReducingSink:
-        """A sink that keeps this of each row; with ``stay`` on the device that solves."""
+        """Return a sink that keeps this of each row; with ``stay`` on the device that solves."""
         return ReducingSink(self, rows, columns, graph, stay, threads)
 
 
 def result_bytes(reduction: Reduction, rows: int) -> int:
-    """Bytes of a reduction of so many rows, if its values have 64 bits."""
+    """Return the bytes of a reduction of so many rows, if its values have 64 bits."""
     each = {"nearest": 2 * reduction.k, "summary": 3, "histogram": len(reduction.edges) - 1}
     return 8 * rows * each.get(reduction.kind, 1)
 
@@ -192,7 +192,7 @@ class ReducingSink(InMemory):
         self.dtype = dtype
 
     def memory(self, first: int, count: int) -> NDArray[Any] | None:
-        """Rows are solved into memory of their own."""
+        """Return rows are solved into memory of their own."""
         return None
 
     def put(self, number: int, first: int, rows: Any) -> None:
@@ -263,7 +263,7 @@ class ReducingSink(InMemory):
         return Partial(count, total, most)
 
     def _histogram(self, xp: Any, rows: Any, none: Any) -> Any:
-        """Differences of how many entries are below each edge."""
+        """Return the differences of how many entries are below each edge."""
         integer = rows.dtype.kind == "i"
         below = xp.empty((len(rows), len(self.reduction.edges)), dtype=np.int64)
         for i, edge in enumerate(self.reduction.edges):
@@ -285,7 +285,7 @@ class ReducingSink(InMemory):
         return nearest_columns(rows, xp.asarray(columns[self._by_vertex]), self.reduction.k)
 
     def finish(self) -> Any:
-        """One array, the two of ``nearest``, or the three of ``summary``."""
+        """Return one array, the two of ``nearest``, or the three of ``summary``."""
         parts = [part for number in sorted(self.blocks) for part in self.blocks[number]]
         if self.reduction.kind == "summary":
             columns = zip(*parts, strict=True)
@@ -306,7 +306,7 @@ class ReducingSink(InMemory):
 
 
 def _joined(parts: list[Any]) -> Any:
-    """The rows of all parts, on the host if some are or if they come from several devices.
+    """Return the rows of all parts, on the host if some are or if they come from several devices.
 
     There they are copied part by part, so that a signal is seen between.
     """
@@ -325,7 +325,7 @@ def _joined(parts: list[Any]) -> Any:
 
 
 def _sums_by_halves(xp: Any, rows: Any, reached: Any) -> Any:
-    """Sums of the reached entries, float64; the same bits on every device."""
+    """Return the sums of the reached entries, float64; the same bits on every device."""
     some = xp.where(reached, rows, rows.dtype.type(0)).astype(np.float64)
     width = rows.shape[1]
     while width > 1:
@@ -336,7 +336,7 @@ def _sums_by_halves(xp: Any, rows: Any, reached: Any) -> Any:
 
 
 def nearest_columns(rows: Any, names: Any, k: int) -> Partial:
-    """The k least entries of each row in order, the first of equals first."""
+    """Return the k least entries of each row in order, the first of equals first."""
     xp, none = module_of(rows), unreached_value(np.dtype(rows.dtype))
     count, width = rows.shape
     found = min(k, width)

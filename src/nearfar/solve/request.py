@@ -37,7 +37,7 @@ _SAMPLED = 8  # sources from which a look is taken at how far a limit or targets
 
 
 def as_graph(graph: GraphLike, weight: Any = "weight") -> Graph:
-    """A Graph from a Graph, a SciPy sparse matrix or a NetworkX graph."""
+    """Return a Graph from a Graph, a SciPy sparse matrix or a NetworkX graph."""
     if isinstance(weight, str) and weight == "weight":
         if isinstance(graph, Graph):
             return graph  # asking for what others have takes as long as a small search
@@ -52,7 +52,7 @@ def as_graph_or_turns(graph: GraphLike, weight: Any = "weight") -> Graph | TurnG
 
 
 def _fresh(matrix: Any) -> Graph | None:
-    """A graph over a CSR matrix that is checked later, if it is one of the usual dtypes."""
+    """Return a graph over a CSR matrix that is checked later, if it is one of the usual dtypes."""
     shape = matrix.shape
     if getattr(matrix, "format", "") != "csr" or len(shape) != 2 or shape[0] != shape[1]:
         return None
@@ -70,7 +70,7 @@ def check_stats(stats: Any, progress: Any = None) -> None:
 
 
 def check_targets(graph: Graph, targets: Iterable[Any] | None) -> NDArray[np.int64] | None:
-    """Target indices, or None when no early stop is asked for."""
+    """Return target indices, or None when no early stop is asked for."""
     if targets is None:
         return None
     found = vertex_indices(graph, targets, "target")
@@ -109,7 +109,7 @@ def make_request(
     reduced: bool = False,
     sparse: bool = False,
 ) -> Request:
-    """The checked request; sources and targets are vertex indices already.
+    """Return the checked request; sources and targets are vertex indices already.
 
     ``once`` says that the graph was made for this request alone, ``reduced`` that only a few
     numbers of each row are kept, ``sparse`` only what is reached.

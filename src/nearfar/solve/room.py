@@ -33,7 +33,7 @@ _LESS = (
 
 
 def is_path(out: Any) -> bool:
-    """Whether ``out`` names a file."""
+    """Return whether ``out`` names a file."""
     return isinstance(out, (str, os.PathLike)) and out != "csr"
 
 
@@ -52,7 +52,7 @@ def packed_edges(run: Run, memory: int, folder: str | None) -> str | None:
 def sink_of(
     run: Run, out: Any, reduce: Any, memory: int | None, block: int | None, predecessors: bool
 ) -> Sink:
-    """The place the rows go to, after checking that everything fits into memory.
+    """Return the place the rows go to, after checking that everything fits into memory.
 
     Sets how many rows the run solves at a time. The arguments are those of
     :func:`nearfar.distances`.
@@ -108,7 +108,7 @@ def _check_out(run: Run, out: Any, reduction: Reduction | None) -> None:
 
 
 def _matrix_bytes(run: Run, beside: int) -> int:
-    """All rows, with ``beside`` bytes per entry besides the distance."""
+    """Return all rows, with ``beside`` bytes per entry besides the distance."""
     k, width = run.shape
     return k * width * (run.graph.weight_dtype.itemsize + beside)
 
@@ -132,7 +132,7 @@ def _room(
     *,
     must_look: bool,
 ) -> int:
-    """Bytes of main memory there are for the run, which are enough.
+    """Return the bytes of main memory there are for the run, which are enough.
 
     The run needs those of a matrix that it holds, of what is ``reduced``, and its scratch.
 
@@ -172,12 +172,12 @@ def _in_one_block(run: Run, on_device: bool) -> bool:
 
 
 def _share(run: Run) -> int:
-    """Rows of one of the devices, if all get as many."""
+    """Return the rows of one of the devices, if all get as many."""
     return -(-max(len(run.rows), 1) // len(run.devices or (0,)))
 
 
 def _fitting(run: Run, room: int) -> int:
-    """Rows of a block that has room.
+    """Return the rows of a block that has room.
 
     Progress and a file that resumes count by blocks: seconds each, yet enough rows for all cores.
     """
@@ -212,7 +212,7 @@ def _cut_reduced(
 
 
 def _even(k: int, most: int, devices: Sequence[int] | None) -> int:
-    """Rows per block so that all devices have as many blocks of one size."""
+    """Return the rows per block so that all devices have as many blocks of one size."""
     count = 1 if devices is None else len(devices)
     blocks = max(1, -(-k // most))
     return -(-k // (-(-blocks // count) * count))

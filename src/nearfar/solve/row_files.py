@@ -58,7 +58,7 @@ class RowForm(Protocol):
         """Write a block and flush it."""
 
     def read(self, number: int, first: int, count: int) -> NDArray[Any]:
-        """The rows of a block."""
+        """Return the rows of a block."""
 
     def result(self) -> Any:
         """What the caller gets."""
@@ -112,11 +112,11 @@ class NpyRows:
             self.map.flush()
 
     def read(self, number: int, first: int, count: int) -> NDArray[Any]:
-        """The rows of a block."""
+        """Return the rows of a block."""
         return np.asarray(self.map[first : first + count])
 
     def result(self) -> Any:
-        """A read-only memory map of the file."""
+        """Return a read-only memory map of the file."""
         return np.load(self.path, mmap_mode="r" if self.map.size else None)
 
 
@@ -163,11 +163,11 @@ class ZarrRows:
             self.array[first : first + len(rows)] = rows
 
     def read(self, number: int, first: int, count: int) -> NDArray[Any]:
-        """The rows of a block."""
+        """Return the rows of a block."""
         return np.asarray(self.array[first : first + count])
 
     def result(self) -> Any:
-        """The array, read-only."""
+        """Return the array, read-only."""
         self.tidy()
         return self.zarr.open(str(self.path), mode="r")
 
@@ -229,7 +229,7 @@ class ParquetRows:
         sync_folder(self.path)
 
     def read(self, number: int, first: int, count: int) -> NDArray[Any]:
-        """The rows of a block."""
+        """Return the rows of a block."""
         table = self.arrow.parquet.read_table(self._file(number))
         sources = self.arrow.chunked_array([self.sources[first : first + count]])
         named = "source" if self.columns is None else "origin"
@@ -242,12 +242,12 @@ class ParquetRows:
         return found
 
     def result(self) -> Any:
-        """The folder."""
+        """Return the folder."""
         return self.path
 
 
 def read_rows(folder: str | os.PathLike[str]) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Sources and distances from a ``.parquet`` folder that :func:`nearfar.distances` wrote.
+    """Return sources and distances from a ``.parquet`` folder that :func:`nearfar.distances` wrote.
 
     Parameters
     ----------

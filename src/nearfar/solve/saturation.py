@@ -35,7 +35,7 @@ def lost_rows(
     *,
     threads: int = 1,
 ) -> list[int]:
-    """The rows in which a distance within the limit may be missing because it does not fit.
+    """Return the rows in which a distance within the limit may be missing because it does not fit.
 
     For whole rows without negative weights and for 64 bits the answer is exact; otherwise a row
     without a loss may be among them, so that a repetition in 64 bits decides.
@@ -80,7 +80,7 @@ def below(rows: Any) -> Any:
 
 
 def _walks_to(hops: Graph, source: int, targets: Any) -> bool:
-    """Whether some of the targets can be reached at all; O(n + m)."""
+    """Return whether some of the targets can be reached at all; O(n + m)."""
     variant, _ = best(hops, Request(device="cpu"))
     row = variant.run(hops, source, variant.options(), Workspace()).distances
     return bool((row[targets] != unreached_value(row.dtype)).any())

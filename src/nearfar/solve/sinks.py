@@ -41,7 +41,7 @@ class Sink(Protocol):
         """Prepare for rows of this shape and dtype."""
 
     def has(self, number: int) -> bool:
-        """Whether a block is there already, from a run that was interrupted."""
+        """Return whether a block is there already, from a run that was interrupted."""
 
     def memory(self, first: int, count: int) -> NDArray[Any] | None:
         """Memory that the solver may write rows ``first`` to ``first + count`` to, or None."""
@@ -119,7 +119,7 @@ class DeviceArraySink(InMemory):
             part[...] = widened(several.here(rows), self.array.dtype)
 
     def finish(self) -> Any:
-        """The array."""
+        """Return the array."""
         return self.array
 
 
@@ -156,7 +156,7 @@ class ArraySink(InMemory):
             )
 
     def memory(self, first: int, count: int) -> NDArray[Any] | None:
-        """The rows themselves, if they lie one after the other."""
+        """Return the rows themselves, if they lie one after the other."""
         part: NDArray[Any] = self.array[first : first + count]
         return part if part.flags.c_contiguous else None
 
@@ -181,7 +181,7 @@ class ArraySink(InMemory):
         self.array[first : first + len(rows)] = widened(rows, self.array.dtype)
 
     def finish(self) -> Any:
-        """The array."""
+        """Return the array."""
         return self.array
 
 
@@ -199,7 +199,7 @@ class CsrSink(InMemory):
         self.shape, self.dtype = shape, dtype
 
     def memory(self, first: int, count: int) -> NDArray[Any] | None:
-        """Rows are solved into memory of their own."""
+        """Return rows are solved into memory of their own."""
         return None
 
     def put(self, number: int, first: int, rows: NDArray[Any]) -> None:

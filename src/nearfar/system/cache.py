@@ -32,7 +32,7 @@ def folder() -> Path:
 
 
 def load(path: Path, key: str, version: int) -> dict[str, Any]:
-    """The entries below ``key``; a missing, damaged or foreign file counts as empty."""
+    """Return the entries below ``key``; a missing, damaged or foreign file counts as empty."""
     try:
         stamp = path.stat().st_mtime
     except OSError:

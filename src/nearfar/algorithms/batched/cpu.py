@@ -28,7 +28,7 @@ _SHARED_CACHE = 2**25  # bytes
 
 
 def answer_rows(graph: Graph, sources: NDArray[Any], workspace: Workspace) -> NDArray[Any]:
-    """Memory for the answer: the caller's, or new."""
+    """Return the memory for the answer: the caller's, or new."""
     columns = graph.n_vertices if workspace.columns is None else len(workspace.columns)
     shape = (len(sources), columns)
     if workspace.out is not None and workspace.out.shape == shape:
@@ -57,7 +57,7 @@ def _searches(facts: Facts, request: Request) -> Estimate:
 
 
 def _unevenness(facts: Facts) -> float:
-    """Doublings between median and mean of the weights; 0 where the median is 0."""
+    """Return the doublings between median and mean of the weights; 0 where the median is 0."""
     spread = facts.weight_spread
     return max(math.log2(spread), 0.0) if 0 < spread < math.inf else 0.0
 
@@ -76,7 +76,7 @@ def _unevenness(facts: Facts) -> float:
 def worker_per_source(
     graph: Graph, sources: NDArray[np.int64], options: WorkerOptions, workspace: Workspace
 ) -> Answer:
-    """One source per worker; with columns, only those, and each search stops at the last."""
+    """Return one source per worker; with columns, only those, and each search stops at the last."""
     out = answer_rows(graph, sources, workspace)
     stats = _cpu.per_source(
         graph.view,
@@ -126,7 +126,7 @@ def _sweeps(facts: Facts, request: Request) -> Estimate | None:
 
 
 def _lane_bytes(graph: Graph, request: Request) -> int:
-    """Two cache lines of lanes per vertex for each worker, and its queue."""
+    """Return two cache lines of lanes per vertex for each worker, and its queue."""
     return 140 * graph.n_vertices * request.threads
 
 

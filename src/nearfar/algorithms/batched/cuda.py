@@ -39,7 +39,7 @@ def _bitmaps(n: int, count: int) -> int:
 
 
 def _shared(n: int, bits: int) -> int:
-    """Dynamic shared memory of a block besides its lists: slots, then three bitmaps."""
+    """Return dynamic shared memory of a block besides its lists: slots, then three bitmaps."""
     return -(-n * bits // 32) * 4 + _bitmaps(n, 3)
 
 
@@ -226,7 +226,7 @@ class _SharedSearch(Search):
 
 
 def _common(batch: Batch, rows: Rows, edges: Essential, values: Values) -> dict[str, Any]:
-    """Arguments that both kernels with a block per source take."""
+    """Return the arguments that both kernels with a block per source take."""
     sources, places = batch.there()
     return {
         "offsets": edges.offsets,

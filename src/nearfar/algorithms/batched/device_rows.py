@@ -26,7 +26,7 @@ __all__ = ["Rows", "Values", "steps_allowed"]
 
 
 def steps_allowed(n: int) -> int:
-    """The watchdog's bound on the steps of a row, far beyond what any graph takes."""
+    """Return the watchdog's bound on the steps of a row, far beyond what any graph takes."""
     return 8 * n + 1_000_000
 
 
@@ -94,7 +94,7 @@ class Rows:
         return Answer(empty, {"iterations": 0})
 
     def parts(self, scratch: int) -> list[tuple[int, int]]:
-        """Ranges of rows whose answers fit beside the scratch memory."""
+        """Return the ranges of rows whose answers fit beside the scratch memory."""
         free, _ = runtime.memory()
         row = max(self.width * self.dtype.itemsize + 16, 1)
         k = len(self.sources)
@@ -133,11 +133,11 @@ class Rows:
         return self._host
 
     def kept(self, part: Any) -> Any:
-        """A solved part: as it is when it is the only one, else on the host."""
+        """Return a solved part: as it is when it is the only one, else on the host."""
         return part if len(part) == len(self.sources) else part.get()
 
     def gather(self, solved: list[Any]) -> Any:
-        """One array: on the device if it was one part, else on the host."""
+        """Return one array: on the device if it was one part, else on the host."""
         if len(solved) == 1:
             return solved[0]
         shape = (len(self.sources), self.width)
@@ -149,7 +149,7 @@ class Rows:
         return out
 
     def answer(self, solved: list[Any], others: Sequence[Rows] = (), **more: Any) -> Answer:
-        """Rows and counters; ``others`` counted on other devices."""
+        """Return rows and counters; ``others`` counted on other devices."""
         counted = [rows.counters.get() for rows in (self, *others)]
         edges, steps, vertices = (sum(int(each[i]) for each in counted) for i in range(3))
         if not all(int(each[3]) for each in counted):

@@ -41,7 +41,7 @@ _KEPT: Slot[Essential] = Slot("edges that a batch looks at")
 
 
 def sparse(graph: Graph) -> bool:
-    """Whether the graph has so few edges per vertex that frontiers stay thin."""
+    """Return whether the graph has so few edges per vertex that frontiers stay thin."""
     return graph.mean_degree < _SPARSE
 
 
@@ -126,7 +126,7 @@ class Solved:
         return found
 
     def there(self) -> Any:
-        """The row of each vertex, or -1, on the current device."""
+        """Return the row of each vertex, or -1, on the current device."""
         at = runtime.device().ordinal
         if at not in self._there:
             self._there[at] = runtime.upload(self._place)
@@ -151,7 +151,7 @@ def essential(graph: Graph, device: DeviceGraph) -> Essential:
 
 
 def _marked(device: DeviceGraph) -> Essential:
-    """All edges, with those that lead to dead ends marked where there is room for a copy."""
+    """Return all edges, with those that lead to dead ends marked where there is room for a copy."""
     decided = np.zeros(device.n, dtype=np.bool_)
     if runtime.memory()[0] < device.edges.nbytes + 4 * device.n:
         return Essential(device.offsets, device.edges, device.m, decided)
@@ -167,5 +167,5 @@ def _marked(device: DeviceGraph) -> Essential:
 
 
 def _program(device: DeviceGraph) -> tuple[runtime.Program, int]:
-    """The kernels, and how many blocks they take."""
+    """Return the kernels, and how many blocks they take."""
     return runtime.program(_KERNELS, device.macros), runtime.device().multiprocessors * 8

@@ -60,7 +60,7 @@ class WorkerOptions:
             raise OptionError(f"queue is {quoted(self.queue)}: use 'heap', 'buckets' or None")
 
     def buckets(self, graph: Graph) -> bool:
-        """Whether searches of this graph order their vertices in buckets."""
+        """Return whether searches of this graph order their vertices in buckets."""
         if self.queue is not None:
             return self.queue == "buckets"
         return graph.n_vertices >= BUCKETS_FROM

@@ -59,7 +59,7 @@ class Batch:
     _there: tuple[Any, Any] | None = None
 
     def there(self) -> tuple[Any, Any]:
-        """Sources and places on the current device; None for sources one after the other."""
+        """Return sources and places on the current device; None for sources one after the other."""
         if self._there is None:
             begin, k = int(self.sources[0]), len(self.sources)
             in_order = bool((self.sources == np.arange(begin, begin + k)).all())
@@ -239,7 +239,7 @@ class _Team:
         return sum(repeated)
 
     def _here(self) -> Search:
-        """The current device's search, after what has been said of edges so far."""
+        """Return the current device's search, after what has been said of edges so far."""
         at = runtime.device().ordinal
         if at not in self.searches:
             first = self._first

@@ -81,5 +81,5 @@ def _in_topological_order(facts: Facts, request: Request) -> Estimate | None:
     cost=_in_topological_order,
 )
 def goldberg_radzik(graph: Graph, source: int, options: NoOptions, workspace: Workspace) -> Answer:
-    """Goldberg and Radzik's scan in topological order."""
+    """Return Goldberg and Radzik's scan in topological order."""
     return solve(graph, source, workspace, _cpu.bellman_ford_goldberg_radzik)

@@ -38,7 +38,7 @@ ROUNDS_BEYOND = 2  # the watchdog without: shortest paths have at most n - 1 edg
 
 
 def _limit(limit: float | None, dtype: np.dtype[Any]) -> Any:
-    """The limit in the weights' dtype, not below it."""
+    """Return the limit in the weights' dtype, not below it."""
     top = unreached_value(dtype)
     if limit is None or limit >= top:
         return dtype.type(top)
@@ -111,7 +111,7 @@ class QueueRun:
         return min(graph.n_vertices + ROUNDS_BEYOND, 2**31 - 2)
 
     def in_one_launch(self, most: int) -> bool:
-        """All rounds in one cooperative launch; whether the queue ran empty."""
+        """Return all rounds in one cooperative launch; whether the queue ran empty."""
         cp = runtime.cupy()
         kernel = self.program.kernel("one_launch")
         barrier = cp.zeros(1, dtype=np.uint32)
@@ -122,7 +122,7 @@ class QueueRun:
         return int(self.sizes.get()[done % 3]) == 0
 
     def answer(self) -> Answer:
-        """Distances and counters."""
+        """Return distances and counters."""
         self.timer.stop()
         edges, rounds, vertices = (int(x) for x in self.stats.get()[:3])
         stats = {
@@ -184,6 +184,6 @@ def _cost(facts: Facts, request: Request) -> Estimate | None:
     cost=_cost,
 )
 def one_launch(graph: Graph, source: int, options: NoOptions, workspace: Workspace) -> Answer:
-    """The default for negative weights on a GPU."""
+    """Return the default for negative weights on a GPU."""
     run = QueueRun(graph, source, workspace, 32)
     return finish(graph, source, run, run.in_one_launch(run.most_rounds(graph)))

@@ -32,7 +32,7 @@ class NearestWithin(NamedTuple):
 
 
 def nearest_within(graph: Graph, sources: NDArray[np.int64], limit: Any) -> NearestWithin | None:
-    """The nearest source of each vertex, or None where another search is to be made.
+    """Return the nearest source of each vertex, or None where another search is to be made.
 
     Notes
     -----

@@ -117,17 +117,17 @@ def history_of(graph: Graph, device: DeviceGraph) -> History:
 
 
 def may_have_balls(device: DeviceGraph) -> bool:
-    """Whether words can name the graph's vertices."""
+    """Return whether words can name the graph's vertices."""
     return device.vertex_dtype.itemsize == 4 and device.n <= _MOST_VERTICES
 
 
 def balls_at_hand(graph: Graph, device: DeviceGraph) -> Balls | None:
-    """The balls of a graph if they have been made."""
+    """Return the balls of a graph if they have been made."""
     return _BALLS.get(graph, _key(device))
 
 
 def balls(graph: Graph, device: DeviceGraph) -> Balls | None:
-    """The balls of a graph, made on first use and kept with it."""
+    """Return the balls of a graph, made on first use and kept with it."""
 
     def make() -> Balls | None:
         try:
@@ -163,7 +163,7 @@ def balls(graph: Graph, device: DeviceGraph) -> Balls | None:
 
 
 def _shortcuts(graph: Graph, device: DeviceGraph) -> RowHeads | None:
-    """Rows that go past vertices of few edges, where enough of them can be taken out."""
+    """Return the rows that go past vertices of few edges, where enough of them can be taken out."""
     if graph.mean_degree > SHORTCUT_DEGREE:
         return None
     try:

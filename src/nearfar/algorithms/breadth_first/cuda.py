@@ -201,7 +201,7 @@ class _Searcher:
         around: Balls | None,
         sweeps: bool,
     ) -> Any:
-        """``struct Search`` of search_state.cuh."""
+        """Return ``struct Search`` of search_state.cuh."""
         reverse = self.reverse if options.alpha > 0 else None
         frame = self._frame  # only what differs is set: to fill all fields takes 10 us
         frame["distance"] = distance.data.ptr
@@ -219,7 +219,7 @@ class _Searcher:
 
 
 def _sweeps(graph: Graph, options: BreadthFirstOptions) -> bool:
-    """Whether dense frontiers are swept where they cannot be pulled."""
+    """Return whether dense frontiers are swept where they cannot be pulled."""
     if options.sweep is not None:
         return options.sweep
     return graph.n_vertices >= _SWEPT_FROM and graph.mean_degree <= _SWEPT_DEGREE
@@ -348,7 +348,7 @@ def breadth_first(
 
 
 def _is_sparse(graph: Graph, history: History) -> bool:
-    """Whether near-far is as fast as levels even where frontiers grow.
+    """Return whether near-far is as fast as levels even where frontiers grow.
 
     The longest row is asked for by the second search: to find it on the host takes as long as one.
     """

@@ -43,7 +43,7 @@ class Reverse:
 
 
 def reverse_of(graph: Graph, device: DeviceGraph, *, make: bool) -> Reverse | None:
-    """The edges of a graph by their targets, kept with it."""
+    """Return the edges of a graph by their targets, kept with it."""
     if not make:
         return _REVERSE.get(graph, _key(device))
     return _REVERSE.of(graph, lambda: _reverse(device), _key(device))

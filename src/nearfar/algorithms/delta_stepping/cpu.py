@@ -38,7 +38,7 @@ def _view(graph: Graph) -> Any:
 
 
 def _packing(facts: Facts, request: Request) -> float:
-    """Seconds to lay out the edges, where no later search repays them."""
+    """Return the seconds to lay out the edges, where no later search repays them."""
     if not request.once or facts.packed:
         return 0.0
     return facts.m * (1e-9 if facts.dtype.kind == "i" else 3e-9)

@@ -148,7 +148,7 @@ def dijkstra_radix_heap(
 def dijkstra_pairing_heap(
     graph: Graph, source: int, options: NoOptions, workspace: Workspace
 ) -> Answer:
-    """A heap-ordered tree that decrease-key cuts and links again."""
+    """Return a heap-ordered tree that decrease-key cuts and links again."""
     return _run(_cpu.dijkstra_pairing_heap, graph, source, workspace)
 
 

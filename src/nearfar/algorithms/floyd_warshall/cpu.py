@@ -52,14 +52,14 @@ class FloydWarshallOptions:
 
 
 def needs_64_bits(graph: Graph) -> bool:
-    """Whether sums of two paths may not fit the 32 bits of the weights."""
+    """Return whether sums of two paths may not fit the 32 bits of the weights."""
     return graph.weight_dtype == np.int32 and heaviest_path(graph) >= 2**28
 
 
 def keeps_predecessors(
     graph: Graph, options: FloydWarshallOptions, workspace: Workspace, overflow: bool
 ) -> bool:
-    """Whether the family finds the predecessors that are asked for, from its matrix.
+    """Return whether the family finds the predecessors that are asked for, from its matrix.
 
     With negative weights the trees are breadth-first ones over tight edges, which the common pass
     finds row by row; after an overflow the run is repeated.
@@ -72,7 +72,7 @@ def keeps_predecessors(
 
 
 def rows_left(before: Any, distances: Any) -> Any:
-    """Rows with a reached vertex, besides the source, that has no predecessor yet.
+    """Return the rows with a reached vertex, besides the source, that has no predecessor yet.
 
     Only edges that add nothing (weight 0, or absorbed by a float sum) lead to such vertices.
     """
@@ -100,7 +100,7 @@ def fits_matrix(graph: Graph, request: Request) -> Literal[True] | str:
 
 
 def in_range(graph: Graph) -> Graph:
-    """The graph, or in 64 bits if float sums of its paths may go below the range of 32."""
+    """Return the graph, or in 64 bits if float sums of its paths may go below the range of 32."""
     below = graph.weight_dtype == np.float32 and graph.n_negative
     return widest(graph) if below and heaviest_path(graph) >= 2**124 else graph
 
@@ -119,7 +119,7 @@ def _cost(facts: Facts, request: Request) -> Estimate | None:
 
 
 def matrix_bytes(graph: Graph, request: Request) -> int:
-    """The matrix in whole tiles, and another one for predecessors."""
+    """Return the matrix in whole tiles, and another one for predecessors."""
     matrices = 2 if request.predecessors else 1
     return matrices * (-(-graph.n_vertices // 64) * 64) ** 2 * graph.weight_dtype.itemsize
 
@@ -142,7 +142,7 @@ def matrix_bytes(graph: Graph, request: Request) -> int:
 def floyd_warshall(
     graph: Graph, sources: NDArray[np.int64], options: FloydWarshallOptions, workspace: Workspace
 ) -> Answer:
-    """All pairs by blocked Floyd-Warshall; needs three times the matrix while it runs.
+    """Return all pairs by blocked Floyd-Warshall; needs three times the matrix while it runs.
 
     Predecessors take a second product of tiles: about the time of the first again.
     """

@@ -53,7 +53,7 @@ def _program(dtype: np.dtype[Any]) -> runtime.Program:
 
 
 def _squares(side: int, dtype: np.dtype[Any]) -> tuple[int, int]:
-    """Grid of the products over the whole matrix."""
+    """Return the grid of the products over the whole matrix."""
     square = side // (64 if dtype.itemsize == 8 else 128)
     return square, square
 
@@ -141,7 +141,7 @@ def _cost(facts: Facts, request: Request) -> Estimate | None:
 def floyd_warshall(
     graph: Graph, sources: NDArray[np.int64], options: FloydWarshallOptions, workspace: Workspace
 ) -> Answer:
-    """All pairs of a dense or small graph on the GPU.
+    """Return all pairs of a dense or small graph on the GPU.
 
     Predecessors take a second product over the matrix and a copy of the edges' matrix; they are
     found on the device and stay there.
@@ -208,7 +208,7 @@ def floyd_warshall(
 
 
 def _edge_matrix(graph: Graph, side: int, dtype: np.dtype[Any]) -> Any:
-    """The edges as a padded matrix on the device, as :func:`solve_matrix` takes it."""
+    """Return the edges as a padded matrix on the device, as :func:`solve_matrix` takes it."""
     cp = runtime.cupy()
     matrix = cp.empty((side, side), dtype=dtype)
     blocks = runtime.device().multiprocessors * 8
@@ -227,7 +227,7 @@ def _edge_matrix(graph: Graph, side: int, dtype: np.dtype[Any]) -> Any:
 
 
 def _as_distances(found: Any, dtype: np.dtype[Any]) -> tuple[Any, bool]:
-    """A closed matrix in the dtype of the answer, and whether an entry does not fit it."""
+    """Return a closed matrix in the dtype of the answer, and whether an entry does not fit it."""
     cp = runtime.cupy()
     if dtype.kind == "f":
         return cp.ascontiguousarray(found), False

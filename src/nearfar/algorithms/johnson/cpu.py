@@ -74,7 +74,7 @@ class Shifted:
 
 
 def shifted(graph: Graph) -> Shifted:
-    """Potentials and the reweighted graph, computed once per graph and cached on it."""
+    """Return potentials and the reweighted graph, computed once per graph and cached on it."""
 
     def make() -> Shifted:
         base = graph
@@ -157,7 +157,7 @@ def shift_rows(
     workspace: Workspace,
     stats: dict[str, Any],
 ) -> NDArray[Any]:
-    """True distances from shifted ones; for floats exact ones, from whole rows."""
+    """Return true distances from shifted ones; for floats exact ones, from whole rows."""
     floating = rows.dtype.kind == "f"
     n = plan.base.n_vertices
     picked = None if floating else workspace.columns

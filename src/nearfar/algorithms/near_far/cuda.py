@@ -33,7 +33,7 @@ def _cost(facts: Facts, request: Request) -> Estimate:
     cost=_cost,
 )
 def near_far(graph: Graph, sources: Any, options: OneLaunchOptions, workspace: Workspace) -> Answer:
-    """The engine that ``auto`` runs on a GPU."""
+    """Return the engine that ``auto`` runs on a GPU."""
     return solve_in_one_launch(graph, int(sources), options, workspace)
 
 

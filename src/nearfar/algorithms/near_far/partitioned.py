@@ -375,7 +375,7 @@ class Partitioned:
     def _first(
         self, source: int, delta: float, limit: float | None, pull_share: int, eager_growth: float
     ) -> NDArray[Any]:
-        """``struct Progress`` before the first step."""
+        """Return ``struct Progress`` before the first step."""
         never = unreached_value(self.dtype)
         floating = self.dtype.kind == "f"
         wide = delta if floating else max(1, min(delta, never))
@@ -443,7 +443,7 @@ class Partitioned:
         return [each["distance"] for each in self._buffers]
 
     def distances(self) -> Any:
-        """Distances of the last solve in one array of the current device, shape (n,)."""
+        """Return the distances of the last solve in one array of the current device, shape (n,)."""
         home = runtime.device().ordinal
         runtime.require_memory(
             self.n * self.dtype.itemsize, "make the current device one with more memory free"

@@ -41,7 +41,7 @@ class Case:
 
 
 def case(label: str, identity: str, *, threads: int = 1, **options: Any) -> Case:
-    """A case of the registered variant ``identity`` (``idea@device``)."""
+    """Return a case of the registered variant ``identity`` (``idea@device``)."""
     variant = registered(identity)
     if variant is None:
         raise KeyError(identity)
@@ -49,7 +49,7 @@ def case(label: str, identity: str, *, threads: int = 1, **options: Any) -> Case
 
 
 def proven(graph: Graph, sources: Iterable[int]) -> dict[int, NDArray[Any]]:
-    """Distances of the CPU engine for each source, each proven by its certificate.
+    """Return the distances of the CPU engine for each source, each proven by its certificate.
 
     One worker per source, sources in parallel: none waits for another, however busy the cores are.
     O(n + m) per proof.
@@ -68,7 +68,7 @@ def proven(graph: Graph, sources: Iterable[int]) -> dict[int, NDArray[Any]]:
 
 
 def time_once(one: Case, graph: Graph, source: int) -> tuple[float, Any]:
-    """Seconds of one solve and its answer.
+    """Return the seconds of one solve and its answer.
 
     On CUDA by events, so that host steps and waits between launches count and the graph is on the
     device already; on the CPU by the wall clock.
@@ -105,7 +105,7 @@ class _Truth:
         self.device: dict[int, Any] = {}
 
     def wrong(self, answer: Any, source: int) -> int:
-        """Vertices whose distance is not the proven one, bit for bit."""
+        """Return vertices whose distance is not the proven one, bit for bit."""
         if isinstance(answer.distances, np.ndarray):
             return int(np.count_nonzero(answer.distances != self.host[source]))
         if source not in self.device:
@@ -136,7 +136,7 @@ class _Timing:
         self._truth = _Truth(truth)
 
     def solve(self, one: Case, source: int) -> float:
-        """Seconds of one solve, which is checked."""
+        """Return the seconds of one solve, which is checked."""
         seconds, answer = time_once(one, self.graph, source)
         entry = self.found[one.label]
         wrong = self._truth.wrong(answer, source)

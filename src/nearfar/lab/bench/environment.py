@@ -18,7 +18,7 @@ __all__ = ["environment"]
 
 
 def _git(*arguments: str) -> str:
-    """Output of git in the checkout this file belongs to; empty outside of one."""
+    """Return the output of git in the checkout this file belongs to; empty outside of one."""
     if not (ROOT / ".git").exists():
         return ""
     try:
@@ -61,7 +61,7 @@ def _driver(file: Path = _DRIVER) -> str:
 
 
 def _gpu() -> dict[str, Any] | None:
-    """The current CUDA device, or None without one.
+    """Return the current CUDA device, or None without one.
 
     ``driver`` is the CUDA version that the driver brings, ``driver_version`` its own number.
     """

@@ -17,13 +17,13 @@ __all__ = ["graph_bytes", "solve_bytes"]
 
 
 def graph_bytes(graph: Graph) -> int:
-    """Bytes of the rows: offsets, targets and weights."""
+    """Return the bytes of the rows: offsets, targets and weights."""
     weights = 0 if graph.weights is None else graph.weights.nbytes
     return int(graph.indptr.nbytes + graph.indices.nbytes + weights)
 
 
 def solve_bytes(one: Case, graph: Graph, source: int) -> int | None:
-    """Greatest memory of one solve above what was in use before it.
+    """Return greatest memory of one solve above what was in use before it.
 
     The graph, its transpose and other arrays that a method keeps for the next solve are made by a
     solve before. On the device it is what a pool of allocations of its own takes; on the host the
@@ -63,7 +63,7 @@ def _reset_peak() -> bool:
 
 
 def _status(name: str) -> int:
-    """Bytes of a line of /proc/self/status."""
+    """Return the bytes of a line of /proc/self/status."""
     with open("/proc/self/status") as lines:
         for line in lines:
             if line.startswith(name + ":"):

@@ -56,12 +56,12 @@ def write_json(path: Path, data: dict[str, Any]) -> None:
 
 
 def milliseconds(seconds: float) -> str:
-    """Seconds as milliseconds; see :func:`number`."""
+    """Return seconds as milliseconds; see :func:`number`."""
     return number(seconds * 1e3)
 
 
 def number(value: float) -> str:
-    """Three digits, or the whole number where it is longer."""
+    """Return three digits, or the whole number where it is longer."""
     if value >= 100:
         return f"{value:,.0f}"
     return f"{value:.1f}" if value >= 10 else f"{value:.2f}"
@@ -161,7 +161,7 @@ def markdown(runs: Sequence[Run], environment: dict[str, Any], base: str = "scip
 
 
 def how(runs: Sequence[Run], environment: dict[str, Any]) -> str:
-    """One paragraph on how the numbers came about."""
+    """Return one paragraph on how the numbers came about."""
     versions = {
         result.name: result.version for run in runs for result in run.results if result.samples
     }

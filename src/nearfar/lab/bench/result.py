@@ -120,7 +120,7 @@ class Run:
     results: list[Result]
 
     def find(self, contender: str) -> Result | None:
-        """The result with this label, if it was measured."""
+        """Return the result with this label, if it was measured."""
         found = (r for r in self.results if r.contender == contender and r.samples)
         return next(found, None)
 
@@ -130,7 +130,7 @@ class Run:
         return other.median / result.median if other and result.samples else math.nan
 
     def beside_peers(self) -> list[dict[str, Any]]:
-        """Ratios to the best peer that had as many threads as this library or fewer."""
+        """Return the ratios to the best peer that had as many threads as this library or fewer."""
         peers = [r for r in self.results if r.samples and r.name != "nearfar"]
         found = []
         for own in self.results:

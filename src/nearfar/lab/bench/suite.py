@@ -76,7 +76,7 @@ def data_folder() -> Path | None:
 
 
 def data_file(name: str) -> Path:
-    """A file of the folder of real graphs."""
+    """Return a file of the folder of real graphs."""
     folder = data_folder()
     if folder is None or not (folder / name).is_file():
         raise MissingDependencyError(f"{name} is not in the data folder: set NEARFAR_DATA")
@@ -172,7 +172,7 @@ def load(name: str, shrink: int = 1) -> Graph:
 
 
 def named(name: str) -> SuiteGraph:
-    """The benchmark graph of a name, if it is there."""
+    """Return the benchmark graph of a name, if it is there."""
     if name not in SUITE:
         hint = did_you_mean(name, SUITE) or f": there are {', '.join(SUITE)}"
         raise OptionError(f"no benchmark graph {quoted(name)}{hint}")
@@ -191,7 +191,7 @@ def _reach(bare: Graph, source: int) -> int:
 
 
 def draw_sources(graph: Graph, count: int = 3, fixed: int | None = None) -> list[int]:
-    """Sources that reach most of the graph, the same on every machine.
+    """Return the sources that reach most of the graph, the same on every machine.
 
     Vertices are drawn in an order that only the seed decides, and taken when they reach at least
     half of the vertices that have an edge. When 64 draws, or four for each that is wanted, do not

@@ -62,7 +62,7 @@ __all__ = ["experiments", "find", "run"]
 
 
 def experiments() -> dict[str, Experiment]:
-    """All experiments by name, sorted.
+    """Return all experiments by name, sorted.
 
     Returns
     -------
@@ -79,7 +79,7 @@ def experiments() -> dict[str, Experiment]:
 
 
 def find(name: str) -> Experiment:
-    """The experiment of that name.
+    """Return the experiment of that name.
 
     Parameters
     ----------

@@ -83,7 +83,7 @@ class Ahead:
             shutil.rmtree(self._folder, ignore_errors=True)
 
     def take(self, task: Task) -> Input | None:
-        """The input of a task; those of the tasks after it are made at the same time."""
+        """Return the input of a task; those of the tasks after it are made at the same time."""
         if self._pool is None or self._folder is None:
             return self.experiment.make(task, self.settings)
         if self._overlap or task.key not in self._waiting:

@@ -129,7 +129,7 @@ class Done:
 
 
 def whole(done: Sequence[Done]) -> list[Done]:
-    """Tasks that are parts of one graph's measurement, put together.
+    """Return the tasks that are parts of one graph's measurement, put together.
 
     A task with ``part`` in its ``what`` measured some methods of the graph that the task without
     ``part`` describes: those of the host need no GPU, so that they can be measured apart.
@@ -275,7 +275,7 @@ class Experiment(ABC):
 
     @abstractmethod
     def tasks(self, settings: Settings) -> list[Task]:
-        """The measurements, cheapest first where the order does not matter."""
+        """Return the measurements, cheapest first where the order does not matter."""
 
     def make(self, task: Task, settings: Settings) -> Input | None:
         """What a task is measured on; None where it needs no graph. May run in another process."""
@@ -300,8 +300,8 @@ class Experiment(ABC):
 
     @abstractmethod
     def tables(self, done: Sequence[Done], settings: Settings) -> list[Table]:
-        """Tables of what is finished; tasks may be missing."""
+        """Return the tables of what is finished; tasks may be missing."""
 
     @abstractmethod
     def figures(self, done: Sequence[Done], settings: Settings) -> list[Figure]:
-        """Figures of what is finished; tasks may be missing."""
+        """Return the figures of what is finished; tasks may be missing."""

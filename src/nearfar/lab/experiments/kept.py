@@ -82,7 +82,7 @@ class Kept:
                     shutil.copyfile(Path(made) / f"{figure.key}.png", folder / file)
 
     def figure(self, key: str, text: str) -> list[str]:
-        """A picture of the page's folder, or nothing where there is none."""
+        """Return a picture of the page's folder, or nothing where there is none."""
         if not self.there or key not in self.figures:
             return []
         return [f"![{text}](images/{self.name}-{self.device}-{key}.png)", ""]
@@ -101,7 +101,7 @@ class Kept:
         return [*lines, "", *([self.how(), ""] if how else [])]
 
     def how(self) -> str:
-        """One line: on what, with what, when, from where."""
+        """Return one line: on what, with what, when, from where."""
         if not self.there:
             return f"Not measured yet: `{self.command} -o DIR`."
         runs = dict.fromkeys(_commit(place) for place in self.environments)
@@ -178,7 +178,7 @@ def patterns(keys: Iterable[str], others: Iterable[str]) -> str:
 
 
 def _stretches(own: Iterable[str], others: Iterable[str]) -> list[str]:
-    """The same for keys that others are like: by their first number, from one to another."""
+    """Return the same for keys that others are like: by their first number, from one to another."""
 
     def head(key: str) -> str:
         first = _NUMBER.search(key)
@@ -234,7 +234,7 @@ def describe(where: dict[str, Any], runs: str = "") -> str:
 
 
 def _commit(place: dict[str, Any]) -> str:
-    """Date and commit of a run."""
+    """Return date and commit of a run."""
     changed = " with uncommitted changes" if place["uncommitted_changes"] else ""
     return f"{place['date'][:10]}, commit {place['commit'][:12]}{changed}"
 
@@ -250,22 +250,22 @@ class KernelRows:
         self.environment: dict[str, Any] = parts[part]["environment"] if self.there else {}
 
     def at(self, graph: str, label: str) -> Row:
-        """The row of a method on a graph."""
+        """Return the row of a method on a graph."""
         return next(r for r in self.rows if r["graph"] == graph and r["label"] == label)
 
     def graphs(self) -> list[str]:
-        """Graphs in the order of measurement."""
+        """Return the graphs in the order of measurement."""
         return list(dict.fromkeys(r["graph"] for r in self.rows))
 
     def how(self) -> str:
-        """One line: on what, when, from where."""
+        """Return one line: on what, when, from where."""
         command = f"python benchmarks/kernel_times.py --parts {self.part}"
         if not self.there:
             return f"Not measured yet: `{command} -o {_KERNEL_TIMES}`."
         return f"*{describe(self.environment)}; `{command}`. From `{_KERNEL_TIMES}`.*"
 
     def table(self, title: str, columns: list[str], rows: list[list[Any]], note: str) -> list[str]:
-        """A table with title, caption and origin; or how to measure it."""
+        """Return a table with title, caption and origin; or how to measure it."""
         if not self.there:
             return [self.how(), ""]
         shown = [{"name": name, "unit": "", "digits": 3} for name in columns]
@@ -274,13 +274,13 @@ class KernelRows:
 
 
 def kernel_seconds(row: Row, *names: str) -> float:
-    """Seconds of some kernels of a run; of all without names."""
+    """Return the seconds of some kernels of a run; of all without names."""
     chosen: Iterable[str] = names or row["kernels"]
     return float(sum(row["kernels"][n]["seconds"] for n in chosen if n in row["kernels"]))
 
 
 def share(row: Row, *names: str) -> float:
-    """Percent of the run's own time that some kernels take."""
+    """Return the percent of the run's own time that some kernels take."""
     return 100.0 * kernel_seconds(row, *names) / float(row["seconds"])
 
 
@@ -292,14 +292,14 @@ class Counts:
         self.parts: dict[str, dict[str, Any]] = document.get("parts", {})
 
     def rows(self, part: str) -> list[dict[str, Any]]:
-        """Rows of a key of ``PARTS`` of benchmarks/paper_counts.py."""
+        """Return the rows of a key of ``PARTS`` of benchmarks/paper_counts.py."""
         rows: list[dict[str, Any]] = self.parts.get(part, {}).get("rows", [])
         return rows
 
     def table(
         self, part: str, title: str, columns: list[str], rows: list[list[Any]], note: str
     ) -> list[str]:
-        """A table with title, caption and origin; nothing without rows."""
+        """Return a table with title, caption and origin; nothing without rows."""
         if not rows:
             return []
         shown = [{"name": name, "unit": "", "digits": 3} for name in columns]

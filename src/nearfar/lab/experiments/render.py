@@ -26,7 +26,7 @@ _COLOURS = (
 
 
 def cell(value: Any, digits: int = 3) -> str:
-    """A number with so many significant digits and thousands separators; a dash for None."""
+    """Return a number with so many significant digits and thousands separators; a dash for None."""
     if value is None or (isinstance(value, float) and not math.isfinite(value)):
         return "-"
     if isinstance(value, bool):
@@ -225,7 +225,7 @@ def _label_large(axes: Any) -> None:
 
 
 def _power(value: float) -> str:
-    """A plain number below a million, else with its power of ten."""
+    """Return a plain number below a million, else with its power of ten."""
     if value < 1e6:
         return f"{value:,.10g}"
     exponent = math.floor(math.log10(value) + 1e-9)
@@ -243,7 +243,7 @@ def _points(series: Mapping[str, Any]) -> list[tuple[Any, float, int]]:
 
 
 def _right(axes: Any, panel: Mapping[str, Any], looks: Mapping[str, tuple[str, str]]) -> list[Any]:
-    """Lines on the right axis; results of older versions have none."""
+    """Return lines on the right axis; results of older versions have none."""
     there = [series for series in panel["series"] if series.get("right")]
     if not there:
         return []

@@ -17,7 +17,7 @@ __all__ = ["geometric", "hops", "timed", "weighted"]
 
 
 def weighted(graph: Graph, low: int, high: int, stream: str) -> Graph:
-    """The same edges with uniform random int32 weights, both ends included; seed 1."""
+    """Return the same edges with uniform random int32 weights, both ends included; seed 1."""
     from nearfar.generators.random import Stream
     from nearfar.graph.graph import Graph as Made
 

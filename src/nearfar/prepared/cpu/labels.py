@@ -75,7 +75,7 @@ class TreeLabels:
     def distances_of_pairs(
         self, pairs: Any, threads: int | None = None, *, sums: Sums = "fixed"
     ) -> NDArray[Any]:
-        """Distances of many pairs.
+        """Return the distances of many pairs.
 
         Parameters
         ----------
@@ -108,7 +108,7 @@ class TreeLabels:
     def between(
         self, starts: NDArray[np.int64], ends: NDArray[np.int64], workers: int
     ) -> NDArray[Any]:
-        """Distances of pairs of vertex indices.
+        """Return the distances of pairs of vertex indices.
 
         Parameters
         ----------

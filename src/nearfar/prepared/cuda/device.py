@@ -267,7 +267,7 @@ def _above(prepared: Prepared, upper: NDArray[np.int32], shape: AboveShape) -> D
 
 
 def _top(tree: Tree, size: int) -> NDArray[np.int32]:
-    """The labels with the largest subtrees, which are closed under parents; falling."""
+    """Return the labels with the largest subtrees, which are closed under parents; falling."""
     if size == 0:
         return np.empty(0, dtype=np.int32)
     subtree = np.arange(tree.n_vertices) - tree.low + 1

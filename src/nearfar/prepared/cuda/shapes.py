@@ -95,7 +95,7 @@ def climb_form(height: int, size: int) -> tuple[dict[str, str | int], int, int]:
 
 
 def block_climb_form(height: int, size: int) -> tuple[dict[str, str | int], int, int]:
-    """The same for a block that climbs, of which there are fewer than a device holds."""
+    """Return the same for a block that climbs, of which there are fewer than a device holds."""
     warps, room = 4, 16384 // size
     most = runtime.device().shared_per_block
     while room > 32 and 2 * room * (size + 4) + height * (size + 2) > most:
@@ -111,7 +111,7 @@ def default_leaf(height: int, sources: int) -> LeafShape:
 
 
 def one_launch(height: int, sources: int) -> bool:
-    """Whether climbs and products are one launch, for so many sources and such a tree."""
+    """Return whether climbs and products are one launch, for so many sources and such a tree."""
     return padded(sources) <= ONE_LAUNCH and height <= TALL
 
 

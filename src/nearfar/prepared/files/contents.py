@@ -62,7 +62,7 @@ def check_contents(prepared: Prepared) -> None:
 
 
 def _same_weights(one: NDArray[Any], other: NDArray[Any]) -> bool:
-    """Whether arcs weigh the same, those without a path whatever stands for it.
+    """Return whether arcs weigh the same, those without a path whatever stands for it.
 
     With negative weights "no path" and a path beyond it is "no path" too (value.hpp), and which
     number stands there depends on who came first.

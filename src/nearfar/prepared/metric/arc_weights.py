@@ -102,7 +102,7 @@ def value_dtype(graph: Graph) -> np.dtype[Any]:
 
 
 def customized(view: Any, n_arcs: int, graph: Graph, perfect: bool, threads: int) -> Metric:
-    """Weights of all arcs from the weights of a graph."""
+    """Return the weights of all arcs from the weights of a graph."""
     edge_weights = graph.effective_weights
     sides = 1 if _cpu.prepared_symmetric(view, edge_weights, threads) else 2
     weights = np.empty(n_arcs * sides, dtype=value_dtype(graph))

@@ -74,7 +74,7 @@ def structure_of(graph: Graph) -> Structure:
 def elimination_order(
     graph: Graph, structure: Structure, order: Any = "auto", seed: int = 0
 ) -> tuple[NDArray[np.int32], str]:
-    """All vertices in the order of their elimination, and the name of the method used.
+    """Return all vertices in the order of their elimination, and the name of the method used.
 
     Vertices of degree 0, 1 and 2 go first, as long as there are any: eliminating them adds nothing
     to what the rest needs. The rest is dissected.
@@ -101,7 +101,7 @@ def elimination_order(
 
 @functools.cache
 def has_metis() -> bool:
-    """Whether METIS is installed."""
+    """Return whether METIS is installed."""
     return importlib.util.find_spec("pymetis") is not None
 
 
@@ -162,7 +162,7 @@ def _restore_handlers() -> None:
 
 
 def checked_order(order: Any, n: int) -> NDArray[np.int32]:
-    """An order that was given, if it names each vertex once."""
+    """Return an order that was given, if it names each vertex once."""
     given = np.asarray(order)
     if given.shape != (n,) or given.dtype.kind not in "iu":
         raise OptionError(

@@ -169,7 +169,7 @@ class Arcs:
 def analyse(
     graph: Graph, structure: Structure, order: NDArray[np.int32], perfect: bool = True
 ) -> tuple[Tree, Figures]:
-    """The elimination tree of an order, and what it will cost.
+    """Return the elimination tree of an order, and what it will cost.
 
     Almost linear in the edges, and no memory for arcs: well under a second for a million edges.
     """
@@ -190,14 +190,14 @@ def analyse(
 
 
 def weighing_seconds(n: int, n_arcs: float, n_triangles: float, perfect: bool = True) -> float:
-    """Seconds on one core for what follows an order: analysis, arcs, and their weights."""
+    """Return seconds on one core for what follows an order: analysis, arcs, and their weights."""
     if perfect:
         return 1.5e-7 * n + 7e-8 * n_arcs + 8e-10 * n_triangles
     return 1.5e-7 * n + 5e-8 * n_arcs + 3e-10 * n_triangles
 
 
 def arc_bytes(graph: Graph, n_arcs: float) -> int:
-    """Memory of so many arcs, their tree and their weights, at the most."""
+    """Return the memory of so many arcs, their tree and their weights, at the most."""
     each = 13 + 4 * graph.weight_dtype.itemsize + 8  # both directions, and again after pruning
     return int(n_arcs * each) + graph.n_vertices * (20 + 5 * 8) + graph.n_edges * 8
 
@@ -220,7 +220,7 @@ def check_worth(figures: Figures, memory: int | None = None, force: bool = False
 
 
 def build_arcs(graph: Graph, structure: Structure, tree: Tree) -> Arcs:
-    """The arcs of a tree and the edges that weigh them; O(arcs + m)."""
+    """Return the arcs of a tree and the edges that weigh them; O(arcs + m)."""
     parts: dict[str, Any] = _cpu.prepared_arcs(
         structure.first,
         structure.neighbour,

@@ -42,7 +42,7 @@ def routes(
     parts: Literal["largest", "all"] = "largest",
     max_distance: float | None = None,
 ) -> list[Route]:
-    """The shortest route between two places, and alternatives worth taking.
+    """Return the shortest route between two places, and alternatives worth taking.
 
     Parameters
     ----------
@@ -176,7 +176,7 @@ class _Alternatives:
     def _is_local(
         self, path: NDArray[Any], weights: NDArray[np.float64], at: int, reach: float
     ) -> bool:
-        """Whether the piece of a path around a vertex is a shortest path (the T-test)."""
+        """Return whether the piece of a path around a vertex is a shortest path (the T-test)."""
         along = np.concatenate([[0.0], np.cumsum(weights)])
         first = max(int(np.searchsorted(along, along[at] - reach, side="right")) - 1, 0)
         last = min(int(np.searchsorted(along, along[at] + reach)), len(path))

@@ -81,7 +81,7 @@ class Route:
         return _line(self.graph, self.edges, self.vertices, self.begin, self.end)
 
     def total(self, values: Any) -> float:
-        """Sum another quantity of the edges along the route, such as metres or tolls.
+        """Return sum another quantity of the edges along the route, such as metres or tolls.
 
         Parameters
         ----------
@@ -152,7 +152,7 @@ def route(
     device: Literal["auto", "cpu", "cuda", "gpu"] = "auto",
     threads: int | None = None,
 ) -> Any:
-    """A shortest route between two places, or routes of as many pairs as there are rows.
+    """Return a shortest route between two places, or routes of as many pairs as there are rows.
 
     Parameters
     ----------
@@ -203,7 +203,7 @@ def route(
 
 
 def _is_single(graph: Graph, given: Any) -> bool:
-    """Whether one place or vertex was given, not a list of one."""
+    """Return whether one place or vertex was given, not a list of one."""
     several = isinstance(given, (list, set, range, Snapped)) or hasattr(given, "columns")
     if several or getattr(given, "ndim", 0) > 0:
         return False

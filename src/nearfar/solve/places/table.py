@@ -456,7 +456,7 @@ def nearest_places(
     threads: int | None = None,
     progress: Callable[[float, float], None] | None = None,
 ) -> Any:
-    """The k nearest destinations of every origin, given as coordinates.
+    """Return the k nearest destinations of every origin, given as coordinates.
 
     For the nearest of some vertices seen from every vertex see :func:`nearfar.nearest`.
 

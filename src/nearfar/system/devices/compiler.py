@@ -90,12 +90,12 @@ def assemble(files: Sequence[str]) -> str:
 
 
 def is_relocatable(source: str) -> bool:
-    """Whether an assembled source asks to be linked with CUDA's device runtime."""
+    """Return whether an assembled source asks to be linked with CUDA's device runtime."""
     return _LINKS.search(source) is not None
 
 
 def options_for(arch: str, macros: Mapping[str, str | int], source: str = "") -> tuple[str, ...]:
-    """Compiler options for an architecture such as ``sm_90`` and macros, in a fixed order.
+    """Return compiler options for an architecture such as ``sm_90`` and macros, in a fixed order.
 
     A source that says ``// links: cudadevrt`` is compiled to relocatable code, which
     :mod:`nearfar.system.devices.linking` turns into a program.
@@ -112,7 +112,7 @@ def cache_directory() -> Path:
 
 
 def compile_kernel(name: str, source: str, options: Sequence[str]) -> bytes:
-    """Machine code (cubin) of an assembled source, from the disk cache when it is there."""
+    """Return machine code (cubin) of an assembled source, from the disk cache when it is there."""
     backend = cupy_module.load()
     text = "\0".join([source, *options, backend.version])
     key = hashlib.sha256(text.encode()).hexdigest()
@@ -169,7 +169,7 @@ def resources(name: str, source: str, options: Sequence[str]) -> dict[str, Resou
 
 
 def _read(path: Path) -> bytes | None:
-    """Payload of a cache file, or None when it is missing, cut short or damaged."""
+    """Return the payload of a cache file, or None when it is missing, cut short or damaged."""
     try:
         data = path.read_bytes()
     except OSError:

@@ -65,7 +65,7 @@ def _open_device() -> None:
 
 
 def cupy() -> Any:
-    """The CuPy module."""
+    """Return the CuPy module."""
     module = import_cupy()
     if module is None:
         raise MissingDependencyError(f"CuPy is not installed: {HOW}")
@@ -95,7 +95,7 @@ class _CupyCompiler:
 
 
 def cupy_nvrtc() -> Compiler | None:
-    """The compiler that CuPy uses, or None without CuPy or where its NVRTC does not load."""
+    """Return the compiler that CuPy uses, or None without CuPy or where its NVRTC does not load."""
     if import_cupy() is None:
         return None
     try:

@@ -49,7 +49,7 @@ def _driver_call() -> Any:
 def early_launch(
     driver: Any, function: int, shape: tuple[int, ...], parameters: int
 ) -> Callable[[int], None] | None:
-    """A launch of this kind for a stream, or None where there are none."""
+    """Return a launch of this kind for a stream, or None where there are none."""
     call = _driver_call() if isinstance(driver, ModuleType) else None
     if call is None:
         return None

@@ -130,7 +130,7 @@ class Launch:
             self._go = lambda: driver.launchKernel(function, *shape, current().ptr, pointers, 0)
 
     def _raw(self, parameter: Parameter, value: Any) -> bytes:
-        """Bytes of one argument, after a check of its type."""
+        """Return the bytes of one argument, after a check of its type."""
         raw = parameter.raw(value)
         if raw is None:
             raise TypeError(
@@ -169,7 +169,7 @@ class Launch:
 
 
 def _misnamed(kernel: Kernel, given: Iterable[str]) -> TypeError:
-    """The error of arguments that are not those of the kernel."""
+    """Return the error of arguments that are not those of the kernel."""
     wanted, names = kernel.parameters.keys(), set(given)
     missing = ", ".join(name for name in wanted if name not in names)
     unknown = ", ".join(sorted(names - wanted))
@@ -250,7 +250,7 @@ class Kernel:
         return parameters(self.files, self.name, self.macros)
 
     def attribute(self, name: str) -> int:
-        """A value such as ``NUM_REGS`` or ``LOCAL_SIZE_BYTES`` of the loaded function."""
+        """Return a value such as ``NUM_REGS`` or ``LOCAL_SIZE_BYTES`` of the loaded function."""
         driver = self.cupy.cuda.driver
         enum = {"SHARED_SIZE_BYTES": 1, "LOCAL_SIZE_BYTES": 3, "NUM_REGS": 4}[name]
         return int(driver.funcGetAttribute(enum, self.function.ptr))
@@ -296,7 +296,7 @@ class Program:
         self._kernels: dict[str, Kernel] = {}
 
     def kernel(self, name: str) -> Kernel:
-        """The entry point of that name."""
+        """Return the entry point of that name."""
         found = self._kernels.get(name)
         if found is None:
             function = self._module.get_function(name)

@@ -39,7 +39,7 @@ def _folders() -> Iterator[Path]:
 
 @functools.cache
 def device_runtime() -> str:
-    """Path of ``libcudadevrt.a``."""
+    """Return the path of ``libcudadevrt.a``."""
     for folder in _folders():
         if (folder / _NAME).is_file():
             return str(folder / _NAME)
@@ -50,7 +50,7 @@ def device_runtime() -> str:
 
 
 def link(cupy: Any, name: str, code: bytes) -> bytes:
-    """A loadable cubin from a relocatable one and the device runtime."""
+    """Return a loadable cubin from a relocatable one and the device runtime."""
     library = device_runtime()
     driver = cupy.cuda.driver
     state = driver.linkCreate()

@@ -131,7 +131,7 @@ _of_thread = threading.local()
 
 
 def device() -> Device:
-    """The current CUDA device."""
+    """Return the current CUDA device."""
     here = available()
     if here is not True:
         raise VariantUnavailable(here)
@@ -150,7 +150,7 @@ def device_count() -> int:
 
 
 def on_device(ordinal: int) -> Any:
-    """A context in which that device is the current one of this thread."""
+    """Return a context in which that device is the current one of this thread."""
     return cupy().cuda.Device(ordinal)
 
 
@@ -203,7 +203,7 @@ def require_memory(needed: int, advice: str = "") -> None:
 
 
 def is_device_array(array: Any) -> bool:
-    """Whether an array lives on a CUDA device (CuPy, or another library's by DLPack)."""
+    """Return whether an array lives on a CUDA device (CuPy, or another library's by DLPack)."""
     if type(array) is np.ndarray or array is None:
         return False
     if hasattr(array, "__cuda_array_interface__"):
@@ -213,7 +213,7 @@ def is_device_array(array: Any) -> bool:
 
 
 def upload(array: Any) -> Any:
-    """Contiguous CuPy array with the data; no copy when it is on the device already.
+    """Return contiguous CuPy array with the data; no copy when it is on the device already.
 
     CuPy brings host memory there by way of page-locked memory. To allocate that for a graph takes
     several times as long as the copy, and in a thread beside the main one it waits for the kernels
@@ -232,7 +232,7 @@ def upload(array: Any) -> Any:
 
 
 def copied(array: Any) -> Any:
-    """A copy of a contiguous device array; CuPy would have to compile a kernel for it."""
+    """Return a copy of a contiguous device array; CuPy would have to compile a kernel for it."""
     made = cupy().empty(array.shape, array.dtype)
     made.data.copy_from_device_async(array.data, array.nbytes)
     return made
@@ -319,7 +319,7 @@ class Pinned:
         )
 
     def wait(self) -> bytes:
-        """The bytes, once they have arrived."""
+        """Return the bytes, once they have arrived."""
         wait(self._event)
         return self.read()
 
@@ -329,7 +329,7 @@ class Pinned:
         return np.frombuffer(self._memory, dtype=np.uint8, count=self.size)
 
     def read(self) -> bytes:
-        """The bytes that are there."""
+        """Return the bytes that are there."""
         return ctypes.string_at(self._memory.ptr, self.size)
 
 
@@ -358,5 +358,5 @@ class Timer:
 
 
 def scalar(value: Any, dtype: np.dtype[Any] | type) -> Any:
-    """A NumPy scalar of exactly that dtype, for kernel arguments."""
+    """Return a NumPy scalar of exactly that dtype, for kernel arguments."""
     return np.dtype(dtype).type(value)

@@ -65,7 +65,7 @@ def range_delta(graph: Graph, options: OneLaunchOptions, *, whole: bool = False)
 
 
 def first_delta(graph: Graph, options: OneLaunchOptions, *, packed: bool = False) -> float:
-    """The step that the threshold starts with, in units of the weights."""
+    """Return the step that the threshold starts with, in units of the weights."""
     if options.delta is not None:
         value = float(options.delta)
     elif graph.n_edges:
@@ -78,7 +78,7 @@ def first_delta(graph: Graph, options: OneLaunchOptions, *, packed: bool = False
 
 
 def _heads(graph: Graph, device: DeviceGraph, shortcuts: bool | None) -> RowHeads | None:
-    """Rows at fixed places, where most are short and blocks will advance on their own.
+    """Return the rows at fixed places, where most are short and blocks will advance on their own.
 
     With shortcuts, where these are asked for or pay, and are exact: sums of floats are
     rounded, and edges without weights all count 1.
@@ -102,7 +102,7 @@ def _heads(graph: Graph, device: DeviceGraph, shortcuts: bool | None) -> RowHead
 
 
 def _growth(graph: Graph, heads: RowHeads | None) -> float:
-    """Times its first step that delta grows to while the near set is thin."""
+    """Return times its first step that delta grows to while the near set is thin."""
     if graph.mean_degree > ROAD_LIKE:
         return 1.0
     return 8.0 if heads is not None and heads.depth else 12.0
@@ -147,7 +147,7 @@ def _engine(graph: Graph, options: OneLaunchOptions, form: Form) -> Engine:
 def _own(
     base_delta: float, largest_delta: float, local_limit: int, target_near: int
 ) -> dict[str, Any]:
-    """The kernel's own arguments."""
+    """Return the kernel's own arguments."""
     return {
         "base_delta": np.float64(base_delta),
         "largest_delta": np.float64(largest_delta),

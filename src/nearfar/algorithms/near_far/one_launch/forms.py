@@ -93,13 +93,13 @@ def _history(graph: Graph) -> _History:
 
 
 def is_skewed(graph: Graph) -> bool:
-    """Whether a few vertices have far more edges than the rest."""
+    """Return whether a few vertices have far more edges than the rest."""
     mean = graph.mean_degree
     return mean > ROAD_LIKE and graph.max_degree > _SKEWED * mean
 
 
 def form_of(graph: Graph, options: OneLaunchOptions) -> Form:
-    """The form that the options ask for, or that pays by what is known of the graph."""
+    """Return the form that the options ask for, or that pays by what is known of the graph."""
     history = _history(graph)
     # Each look at all vertices costs about as much as one at an eighth of as many edges.
     few = history.splits * graph.n_vertices <= 2 * graph.n_edges

@@ -54,7 +54,7 @@ class TooNarrow(Exception):
 
 
 def most_steps(n: int) -> int:
-    """The watchdog's bound: a solve that takes more steps is stuck."""
+    """Return the watchdog's bound: a solve that takes more steps is stuck."""
     return 8 * n + 1_000_000
 
 
@@ -222,7 +222,7 @@ class Engine:
 
 
 def entry_bytes(device: DeviceGraph) -> int:
-    """Bytes of ``struct Entry``: a vertex and a distance."""
+    """Return the bytes of ``struct Entry``: a vertex and a distance."""
     return struct_dtype(_ROWS, "Entry", device.macros).itemsize
 
 

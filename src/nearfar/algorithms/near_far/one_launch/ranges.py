@@ -56,7 +56,7 @@ class _Ranges:
         )
 
     def own(self, delta: float, eager_growth: float, pull_share: int) -> dict[str, object]:
-        """The kernel's own arguments."""
+        """Return the kernel's own arguments."""
         rows = self.rows
         return {
             "delta": np.float64(delta),

@@ -60,7 +60,7 @@ class Peer(ABC):
         return f"{self.name} ({self.threads} thr)" if self.parallel else self.name
 
     def version(self) -> str:
-        """Version of the library."""
+        """Return the version of the library."""
         return metadata.version(self.package) if self.package else "unknown"
 
     def available(self) -> Literal[True] | str:
@@ -88,7 +88,7 @@ class Peer(ABC):
 
     @abstractmethod
     def solve(self, source: int) -> Any:
-        """One source to all vertices; timed. Returns the peer's own answer."""
+        """Return one source to all vertices; timed. Returns the peer's own answer."""
 
     def distances(self, answer: Any) -> NDArray[np.float64] | None:
         """Distances of the answer, inf where unreached; None if it keeps them. Not timed."""
@@ -115,7 +115,7 @@ class Forms(Peer):
         self.failed: dict[str, str] = {}
 
     def fastest(self) -> str:
-        """The form that counts, its time reported."""
+        """Return the form that counts, its time reported."""
         if not self.forms:
             raise RuntimeError(f"no form ended: {next(iter(self.failed.values()))}")
         best = min(self.forms, key=lambda form: self.forms[form])
@@ -142,5 +142,5 @@ def run_program(command: list[str], seconds: float, **options: Any) -> str:
 
 
 def on_path(*names: str) -> str | None:
-    """The first of these programs on PATH."""
+    """Return the first of these programs on PATH."""
     return next((found for found in map(shutil.which, names) if found), None)

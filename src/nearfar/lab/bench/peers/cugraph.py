@@ -53,7 +53,7 @@ class CuGraph(Forms):
         return True if answer is True else f"{self.package} is not installed"
 
     def takes(self, graph: Graph) -> Literal[True] | str:
-        """Ids of 32 bits, and weights that float32 holds."""
+        """Return the ids of 32 bits, and weights that float32 holds."""
         if max(graph.n_vertices, graph.n_edges) >= 2**31 - 1:
             return "too many vertices or edges for 32-bit ids"
         if graph.max_weight > 2**24:

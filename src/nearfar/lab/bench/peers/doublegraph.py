@@ -55,11 +55,11 @@ class DoubleGraph(Forms, Program):
         return f"no {self.command}-* on PATH: set {self.variable} to their folder"
 
     def find(self, floats: bool = False) -> str | None:
-        """The first of the programs, as the head of this file says."""
+        """Return the first of the programs, as the head of this file says."""
         return next(iter(self._programs().values()), None)
 
     def takes(self, graph: Graph) -> Literal[True] | str:
-        """Weights that float32 holds."""
+        """Return the weights that float32 holds."""
         if graph.max_weight > self.farthest:
             return "float32 does not hold its weights"
         return super().takes(graph)

@@ -166,5 +166,5 @@ class Gap(Program):
         return None
 
     def version(self) -> str:
-        """The program does not say."""
+        """Return the program does not say."""
         return "unknown"

@@ -40,7 +40,7 @@ class Nearfar(Peer):
         return f"{what} ({self.threads} thr)"
 
     def version(self) -> str:
-        """Version of this library."""
+        """Return the version of this library."""
         return nearfar.__version__
 
     def takes(self, graph: Graph) -> Literal[True] | str:
@@ -73,7 +73,7 @@ class Nearfar(Peer):
         return paths
 
     def distances(self, answer: Paths) -> NDArray[np.float64]:
-        """Distances with inf for the unreached."""
+        """Return the distances with inf for the unreached."""
         values = answer.distances
         out: NDArray[np.float64] = values.astype(np.float64)
         out[values == unreached_value(values.dtype)] = np.inf

@@ -75,7 +75,7 @@ class Pasgal(Program):
         return self.folder / "sssp.out"
 
     def distances(self, answer: Any) -> NDArray[np.float64]:
-        """The numbers that it wrote; the greatest of its type is unreached."""
+        """Return the numbers that it wrote; the greatest of its type is unreached."""
         values = np.fromstring(answer.read_text(), dtype=np.float64, sep="\n")
         values[values >= self.unreached] = np.inf
         return values

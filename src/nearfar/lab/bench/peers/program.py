@@ -79,7 +79,7 @@ class Program(Peer):
         return self.missing()
 
     def takes(self, graph: Graph) -> Literal[True] | str:
-        """Weights of 32 bits, or integers whose sums fit them."""
+        """Return the weights of 32 bits, or integers whose sums fit them."""
         dtype = graph.weight_dtype
         if dtype.kind == "f":
             if not self.floats:

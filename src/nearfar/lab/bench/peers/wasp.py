@@ -43,7 +43,7 @@ class Wasp(Gap):
 
 
 def _equal(one: Graph, other: Graph) -> bool:
-    """Whether both have the same edges in the same order."""
+    """Return whether both have the same edges in the same order."""
     return (
         np.array_equal(one.indptr, other.indptr)
         and np.array_equal(one.indices, other.indices)

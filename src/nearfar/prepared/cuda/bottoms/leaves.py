@@ -128,7 +128,7 @@ def _margin(prepared: Prepared) -> int:
 
 
 def _closed(tiles: DeviceTiles, tree: DeviceTree, dtype: np.dtype[Any]) -> tuple[Any, Any]:
-    """Weights of the bundles, and ways within leaves."""
+    """Return the weights of the bundles, and ways within leaves."""
     cp = runtime.cupy()
     runtime.require_memory((tiles.host.n_values + tiles.n_ways) * dtype.itemsize, _ADVICE)
     ways = cp.empty(tiles.n_ways, dtype=dtype)

@@ -28,7 +28,7 @@ _FEW = 4096  # sources that the host sorts
 
 
 def table_pays(prepared: Prepared, width: int) -> bool:
-    """Whether so many targets cost less by themselves than among all vertices.
+    """Return whether so many targets cost less by themselves than among all vertices.
 
     A product looks at the common ancestors of a source and a target, a few dozen of them where
     separators are small; a sweep looks at every arc.

@@ -89,7 +89,7 @@ def cut_pieces(
 def ways_up(
     pieces: Pieces, tree: Tree
 ) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.uint16]]:
-    """The pieces on the way from any label up, and its ancestors in them.
+    """Return the pieces on the way from any label up, and its ancestors in them.
 
     Notes
     -----

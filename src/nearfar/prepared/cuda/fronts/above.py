@@ -137,7 +137,7 @@ class Above:
         query.add(kernel, grid, threads, arguments, shared, cooperative=True)
 
     def _ways_up(self) -> tuple[Any, Any, Any]:
-        """Arrays of :func:`ways_up`, kept."""
+        """Return the arrays of :func:`ways_up`, kept."""
         kept = self.held.ways_up
         if not kept:
             lowest, way, rows = map(runtime.upload, ways_up(self.held.pieces.host, self._host_tree))
@@ -145,7 +145,7 @@ class Above:
         return kept[0]
 
     def _types(self) -> dict[str, str | int]:
-        """Macros of kernels with a barrier over the grid."""
+        """Return the macros of kernels with a barrier over the grid."""
         types: dict[str, str | int] = {"INDEX_T": "int", "OFFSET_T": "int", "WEIGHTED": 1}
         weight = {"WEIGHT_T": self.tree.macros["OUT_T"], "COLUMNS": 16 // self.dtype.itemsize}
         return {**self.tree.macros, **types, **weight}

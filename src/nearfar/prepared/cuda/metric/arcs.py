@@ -106,7 +106,7 @@ def customize_kernel(name: str, values: np.dtype[Any], weight: np.dtype[Any], si
 
 
 def threads() -> int:
-    """Threads of a block that goes through levels; more would have too few registers."""
+    """Return the threads of a block that goes through levels; more would have too few registers."""
     return min(640, runtime.device().threads_per_multiprocessor)
 
 

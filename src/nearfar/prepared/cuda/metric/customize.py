@@ -26,7 +26,7 @@ _FEW = 128  # arcs of all metrics in a level that is left to one cluster
 def customized_there(
     structure: DeviceArcs, graphs: list[Graph], perfect: bool
 ) -> list[DeviceMetric]:
-    """Weights of all arcs from weights on the device, for one metric or several at once.
+    """Return the weights of all arcs from weights on the device, for one metric or several at once.
 
     O(triangles log degree) work in as many steps as the tree is high.
     """
@@ -157,6 +157,6 @@ def _cuts(sizes: NDArray[np.int64], metrics: int) -> tuple[int, int]:
 
 
 def _up_to(sizes: NDArray[np.int64], most: int) -> int:
-    """Levels up to the last one with more arcs than that."""
+    """Return levels up to the last one with more arcs than that."""
     large = np.flatnonzero(sizes > most)
     return int(large[-1]) + 1 if len(large) else 0

@@ -39,7 +39,7 @@ class DeviceMetric:
         return Metric, (self.weights, self.up, self.down, self.sides)
 
     def on_host(self) -> Metric:
-        """The same in host memory."""
+        """Return the same in host memory."""
         return Metric(self.weights, self.up, self.down, self.sides)
 
     @property

@@ -106,7 +106,7 @@ class DeviceLabels:
     def distances_of_pairs(
         self, pairs: Any, threads: int | None = None, *, sums: Sums = "fixed"
     ) -> Any:
-        """Distances of many pairs.
+        """Return the distances of many pairs.
 
         Parameters
         ----------
@@ -218,7 +218,7 @@ def _answer(prepared: Prepared, pairs: Any, threads: int, ask: Any) -> Any:
 
 
 def _indices_there(prepared: Prepared, pairs: Any) -> tuple[Any, Any]:
-    """Sources and targets of an array of pairs on the device, after checking them there."""
+    """Return sources and targets of an array of pairs on the device, after checking them there."""
     cp = runtime.cupy()
     if pairs.ndim != 2 or pairs.shape[1] != 2 or pairs.dtype.kind not in "iu":
         raise OptionError(

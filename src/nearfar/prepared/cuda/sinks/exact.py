@@ -47,7 +47,7 @@ class Restoration:
 
     @staticmethod
     def row_bytes(prepared: Prepared) -> int:
-        """Scratch memory of a block."""
+        """Return scratch memory of a block."""
         return prepared.n_vertices * (prepared.weight_dtype.itemsize + 8)
 
     def __call__(self, sources: Any, rows: Any) -> None:

@@ -52,7 +52,7 @@ _PLACED = {
 
 
 def has_room(reduction: RowReduction, prepared: Prepared) -> bool:
-    """Whether registers and shared memory hold what a kernel keeps of a row."""
+    """Return whether registers and shared memory hold what a kernel keeps of a row."""
     if reduction.kind == "nearest":
         return reduction.k <= _KEPT
     if reduction.kind == "histogram":
@@ -222,7 +222,7 @@ class DeviceReduction:
         self.query.add(kernel, grid, _ACROSS, arguments, shared)
 
     def _least(self, edge: float, far: Any) -> int:
-        """The least integer of a distance that is at least an edge, or what none is."""
+        """Return the least integer of a distance that is at least an edge, or what none is."""
         if self.fixed is not None:
             below = np.nextafter(edge, -np.inf) if edge > 0 else -1.0
             return min(self.fixed.steps_within(below, self.out_dtype) + 1, int(far))
@@ -409,7 +409,7 @@ class DeviceReduction:
 
 
 def _in_places(parts: Sequence[Any], places: Any) -> Any:
-    """Rows of all parts, each in its place."""
+    """Return the rows of all parts, each in its place."""
     cp = runtime.cupy()
     rows = cp.concatenate(parts)
     found = cp.empty_like(rows)
@@ -418,7 +418,7 @@ def _in_places(parts: Sequence[Any], places: Any) -> Any:
 
 
 def _bound(prepared: Prepared, limit: Any) -> Any:
-    """The greatest distance of the arcs' dtype that counts."""
+    """Return the greatest distance of the arcs' dtype that counts."""
     dtype, fixed = prepared.metric.dtype, prepared.fixed
     if fixed is not None and limit is not None:
         return dtype.type(max(fixed.steps_within(float(limit), prepared.weight_dtype), 0))
