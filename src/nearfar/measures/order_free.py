@@ -1,4 +1,4 @@
-"""Floats in fixed point for measures, where paths are equally long whatever order adds them."""
+"""Floats in fixed point for measures, so that lengths of paths do not depend on summation order."""
 
 from __future__ import annotations
 
