@@ -52,7 +52,7 @@ _PROBLEMS = {"sssp": "one source", "batch": "several sources", "all_pairs": "all
 # : Choices of the chooser for a graph, with reasons, by request. A variant that stores
 # : data with a graph which changes the best choice clears them.
 CHOICES: Slot[tuple[Variant, str]] = Slot("choices")
-#: Kinds of reductions that need no sums of distances, and with these all that read nothing else of
+# : Kinds of reductions that need no sums of distances, and with these all that read only the count,
 # : sum and maximum of the distances of a row.
 UNADDED = ("count", "max")
 FIGURES = (*UNADDED, "sum", "mean", "summary")

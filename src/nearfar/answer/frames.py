@@ -1,4 +1,4 @@
-"""Answers as labelled tables: pandas, polars and xarray, with unreached vertices left empty.
+"""Answers as tables of pandas, polars and xarray, with missing values for unreached vertices.
 
 An integer answer marks an unreached vertex by the maximum of its dtype, which would distort sums
 and means. A table has a missing value instead: NaN or NA in pandas, null in polars, NaN in

@@ -129,7 +129,7 @@ def draw_isochrones(
 def _segments(
     paths: Paths, scale: float
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-    """Line segments of reached edges with their values, farthest first, and those of the others."""
+    """Return segments of reached edges, farthest first, with their values, and the others."""
     graph, distances = paths.graph, paths._host_distances
     edges = one_per_street(graph, np.arange(graph.n_edges, dtype=np.int64))
     tails, heads = graph.tails(np.int64)[edges], graph.indices[edges]
@@ -144,7 +144,7 @@ def _segments(
 
 
 def _colours() -> Any:
-    """Bright near the source, darker far away, and even there easy to tell from the paper."""
+    """Return a colour map, bright near the source, darker far away, and distinct from paper."""
     from matplotlib import colormaps
     from matplotlib.colors import LinearSegmentedColormap
 

@@ -340,7 +340,7 @@ class Graph(Vertices, Exchange):
 
     @cached_property
     def weights(self) -> NDArray[Any] | None:
-        """Weights, shape (m,), None when every edge counts 1; downloaded likewise."""
+        """Weights, shape (m,), None if edges count 1; downloaded from a device on first use."""
         return self._arrays.weights
 
     @property

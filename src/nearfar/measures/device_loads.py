@@ -117,7 +117,7 @@ def _directed(graph: Graph) -> Graph:
 
 
 def _parts(amounts: NDArray[Any]) -> tuple[NDArray[np.uint64], NDArray[np.uint64] | None, int]:
-    """Amounts in whole numbers: a high part, a low part for floats, and the scale of the high one.
+    """Split amounts into integers: a high part, a low part for floats, and the high part's scale.
 
     The sum of all high parts is at most 2^62. The low part ends at 2^-97 of the whole demand.
     """

@@ -181,7 +181,7 @@ def _rows_into(graph: Graph) -> Graph | None:
 
 
 def _entering(graph: Graph) -> Graph | None:
-    """The reversed graph, or None if every edge is there in both directions with one weight."""
+    """Return the reversed graph, or None if every edge is stored both ways with one weight."""
     arrays = graph.indptr, graph.indices, graph.weights
     forth = Graph.from_csr(*arrays, directed=True, copy=False)
     back = forth.transpose()  # whose rows are sorted

@@ -409,7 +409,7 @@ class _Aims:
     def next(
         self, flows: NDArray[np.float64], best: NDArray[np.float64], times: NDArray[np.float64]
     ) -> NDArray[np.float64]:
-        """A point whose direction from the flows is conjugate to the last ones and descends."""
+        """Return a point whose direction from the flows descends, conjugate to the last ones."""
         if self.last is None:
             return best
         together = self.problem.together

@@ -128,7 +128,7 @@ def _shape(graph: Graph, reach: Reach | None) -> str:
 
 
 def _degree_counts(degrees: NDArray[Any]) -> list[tuple[int, int, int]]:
-    """Return vertices by out-degree, in the classes 0, 1, 2, 3, 4, 5..8, 9..16, ..."""
+    """Return numbers of vertices by out-degree, in classes 0, 1, 2, 3, 4, 5..8, 9..16, ..."""
     if not len(degrees):
         return []
     counts = np.bincount(np.minimum(degrees, 4), minlength=5)

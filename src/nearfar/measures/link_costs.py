@@ -1,4 +1,4 @@
-"""Travel times of links by flow: the function of the Bureau of Public Roads, and a caller's own."""
+"""Travel times of links by flow: the function of the Bureau of Public Roads, and others."""
 
 from __future__ import annotations
 

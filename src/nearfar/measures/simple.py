@@ -195,7 +195,7 @@ def takes_device(device: Any, graph: Graph, sources: int, tolerance: float = 0.0
 def on_device_or_cores(
     device: Any, on_device: Callable[[], Answer], on_cores: Callable[[], Answer]
 ) -> Answer:
-    """The answer of a GPU that :func:`takes_device` took, or of the CPU where memory is short."""
+    """Return the result of a GPU that was chosen, or of the CPU if memory is short."""
     try:
         return on_device()
     except OutOfMemoryError:

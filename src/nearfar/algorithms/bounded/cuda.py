@@ -1,6 +1,6 @@
 """Bounded searches on CUDA, a block per source in shared memory; see bounded.cuh.
 
-A source that reaches more than a block's table holds is searched on the CPU.
+Sources that reach more vertices than a block's table holds are searched on the CPU.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def _limit(limit: Any, dtype: np.dtype[Any]) -> Any:
 
 
 class _Launched:
-    """Searches from some sources: counts (-1 for those given up), greatest distances, counters."""
+    """Results of some sources: counts (-1 for those given up), greatest distances, counters."""
 
     def __init__(
         self, graph: Graph, sources: NDArray[np.int64], limit: Any, mode: int, **arrays: Any
@@ -108,7 +108,7 @@ def _can_run(graph: Graph, request: Request) -> Literal[True] | str:
 
 
 def _cost(facts: Facts, request: Request) -> Estimate | None:
-    """Return a guess: blocks share a device as the searches of a batch do."""
+    """Estimate by a guess: blocks share a device like the searches of a batch."""
     if request.predecessors or _can_run(facts.graph, request) is not True:
         return None
     reach = facts.within(request.limit, request.sources, request.n_sources)  # type: ignore[arg-type]
