@@ -192,7 +192,7 @@ def _peers(args: argparse.Namespace) -> int:
                 )
             )
         del graph
-        if args.output is not None:  # after every graph: an interrupted run keeps what it has
+        if args.output is not None:  # after every graph, since a run may be interrupted
             write_json(args.output / "peers.json", document(runs, surroundings, settings))
     report = markdown(runs, surroundings)
     if args.output is not None:

@@ -1,4 +1,4 @@
-"""Distances from many sources at once: to a file that resumes, or a number per row on the terminal.
+"""Compute distances from many sources, to a resumable file or as a number per row.
 
 Every vertex is a source unless some are named. With -o rows are written block by block, and the
 same command resumes after an interruption; --reduce prints a number (or a few) per row without

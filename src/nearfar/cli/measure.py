@@ -50,7 +50,7 @@ class Kind(NamedTuple):
     own: tuple[str, ...] = ()  # flags that concern only the command
 
 
-# ---- what is printed -----------------------------------------------------------------------------
+# ---- output --------------------------------------------------------------------------------------
 
 
 def _print(
@@ -210,7 +210,7 @@ KINDS: dict[str, Kind] = {
     ),
 }
 
-# ---- what is given -------------------------------------------------------------------------------
+# ---- input ---------------------------------------------------------------------------------------
 
 # : Flags that no signature has: files, and options of printing.
 _OWN: dict[str, tuple[str, dict[str, Any]]] = {

@@ -29,7 +29,7 @@ _PROBLEM = re.compile(rb"(?m)^p[ \t]+(sp|tw)[ \t]+\d+[ \t]+\d+")
 
 
 def sniff(head: bytes) -> bool:
-    """Return whether a problem line of a known kind is there."""
+    """Return whether the content has a problem line of a known kind."""
     return _PROBLEM.search(head) is not None
 
 
@@ -98,7 +98,7 @@ def write(
     coordinate_scale: float = 1e6,
     comment: str = "",
 ) -> None:
-    """Write `p sp` arcs, and a `.co` file beside it when the graph has coordinates."""
+    """Write `p sp` arcs, and a `.co` file next to it if the graph has coordinates."""
     check_above_zero(coordinate_scale=coordinate_scale)
     n, m = graph.n_vertices, graph.n_edges
     sink.write("".join(f"c {line}\n" for line in comment.splitlines()).encode())

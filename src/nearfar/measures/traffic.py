@@ -217,7 +217,7 @@ class Trips:
     def on(
         self, searched: Searched, device: Any, workers: int
     ) -> tuple[NDArray[Any], NDArray[np.float64]]:
-        """Loads of the caller's edges, and the length of each pair's path: inf for none."""
+        """Return the loads of the caller's edges, and the length of each pair's path, or inf."""
         rows = searched.starts(self.sources)
         lengths = np.zeros(len(self.pairs.amounts))
 
@@ -278,7 +278,7 @@ def skims(
     threads: int | None = None,
     quantities: Sequence[ArrayLike] | Mapping[str, ArrayLike] = (),
 ) -> Skims:
-    """Totals of further edge quantities along shortest paths: metres and tolls of the fastest way.
+    """Sum further edge quantities along shortest paths, such as metres of the fastest way.
 
     Parameters
     ----------

@@ -144,7 +144,7 @@ def _lane_bytes(graph: Graph, request: Request) -> int:
 def lanes(
     graph: Graph, sources: NDArray[np.int64], options: LaneOptions, workspace: Workspace
 ) -> Answer:
-    """One source per lane; integers in 16-bit lanes first, repeated wider where they do not fit."""
+    """Solve one source per lane; integers in 16-bit lanes first, repeated wider if need be."""
     out = answer_rows(graph, sources, workspace)
     delta = options.delta if options.delta is not None else graph.mean_weight / 4
     heaviest = int(graph.max_weight) if graph.weight_dtype.kind == "i" else 0

@@ -55,7 +55,7 @@ def _blocks(here: runtime.Device, n: int, bits: int, lists: bool) -> int:
 
 
 def _delta(graph: Graph) -> float:
-    """Step of the threshold in shared memory: thin frontiers want fewer steps, not less work."""
+    """Return the threshold's step in shared memory; thin frontiers call for fewer steps."""
     return (4.0 if sparse(graph) else 1.0) * graph.mean_weight
 
 
@@ -186,7 +186,7 @@ class _SharedSearch(Search):
         return lost
 
     def _launch(self, batch: Batch, bits: int) -> Any:
-        """One launch; a flag per source on the device says which rows did not fit, or None."""
+        """Launch once; return a flag per source on the device for rows that did not fit."""
         cp = runtime.cupy()
         sources = batch.sources
         rows, edges = self.rows, self.edges

@@ -109,7 +109,7 @@ class Rows:
         return [(first, min(first + each, k)) for first in range(0, max(k, 1), each)]
 
     def memory(self, first: int, last: int) -> Any:
-        """Device memory for rows ``first`` to ``last``: the caller's when it is on the device."""
+        """Return device memory for rows ``first`` to ``last``: the caller's if on the device."""
         if self.given is not None and runtime.is_device_array(self.given):
             return self.given
         return runtime.cupy().empty((last - first, self.width), dtype=self.dtype)
@@ -169,7 +169,7 @@ class Rows:
         return Answer(self.gather(solved), stats, partials=partials)
 
     def _partials(self) -> list[Partial] | None:
-        """What the kernels counted, without the sources; None where a sum may not fit 64 bits."""
+        """Return the kernels' partial results; None if a sum may not fit 64 bits."""
         self._landing.copy_from(self.figures)
         counts, totals, most = self._landing.wait_for().view(np.int64).reshape(3, -1)
         assert self.reduction is not None

@@ -49,7 +49,7 @@ def sparse(graph: Graph) -> bool:
 def stages(
     graph: Graph, sources: NDArray[np.int64], decided: NDArray[np.bool_]
 ) -> list[tuple[NDArray[np.int64] | None, bool]]:
-    """The launches of a batch: by falling degree, so that the first rows decide the most edges.
+    """Return the launches of a batch, by decreasing degree: the first rows decide most edges.
 
     There is one launch where dropping would not pay: for few sources, few edges per vertex, of
     which most are essential, or few undecided edges.
@@ -91,7 +91,7 @@ class Essential:
     decided: NDArray[np.bool_]
 
     def without(self, graph: Graph, device: DeviceGraph, solved: Solved, rows: Any) -> Essential:
-        """Without the edges of solved sources that are longer than their ends are apart."""
+        """Return the edges without those of solved sources that are not shortest paths."""
         cp = runtime.cupy()
         program, grid = _program(device)
         n = device.n

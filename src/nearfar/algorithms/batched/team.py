@@ -1,4 +1,4 @@
-"""A batch with a block per source: in stages, between which edges are left out, on some devices."""
+"""Batches with a block per source, in stages that drop edges, on one or several devices."""
 
 from __future__ import annotations
 

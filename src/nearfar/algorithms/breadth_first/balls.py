@@ -99,7 +99,7 @@ class History:
     given_up: bool = False
 
     def pays(self, n: int) -> bool:
-        """Whether searches without balls took as long as it takes to make those of n vertices."""
+        """Return whether searches without balls have taken as long as building n balls."""
         return not self.given_up and self.without.seconds >= _SECONDS * n
 
     @property

@@ -23,7 +23,7 @@ _LONG_ROWS = 16
 
 
 def _view(graph: Graph) -> Any:
-    """Long rows with small weights in a byte or two each, cached; else the graph as it is."""
+    """Return a cached view of long rows with weights in one or two bytes, or of the graph."""
     if graph.mean_degree < _LONG_ROWS or graph.weights is None:
         return graph.view
     arrays = graph.indptr, graph.indices, graph.weights

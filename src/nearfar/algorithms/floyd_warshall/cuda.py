@@ -241,7 +241,7 @@ def _as_distances(found: Any, dtype: np.dtype[Any]) -> tuple[Any, bool]:
 
 
 def _predecessors(graph: Graph, closed: Any, direct: Any, rows: Any) -> Any:
-    """Predecessors of all rows on the device: the product, then what edges of weight 0 leave."""
+    """Compute predecessors of all rows on the device: the product, then edges of weight 0."""
     cp = runtime.cupy()
     n = graph.n_vertices
     direct.reshape(-1)[:: len(direct) + 1] = far_value(np.dtype(direct.dtype))

@@ -404,7 +404,7 @@ class Partitioned:
         )
 
     def _each(self, names: Sequence[str], after: list[Any], marks: list[Any]) -> None:
-        """Launch kernels on every device, once all have come to ``after``; mark where they end."""
+        """Launch kernels on every device after the events of ``after``; mark their end."""
         for row, launches, mark in zip(self.rows, self._launches, marks, strict=True):
             with runtime.on_device(row.device), self._streams[row.device] as stream:
                 for other, event in zip(self.rows, after, strict=True):

@@ -50,7 +50,7 @@ _ROOMY = 1 << 22  # entries
 _HEAD, _SHORTCUT_HEAD = 4, 8  # edges of a row that are carried with its vertex
 _DEPTH = 2  # rounds of removing vertices of few edges
 _DENSE = 16.0  # mean degree
-# Of the paper's delta: over sorted rows of skewed and of even graphs, and over rows read whole.
+# Multiples of the paper's delta: over sorted rows of skewed and of even graphs, and whole rows.
 _RANGE_SCALE, _EVEN_RANGE_SCALE, _SIFT_SCALE = 0.125, 0.75, 0.0625
 
 

@@ -80,7 +80,7 @@ class _History:
         return self.seconds[kind] / self.solves[kind]
 
     def lost(self, kind: str) -> bool:
-        """Whether a kind found no room, or was slower than one that needs less often enough."""
+        """Return whether a kind did not fit memory, or was often slower than a simpler one."""
         if kind in self.refused:
             return True
         less = _KINDS[: _KINDS.index(kind)]
