@@ -137,7 +137,7 @@ class Settle:
         return self._blocks(self.shape.relax) * self.shape.relax
 
     def minimum(self, criterion: Criterion) -> Callable[[], tuple[Any, ...]]:
-        """The criterion's minima: one value per block on the device, the rest on the host."""
+        """Return a function for the criterion's minima: per block on the device, then the host."""
         cp = runtime.cupy()
         threads = self.shape.minimum
         blocks = self._blocks(threads, 2)

@@ -121,7 +121,7 @@ def write_arcs(
     weights: bool = True,
     names: tuple[NDArray[np.int64], NDArray[np.uint8]] | None = None,
 ) -> None:
-    """Lines of edges for every text writer; ``keep`` 1 and 2 write the upper or lower triangle."""
+    """Write lines of edges for any text format; ``keep`` 1 and 2 select a triangle."""
     from nearfar import _cpu
 
     offsets, text = names if names is not None else (None, None)

@@ -165,7 +165,7 @@ def speeds(tags: Tags, mode: Mode, country: str | None = None) -> tuple[float, f
 
 
 def limit(value: str | None) -> float | None:
-    """A `maxspeed` in km/h: numbers, mph, knots, zones such as ``DE:urban``; None if unclear.
+    """Return a `maxspeed` in km/h: numbers, mph, knots, zones like ``DE:urban``; None if unclear.
 
     Of several values ("50;30") the lowest counts.
     """

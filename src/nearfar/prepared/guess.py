@@ -1,7 +1,8 @@
-"""What preparing a graph would cost, guessed from samples before an order is known.
+"""Estimate the cost of preparing a graph from samples, before an order is known.
 
-Fitted to roads, grids and triangulations; :mod:`nearfar.prepared.order.tree` has the exact figures
-once there is an order. A graph without small separators is told by its hops, which grow with the
+The estimate is fitted to roads, grids and triangulations; :mod:`nearfar.prepared.order.tree`
+computes exact figures for a given order. A graph without small separators is recognised by its
+hops, which grow with the
 root of the vertices where separators are small, and with their logarithm where they are not.
 """
 
@@ -35,16 +36,16 @@ _DEGREE: Slot[float] = Slot("undirected degree")
 
 @dataclass(frozen=True, slots=True)
 class Guess:
-    """What preparing would cost, roughly.
+    """Estimated cost of preparing.
 
     Attributes
     ----------
     n_arcs, n_triangles : float
         Edges and shortcuts together; steps of a customization.
     order : float
-        Seconds for the order, on one core whatever the number of workers.
+        Seconds for the order, which uses one core.
     weights : float
-        Seconds on one core for all that follows: analysis, arcs, and their weights with pruning.
+        Seconds on one core for the other steps: analysis, arcs, and their weights with pruning.
     """
 
     n_arcs: float
@@ -54,7 +55,7 @@ class Guess:
 
 
 def guess(facts: Facts) -> Guess | str:
-    """What preparing would cost, or why the graph has no small separators."""
+    """Estimate the cost of preparing, or return why the graph has no small separators."""
     n, hops = facts.n, facts.hops
     few = max(16.0, 0.12 * math.sqrt(n))
     if hops < few and n > 256:

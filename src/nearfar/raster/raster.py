@@ -1,4 +1,4 @@
-"""The raster: an array of costs as the implicit graph that it stands for."""
+"""Raster: an array of costs as an implicit graph."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _SLOPE = 2
 
 
 class Raster:
-    """An array of costs whose cells are vertices and whose steps to neighbours are edges.
+    """Array of costs whose cells are vertices and whose steps to neighbours are edges.
 
     Parameters
     ----------
@@ -200,13 +200,13 @@ class Raster:
         return f"Raster({size}, {self.dtype}, connectivity {self.connectivity}, {self.step})"
 
     def cells(self, given: Any, role: str = "cell") -> NDArray[np.int64]:
-        """Positions, in row-major order, of cells that a caller names.
+        """Return the positions of cells, in row-major order.
 
         Parameters
         ----------
         given : tuple of int, sequence of those, or bool array of the raster's shape
         role : str
-            What a message calls them.
+            Their role, for the message of an error.
 
         Returns
         -------
@@ -215,7 +215,7 @@ class Raster:
         Raises
         ------
         VertexError
-            For a cell outside the raster, or what is no cell.
+            For a cell outside the raster, or an invalid cell.
         """
         if isinstance(given, np.ndarray) and given.dtype == np.bool_:
             if given.shape != self.shape:
@@ -241,7 +241,7 @@ class Raster:
         )
 
     def cells_at(self, points: ArrayLike) -> NDArray[np.int64]:
-        """Give the cells that contain points, in the coordinates of a ``DataArray`` or a GeoTIFF.
+        """Return the cells that contain points, in the coordinates of a ``DataArray`` or GeoTIFF.
 
         Parameters
         ----------
@@ -282,7 +282,7 @@ class Raster:
         return found
 
     def points_of(self, cells: ArrayLike) -> NDArray[np.float64]:
-        """Give the centres of cells, in the coordinates of :meth:`cells_at`.
+        """Return the centres of cells, in the coordinates of :meth:`cells_at`.
 
         Parameters
         ----------
@@ -307,12 +307,12 @@ class Raster:
         return np.stack([x, y], axis=1).astype(np.float64)
 
     def describe(self, dtype: np.dtype[Any] | None = None) -> dict[str, Any]:
-        """Give the raster as an engine reads it.
+        """Return the raster in the form of an engine.
 
         Parameters
         ----------
         dtype : dtype or None
-            Of the distances, where it is wider than that of the costs.
+            Dtype of the distances, if it is wider than that of the costs.
 
         Returns
         -------
@@ -406,7 +406,7 @@ def _is_labelled(array: Any) -> bool:
 
 
 def _array(given: Any, what: str) -> NDArray[Any]:
-    """Return a NumPy array of what a caller gave, not copied where it need not be."""
+    """Return a NumPy array of the given array, without a copy if possible."""
     if isinstance(given, np.ma.MaskedArray):
         kind = given.dtype if given.dtype.kind == "f" else np.dtype(np.float64)
         filled: NDArray[Any] = np.ma.filled(np.ma.asarray(given, dtype=kind), np.nan)

@@ -256,7 +256,7 @@ class _Team:
         return self._first.workspace.devices is not None
 
     def drop(self, solved: Solved, out: Any) -> None:
-        """Have every device leave out the edges that the rows of these sources do not need."""
+        """Drop on every device the edges that these sources' rows show to be non-essential."""
         if self.shared:
             self._drops.append((solved, out))
         else:

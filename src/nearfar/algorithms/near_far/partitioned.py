@@ -251,7 +251,7 @@ class Partitioned:
             }
             for name, arguments in steps.items():
                 kernel = program.kernel(f"partitioned_{name}")
-                kernel.attribute("NUM_REGS")  # loads it: not while launches are captured
+                kernel.attribute("NUM_REGS")  # loads the kernel, which capturing forbids
                 # The free resources of a multiprocessor depend on the phase: no more blocks fit.
                 grid = blocks if name != "fetch" else kernel.resident_blocks(_THREADS, shared)
                 for number in range(_TOGETHER):

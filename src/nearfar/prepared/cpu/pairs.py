@@ -33,7 +33,7 @@ __all__ = [
 
 
 class PairPaths(NamedTuple):
-    """A shortest path for each of many pairs.
+    """Shortest paths of many pairs.
 
     Attributes
     ----------
@@ -106,7 +106,7 @@ def _overflow(prepared: Prepared) -> DistanceOverflowError:
 
 
 def edges_of_path(prepared: Prepared, source: int, target: int) -> NDArray[np.int32] | None:
-    """Return the edges of a shortest path, or None where there is no path."""
+    """Return the edges of a shortest path, or None without a path."""
     found: Any
     if prepared.beyond_arcs:
         row = searched_pairs(prepared, np.full(n := prepared.n_vertices, source), np.arange(n))

@@ -1,4 +1,4 @@
-"""A prepared graph as named arrays and values, and back: what its file holds."""
+"""Convert a prepared graph to named arrays and values of a file, and back."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _KINDS: dict[str, tuple[type, ...]] = {
 
 
 def kept_values(prepared: Prepared) -> dict[str, Any]:
-    """What a file keeps besides arrays."""
+    """Return the values that a file stores besides arrays."""
     plain, fixed = (str, int, float, bool), prepared.fixed
     return {
         "directed": prepared.directed,
@@ -84,7 +84,7 @@ def kept_arrays(prepared: Prepared) -> dict[str, NDArray[Any]]:
 def assembled(
     found: dict[str, Any], arrays: dict[str, NDArray[Any]]
 ) -> tuple[Graph, Preparation, Metric, bool, FixedPoint | None]:
-    """Return the parts of a prepared graph from what a file holds."""
+    """Return the parts of a prepared graph from the content of a file."""
     check_kinds(found, _KINDS)
     kinds = {f.name: (int, float) if f.name == "seconds" else (int,) for f in fields(Figures)}
     check_kinds(found["figures"], kinds)

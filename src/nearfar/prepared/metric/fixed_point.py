@@ -59,13 +59,13 @@ class FixedPoint:
     Attributes
     ----------
     graph : Graph
-        The edges with their weights in steps: int32 where every distance fits, else int64.
+        Edges with weights in steps: int32 if every distance fits, else int64.
     exponent : int
-        A step is ``2.0**exponent``.
+        Exponent of the step ``2.0**exponent``.
     exact : bool
         Whether every weight is an integer number of steps.
     bound : float
-        No distance has more steps.
+        Upper bound of all distances in steps.
     """
 
     graph: Graph
@@ -75,7 +75,7 @@ class FixedPoint:
 
     @property
     def step(self) -> float:
-        """What one step is worth."""
+        """Value of one step."""
         return math.ldexp(1.0, self.exponent)
 
     def floats(self, steps: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
@@ -123,7 +123,7 @@ class FixedPoint:
         return low
 
     def with_changes(self, graph: Graph, edges: NDArray[np.int64]) -> FixedPoint | None:
-        """Keep the steps for a graph some of whose weights changed; None where they do not fit."""
+        """Return the graph with changed weights in the same steps; None if they do not fit."""
         new = graph.effective_weights[edges].astype(np.float64)
         before = self.graph.effective_weights[edges].astype(np.float64)
         scaled = _divided(new, self.exponent)
@@ -141,7 +141,7 @@ class FixedPoint:
 
 
 def fixed_point(graph: Graph, preparation: Preparation | None = None) -> FixedPoint | None:
-    """Float weights in steps, or None where their range does not allow it."""
+    """Convert float weights to steps, or return None if their range does not allow it."""
     weights = graph.effective_weights.astype(np.float64)
     heaviest = float(np.abs(weights).max(initial=0.0))
     if heaviest == 0:
@@ -182,7 +182,7 @@ def _times(bound: float, exponent: int) -> float:
 
 
 def _most(dtype: np.dtype[Any], signed: bool) -> float:
-    """Return the greatest bound, in steps, that integers of a dtype leave room for."""
+    """Return the greatest bound, in steps, that integers of a dtype can represent."""
     if signed:
         return 2.0**_SIGNED_BITS if dtype.itemsize == 8 else -1.0
     return 2.0 ** (_BITS if dtype.itemsize == 8 else 30)
@@ -196,7 +196,7 @@ def _in_steps(
 
 
 def _as_integers(steps: NDArray[np.float64], dtype: np.dtype[Any]) -> NDArray[Any]:
-    """Steps as integers. An edge beyond every bound is on no shortest path and stays beyond it."""
+    """Return steps as integers; edges beyond every bound, on no shortest path, stay beyond it."""
     beyond = 1.5 * 2.0 ** (8 * dtype.itemsize - 2)
     return np.clip(steps, -beyond, beyond).astype(dtype)
 
@@ -243,7 +243,7 @@ def _spanned(graph: Graph, preparation: Preparation, scaled: NDArray[np.float64]
 
 
 def _trees(graph: Graph, preparation: Preparation) -> tuple[Any, Any, NDArray[np.int64]]:
-    """Trees out of and into a vertex per component, and the edges that they say nothing of."""
+    """Return trees out of and into a vertex per component, and the edges that they do not bound."""
     tree = preparation.tree
     roots = tree.vertex[tree.parent < 0].astype(np.int64)
     best: tuple[Any, Any, NDArray[np.bool_]] | None = None

@@ -28,7 +28,7 @@ _PADDING = bytes(8)
 def set_observer(
     observer: Callable[[str, Callable[[], None]], None] | None,
 ) -> Callable[[str, Callable[[], None]], None] | None:
-    """Hand every launch to ``observer(kernel's name, launch)``, which has to make it; None: no one.
+    """Pass every launch to ``observer(kernel's name, launch)``, which must run it; None: none.
 
     The previous observer is returned. :mod:`nearfar.cuda.kernel_times` measures launches this way.
     """
@@ -264,7 +264,7 @@ class Kernel:
             self._shared = whole
 
     def prefer_shared(self, percent: int) -> None:
-        """Split on-chip memory: percent for shared memory, the rest L1; -1 asks the driver."""
+        """Split on-chip memory: percent for shared memory, the rest L1; -1 is the driver's."""
         self.cupy.cuda.driver.funcSetAttribute(self.function.ptr, 9, int(percent))
 
     def resident_blocks(self, block: int, shared: int = 0) -> int:

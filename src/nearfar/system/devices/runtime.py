@@ -232,14 +232,14 @@ def upload(array: Any) -> Any:
 
 
 def copied(array: Any) -> Any:
-    """Return a copy of a contiguous device array; CuPy would have to compile a kernel for it."""
+    """Return a copy of a contiguous device array without a kernel of CuPy to compile."""
     made = cupy().empty(array.shape, array.dtype)
     made.data.copy_from_device_async(array.data, array.nbytes)
     return made
 
 
 def download(array: Any, out: NDArray[Any] | None = None) -> NDArray[Any]:
-    """A NumPy array with the data: ``out``, contiguous and of its shape and dtype, where given."""
+    """Return a NumPy array with the data: ``out`` if given, contiguous and of the same form."""
     return cupy().asnumpy(array, out=out)  # type: ignore[no-any-return]
 
 
