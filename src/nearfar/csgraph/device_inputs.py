@@ -49,7 +49,7 @@ def device_adjacency(matrix: Any, unweighted: bool = False) -> Graph:
 
 
 def _real(weights: Any) -> Any:
-    """float64, or the integers as they are."""
+    """Return float64 values, or integers unchanged."""
     if weights.dtype.kind in "biu":
         return weights
     if weights.dtype.kind != "f":

@@ -1,4 +1,4 @@
-"""What SciPy's functions accept, brought to a Graph, to source indices and to a limit.
+"""Convert the inputs of SciPy's functions to a Graph, source indices and a limit.
 
 The conventions are SciPy's: in a dense matrix 0, NaN, infinities and masked entries are not edges;
 in a sparse one a stored zero is an edge of weight 0, NaN and infinities are none, duplicates of a
@@ -77,7 +77,7 @@ def _from_dense(matrix: Any, unweighted: bool) -> tuple[Any, Any, Any]:
 
 
 def _real(weights: NDArray[Any]) -> NDArray[Any]:
-    """float64, or the integers as they are."""
+    """Return float64 values, or integers unchanged."""
     if weights.dtype.kind in "biu":
         return weights
     if weights.dtype.kind != "f":
@@ -106,10 +106,10 @@ def _from_rows(indptr: Any, indices: Any, data: Any, unweighted: bool = False) -
 
 
 def whole_numbers(graph: Graph) -> Graph:
-    """Return the graph in int32 where its float64 weights are whole numbers, for many searches.
+    """Return the graph in int32 if its float64 weights are integers, for many searches.
 
-    Every sum is below 2**53, so distances are the same numbers; a search over integers moves half
-    the memory or a quarter. O(m), and nearly nothing where a weight is not a whole number.
+    Every sum is below 2**53, so distances are the same numbers; a search over integers moves
+    half the memory or a quarter. O(m), and nearly nothing if a weight is not an integer.
     """
     if graph.weight_dtype != np.float64 or graph.n_negative:
         return graph

@@ -1,4 +1,4 @@
-"""SciPy's yen over nearfar's k shortest paths."""
+"""SciPy's ``yen`` by nearfar's k shortest paths."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From predecessors back to distances and to a tree: construct_dist_matrix and reconstruct_path."""
+"""Distances and trees from predecessors: construct_dist_matrix and reconstruct_path."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def _lightest(graph: Graph) -> Any:
 
 
 def _edge_weights(graph: Graph, tails: Any, heads: Any) -> Any:
-    """Return the weight of the lightest edge of each (tail, head); 0 where there is none."""
+    """Return the weight of the lightest edge of each (tail, head); 0 without an edge."""
     matrix = _lightest(graph)
     n = graph.n_vertices
     keys = np.repeat(np.arange(n, dtype=np.int64), np.diff(matrix.indptr)) * n + matrix.indices

@@ -127,7 +127,7 @@ def upload_bytes(graph: Graph, *, wide: bool = False) -> int:
 
 
 def upload_rows(graph: Graph, first: int, last: int) -> DeviceGraph:
-    """Rows ``first`` to ``last - 1`` of a graph on the current device; offsets begin at 0 there."""
+    """Upload rows ``first`` to ``last - 1`` of a graph to the current device; offsets from 0."""
     return _upload(graph, False, slice(first, last))
 
 

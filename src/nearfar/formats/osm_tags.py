@@ -136,7 +136,7 @@ def directions(tags: Tags, mode: Mode) -> tuple[bool, bool]:
 
 
 def restricts(tags: Tags, mode: Mode) -> Literal["no", "only", "at times", "unclear"] | None:
-    """What a restriction says of a turn: it is not allowed, or no other is; None for no matter."""
+    """Return the effect of a restriction: a turn is forbidden, or the only one; None: neither."""
     keys = RESTRICTIONS[mode]
     value = next((tags[key] for key in keys if key in tags), None)
     if not keys or _EXCEPTED[mode] & set(re.split(r"\s*;\s*", tags.get("except", ""))):

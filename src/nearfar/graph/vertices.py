@@ -173,7 +173,7 @@ class Vertices:
             numbers = self.vertex_numbers
             if numbers is not None and (given.dtype.kind in "iu" or not given.size):
                 places = given.astype(np.int64) - numbers.start
-                wrong = places.view(np.uint64) >= len(numbers)  # negative ones are huge there
+                wrong = places.view(np.uint64) >= len(numbers)  # negative ones wrap to huge ones
                 if wrong.any():
                     self._index_of(int(given[wrong][0]), what)
                 return places

@@ -1,4 +1,4 @@
-"""NetworkX's functions over all pairs: Floyd-Warshall, and measures of one number per vertex.
+"""Functions of NetworkX over all pairs: Floyd-Warshall, and measures of one number per vertex.
 
 Parameters, results and exceptions are those of the NetworkX functions of the same name. The
 measures solve a block of rows at a time and keep the count, the sum and the maximum of each row,
@@ -108,7 +108,7 @@ def floyd_warshall_numpy(
 
 
 class _Rows(NamedTuple):
-    """Of every row: how many vertices are reached, their distances' sum and maximum."""
+    """Number of reached vertices, sum and maximum of the distances of every row."""
 
     reached: list[int]
     total: list[Any]

@@ -1,8 +1,8 @@
-"""NetworkX's measures of what lies on shortest paths, and the paths themselves.
+"""Measures of NetworkX over the vertices on shortest paths, and the paths themselves.
 
-Parameters, results and exceptions are those of the NetworkX functions of the same name. Graphs
-with cycles of weight zero are left to NetworkX, whose counts of paths depend there on the order of
-its search.
+Parameters, results and exceptions are those of the NetworkX functions of the same name. NetworkX
+handles graphs with cycles of weight zero itself, since its counts of paths then depend on the
+order of its search.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def _raw(G: BackendGraph, weight: Any, sources: Any, **how: Any) -> NDArray[np.f
 
 
 def _places(G: BackendGraph, vertices: Iterable[Any]) -> NDArray[np.int64]:
-    """Indices; a vertex that occurs twice counts twice, which is left to NetworkX."""
+    """Return indices; repeated vertices, which count repeatedly, are left to NetworkX."""
     listed = list(vertices)
     for vertex in listed:
         if not G.has(vertex):
@@ -189,7 +189,7 @@ def global_efficiency(G: BackendGraph) -> float:
 def all_shortest_paths(
     G: BackendGraph, source: Any, target: Any, weight: Any = None, method: str = "dijkstra"
 ) -> Iterator[list[Any]]:
-    """Every shortest path between two vertices, one after the other."""
+    """Yield every shortest path between two vertices."""
     if method not in ("dijkstra", "bellman-ford", "unweighted"):
         raise ValueError(f"method not supported: {method}")
     solved = _weighted(G, None if method == "unweighted" else weight)
@@ -209,6 +209,6 @@ def all_shortest_paths(
 
 
 def _no_path(target: Any) -> Iterator[list[Any]]:
-    """What raises when the first path is asked for, as NetworkX's generator does."""
+    """Raise when the first path is requested, as NetworkX's generator does."""
     raise nx.NetworkXNoPath(f"Target {target} cannot be reached from given sources")
     yield []

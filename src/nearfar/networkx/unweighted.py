@@ -1,4 +1,4 @@
-"""NetworkX's unweighted shortest paths, and its functions that take weights or none.
+"""Unweighted shortest paths of NetworkX, and its functions with optional weights.
 
 Parameters, results and exceptions are those of the NetworkX functions of the same name.
 """

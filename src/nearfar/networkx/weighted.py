@@ -1,4 +1,4 @@
-"""NetworkX's weighted shortest paths: the Dijkstra and the Bellman-Ford family.
+"""Weighted shortest paths of NetworkX: the Dijkstra and the Bellman-Ford family.
 
 Parameters, results and exceptions are those of the NetworkX functions of the same name. ``weight``
 is an edge attribute (or None); a function is refused.
@@ -252,7 +252,7 @@ def bellman_ford_predecessor_and_distance(
 
 
 def _refuse_negative_loops(G: BackendGraph, weight: Any) -> None:
-    """NetworkX refuses a negative self-loop anywhere in these two functions."""
+    """Refuse a negative self-loop anywhere, as NetworkX does in these two functions."""
     solved = G.weighted(weight)
     if solved.n_negative:
         import numpy as np

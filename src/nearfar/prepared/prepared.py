@@ -172,7 +172,7 @@ class Prepared(Graph):
 
     @property
     def nbytes(self) -> int:
-        """Bytes of the graph's arrays and of what was prepared, paths' help included once made."""
+        """Bytes of the graph's arrays and the prepared data, including data for paths if built."""
         return sum(self.parts().values())
 
     def parts(self) -> dict[str, int]:
@@ -812,7 +812,7 @@ class Prepared(Graph):
             None uses all cores of this process.
         device : {"auto", "cpu", "cuda"}
             Device of the walks; ``"auto"`` is that of ``pairs``. Paths by the sums of a search, and
-            of integers whose sums may not fit 64 bits, are found on the CPU.
+            of integers whose sums may not fit 64 bits, are computed on the CPU.
 
         Returns
         -------

@@ -213,7 +213,8 @@ def corridor(
     ------
     VertexError, OptionError, GraphError
         As :func:`cost_distance`; where a step's cost depends on its direction (``elevation`` or
-        ``step="enter"``) the way to the second place is not that from it: corridors are refused.
+        ``step="enter"``) the path to the second place is not the reverse of that from it, and the
+        call is refused.
 
     Notes
     -----

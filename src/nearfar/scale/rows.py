@@ -1,4 +1,4 @@
-"""Distances from many sources on a cluster: the client's side."""
+"""Client of a cluster: distances from many sources."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ _AHEAD = 3  # blocks that wait at the cluster per thread
 
 @dataclass
 class _Plan:
-    """What is written, as the file's manifest says it."""
+    """Content of a file, as its manifest records it."""
 
     graph: Graph
     rows: NDArray[np.int64]
@@ -81,25 +81,24 @@ def distances(
     progress: Callable[[float, float], None] | None = None,
     **options: Any,
 ) -> Any:
-    """Exact distances from many sources on the workers of a Dask cluster.
+    """Compute exact distances from many sources on the workers of a Dask cluster.
 
     Parameters
     ----------
-    client : distributed.Client or str
-        Or the scheduler's address.
+    client : distributed.Client or str Client, or the scheduler's address.
     graph : Graph, SciPy sparse matrix, NetworkX graph, or path
         Sent to each worker once. A path is read here and by each worker, which then maps a
         native container instead of holding it; ``.nfp`` is a prepared graph.
     sources : vertices or None
-        One row each, in this order; None means every vertex.
+        One row per source, in this order; None means every vertex.
     targets : vertices or None
-        One column each; None means every vertex.
+        One column per target; None means every vertex.
     reduce : str, tuple or None
         A few numbers per row, as for :func:`nearfar.distances`, instead of ``out``.
     out : path or None
         A Zarr folder, ``"rows.zarr"``, where every worker sees it, written in the form of
-        :func:`nearfar.distances`. The same call after an interruption goes on from the blocks
-        that are finished.
+        :func:`nearfar.distances`. The same call after an interruption resumes after the finished
+        blocks.
     method, device, devices, limit
         As for :func:`nearfar.distances`, on each worker. A worker with a GPU uses it by the
         estimate of ``device="auto"``, for one block at a time.
@@ -189,7 +188,7 @@ def _indices(graph: Graph, vertices: Any, what: str) -> NDArray[np.int64]:
 
 
 class _ClusterRun:
-    """Blocks on their way to the workers and back."""
+    """Run of blocks on the workers."""
 
     def __init__(
         self, client: Any, plan: _Plan, given: Given, job: Job, resources: dict[str, float] | None
@@ -213,7 +212,7 @@ class _ClusterRun:
         )
 
     def _size(self, seconds: float) -> int:
-        """Rows per block that take about so many seconds, with some blocks for every thread."""
+        """Return rows per block that take the wanted time, with some blocks for every thread."""
         k = max(len(self.plan.rows), 1)
         with self._words():
             speed = float(self._submit(measure, self.plan.rows[: self.most]).result())
@@ -238,7 +237,7 @@ class _ClusterRun:
             self.plan.block = self.plan.block or 1  # of the manifest, where there is one
             named = sink.open(self.plan.shape, self.plan.graph.weight_dtype)
             notes.mkdir(exist_ok=True)
-            for old in notes.glob("run-*"):  # of clients that were killed: nobody writes for them
+            for old in notes.glob("run-*"):  # left by clients that were killed
                 old.unlink(missing_ok=True)
             token.touch()
             said = json.dumps([sink.identity, self.plan.block])
@@ -263,7 +262,7 @@ class _ClusterRun:
             sink.close()
 
     def _blocks(self, named: dict[int, int], progress: Any) -> Iterator[Made]:
-        """What workers say of each block, as they finish."""
+        """Yield the workers' results of each block, as they finish."""
         from distributed import as_completed
 
         count, block = len(self.plan.rows), self.plan.block
@@ -303,7 +302,7 @@ class _ClusterRun:
 
     @contextlib.contextmanager
     def _words(self) -> Iterator[None]:
-        """Dask's own errors in a sentence."""
+        """Convert Dask's own errors to one sentence."""
         from concurrent.futures import CancelledError
 
         from distributed import KilledWorker

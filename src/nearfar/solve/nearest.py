@@ -83,7 +83,7 @@ def nearest(
     Raises
     ------
     OptionError
-        If there is no source, or ``k`` is not a whole number of at least 1.
+        If there is no source, or ``k`` is not an integer of at least 1.
     VertexError, NegativeWeightError, NegativeCycleError, VariantUnavailable
         As for :func:`nearfar.sssp`.
 

@@ -1,4 +1,4 @@
-"""A progress bar with the time left, on stderr and only where somebody looks at it."""
+"""Progress bar with the time left, on stderr if that is a terminal."""
 
 from __future__ import annotations
 

@@ -61,7 +61,7 @@ def milliseconds(seconds: float) -> str:
 
 
 def number(value: float) -> str:
-    """Return three digits, or the whole number where it is longer."""
+    """Format a number with three digits, or a longer integer in full."""
     if value >= 100:
         return f"{value:,.0f}"
     return f"{value:.1f}" if value >= 10 else f"{value:.2f}"

@@ -117,8 +117,8 @@ def _looks(panels: Sequence[Mapping[str, Any]]) -> dict[str, tuple[str, str]]:
 def _legends(panels: Sequence[Mapping[str, Any]]) -> str:
     """Where the legends stand: ``"inside"`` the axes, ``"one"`` for all or ``"each"`` outside.
 
-    Bars and many labels leave no room inside. Panels whose labels differ have one each, so that
-    nobody looks for a colour that a panel does not have.
+    The legend is outside the axes for bars and many labels. Panels whose labels differ have one
+    legend each, so that it lists only colours of the panel.
     """
     each = [tuple(s["label"] for s in panel["series"] if s["label"]) for panel in panels]
     bars = any(panel["kind"] == "bars" for panel in panels)

@@ -78,7 +78,7 @@ def default_shape(size: int, sources: int, height: int) -> PassShape:
     tall, columns = height > TALL, 16 // size
     if sources <= SMALL_CELLS:
         return PassShape(64, 48 if tall else 32, 32 * columns, columns)
-    # More slots leave room for fewer blocks, fewer of them more labels to products.
+    # More slots permit fewer blocks, fewer of them more labels to products.
     return PassShape(512, 64 if tall else 48, 32 * columns, columns)
 
 

@@ -1,4 +1,4 @@
-"""Our own contender, measured through the public function like everybody else."""
+"""Adapter of nearfar itself, measured through its public functions like every peer."""
 
 from __future__ import annotations
 

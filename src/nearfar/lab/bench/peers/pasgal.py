@@ -2,11 +2,10 @@
 
 The program is taken from ``NEARFAR_PASGAL_SSSP``, or from PATH as ``pasgal-sssp``; that for float32
 (``make FLOAT=1``), which writes six digits of a distance, from ``NEARFAR_PASGAL_SSSP_FLOAT`` or
-``pasgal-sssp-float``. It reads a
-weighted PBBS text graph (``.adj``; its binary form has no weights), solves one warm-up and five
-rounds for a source (``-r``), times itself, and writes its distances (``-d``), which are checked
-like everybody's. The predecessor project, Parallel-SSSP, cannot be given a source, so it cannot
-run on the same ones.
+``pasgal-sssp-float``. It reads a weighted PBBS text graph (``.adj``; its binary form has no
+weights), solves one warm-up and five rounds for a source (``-r``), times itself, and writes its
+distances (``-d``), which are checked like that of every peer. The predecessor project,
+Parallel-SSSP, cannot be given a source, so it cannot run on the same ones.
 """
 
 from __future__ import annotations

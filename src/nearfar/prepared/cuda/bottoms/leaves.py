@@ -77,7 +77,7 @@ class DeviceTiles:
 
 
 def _cut(prepared: Prepared, shape: LeafShape, top: int, margin: int) -> tuple[Tiles, int]:
-    """Tiles and their width, the largest that a multiprocessor has room for two blocks of."""
+    """Return tiles of the greatest width of which two blocks fit a multiprocessor."""
     size, most = prepared.metric.dtype.itemsize, runtime.device().shared_per_block
     flags = top_flags(prepared, top)
     widths = _WIDTHS[size]

@@ -41,7 +41,7 @@ def table_pays(prepared: Prepared, width: int) -> bool:
 
 
 def sources_per_table(prepared: Prepared, width: int, sources: int) -> int:
-    """Return as many sources as a third of the free memory has room for, and no more than pay."""
+    """Return the sources that fit a third of the free memory, and no more than pay."""
     free, _ = runtime.memory()
     each = (prepared.preparation.figures.height + 3 * width) * prepared.metric.dtype.itemsize + 40
     room = max(1, free // (3 * each) // 128) * 128

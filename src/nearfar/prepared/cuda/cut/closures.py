@@ -57,7 +57,7 @@ class DevicePieces:
         is_top = host.pieces[which, 7] == 1
         of_piece, first = host.tiles.T
         products = np.column_stack([host.pieces[of_piece, :7], first])
-        # A large top would leave room for few warps of the others.
+        # A large top would leave memory for only few warps of the others.
         parts = [jobs[is_top], jobs[~is_top]]
         listed = [
             (runtime.upload(part), int(host.pieces[part[:, 0], 1].max()))

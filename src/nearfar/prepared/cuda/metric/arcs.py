@@ -156,7 +156,7 @@ def _made(graph: Graph, preparation: Preparation) -> DeviceArcs:
 
 
 def _third_sides(records: NDArray[np.int32], arcs: Any, depth: Any) -> tuple[Any, Any]:
-    """Where the triangles of each arc begin and their third sides, if there is room for them."""
+    """Return the start of each arc's triangles and their third sides, if memory permits."""
     counts = (records[:, 1] - records[:, 0]).astype(np.int64)
     triangles = int(counts.sum())
     free, _ = runtime.memory()
