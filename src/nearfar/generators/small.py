@@ -1,4 +1,4 @@
-"""Graphs whose answers are known in one's head: path, star and complete graph."""
+"""Small graphs with obvious answers: path, star and complete graph."""
 
 from __future__ import annotations
 

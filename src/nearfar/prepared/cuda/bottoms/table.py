@@ -49,7 +49,7 @@ def sources_per_table(prepared: Prepared, width: int, sources: int) -> int:
 
 
 class Table(Query):
-    """Distances between blocks of sources and the same targets, of which a product is the bottom.
+    """Distances between blocks of sources and fixed targets, with a product as the bottom.
 
     Attributes
     ----------

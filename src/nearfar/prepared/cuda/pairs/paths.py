@@ -30,7 +30,7 @@ _ADVICE = "give fewer pairs at a time, or use device='cpu'"
 
 @dataclass(frozen=True)
 class _Opened:
-    """What opening shortcuts reads besides what walks do; arrays of ``paths.cuh``.
+    """Data for unpacking shortcuts besides that of walks; arrays of ``paths.cuh``.
 
     Attributes
     ----------
