@@ -72,7 +72,7 @@ class alignas(128) Shelf {
 
   static constexpr std::size_t kMost = 4096;  // entries taken at a time
 
-  // Read by every worker: the number of entries on the shelf, and a distance that nothing undercuts which
+  // Read by every worker: the number of entries, and a distance that nothing undercuts which
   // the owner holds, here or elsewhere; the greatest when it holds nothing.
   NEARFAR_INLINE std::size_t size() const { return __atomic_load_n(&size_, __ATOMIC_ACQUIRE); }
   NEARFAR_INLINE Bits level() const { return __atomic_load_n(&level_, __ATOMIC_SEQ_CST); }

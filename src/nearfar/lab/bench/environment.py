@@ -1,4 +1,4 @@
-"""What measured numbers depend on."""
+"""Environment that measured numbers depend on."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ _DRIVER = Path("/proc/driver/nvidia/version")
 
 
 def _driver(file: Path = _DRIVER) -> str:
-    """Number of NVIDIA's kernel module, such as 570.86.15; empty where nothing tells it."""
+    """Return the version of NVIDIA's kernel module, such as 570.86.15; empty if unknown."""
     try:
         found = re.search(r"Kernel Module.*?\s(\d+\.[\d.]+)", file.read_text())
         if found:
@@ -73,7 +73,7 @@ def _gpu() -> dict[str, Any] | None:
 
 
 def environment() -> dict[str, Any]:
-    """What the numbers depend on: processor, GPU, cores, versions, commit, load; no host name."""
+    """Return processor, GPU, cores, versions, commit and load, without the host name."""
     from nearfar.system.threads import default_threads
 
     versions = {"nearfar": nearfar.__version__, "python": platform.python_version()}

@@ -31,7 +31,7 @@ _MOST_CALLS = 200
 
 
 def compare(found: NDArray[np.float64], truth: NDArray[np.float64], dtype: np.dtype[Any]) -> str:
-    """``equal``, ``close`` or ``wrong``; integers know no ``close``."""
+    """Return ``equal``, ``close`` or ``wrong``; integers are never ``close``."""
     if found.shape == truth.shape and np.array_equal(found, truth):
         return "equal"
     tolerance = {"float64": 1e-12, "float32": 1e-4}.get(dtype.name)

@@ -1,4 +1,4 @@
-"""What a measurement says: a Markdown table with ratios, JSON with every sample, and a plot."""
+"""Report of a measurement: a Markdown table with ratios, JSON with every sample, and a plot."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def table(
 
 
 def left_out(runs: Iterable[Run]) -> list[str]:
-    """Who was left out where, and why; one line per peer and reason."""
+    """List the peers that were left out with graph and reason, one line per peer and reason."""
     places: dict[tuple[str, str], list[str]] = {}
     for run in runs:
         for result in run.results:
@@ -112,7 +112,7 @@ def left_out(runs: Iterable[Run]) -> list[str]:
 
 
 def _engines(runs: Iterable[Run]) -> str:
-    """Which variants ``auto`` and the named methods ran, and where."""
+    """Describe the variants that ``auto`` and the named methods ran, and their devices."""
     where: dict[str, dict[str, list[str]]] = {}
     for run in runs:
         for result in run.results:
@@ -230,7 +230,7 @@ def plot(runs: Sequence[Run], path: Path, base: str = "scipy") -> None:
 
 
 def link_share(row: dict[str, Any]) -> float | None:
-    """Share of the kernels' time in which devices read from each other; None where unknown."""
+    """Return the share of the kernels' time in reads between devices; None if unknown."""
     steps = row.get("profile")
     if not steps or row["devices"] == 1:
         return None

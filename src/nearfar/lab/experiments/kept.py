@@ -1,4 +1,4 @@
-"""What is kept in benchmarks/results for the pages of docs/reproduction.
+"""Stored results in benchmarks/results for the pages of docs/reproduction.
 
 :class:`Kept` is a run of an experiment, as ``python -m nearfar.lab.experiments.keep`` wrote it.
 :class:`KernelRows` and :class:`Counts` are what two benchmarks measured besides: times of single
@@ -40,7 +40,7 @@ Row = dict[str, Any]
 
 
 class Kept:
-    """One run of an experiment: its tasks, settings and environment."""
+    """Run of an experiment: its tasks, settings and environment."""
 
     def __init__(self, name: str, device: str) -> None:
         self.file = f"{checkout.RESULTS}/{name}-{device}.json"
@@ -120,7 +120,7 @@ class Kept:
         )
 
     def _where(self) -> str:
-        """Which tasks were measured on which GPU, if there were several; empty otherwise."""
+        """Describe which tasks were measured on which GPU, if there were several."""
         if len(self.by_gpu) < 2:
             return ""
         *fewer, most = sorted(self.by_gpu, key=lambda gpu: len(self.by_gpu[gpu]))
@@ -131,7 +131,7 @@ class Kept:
         return f" Measured {', '.join(told)}; everything else on {most}."
 
     def place(self) -> str:
-        """What a heading calls the machine: one GPU by its short name, or the CPU."""
+        """Return the machine's name for a heading: one GPU by its short name, or the CPU."""
         if self.device != "cuda":
             return "the CPU"
         gpus = [place["gpu"]["name"] for place in self.environments if place.get("gpu")]
@@ -139,7 +139,7 @@ class Kept:
         return f"one {' and one '.join(sorted(short))}" if short else "one GPU"
 
     def missing(self) -> str:
-        """A sentence on the tasks of this scale that were not measured; empty if there are none."""
+        """Describe the tasks of this scale that were not measured; empty if there are none."""
         tasks = find(self.name).tasks(self.settings)
         left = [task.key for task in tasks if task.key not in self.keys]
         if not left:
@@ -148,7 +148,7 @@ class Kept:
         return f"Not measured yet: {len(left)} of {len(tasks)} tasks ({names})."
 
     def wrong(self) -> int:
-        """How many timed or checked answers were wrong, of methods that promise right ones."""
+        """Return the number of wrong answers of methods that promise right ones."""
         return sum(
             int(case.get("wrong_runs", 0))
             for one in self.done

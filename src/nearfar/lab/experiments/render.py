@@ -115,7 +115,7 @@ def _looks(panels: Sequence[Mapping[str, Any]]) -> dict[str, tuple[str, str]]:
 
 
 def _legends(panels: Sequence[Mapping[str, Any]]) -> str:
-    """Where the legends stand: ``"inside"`` the axes, ``"one"`` for all or ``"each"`` outside.
+    """Return the position of the legends: ``"inside"`` the axes, ``"one"`` or ``"each"`` outside.
 
     The legend is outside the axes for bars and many labels. Panels whose labels differ have one
     legend each, so that it lists only colours of the panel.
@@ -140,7 +140,7 @@ def _beside(axes: Any, labels: int, across: int) -> dict[str, Any]:
 
 
 def _legend(page: Any, across: int) -> None:
-    """One legend outside the axes: to the right of one column, else below."""
+    """Draw one legend outside the axes: to the right of one column, else below."""
     handles: dict[str, Any] = {}
     for axes in page.axes:
         for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
@@ -156,7 +156,7 @@ def _legend(page: Any, across: int) -> None:
 
 
 def _dress(axes: Any, panel: Mapping[str, Any]) -> None:
-    """Title, labels, scales, marks."""
+    """Set title, labels, scales and marks."""
     axes.set_title(panel["title"], fontsize=10)
     axes.set_xlabel(panel["x_label"])
     axes.set_ylabel(_SHOWN.get(panel["y_label"], panel["y_label"]))
@@ -203,7 +203,7 @@ def _clear(axes: Any, panel: Mapping[str, Any], at: float) -> float:
 
 
 def _label_log(axis: Any) -> None:
-    """Numbers at powers of ten, and between them where there are few."""
+    """Label powers of ten, and numbers between them if there are few."""
     from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
     low, high = axis.get_view_interval()
@@ -215,7 +215,7 @@ def _label_log(axis: Any) -> None:
 
 
 def _label_large(axes: Any) -> None:
-    """Commas in large numbers of a linear axis; millions in very large ones."""
+    """Use commas in large numbers of a linear axis, and millions in very large ones."""
     top = axes.get_ylim()[1]
     if top >= 1e7:
         axes.yaxis.set_major_formatter(lambda value, _: f"{value / 1e6:,.10g}")

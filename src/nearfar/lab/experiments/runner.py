@@ -1,4 +1,4 @@
-"""Runs an experiment task by task, so that it can stop at any moment and go on later.
+"""Run an experiment task by task, so that it can be stopped and resumed at any time.
 
 Every finished task is on disk, whole, before the next one begins. A later run with the same
 settings in the same folder skips them; a file that a crash left half-written counts as missing.
@@ -42,7 +42,7 @@ _NO_FIGURES = "Figures were left out: they need matplotlib (pip install 'nearfar
 
 @dataclasses.dataclass(slots=True)
 class Outcome:
-    """What a run gave.
+    """Result of a run.
 
     Attributes
     ----------
@@ -156,7 +156,7 @@ def execute(
     overlap: bool = False,
     progress: Callable[[float, float, str], None] = lambda done, total, text: None,
 ) -> Outcome:
-    """Measure what is missing, then write results, tables and figures."""
+    """Measure missing tasks, then write results, tables and figures."""
     tasks = experiment.tasks(settings)
     chosen = _chosen(tasks, only)
     if settings.device == "cuda" and not all(task.on_host for task in chosen):

@@ -1,4 +1,4 @@
-"""What a folder holds, gathered into one page."""
+"""Gather the files of a folder into one page."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class _Folder:
         self.shown: set[Path] = set()
 
     def _holds(self, path: Path) -> bool:
-        """Say whether a file, once links are followed, lies in the folder."""
+        """Return whether a file, after following links, is in the folder."""
         return path.resolve().is_relative_to(self.folder.resolve())
 
     def figure(self, path: Path, caption: str, above: str = "") -> str:
@@ -94,7 +94,7 @@ def words(stem: str) -> str:
 
 
 def _document(path: Path) -> Any:
-    """What a JSON file holds; None where it is damaged."""
+    """Return the content of a JSON file, or None if it is damaged."""
     try:
         return json.loads(path.read_text(encoding="utf-8"))
     except ValueError:

@@ -1,4 +1,4 @@
-"""The Markdown that our own tables and pages use, as HTML.
+"""Convert the Markdown of the library's tables and pages to HTML.
 
 Headings, paragraphs, lists, tables, fenced code, images, links, bold, emphasis and code spans;
 everything else is text. All text is escaped: HTML in a source file is shown, not obeyed.
@@ -44,7 +44,7 @@ def _cells(line: str) -> list[str]:
 
 
 class Renderer:
-    """Turns Markdown into HTML; one per page, so that identifiers do not repeat."""
+    """Converter of Markdown to HTML; one per page, so that identifiers do not repeat."""
 
     def __init__(self, image: Callable[[str, str], str]) -> None:
         self.image = image

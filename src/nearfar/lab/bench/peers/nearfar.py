@@ -44,7 +44,7 @@ class Nearfar(Peer):
         return nearfar.__version__
 
     def takes(self, graph: Graph) -> Literal[True] | str:
-        """Whether the method can serve this graph."""
+        """Return whether the method supports this graph."""
         if self.method == "auto":
             return True
         from nearfar.registry import find
@@ -80,5 +80,5 @@ class Nearfar(Peer):
         return out
 
     def close(self) -> None:
-        """Let go of the graph."""
+        """Release the graph."""
         self.graph = None

@@ -53,7 +53,7 @@ class Pasgal(Program):
     max_edges = 10_000_000  # it reads text
 
     def write(self, graph: Graph, folder: Path) -> None:
-        """As text, with weights."""
+        """Write text with weights."""
         write_adj(graph, folder / "graph.adj")
         self.unreached = 3.4e38 if graph.weight_dtype.kind == "f" else 2**31 - 1
         self.symmetric = not graph.directed
