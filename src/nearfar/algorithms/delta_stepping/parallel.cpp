@@ -35,7 +35,7 @@
 // pieces of it. Its worker holds it until the last piece is taken, and who takes one is in the
 // count and has lowered its level, as with entries from a shelf.
 //
-// Alone. While no helper is there and nothing lies on the leader's shelf, no worker can raise what the
+// Alone. While no helper runs and the leader's shelf is empty, no other worker can raise what the
 // leader stores: it keeps no log, and its buckets have the width of one core. Where other programs
 // keep the other cores busy, that is the whole search.
 //

@@ -18,7 +18,7 @@
 // there are enough of them for their memory to have arrived.
 //
 // Chains. A few entries leave nothing to fetch ahead, and each would take a way through memory that
-// is longer than its row: pushed, sorted into a bucket, read again. So follow() goes on with the one
+// is longer than its row: pushed, sorted into a bucket, read again. So follow() continues at the one
 // vertex that a row improves, in registers and with branches, which a chain makes predictable.
 //
 // Rows of very many edges are put off where there are several workers, who share them

@@ -125,7 +125,7 @@ class Run:
         return next(found, None)
 
     def ratio(self, result: Result, base: str = "scipy") -> float:
-        """How many times faster than ``base``: ratio of medians of this run; NaN without either."""
+        """Return the speedup over ``base``, a ratio of medians of this run; NaN without either."""
         other = self.find(base)
         return other.median / result.median if other and result.samples else math.nan
 

@@ -52,7 +52,7 @@ class Program(Peer):
         return f"NEARFAR_{self.name.upper()}_SSSP"
 
     def find(self, floats: bool = False) -> str | None:
-        """Path of the program for integers, or of that for floats; None if it is not here."""
+        """Return the path of the program for integers or for floats; None if not installed."""
         named = os.environ.get(self.variable + ("_FLOAT" if floats else ""))
         return named or on_path(self.command + ("-float" if floats else ""))
 
