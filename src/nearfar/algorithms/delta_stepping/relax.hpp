@@ -18,8 +18,8 @@
 // there are enough of them for their memory to have arrived.
 //
 // Chains. A few entries leave nothing to fetch ahead, and each would take a way through memory that
-// is longer than its row: pushed, sorted into a bucket, read again. So follow() continues at the one
-// vertex that a row improves, in registers and with branches, which a chain makes predictable.
+// is longer than its row: pushed, sorted into a bucket, read again. So follow() continues at the
+// one vertex that a row improves, in registers and with branches, which a chain makes predictable.
 //
 // Rows of very many edges are put off where there are several workers, who share them
 // (parallel.cpp).
