@@ -5,7 +5,7 @@ same command resumes after an interruption; --reduce prints a number (or a few) 
 keeping the matrix; --pair and --pairs print the distance of single pairs. Unreached vertices are
 shown as inf (null with --json), and nearest:K is padded with "-" (null). In the file of -o, an
 unreached vertex has the greatest number of an integer dtype: 2147483647 in int32,
-9223372036854775807 in int64; floats have inf.
+9223372036854775807 in int64; in floats inf.
 """
 
 from __future__ import annotations
