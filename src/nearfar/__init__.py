@@ -1,8 +1,8 @@
 """nearfar: exact shortest paths in weighted graphs on CPU cores and NVIDIA GPUs.
 
-The name is the best method of Davidson et al. 2014: the near set and the far pile. Names are
-imported on first use, so ``import nearfar`` costs next to nothing and never touches an optional
-dependency.
+The package is named after the best method of Davidson et al. 2014, which uses a near set and a
+far pile. Names are imported on first use, so ``import nearfar`` is fast and never imports an
+optional dependency.
 """
 
 from __future__ import annotations
@@ -147,7 +147,7 @@ __all__ = [
 ]
 
 
-#: Modules that are public too; every other is private. Those without a dot are found by attribute.
+# : Further public modules; all others are private. Those without a dot are found by attribute.
 _PUBLIC = (
     "answer",
     "choose",

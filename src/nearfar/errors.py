@@ -1,4 +1,4 @@
-"""Every exception a user can meet. Each says what is wrong, where, and what to do about it."""
+"""Exceptions of nearfar. Each message says what is wrong, where, and what to do about it."""
 
 from __future__ import annotations
 
@@ -35,19 +35,19 @@ __all__ = [
 
 _QUOTED = 80
 _BITS = 1 << 10
-#: Around an option in a message, and before its value; what is quoted holds none of them.
+# : Around an option in a message, and before its value; quoted text contains neither.
 _BEGIN, _VALUE, _END = "\x0e", "\x1f", "\x0f"
 
 
 def keyword(name: str, *value: Any) -> str:
-    """An option as a message names it, which every interface words in its own way.
+    """Return an option for a message, which every interface words in its own way.
 
     Parameters
     ----------
     name : str
         A keyword of the function that was called.
     *value : object
-        What to give for it, if anything; ``...`` stands for any value.
+        Suggested value, if any; ``...`` stands for any value.
 
     Returns
     -------
@@ -64,17 +64,17 @@ def _in_python(name: str, value: str | None) -> str:
 
 
 def quoted(token: Any) -> str:
-    """What a file or a caller gave, as a message quotes it: ``repr`` of at most 80 characters.
+    """Quote input of a file or a caller for a message: ``repr`` of at most 80 characters.
 
     Parameters
     ----------
     token : object
-        Text, a number, a list: anything.
+        Text, a number, a list, or any other object.
 
     Returns
     -------
     str
-        On one line; ``...`` stands for what was left out.
+        Text on one line; ``...`` stands for omitted parts.
     """
     if isinstance(token, int) and token.bit_length() > _BITS:  # Python refuses to print some
         return f"a whole number of {token.bit_length()} bits"
@@ -83,19 +83,19 @@ def quoted(token: Any) -> str:
         return shown + "..." if len(token) > _QUOTED else shown
     try:
         shown = " ".join(repr(token).split())
-    except Exception:  # of somebody else's class
+    except Exception:  # of a foreign class
         shown = f"<{type(token).__name__}>"
     return shown[:_QUOTED] + "..." if len(shown) > _QUOTED else shown
 
 
 def listed(names: Iterable[object], most: int = 20) -> str:
-    """What there is to choose from, as a message lists it: the first names, each cut if it is long.
+    """List the first of some alternatives for a message, shortening long names.
 
     Parameters
     ----------
     names : iterable
     most : int
-        Names at the most.
+        Maximum number of names.
 
     Returns
     -------
@@ -108,7 +108,7 @@ def listed(names: Iterable[object], most: int = 20) -> str:
 
 
 def size_text(size: int) -> str:
-    """Bytes as a message gives them.
+    """Format a number of bytes for a message.
 
     Parameters
     ----------
@@ -125,18 +125,18 @@ def size_text(size: int) -> str:
 
 
 def did_you_mean(given: str, known: Iterable[str], most: int = 1, cutoff: float = 0.6) -> str:
-    """End of a message about an unknown name: the nearest known ones, or an empty string.
+    """Return the nearest known names, as the end of a message about an unknown one.
 
     Parameters
     ----------
     given : str
-        What the user wrote.
+        Name that the user wrote.
     known : iterable of str
-        The names that exist.
+        Existing names.
     most : int
-        Names offered at the most.
+        Maximum number of suggestions.
     cutoff : float
-        How alike they must be, 0 to 1.
+        Required similarity, 0 to 1.
 
     Returns
     -------
@@ -150,23 +150,23 @@ def did_you_mean(given: str, known: Iterable[str], most: int = 1, cutoff: float 
 
 
 class NearfarError(Exception):
-    """Base of every error that nearfar raises on purpose.
+    """Base class of the errors that nearfar raises.
 
-    Errors go through :mod:`pickle` with message and attributes, so one that is raised in a process
-    pool arrives where the answer is waited for. A subclass that builds its message from other
-    arguments keeps each of them as an attribute of the same name.
+    Errors can be pickled with message and attributes, so those raised in a process pool reach
+    the caller. A subclass that builds its message from other arguments stores each of them as an
+    attribute of the same name.
 
     Attributes
     ----------
     option : str or None
-        The keyword that is wrong, where the message is about one.
+        Wrong keyword, if the message is about one.
     choices : dict
-        Keywords and values that the message offers instead, as text of Python: ``{"device":
+        Alternative keywords and values in the message, as Python text: ``{"device":
         "'cpu'"}``.
     """
 
     def __init__(self, *args: Any) -> None:
-        #: The message in turns: text, then an option and its value or None.
+        # : Parts of the message in turns: text, then an option and its value or None.
         self._parts: list[Any] = []
         if args and isinstance(args[0], str) and _BEGIN in args[0]:
             text, *marked = args[0].split(_BEGIN)
@@ -180,22 +180,22 @@ class NearfarError(Exception):
 
     @property
     def option(self) -> str | None:
-        """The keyword that is wrong, where the message is about one."""
+        """Wrong keyword, if the message is about one."""
         return next((name for name, value in self._parts[1::2] if value is None), None)
 
     @property
     def choices(self) -> dict[str, str]:
-        """Keywords and values that the message offers instead, as text of Python."""
+        """Alternative keywords and values in the message, as Python text."""
         return {name: value for name, value in self._parts[1::2] if value is not None}
 
     def worded(self, word: Callable[[str, str | None], str]) -> str:
-        """The message in the words of an interface.
+        """Return the message in the words of an interface.
 
         Parameters
         ----------
         word : callable
-            Gives the text of an option from its name and its value as Python takes it, which is
-            None where the message gives none.
+            Function that returns the text of an option from its name and its value in Python,
+            which is None if the message has none.
 
         Returns
         -------
@@ -207,35 +207,34 @@ class NearfarError(Exception):
 
     def __reduce__(self) -> tuple[Any, ...]:
         init = type(self).__init__
-        if init is NearfarError.__init__:  # a message is all it takes
+        if init is NearfarError.__init__:  # its only argument is the message
             return cast("tuple[Any, ...]", super().__reduce__())
         names = init.__code__.co_varnames[1 : init.__code__.co_argcount]
         return type(self), tuple(getattr(self, name) for name in names), self.__dict__
 
 
 class GraphError(NearfarError, ValueError):
-    """The arrays given do not describe a graph: lengths, order, range, a weight not a number."""
+    """Error for arrays that do not describe a graph: lengths, order, range, invalid weights."""
 
 
 class VertexError(NearfarError, IndexError):
-    """A source or target that is not a vertex of the graph."""
+    """Error for a source or target that is not a vertex of the graph."""
 
 
 class OptionError(NearfarError, ValueError):
-    """An option that does not exist, or a value outside what it accepts."""
+    """Error for an unknown option, or a value that it does not accept."""
 
 
 class GraphFormatError(NearfarError, ValueError):
-    """A file that does not follow its format.
+    """Error for a file that does not follow its format.
 
     Parameters
     ----------
     message : str
-        What is wrong, in one sentence.
-    path : str or None
-        The file.
+        Description of the fault in one sentence.
+    path : str or None File.
     line : int or None
-        1-based line number, where the format has lines.
+        1-based line number, if the format has lines.
     """
 
     def __init__(self, message: str, path: object = None, line: int | None = None) -> None:
@@ -247,14 +246,14 @@ class GraphFormatError(NearfarError, ValueError):
 
 
 class NegativeWeightError(NearfarError, ValueError):
-    """A negative weight met a method that needs non-negative ones.
+    """Error for a negative weight in a method that needs non-negative ones.
 
     Parameters
     ----------
     edge : int
         Position of the first negative edge in the CSR arrays.
     count : int
-        How many edges are negative.
+        Number of negative edges.
     accepted_by : iterable of str
         Ids of the variants that accept negative weights.
     """
@@ -270,7 +269,7 @@ class NegativeWeightError(NearfarError, ValueError):
 
 
 def _around(cycle: Sequence[Any]) -> str:
-    """A cycle in words, back to its first vertex; the middle of a long one is left out."""
+    """Format a cycle back to its first vertex, leaving out the middle of a long one."""
     names = [str(vertex)[:_QUOTED] for vertex in (*cycle[:8], *cycle[:1])]
     if len(cycle) > 8:
         names.insert(8, "...")
@@ -278,7 +277,7 @@ def _around(cycle: Sequence[Any]) -> str:
 
 
 class NegativeCycleError(NearfarError, ValueError):
-    """A cycle of negative total weight is reachable from the source, so no shortest path exists.
+    """Error for a negative cycle that the source reaches, so that no shortest path exists.
 
     Parameters
     ----------
@@ -297,7 +296,7 @@ class NegativeCycleError(NearfarError, ValueError):
 
 
 class ZeroCycleError(NearfarError, ValueError):
-    """A cycle of total weight zero is reachable from a source, so paths cannot be counted.
+    """Error for a cycle of weight zero that a source reaches, so paths cannot be counted.
 
     Parameters
     ----------
@@ -315,14 +314,14 @@ class ZeroCycleError(NearfarError, ValueError):
 
 
 class OutOfMemoryError(NearfarError, MemoryError):
-    """The run would need more memory than is free; raised before anything is allocated.
+    """Error for a run that needs more than the free memory, raised before it allocates.
 
     Parameters
     ----------
     needed, free : int
         Bytes.
     advice : str
-        The option that makes it fit.
+        Option that makes the run fit.
     """
 
     def __init__(self, needed: int, free: int, advice: str = "") -> None:
@@ -333,36 +332,36 @@ class OutOfMemoryError(NearfarError, MemoryError):
 
 
 class DistanceOverflowError(NearfarError, OverflowError):
-    """A distance does not fit 64 bits."""
+    """Error for a distance that does not fit 64 bits."""
 
 
 class UnreachableError(NearfarError, ValueError):
-    """A path was asked for to a vertex that the source does not reach."""
+    """Error for a path to a vertex that the source does not reach."""
 
 
 class ProofError(NearfarError, ArithmeticError):
-    """An answer failed its proof; the message names the first vertex or edge that breaks it."""
+    """Error for an answer that failed its proof; it names the first bad vertex or edge."""
 
 
 class VariantUnavailable(NearfarError, RuntimeError):
-    """The method asked for cannot run here or on this graph; the message says why."""
+    """Error for a method that cannot run on this machine or graph, with the reason."""
 
 
 class MissingDependencyError(NearfarError, ImportError):
-    """An optional package is needed; the message says which and how to install it."""
+    """Error for a missing optional package, with the command that installs it."""
 
 
 class KernelCompileError(NearfarError, RuntimeError):
-    """A CUDA kernel did not compile: kernel, options and the first error line."""
+    """Error for a CUDA kernel that did not compile, with options and first error line."""
 
 
 class SolverError(NearfarError, RuntimeError):
-    """A solver stopped without an answer, for example because its step bound was reached."""
+    """Error for a solver that stopped without an answer, such as at its step bound."""
 
 
 class ClusterError(NearfarError, RuntimeError):
-    """A cluster does not answer, or its workers cannot serve; the message says what to do."""
+    """Error for a cluster that does not respond, or whose workers cannot serve."""
 
 
 class CacheError(NearfarError, OSError):
-    """A cache folder cannot be used."""
+    """Error for a cache folder that cannot be used."""

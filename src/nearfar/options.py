@@ -1,8 +1,8 @@
-"""Small frozen dataclasses of options that families share, and how keywords become them.
+"""Frozen dataclasses of options that families share, and their construction from keywords.
 
-A variant names its options class in its registration. Users pass keywords to ``sssp``; they are
-checked against the dataclass here, so that every family reports a misspelt or out-of-range option
-alike.
+A variant names its options class in its registration. Users pass keywords to ``sssp``; this
+module checks them against the dataclass, so that all families report misspelt or out-of-range
+options in the same way.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ __all__ = [
 ]
 
 Device = Literal["auto", "cpu", "cuda", "gpu"]
-#: CUDA devices that share work: all, their numbers, or the current one.
+# : CUDA devices that share work: all, their numbers, or the current one.
 Devices = Literal["all"] | list[int] | None
 
 
-#: What the functions that solve call something that other libraries call otherwise.
+# : Names of other libraries for arguments of the functions that solve.
 _SYNONYMS = {
     "cutoff": keyword("limit"),
     "max_distance": keyword("limit"),
@@ -55,7 +55,7 @@ _SYNONYMS = {
     "n_jobs": keyword("threads"),
     "num_threads": keyword("threads"),
 }
-#: Keywords of the functions that solve, which are near what people type.
+# : Keywords of the functions that solve, which are similar to common misspellings.
 _KEYWORDS = (
     *("weight", "method", "device", "threads", "limit", "targets", "predecessors", "stats"),
     *("progress", "pairs", "reduce", "out", "memory", "block", "trace", "allow_unsafe"),
@@ -65,12 +65,12 @@ _KEYWORDS = (
 def canonical_device(
     device: str, among: tuple[str, ...] = ("auto", "cpu", "cuda")
 ) -> Literal["auto", "cpu", "cuda"]:
-    """A device's name; ``"gpu"`` is ``"cuda"``.
+    """Return a device's name; ``"gpu"`` is ``"cuda"``.
 
     Raises
     ------
     OptionError
-        For any other than ``among``.
+        For a device that is not in ``among``.
     """
     found = "cuda" if isinstance(device, str) and device == "gpu" else device
     if not isinstance(found, str) or found not in among:
@@ -94,7 +94,7 @@ def _is_bool(value: Any) -> bool:
     return isinstance(value, (bool, np.bool_)) or (_is_integer(value) and value in (0, 1))
 
 
-#: What an annotation lets in, and what to ask for where something else was given.
+# : Kinds that an annotation accepts, and the expected kind for messages.
 _KINDS: dict[str, tuple[Callable[[Any], bool], str]] = {
     "bool": (_is_bool, "true or false"),
     "int": (_is_integer, "a whole number"),
@@ -106,7 +106,7 @@ _KINDS: dict[str, tuple[Callable[[Any], bool], str]] = {
 
 @dataclass(frozen=True, slots=True)
 class NoOptions:
-    """For a variant that takes none."""
+    """Options of a variant that has none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,8 +131,8 @@ class DeltaOptions:
 class LaunchOptions:
     """Launch shape of the methods that run as three kernels: relax, minimum, update.
 
-    None takes what ``nearfar tune`` stored for this device and class of graph, else 256 threads and
-    the driver's own carve-out.
+    None means the values that ``nearfar tune`` stored for this device and class of graph, else
+    256 threads and the driver's own carve-out.
 
     Parameters
     ----------
@@ -158,15 +158,15 @@ class LaunchOptions:
 
 
 def check_limit(limit: Any, dtype: np.dtype[Any]) -> int | float | None:
-    """The inclusive limit as a Python int (integer distances) or float; None for none.
+    """Return the inclusive limit as a Python int (integer distances) or float; None for none.
 
-    The source has distance 0 and is in every answer, so no limit is below 0, with negative weights
-    either.
+    The source has distance 0 and is in every answer, so limits are at least 0 even with negative
+    weights.
 
     Raises
     ------
     OptionError
-        If it is not a number, or below 0.
+        If the limit is not a number, or below 0.
     """
     if limit is None:
         return None
@@ -191,7 +191,7 @@ def check_limit(limit: Any, dtype: np.dtype[Any]) -> int | float | None:
 
 
 def check_above_zero(**values: Any) -> None:
-    """Refuse what is not a finite number greater than 0, by name.
+    """Refuse values that are not finite numbers greater than 0, by name.
 
     Raises
     ------
@@ -204,7 +204,7 @@ def check_above_zero(**values: Any) -> None:
 
 @functools.cache
 def _kinds(annotation: str) -> tuple[str, ...]:
-    """The parts of an annotation; empty where one of them is not for us to check."""
+    """Return the parts of an annotation; empty if one of them is not checked by this module."""
     kinds = tuple(annotation.split(" | "))
     return kinds if _KINDS.keys() >= set(kinds) else ()
 
@@ -212,12 +212,13 @@ def _kinds(annotation: str) -> tuple[str, ...]:
 def check_kind(owner: str, name: str, value: Any, annotation: str) -> None:
     """Refuse a value of another kind than an option's annotation names.
 
-    Annotations of anything else than truth values, numbers and text are left to the option's owner.
+    Only annotations of bools, numbers and strings are checked; the owner of the option checks
+    others.
 
     Raises
     ------
     OptionError
-        Saying what to give.
+        For a wrong value; the message says which kind is expected.
     """
     kinds = _kinds(annotation)
     if not kinds or any(_KINDS[kind][0](value) for kind in kinds):
@@ -238,17 +239,15 @@ def build_options(
     ----------
     cls : type
     given : mapping
-    variant : str
-        Its id.
+    variant : str Id of the variant.
     having : callable
-        Which variants have an option, by its name.
+        Function that returns the variants with an option, by its name.
 
     Raises
     ------
     OptionError
-        For a name that the variant does not know; the message lists those that it does, and other
-        variants that know this one. For a
-        value of another kind than the option's, or one that is out of its range.
+        For an unknown name; the message lists the known ones, and other variants that have this
+        option. Also for a value of the wrong kind, or out of range.
     """
     if not given:
         return cls()

@@ -1,8 +1,8 @@
-"""The variants: what each can do, and where to find them all.
+"""Registry of the variants and their capabilities.
 
-Tests, docs tables, command-line choices and benchmarks iterate over this registry. Adding a variant
-touches its family's folder and nothing else: the folder's ``cpu.py`` and ``cuda.py`` are imported
-on first use and register with the decorator.
+Tests, docs tables, command-line choices and benchmarks iterate over this registry. Adding a
+variant changes only the folder of its family: the folder's ``cpu.py`` and ``cuda.py`` are
+imported on first use and register with the decorator.
 """
 
 from __future__ import annotations
@@ -49,11 +49,11 @@ __all__ = [
 _EVERY_DTYPE = frozenset({"int32", "int64", "float32", "float64"})
 #: Problems in words.
 _PROBLEMS = {"sssp": "one source", "batch": "several sources", "all_pairs": "all pairs"}
-#: What the chooser took for a graph, and why, by what was asked for. A variant that lays out
-#: something on a graph which makes other choices better drops them.
+# : Choices of the chooser for a graph, with reasons, by request. A variant that stores
+# : data with a graph which changes the best choice clears them.
 CHOICES: Slot[tuple[Variant, str]] = Slot("choices")
-#: Kinds of reductions that need no sums of distances, and with these all that read nothing else of
-#: a row than how many distances count, their sum and the greatest.
+# : Kinds of reductions that need no sums of distances, and with these all that read only the count,
+# : sum and maximum of the distances of a row.
 UNADDED = ("count", "max")
 FIGURES = (*UNADDED, "sum", "mean", "summary")
 Problem = Literal["sssp", "batch", "all_pairs"]
@@ -61,15 +61,16 @@ WeightSupport = Literal["nonnegative", "any", "unweighted"]
 
 
 class Declined(Exception):
-    """A variant sees while it runs that it should not serve this graph: another one is taken.
+    """Signal of a running variant that it should not serve this graph; another is chosen.
 
-    Raised before anything is written, with the reason; from then on its cost is infinite.
+    It is raised before anything is written, with the reason; the variant's cost is infinite from
+    then on.
     """
 
 
 @dataclass(slots=True)
 class Answer:
-    """What a variant returns.
+    """Result of a variant.
 
     Attributes
     ----------
@@ -80,13 +81,13 @@ class Answer:
         Counters of the run (``iterations``, ``edges_relaxed``, ``delta``, ...) and, with
         ``stats="full"``, arrays with one entry per iteration.
     predecessors : array or None
-        Only from variants whose registration says ``predecessors=True``; the others leave it to the
-        one pass over tight edges in :mod:`nearfar.answer.paths`.
+        Predecessors from variants registered with ``predecessors=True``; for the others a pass
+        over tight edges in :mod:`nearfar.answer.paths` computes them.
     partials : list of Partial, or None
-        Of the reduction that the workspace asks for, of consecutive rows. The rows themselves may
-        be there too, or None.
+        Partial results of the workspace's reduction for consecutive rows. The rows themselves
+        may be present too, or None.
     masked : bool
-        Whether what lies beyond the workspace's limit is unreached already.
+        Whether vertices beyond the workspace's limit are unreached already.
     """
 
     distances: Any
@@ -98,27 +99,26 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Partial:
-    """A reduction of some columns of consecutive rows, one entry per row.
+    """Reduction of some columns of consecutive rows, one entry per row.
 
-    :class:`nearfar.solve.reductions.Reduction` joins those of other columns, and finishes them. It
-    reads the first three, the bins, or the last two. Counts and what goes with them are on the
-    host, the others where they were made.
+    :class:`nearfar.solve.reductions.Reduction` combines them with those of other columns and
+    finishes them. It reads the first three, the bins, or the last two. Counts, totals and maxima
+    are on the host, the others on the device that computed them.
 
     Attributes
     ----------
     counts : int64 array, shape (k,), or None
-        Distances that count.
+        Number of distances that count.
     totals : float64 array, shape (k,), or None
-        Their sums, or those of their inverses; integers are added exactly. The order in which
-        floats are added is that of whole rows, so that sums of parts are not added.
+        Sums of the distances or of their inverses; integers are added exactly. Floats are added
+        in the order of whole rows, so sums of parts are never combined.
     most : array, shape (k,), or None
-        The greatest distance; anything where none counts.
-    bins : int64 array, shape (k, bins), or None
-        Of a histogram.
+        Greatest distance; undefined if none counts.
+    bins : int64 array, shape (k, bins), or None Bins of a histogram.
     vertices : int64 array, shape (k, nearest), or None
-        The nearest, then -1.
+        Nearest vertices, padded with -1.
     distances : array of that shape, or None
-        Theirs, then unreached.
+        Their distances, padded with unreached.
     """
 
     counts: Any = None
@@ -129,34 +129,34 @@ class Partial:
     distances: Any = None
 
 
-#: Rows of which the reached entries alone are kept: int64 offsets of each row and the end, vertices
-#: and distances in order of distance, then of the vertex, and counters of the run.
+# : Rows with only their reached entries: int64 offsets of each row and the end, vertices
+# : and distances in order of distance, then of the vertex, and counters of the run.
 SparseRows = tuple[Any, Any, Any, dict[str, Any]]
 
 
 class RowReduction(Protocol):
-    """What to keep of a row: :class:`nearfar.solve.Reduction` as variants see it."""
+    """Quantity to keep of a row: :class:`nearfar.solve.Reduction` as variants see it."""
 
     @property
     def kind(self) -> str:
-        """Its name."""
+        """Name of the reduction."""
 
     @property
     def k(self) -> int:
-        """How many of the nearest; 0 for other kinds."""
+        """Number of the nearest; 0 for other kinds."""
 
     @property
     def edges(self) -> tuple[float, ...]:
-        """Of the bins of a histogram; empty for other kinds."""
+        """Edges of the bins of a histogram; empty for other kinds."""
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One checked request, as ``can_run``, the costs and the chooser see it.
+    """Checked request, as ``can_run``, the costs and the chooser see it.
 
-    ``once`` says that the graph was made for this request alone: no later one repays what a variant
-    lays out for itself. ``comes_back`` says that rows made on a device are wanted on the host,
-    ``sparse`` that of each row only what is reached is kept.
+    ``once`` says that the graph was made for this request only, so that no later one benefits
+    from data that a variant builds. ``comes_back`` says that rows are to be copied from the
+    device to the host, ``sparse`` that only the reached entries of each row are kept.
     """
 
     problem: Problem = "sssp"
@@ -175,16 +175,17 @@ class Request:
 
 @dataclass(slots=True)
 class Workspace:
-    """What a run may use besides graph, source and options.
+    """Resources and settings of a run besides graph, source and options.
 
     Attributes
     ----------
     threads : int
         Workers that a CPU variant may use, at least 1.
     limit : float or None
-        Inclusive: vertices farther than this may be left unreached (the caller masks them anyway).
+        Inclusive limit: vertices farther than this may be left unreached (the caller masks them
+        anyway).
     targets : int array or None
-        The run may stop once all of these are settled; the caller masks what is farther.
+        Targets: the run may stop once all are settled; the caller masks farther vertices.
     stats : {"basic", "full"}
         Whether to record arrays with one entry per iteration.
     columns : int64 array or None
@@ -194,18 +195,18 @@ class Workspace:
         Only for ``batch`` and ``all_pairs``: C-contiguous memory of the answer's shape and dtype
         that the variant may write to and return.
     on_device : bool
-        Only for ``batch`` and ``all_pairs`` on CUDA: the answer is to stay on the device whole.
+        Only for ``batch`` and ``all_pairs`` on CUDA: the whole answer is to stay on the device.
     predecessors : bool
-        Only for ``batch`` and ``all_pairs``: the caller wants them. A variant registered with
-        ``predecessors=True`` may return them; one that does not leaves them to the pass over tight
-        edges.
+        Only for ``batch`` and ``all_pairs``: whether the caller wants predecessors. A variant
+        registered with ``predecessors=True`` may return them; otherwise the pass over tight
+        edges computes them.
     devices : sequence of int or None
         Only for ``batch`` and ``all_pairs``, of variants registered with ``devices=``: the CUDA
         devices that share the rows. None: the current one.
     reduction : RowReduction or None
-        Only for ``batch`` and ``all_pairs``: all that is kept of the rows. A variant registered
-        with ``reduces=True`` then answers with partial results and without rows, or with neither
-        where it needs rows; any other may answer with partial results beside its rows.
+        Only for ``batch`` and ``all_pairs``: the reduction that replaces the rows. A variant
+        registered with ``reduces=True`` then answers with partial results and without rows, or with
+        neither where it needs rows; any other may answer with partial results beside its rows.
     """
 
     threads: int = 1
@@ -221,16 +222,16 @@ class Workspace:
 
 
 class Estimate(NamedTuple):
-    """What a variant would take for a request.
+    """Estimated time of a variant for a request.
 
     Attributes
     ----------
     seconds : float
-        On the machine that its formula was fitted on, the graph lying where the variant wants it:
-        the chooser adds the way to a device and back, and scales by what was measured here.
-        Infinite where the variant is never the one to take, for a reason worth telling.
+        Seconds on the machine that the formula was fitted on, with the graph on the variant's
+        device: the chooser adds transfers and scales by measured speeds. Infinite if the variant
+        should never be chosen and the reason is worth showing.
     reason : str
-        In words, for ``--explain``.
+        Reason in words, for ``--explain``.
     """
 
     seconds: float
@@ -246,7 +247,7 @@ class Solver(Protocol):
 
 
 class Sparse(Protocol):
-    """Signature of a variant's sparse rows, without rows of n entries; None: make dense ones."""
+    """Signature of a variant's function for sparse rows; it returns None to request dense ones."""
 
     def __call__(
         self, graph: Graph, sources: Any, options: Any, workspace: Workspace, /
@@ -261,7 +262,7 @@ class Cost(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Variant:
-    """One selectable algorithm on one kind of device.
+    """Selectable algorithm for one kind of device.
 
     Attributes
     ----------
@@ -274,40 +275,41 @@ class Variant:
     weights : {"nonnegative", "any", "unweighted"}
         ``any`` accepts negative weights; ``unweighted`` runs only on graphs without weights.
     options : type
-        Frozen dataclass of what it accepts.
+        Frozen dataclass of the options it accepts.
     paper, section : str
-        Where it comes from: a key of ``CITATION.cff`` and the paper's own section or algorithm
-        name.
+        Origin: a key of ``CITATION.cff`` and the section or algorithm name in the paper.
     summary : str
         One line for tables.
     unsafe : bool
-        Wrong by design (a paper shows its race); runs only when asked for by name with
+        Wrong by design (a paper shows its race); runs only when named, with
         ``allow_unsafe=True``.
     requires : callable or None
-        ``(graph, request) -> True or reason`` for limits of its own.
+        ``(graph, request) -> True or reason``, for further limits.
     predecessors : bool
-        Whether it can return predecessors itself.
+        Whether it can return predecessors.
     dtypes : frozenset of str
         Weight dtypes it accepts (an unweighted graph counts as int32).
     complexity : str
         Worst-case work, for the reference.
     cost : callable or None
-        ``(facts, request) -> Estimate``, or None where the variant is never the one to take. It is
+        ``(facts, request) -> Estimate``, or None if the variant should not be chosen. It is
         called for graphs whose weights the variant accepts. A variant without a cost runs only when
         named: ``auto`` does not rank it.
     scratch : callable or None
         ``(graph, request) -> bytes`` of host memory that a batch takes besides its rows.
     reduces : bool
-        Whether it can reduce the rows of a batch without making them.
+        Whether it can reduce the rows of a batch without materialising them.
     sparse : callable or None
-        Returns the reached entries of each row without making the row.
+        Function that returns the reached entries of each row without materialising the row.
     parallel : bool
         Whether several workers share the solve from one source.
     tune : bool
-        Whether ``nearfar tune GRAPH`` measures launch shapes of this one when no method is named.
+        Whether ``nearfar tune GRAPH`` measures launch shapes of this variant when no method is
+        named.
     devices : frozenset of {"host", "device"}
-        Where the rows may lie of a batch that it shares over several devices itself. On ``device``
-        each can write to the memory of the one that holds them. Otherwise the pipe cuts the rows.
+        Possible locations of the rows of a batch that the variant itself shares over several
+        devices. With ``device``, each device can write to the memory of the one that holds the
+        rows. Otherwise the caller divides the rows.
     """
 
     id: str
@@ -335,7 +337,7 @@ class Variant:
     devices: frozenset[str] = frozenset()
 
     def available(self) -> Literal[True] | str:
-        """Whether this machine can run it at all: True, or the reason in words."""
+        """Return whether this machine can run the variant: True, or the reason in words."""
         if self.device == "cuda":
             from nearfar.system.devices import runtime
 
@@ -343,12 +345,12 @@ class Variant:
         return True
 
     def can_run(self, graph: Graph, request: Request) -> Literal[True] | str:
-        """Whether it can serve this request: True, or the reason in words."""
+        """Return whether the variant can serve a request: True, or the reason in words."""
         here = self.available()
         return here if here is not True else self.fits(graph, request)
 
     def fits(self, graph: Graph, request: Request) -> Literal[True] | str:
-        """Like :meth:`can_run`, without asking whether the device is there."""
+        """Return the result of :meth:`can_run` without checking that the device is available."""
         if request.problem not in self.problems:
             can = " and ".join(words for name, words in _PROBLEMS.items() if name in self.problems)
             return f"solves {can}, not {_PROBLEMS[request.problem]}"
@@ -361,20 +363,20 @@ class Variant:
         return True if self.requires is None else self.requires(graph, request)
 
     def estimate(self, facts: Facts, request: Request) -> Estimate | None:
-        """What it would take on a graph whose weights it accepts; None where it is never chosen."""
+        """Estimate the time on a graph of accepted weights; None if the variant is never chosen."""
         return None if self.cost is None else self.cost(facts, request)
 
     def scratch_bytes(self, graph: Graph, request: Request) -> int:
-        """Host memory that a batch takes besides its rows, roughly and not too little."""
+        """Return an upper bound of the host memory that a batch takes besides its rows."""
         if self.scratch is not None:
             return self.scratch(graph, request)
         if self.device == "cuda":
-            return 0  # the device's memory is asked for where it is taken
+            return 0  # device memory is checked where it is allocated
         return 24 * graph.n_vertices * request.threads  # a queue and marks for each worker
 
 
 _DEVICES = ("cpu", "cuda")
-#: Which part of a module's name is the family of its variants, by the folder that they lie in.
+# : Index of the family in a module's name, by the folder of the module.
 _FAMILY_AT = {"algorithms": 2, "papers": 3, "prepared": 1}
 _priced: dict[tuple[str, str, bool], tuple[Variant, ...]] = {}
 _registry: dict[str, Variant] = {}
@@ -452,9 +454,9 @@ def _discover(
     device: str | None = None,
     folders: Sequence[str] = tuple(_FAMILY_AT),
 ) -> None:
-    """Register the variants of one kind of device, or of both: a run on the other needs none.
+    """Register the variants of one kind of device, or of both.
 
-    Those of folders that a request has no use for can be left out.
+    Folders that a request does not need can be left out.
     """
     for place in _DEVICES if device is None else (device,):
         for folder in folders:
@@ -471,7 +473,7 @@ def _discover(
 
 
 def _packages(name: str) -> list[str]:
-    """The packages in a package, sorted."""
+    """Return the packages in a package, sorted."""
     parent = importlib.import_module(name)
     return sorted(f"{name}.{i.name}" for i in pkgutil.iter_modules(parent.__path__) if i.ispkg)
 
@@ -486,7 +488,7 @@ def _import_families(parent: str, place: str) -> None:
 def variants(
     *, device: str | None = None, problem: str | None = None, unsafe: bool = False
 ) -> list[Variant]:
-    """All registered variants, sorted by family and id; unsafe ones only when asked for."""
+    """Return all registered variants, sorted by family and id; unsafe ones only on request."""
     _discover(device)
     return _registered(device, problem, unsafe)
 
@@ -503,15 +505,15 @@ def _registered(device: str | None, problem: str | None, unsafe: bool) -> list[V
 
 
 def registered(identity: str) -> Variant | None:
-    """The variant with this id, or None."""
+    """Return the variant with this id, or None."""
     _discover()
     return _registry.get(identity)
 
 
 def priced(device: str, problem: str) -> tuple[Variant, ...]:
-    """The variants of a device that ``auto`` ranks for a problem: safe ones that state a cost.
+    """Return the variants of a device that ``auto`` ranks for a problem: safe ones with a cost.
 
-    For one source those of prepared graphs are left out until there is such a graph.
+    For one source, variants for prepared graphs are left out until there is such a graph.
     """
     prepared = problem != "sssp" or "nearfar.prepared.prepared" in sys.modules
     key = device, problem, prepared
@@ -523,22 +525,22 @@ def priced(device: str, problem: str) -> tuple[Variant, ...]:
 
 
 def having(option: str) -> list[str]:
-    """Ids of the variants that have an option."""
+    """Return the ids of the variants that have an option."""
     return [v.id for v in variants() if option in v.options.__dataclass_fields__]
 
 
 def ideas() -> list[str]:
-    """Names accepted as ``method``, without the device part."""
+    """Return the names accepted as ``method``, without the device part."""
     return sorted({v.idea for v in variants(unsafe=True)})
 
 
 def canonical_method(method: str) -> str:
-    """A method's name as it is registered: ``"Bellman-Ford"`` is ``"bellman_ford"``."""
+    """Return the registered name of a method: ``"Bellman-Ford"`` is ``"bellman_ford"``."""
     return method.strip().lower().replace("-", "_").replace(" ", "_")
 
 
 def is_family(method: str) -> bool:
-    """Whether a name is a family's and no idea's: its forms are then ranked for the graph."""
+    """Return whether a name is only that of a family, whose forms are ranked for the graph."""
     _discover()
     name = canonical_method(method)
     if "@" in name or any(f"{name}@{device}" in _registry for device in _DEVICES):
@@ -547,9 +549,9 @@ def is_family(method: str) -> bool:
 
 
 def find(method: str, device: str = "auto", *, allow_unsafe: bool = False) -> list[Variant]:
-    """Variants that a user's ``method`` and ``device`` mean: ``idea@device``, ``idea`` or a family.
+    """Return the variants of ``method`` and ``device``: ``idea@device``, ``idea`` or a family.
 
-    Upper case is lower case, and hyphens are underscores.
+    Case is ignored, and hyphens are underscores.
 
     Raises
     ------

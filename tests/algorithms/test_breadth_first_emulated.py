@@ -277,7 +277,7 @@ def test_running_ahead_past_vertices_of_few_edges(
 
 
 def test_running_ahead_with_small_queues(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What a queue has no room for is found again by relaxing all reached vertices."""
+    """Entries that do not fit a queue are found again by relaxing all reached vertices."""
     monkeypatch.setattr(cuda, "PATIENCE", 2)
     monkeypatch.setattr(cuda, "_SPARE", 6)
     monkeypatch.setattr(cuda, "QUEUE_SHARE", 10**9)
@@ -392,7 +392,7 @@ def test_what_a_ball_holds(width: int, depth: int, monkeypatch: pytest.MonkeyPat
                 assert h == want[t] or (h > want[t] and (h > radius or without[t]))
             inside = np.flatnonzero(want <= radius)
             assert {int(u) for u in inside if not (depth and without[u])} <= set(hops)
-            if taken_on and radius <= 26:  # there was no room for the row of one of the nearest
+            if taken_on and radius <= 26:  # one of the nearest rows did not fit
                 assert len(set(found).union(*(rows[t] for t in taken_on))) > width
 
 

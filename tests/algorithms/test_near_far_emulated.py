@@ -53,7 +53,7 @@ def test_rows_travel_with_their_vertices(dtype: str, monkeypatch: pytest.MonkeyP
 
 
 def test_long_lists_of_a_block_spill() -> None:
-    """A block's list has room for about a thousand entries; one round finds three thousand."""
+    """A block's list holds about a thousand entries; one round finds three thousand."""
     rng = np.random.default_rng(3)
     middle = np.arange(1, 201)
     leaves = np.arange(201, 4001)

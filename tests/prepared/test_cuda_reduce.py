@@ -140,7 +140,7 @@ def test_halves_of_every_width(count: int) -> None:
 
 @pytest.mark.parametrize("negative", [True, False])
 def test_what_needs_rows(negative: bool) -> None:
-    """Negative weights; more of the nearest, or bins, than there is room for."""
+    """Negative weights; more of the nearest, or bins, than fit."""
     rng = np.random.default_rng(5)
     prepared = nearfar.prepare(random_graph(rng, 60, 150, np.int32, negative), force=True)
     compare(prepared, range(20), "summary", not negative)
@@ -248,7 +248,7 @@ def test_a_plan_is_used_again(monkeypatch: pytest.MonkeyPatch) -> None:
 
     values = made[-1].query.n_rows * made[-1].pitch * 4
     monkeypatch.setattr(runtime, "require_memory", scarce)
-    compare(prepared, range(40), "max")  # there may be room for a smaller plan
+    compare(prepared, range(40), "max")  # a smaller plan may fit
     assert len(made) == 7
 
 

@@ -61,7 +61,7 @@ def noise(shape: tuple[int, ...], dtype: Any, seed: int = 0, holes: float = 0.3)
 
 
 def serpentine(n: int) -> np.ndarray:
-    """One corridor that winds through all rows."""
+    """One passage that winds through all rows."""
     cost = np.full((n, n), np.inf, dtype=np.float32)
     cost[::2] = 1
     cost[1::4, -1] = 1

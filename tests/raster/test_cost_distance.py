@@ -149,7 +149,7 @@ def test_mazes_take_little_work(cost: np.ndarray) -> None:
     surface = cost_distance(cost, source)
     surface.verify()
     assert surface.reachable.sum() == np.isfinite(cost).sum()
-    # A heap does what sweeps would do row by row: about a pop per cell of the corridors.
+    # A heap does what sweeps would do row by row: about a pop per cell of the passages.
     assert surface.stats["heap_pops"] <= 3 * surface.reachable.sum()
     assert surface.stats["sweeps"] <= 40 * surface.stats["tiles"]
 

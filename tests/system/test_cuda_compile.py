@@ -71,7 +71,7 @@ SPILLS_OF = {
 REGISTERS = 128
 # A square of distances beside a square of sums, launched by one block per multiprocessor; a list of
 # the 32 nearest with their names; rows of 8-byte weights in blocks of 384; cells, of which
-# shared memory has room for twelve warps; climbs and products of few sources, of which it has room
+# shared memory holds twelve warps; climbs and products of few sources, of which it has capacity
 # for three blocks of four; tiles of rasters, which shared memory bounds too.
 REGISTERS_OF = {
     "climb": 176,

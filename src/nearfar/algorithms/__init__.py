@@ -1,7 +1,7 @@
-"""What ``auto`` can pick, and baselines: a folder per family with its CPU and its CUDA form.
+"""Methods of ``auto`` and baselines, with a folder per family for its CPU and CUDA forms.
 
-``NEARFAR_VARIANTS`` names folders that hold more families, separated as in ``PATH``: each is found
-and registered like those that lie here.
+``NEARFAR_VARIANTS`` names folders that hold more families, separated as in ``PATH``: they are
+found and registered like those of this folder.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What comes back: paths, their proof, and the map of an answer."""
+"""Answers of searches: paths, their proof, and maps of them."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
-"""Answers as labelled tables: pandas, polars and xarray, with unreached vertices left empty.
+"""Answers as tables of pandas, polars and xarray, with missing values for unreached vertices.
 
-An integer answer marks an unreached vertex by the maximum of its dtype, which no sum or mean should
-meet. A table has a missing value there: NaN or NA in pandas, null in polars, NaN in xarray.
+An integer answer marks an unreached vertex by the maximum of its dtype, which would distort sums
+and means. A table has a missing value instead: NaN or NA in pandas, null in polars, NaN in
+xarray.
 """
 
 from __future__ import annotations
@@ -32,12 +33,12 @@ __all__ = [
     "with_unreached",
 ]
 
-#: Libraries whose tables an answer may come in.
+# : Libraries of tables that an answer may be returned in.
 LABELLED = ("pandas", "polars", "xarray")
 
 
 def labelling_library(name: str | None, among: tuple[str, ...] = LABELLED[:2]) -> ModuleType:
-    """A library of tables."""
+    """Return a library of tables."""
     if name is not None and name not in among:
         near = did_you_mean(str(name), among)
         raise OptionError(f"library is {quoted(name)}: give {' or '.join(map(repr, among))}{near}")
@@ -51,7 +52,7 @@ def labelling_library(name: str | None, among: tuple[str, ...] = LABELLED[:2]) -
 
 
 def with_unreached(distances: NDArray[Any], unreached: float) -> NDArray[Any]:
-    """Distances with a value of the caller's choice where nothing was reached."""
+    """Return the distances with the caller's value for unreached vertices."""
     missing = distances == unreached_value(distances.dtype)
     if distances.dtype.kind == "f" or _fits(unreached, distances.dtype):
         found = distances.copy()
@@ -75,7 +76,7 @@ def _fits(value: Any, dtype: np.dtype[Any]) -> bool:
 
 
 def _column(library: ModuleType, values: NDArray[Any], missing: NDArray[np.bool_]) -> Any:
-    """One column with missing values, of the same kind of number."""
+    """Return a column with missing values, of the same kind of number."""
     if library.__name__ == "polars":
         found = library.Series(values if values.dtype != object else values.tolist())
         return found.set(library.Series(missing), None)
@@ -98,7 +99,7 @@ def paths_frame(
     library: str | None,
     reached_only: bool,
 ) -> Any:
-    """See :meth:`nearfar.Paths.to_frame`; ``before`` has the predecessors."""
+    """Build the table of :meth:`nearfar.Paths.to_frame`; ``before`` has the predecessors."""
     module = labelling_library(library)
     reached = distances != unreached_value(distances.dtype)
     places = np.flatnonzero(reached) if reached_only else np.arange(graph.n_vertices)
@@ -117,7 +118,7 @@ def paths_frame(
 def nearest_frame(
     graph: Any, distances: NDArray[Any], sources: NDArray[Any], library: str | None
 ) -> Any:
-    """See :meth:`nearfar.solve.Nearest.to_frame`."""
+    """Build the table of :meth:`nearfar.solve.Nearest.to_frame`."""
     module = labelling_library(library)
     named: Graph = getattr(graph, "original", graph)
     if len(distances) != named.n_vertices:
@@ -141,7 +142,7 @@ def nearest_frame(
 
 
 def vertex_frame(graph: Graph, columns: dict[str, Any], library: str | None) -> Any:
-    """See :func:`nearfar.measures.table`."""
+    """Build the table of :func:`nearfar.measures.table`."""
     module = labelling_library(library)
     names = np.asarray(graph.name_of(np.arange(graph.n_vertices)))
     whole = np.zeros(graph.n_vertices, dtype=np.bool_)
@@ -159,7 +160,7 @@ def vertex_frame(graph: Graph, columns: dict[str, Any], library: str | None) -> 
 
 
 def labelled_pairs(library: str, pairs: Any, distances: NDArray[Any]) -> Any:
-    """A row per pair: source, target, distance."""
+    """Return a table with a row per pair: source, target, distance."""
     module = labelling_library(library, LABELLED)
     missing = distances == unreached_value(distances.dtype)
     sources, targets = [s for s, _ in pairs], [t for _, t in pairs]
@@ -177,7 +178,7 @@ def labelled_pairs(library: str, pairs: Any, distances: NDArray[Any]) -> Any:
 
 
 def labelled_matrix(library: str, sources: Any, targets: Any, distances: NDArray[Any]) -> Any:
-    """Distances of many sources with their names: a row per source, a column per target."""
+    """Return a table of distances with a row per source and a column per target, all named."""
     module = labelling_library(library, LABELLED)
     rows, columns = _labels(sources), _labels(targets)
     if library == "xarray":
@@ -211,7 +212,7 @@ def labelled_matrix(library: str, sources: Any, targets: Any, distances: NDArray
 
 
 def _labels(names: Any) -> NDArray[Any]:
-    """Names as a vector, tuples and mixed kinds as objects."""
+    """Return names as a vector, with tuples and mixed kinds as objects."""
     if isinstance(names, np.ndarray):
         return names
     listed = list(names)

@@ -1,8 +1,8 @@
-"""Routes and isochrones as geographic data: GeoJSON, and GeoPackage where GeoPandas is.
+"""Routes and isochrones as geographic data: GeoJSON, or GeoPackage through GeoPandas.
 
-An isochrone is exact along the streets: an edge that the limit cuts is cut there, at the share of
-its weight that is left. A polygon is the area within some metres of what is reached; it claims
-nothing of the blocks between the streets.
+An isochrone is exact along the streets: an edge that crosses the limit is cut at the share of
+its weight that is left. A polygon is the area within some metres of the reached streets; it does
+not fill the blocks between them.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _DEGREE = math.radians(1) * EARTH_RADIUS  # metres
 
 
 def _coordinates(graph: Graph) -> NDArray[np.float64]:
-    """Longitudes and latitudes."""
+    """Return longitudes and latitudes."""
     xy = graph.coordinates
     if xy is None:
         raise GraphError("the graph has no coordinates: a map needs x and y of every vertex")
@@ -49,24 +49,24 @@ def _coordinates(graph: Graph) -> NDArray[np.float64]:
 
 
 def routes(paths: Paths, targets: Iterable[Any]) -> dict[str, Any]:
-    """Shortest paths as GeoJSON lines.
+    """Return shortest paths as GeoJSON lines.
 
     Parameters
     ----------
     paths : Paths
-        Its graph has longitudes and latitudes as coordinates.
+        Answer whose graph has longitudes and latitudes as coordinates.
     targets : iterable of int or vertex name
 
     Returns
     -------
     dict
-        A FeatureCollection with a LineString per target that is reached, and properties ``source``,
+        A FeatureCollection with a LineString per reached target, and properties ``source``,
         ``target``, ``distance``, ``unit`` and ``vertices`` (their names in order).
 
     Raises
     ------
     GraphError
-        If the graph has no such coordinates.
+        If the graph has no geographic coordinates.
     VertexError
         If a target is not a vertex.
     UnreachableError
@@ -77,7 +77,7 @@ def routes(paths: Paths, targets: Iterable[Any]) -> dict[str, Any]:
 
 
 def route_lines(graph: Graph, found: Iterable[tuple[list[Any], Any]]) -> dict[str, Any]:
-    """Paths as :func:`nearfar.shortest_path` returns them as GeoJSON; see :func:`routes`."""
+    """Return paths of :func:`nearfar.shortest_path` as GeoJSON; see :func:`routes`."""
     _coordinates(graph)
     features = []
     for names, distance in found:
@@ -89,7 +89,7 @@ def route_lines(graph: Graph, found: Iterable[tuple[list[Any], Any]]) -> dict[st
             "unit": graph.attributes.get("unit"),
             "vertices": names,
         }
-        # A line has two ends, also one from a vertex to itself.
+        # A line needs two points, also one from a vertex to itself.
         geometry = {"type": "LineString", "coordinates": line if len(line) > 1 else line * 2}
         features.append(_feature(geometry, properties))
     return _collection(graph, features)
@@ -102,30 +102,29 @@ def isochrones(
     polygons: bool = False,
     width: float = 50.0,
 ) -> dict[str, Any]:
-    """What is reached within some distances, as GeoJSON.
+    """Return the streets or areas within some distances as GeoJSON.
 
     Parameters
     ----------
     paths : Paths
-        Its graph has longitudes and latitudes as coordinates.
+        Answer whose graph has longitudes and latitudes as coordinates.
     limits : sequence of numbers
-        In units of the weights; each gives one feature, the largest first.
+        Distances in units of the weights; each gives one feature, the largest first.
     polygons : bool
-        False gives the streets themselves, an edge that a limit cuts up to there. True gives the
-        area within ``width`` of them; needs shapely.
-    width : float
-        Metres.
+        False returns the streets themselves, with edges cut at the limit. True returns the area
+        within ``width`` of them, which needs shapely.
+    width : float Width in metres.
 
     Returns
     -------
     dict
         A FeatureCollection of MultiLineStrings or polygons with properties ``source``, ``limit``,
-        ``unit`` and ``n_vertices``, how many are reached.
+        ``unit`` and ``n_vertices``, the number of reached vertices.
 
     Raises
     ------
     GraphError
-        If the graph has no such coordinates.
+        If the graph has no geographic coordinates.
     OptionError
         If there is no limit, or one is not a number of at least 0.
     MissingDependencyError
@@ -133,7 +132,7 @@ def isochrones(
 
     Notes
     -----
-    O(n + m) per limit, and the union of polygons.
+    O(n + m) per limit, plus the union of polygons.
     """
     _coordinates(paths.graph)
     given = sorted({float(limit) for limit in limits}, reverse=True)
@@ -158,7 +157,7 @@ def isochrones(
 
 
 def reached_lines(paths: Paths, limit: float) -> NDArray[np.float64]:
-    """The parts of edges within a distance of the source."""
+    """Return the parts of edges within a distance of the source."""
     graph, distances = paths.graph, paths._host_distances
     near = (distances != unreached_value(distances.dtype)) & (distances <= limit)
     edges = np.flatnonzero(np.repeat(near, graph.degrees))
@@ -169,11 +168,11 @@ def reached_lines(paths: Paths, limit: float) -> NDArray[np.float64]:
     share = np.ones(len(edges))
     cut = weights > left
     share[cut] = left[cut] / weights[cut]
-    # Both directions of a street fall on one line: where one is reached whole, once is enough.
+    # Both directions of a street are one line: if one is reached whole, it is drawn once.
     key = np.minimum(tails, heads) * graph.n_vertices + np.maximum(tails, heads)
     whole = np.flatnonzero(~cut)[one_per_street(graph, edges[~cut])]
     part = cut & (share > 0)
-    if edge_lines(graph) is None:  # else parallel streets may run elsewhere
+    if edge_lines(graph) is None:  # else parallel streets may have other lines
         part &= ~np.isin(key, key[whole])
     part = np.flatnonzero(part)
     kept = np.concatenate((whole, part))
@@ -181,7 +180,7 @@ def reached_lines(paths: Paths, limit: float) -> NDArray[np.float64]:
 
 
 def _area(lines: NDArray[np.float64], width: float) -> dict[str, Any]:
-    """The area within some metres of lines, as a GeoJSON geometry."""
+    """Return the area within some metres of lines, as a GeoJSON geometry."""
     try:
         shapely = importlib.import_module("shapely")
     except ImportError:
@@ -191,7 +190,7 @@ def _area(lines: NDArray[np.float64], width: float) -> dict[str, Any]:
     if not len(lines):
         return {"type": "MultiPolygon", "coordinates": []}
     middle = lines.reshape(-1, 2).mean(axis=0)
-    # Metres around the middle: a town is flat.
+    # Metres around the middle, since a town is nearly flat.
     scale = np.array([_DEGREE * math.cos(math.radians(middle[1])), _DEGREE])
     flat = shapely.linestrings((lines - middle) * scale)
     area = shapely.union_all(shapely.buffer(flat, width, quad_segs=4))
@@ -217,10 +216,10 @@ def write_geography(collection: dict[str, Any], file: str | os.PathLike[str]) ->
     Parameters
     ----------
     collection : dict
-        As :func:`routes` and :func:`isochrones` make it.
+        Result of :func:`routes` or :func:`isochrones`.
     file : str or path
-        Ends in ``.geojson`` or ``.json``, or in ``.gpkg`` for a GeoPackage, which needs GeoPandas.
-        It appears whole or not at all.
+        Path that ends in ``.geojson`` or ``.json``, or in ``.gpkg`` for a GeoPackage, which needs
+        GeoPandas. The file is written atomically.
 
     Raises
     ------
@@ -257,5 +256,5 @@ def _plain(value: Any) -> Any:
 
 
 def _column(value: Any) -> Any:
-    """A property as one cell of a table."""
+    """Return a property as one cell of a table."""
     return json.dumps(value, default=_plain) if isinstance(value, (list, tuple)) else value

@@ -1,8 +1,8 @@
-"""A map of travel times: every edge drawn in the colour of how long it takes to get there.
+"""Draw maps of travel times, with every edge in the colour of its distance from the source.
 
-Colouring the streets themselves, rather than filling areas between them, shows only what was
-computed: a bridge that is missing or a one-way street leaves a visible step. Colours come from a
-perceptually uniform map, so equal steps of time look like equal steps.
+Streets are coloured, and areas between them are not filled, so that the map shows only computed
+values: a missing bridge or a one-way street leaves a visible step. The colour map is
+perceptually uniform, so equal steps of time look equal.
 """
 
 from __future__ import annotations
@@ -46,7 +46,8 @@ def draw_isochrones(
     Parameters
     ----------
     paths : Paths
-        Its graph has ``coordinates``; ``attributes["attribution"]`` says whom the data belongs to.
+        Answer whose graph has ``coordinates``; ``attributes["attribution"]`` names the owner of the
+        data.
     file : str or path
         PNG, SVG or PDF, by suffix.
     title : str
@@ -55,7 +56,7 @@ def draw_isochrones(
     unit : str
         Name of the shown unit, such as ``"minutes"``.
     width : float
-        Inches; the height follows from the extent.
+        Width in inches; the height follows from the extent.
     dpi : int
 
     Raises
@@ -89,7 +90,7 @@ def draw_isochrones(
     shown = np.concatenate([segments, faint]).reshape(-1, 2)
     low, high = shown.min(axis=0), shown.max(axis=0)
     geographic = on_earth(graph)
-    # One degree of longitude shrinks towards the poles; the picture keeps true shape at its middle.
+    # A degree of longitude shrinks towards the poles; the map is true to scale at its middle.
     aspect = 1 / math.cos(math.radians((low[1] + high[1]) / 2)) if geographic else 1.0
     span = np.maximum(high - low, 1e-12)
     margin = 0.03 * span
@@ -128,7 +129,7 @@ def draw_isochrones(
 def _segments(
     paths: Paths, scale: float
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-    """Line segments of reached edges with their values, farthest first, and those of the others."""
+    """Return segments of reached edges, farthest first, with their values, and the others."""
     graph, distances = paths.graph, paths._host_distances
     edges = one_per_street(graph, np.arange(graph.n_edges, dtype=np.int64))
     tails, heads = graph.tails(np.int64)[edges], graph.indices[edges]
@@ -136,14 +137,14 @@ def _segments(
     both = reached[tails] & reached[heads]
     mean = distances[tails[both]].astype(np.float64)
     mean = (mean + distances[heads[both]]) / (2 * scale)
-    # Near streets are drawn last and so lie on top where lines cross.
+    # Near streets are drawn last, so that they are on top where lines cross.
     order = np.argsort(-mean, kind="stable")
     parts = parts_of(graph, edges[both][order])
     return parts.ends, mean[order][parts.edge], parts_of(graph, edges[~both]).ends
 
 
 def _colours() -> Any:
-    """Bright near the source, darker far away, and even there easy to tell from the paper."""
+    """Return a colour map, bright near the source, darker far away, and distinct from paper."""
     from matplotlib import colormaps
     from matplotlib.colors import LinearSegmentedColormap
 
@@ -161,14 +162,14 @@ def _draw_edges(
 ) -> Any:
     from matplotlib.collections import LineCollection
 
-    # Lines get thinner as there are more of them; beyond a million it is a texture anyway.
+    # Lines get thinner as their number grows; beyond a million they form a texture.
     width = float(np.clip(180 / math.sqrt(max(count, 1)), 0.5, 2.0))
     style: dict[str, Any] = {"capstyle": "round", "joinstyle": "round"}
     axes.add_collection(LineCollection(list(faint), colors=_FAINT, linewidths=width * 0.6, **style))
     lines = LineCollection(list(segments), cmap=_colours(), linewidths=width, **style)
     lines.set_array(values)
-    # A tunnel that is far by any way would take most of the colours for itself: where the last
-    # hundredth reaches far beyond the rest, the scale ends before it and the legend shows an arrow.
+    # A remote tunnel would take up most of the colours: if the last hundredth of the edges
+    # is much farther, the scale ends before it and the legend shows an arrow.
     top, rest = float(values.max()), float(np.quantile(values, 0.99))
     lines.set_clim(0, (rest if rest < 0.85 * top else top) or 1.0)
     axes.add_collection(lines)
@@ -181,7 +182,7 @@ def _draw_source(axes: Any, at: NDArray[np.float64]) -> None:
 
 
 def _draw_scale_bar(figure: Any, axes: Any, metres_a_unit: float, bottom: float) -> None:
-    """A bar of a round length, about an eighth of the width, at the lower left."""
+    """Draw a bar of a round length, about an eighth of the width, at the lower left."""
     left, right = axes.get_xlim()
     wanted = (right - left) * metres_a_unit / 8
     power = 10 ** math.floor(math.log10(wanted))

@@ -1,8 +1,8 @@
-"""An interactive map of an answer: one HTML file with the data inside, which loads nothing else.
+"""Interactive map of an answer: an HTML file that contains its data and loads nothing else.
 
 Pan by dragging, zoom by the wheel or the keys, hover an edge for its distance, and move the slider
-to see what is reached by then. The page (``page.html``) has the drawing; here the answer becomes
-its arrays, little-endian and in base64.
+to see the streets within a distance. The page (``page.html``) draws; this module encodes the
+answer as arrays, little-endian and in base64.
 """
 
 from __future__ import annotations
@@ -63,8 +63,8 @@ def draw_page(
 
     Notes
     -----
-    O(n + m log m). The file has about 25 bytes per street; a browser draws some hundred thousand of
-    them with ease. Where an edge leads there and back its two directions are one line.
+    O(n + m log m). The file has about 25 bytes per street; a browser easily draws some hundred
+    thousand of them. Both directions of an edge are one line.
     """
     check_above_zero(scale=scale)
     graph = paths.graph
@@ -92,7 +92,7 @@ def draw_page(
     geographic = on_earth(graph)
     middle = (where.min(axis=0) + where.max(axis=0)) / 2
     shrink = math.cos(math.radians(middle[1])) if geographic else 1.0
-    # Metres per unit of y, of which float32 keeps centimetres across a country.
+    # Metres per unit of y: float32 is exact to centimetres across a country.
     places = (where - middle) * [shrink, 1.0]
     shown = np.concatenate([far[used], at_bends]) / scale
     source = (xy[paths._source_index] - middle) * [shrink, 1.0]
@@ -108,7 +108,7 @@ def draw_page(
     }
     template = Path(__file__).with_name("page.html").read_text(encoding="utf-8")
     heading = title or f"Distances from {paths.source}"
-    # No text of the data can end the script that holds it.
+    # No text in the data may end the script element.
     text = json.dumps(data).replace("<", "\\u003c")
     page = template.replace("{{title}}", html.escape(heading)).replace("{{data}}", text)
     with replacing(file) as place:

@@ -1,4 +1,4 @@
-"""Paths: one answer from one source: distances, predecessors, the paths, how it was found."""
+"""Paths: the answer from one source, with distances, predecessors, paths and statistics."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ __all__ = ["FlatPaths", "Paths"]
 
 @dataclass(frozen=True, slots=True)
 class FlatPaths:
-    """Many paths in flat arrays.
+    """Paths in flat arrays.
 
     Attributes
     ----------
@@ -55,10 +55,10 @@ class FlatPaths:
 
 @dataclass(slots=False, repr=False, eq=False)
 class Paths:
-    """The answer for one source, as :func:`nearfar.sssp` makes it.
+    """Answer for one source, as :func:`nearfar.sssp` returns it.
 
-    ``paths[vertex]`` is a distance, ``len(paths)`` the number of vertices, iterating gives the
-    vertices in their external names, and ``np.asarray(paths)`` is :meth:`to_numpy`.
+    ``paths[vertex]`` is a distance, ``len(paths)`` the number of vertices, iteration yields the
+    external names of the vertices, and ``np.asarray(paths)`` is :meth:`to_numpy`.
 
     Parameters
     ----------
@@ -66,16 +66,16 @@ class Paths:
         The graph it belongs to.
     distances : array, shape (n,)
         Dtype of the weights (int32 without weights; int64 when a 32-bit sum would not fit).
-        Unreached is inf, or the maximum of an integer dtype; :attr:`reachable` says so without
-        sentinels. NumPy, or CuPy for an answer that was asked for on the GPU.
+        Unreached is inf, or the maximum of an integer dtype; :attr:`reachable` is a mask without
+        sentinels. A NumPy array, or a CuPy array for an answer on the GPU.
     engine : str
         Id of the variant that ran.
     reason : str
-        Why it was chosen.
+        Reason for the choice.
     stats : dict
-        Seconds and counters of the run; on the CPU ``"workers"``, the threads that took part.
+        Seconds and counters of the run; on the CPU ``"workers"``, the number of threads.
     limit : int, float or None
-        Distances above it were left unreached.
+        Limit above which vertices are left unreached.
     """
 
     graph: Graph
@@ -89,17 +89,16 @@ class Paths:
 
     @property
     def source(self) -> Any:
-        """The source, in its external name."""
+        """External name of the source."""
         return self.graph.name_of(self._source_index)
 
     @property
     def predecessors(self) -> Any:
-        """Predecessor of every vertex on a shortest path, -1 for none; made on first use.
+        """Predecessor of every vertex on a shortest path, -1 for none; computed on first use.
 
-        Places in :attr:`distances`, as every array of one entry per vertex has: give them to
-        :meth:`nearfar.Graph.name_of` for names.
+        Predecessors are vertex indices; :meth:`nearfar.Graph.name_of` converts them to names.
 
-        Lies where the distances lie: a CuPy array for an answer that was asked for on the GPU.
+        The array is on the device of the distances: a CuPy array for an answer on the GPU.
         """
         if self._predecessors is None:
             self._predecessors = self._find_predecessors()
@@ -110,7 +109,7 @@ class Paths:
             tight_predecessors, self.graph, self._source_index, self.distances, stats=self.stats
         )
         if self.engine.endswith("@cuda") and DEVICE_GRAPH.filled_anywhere(self.graph):
-            # The edges lie on the device already: both ways cost less than a pass on the host.
+            # The edges are on the device already: transfers cost less than a pass on the host.
             with contextlib.suppress(OutOfMemoryError):
                 return make(by_device=True)
         return make()
@@ -124,14 +123,14 @@ class Paths:
         return to_host(self.distances)
 
     def bring_to_host(self) -> None:
-        """Replace device arrays by host arrays, with a copy at hand if there is one."""
+        """Replace device arrays by host arrays, using an existing copy if there is one."""
         self.distances = self._host_distances
         if self._predecessors is not None:
             self._predecessors = self._host_predecessors
 
     @property
     def reachable(self) -> Any:
-        """Bool array, shape (n,): which vertices were reached."""
+        """Bool array, shape (n,): True for reached vertices."""
         return self.distances != unreached_value(np.dtype(self.distances.dtype))
 
     @cached_property
@@ -143,16 +142,16 @@ class Paths:
 
     @property
     def n_reached(self) -> int:
-        """How many vertices were reached, the source included."""
+        """Number of reached vertices, including the source."""
         return self._summary[0]
 
     @property
     def farthest(self) -> Any:
-        """A reached vertex of greatest distance (the first of those), in its external name."""
+        """External name of a reached vertex of greatest distance (the first of those)."""
         return self.graph.name_of(self._summary[1])
 
     def distance_to(self, target: Any) -> Any:
-        """Distance of one vertex.
+        """Return the distance of one vertex.
 
         Parameters
         ----------
@@ -161,13 +160,13 @@ class Paths:
         Returns
         -------
         int or float
-            A Python number in units of the weights; inf when it was not reached.
+            A Python number in units of the weights; inf for an unreached vertex.
         """
         value = self._host_distances[self.graph.index_of(target, "target")]
         return float("inf") if value == unreached_value(value.dtype) else value.item()
 
     def path_to(self, target: Any) -> list[Any]:
-        """The vertices of a shortest path.
+        """Return the vertices of a shortest path.
 
         Parameters
         ----------
@@ -186,7 +185,7 @@ class Paths:
         return [self.graph.name_of(v) for v in self._steps_to(self._reached(target))]
 
     def _reached(self, target: Any) -> int:
-        """The index of a target, which must be reached."""
+        """Return the index of a target, or raise if it is not reached."""
         end = self.graph.index_of(target, "target")
         if self._host_distances[end] == unreached_value(self._host_distances.dtype):
             beyond = "" if self.limit is None else f" within the limit {self.limit}"
@@ -196,14 +195,14 @@ class Paths:
         return end
 
     def _steps_to(self, end: int) -> list[int]:
-        """The path to a vertex that was reached, as indices."""
+        """Return the path to a reached vertex, as indices."""
         before, steps = self._host_predecessors, [end]
         while (at := before.item(steps[-1])) >= 0:
             steps.append(at)
         return steps[::-1]
 
     def edges_to(self, target: Any) -> NDArray[np.int64]:
-        """The edges of the path that :meth:`path_to` gives.
+        """Return the edges of the path that :meth:`path_to` returns.
 
         Parameters
         ----------
@@ -231,7 +230,7 @@ class Paths:
         return edges
 
     def paths_to(self, targets: Iterable[Any]) -> FlatPaths:
-        """Shortest paths to many targets as flat arrays.
+        """Return shortest paths to many targets as flat arrays.
 
         All paths advance together, so the cost is the sum of their lengths with one vectorised step
         per hop.
@@ -243,7 +242,7 @@ class Paths:
         Returns
         -------
         FlatPaths
-            One path per target, in their order; empty for one that was not reached.
+            One path per target, in their order; empty for an unreached target.
         """
         flat = self._flat_paths(self.graph.indices_of(targets, "target"))
         if self.graph.vertex_names is None:
@@ -251,7 +250,7 @@ class Paths:
         return FlatPaths(flat.offsets, self.graph.name_of(flat.vertices))
 
     def _flat_paths(self, ends: NDArray[np.int64]) -> FlatPaths:
-        """The paths as vertex indices, in the graph's index dtype."""
+        """Return the paths as vertex indices, in the graph's index dtype."""
         predecessors = self._host_predecessors
         reached = self._host_distances[ends] != unreached_value(self._host_distances.dtype)
         lengths = reached.astype(np.int64)
@@ -271,12 +270,12 @@ class Paths:
         return FlatPaths(offsets, vertices)
 
     def tree(self) -> Graph:
-        """The shortest-path tree.
+        """Return the shortest-path tree.
 
         Returns
         -------
         Graph
-            The same vertices and, of the edges, only those from a predecessor to its vertex.
+            Graph with the same vertices and only the edges from a predecessor to its vertex.
         """
         from nearfar.graph.graph import Graph
 
@@ -294,10 +293,10 @@ class Paths:
             coordinates=self.graph.coordinates,
         )
 
-    # ---- answers for others --------------------------------------------------------------------
+    # ---- conversions ---------------------------------------------------------------------------
 
     def to_numpy(self, unreached: float = float("nan")) -> NDArray[Any]:
-        """The distances on the host, with a value of your choice for what was not reached.
+        """Return the distances on the host, with a chosen value for unreached vertices.
 
         Parameters
         ----------
@@ -318,12 +317,12 @@ class Paths:
         return with_unreached(self._host_distances, unreached)
 
     def to_dict(self) -> dict[Any, Any]:
-        """Distances by vertex, of what was reached alone, as NetworkX returns them.
+        """Return the distances of the reached vertices by name, as NetworkX returns them.
 
         Returns
         -------
         dict
-            External names and Python numbers, in the graph's order of vertices.
+            Python numbers by external name, in the graph's order of vertices.
 
         Raises
         ------
@@ -340,26 +339,26 @@ class Paths:
         return found
 
     def to_frame(self, library: str | None = None, *, reached_only: bool = False) -> Any:
-        """The answer as a table with a row per vertex.
+        """Return the answer as a table with a row per vertex.
 
         Parameters
         ----------
         library : {"pandas", "polars"} or None
-            None takes the first that is installed.
+            None uses the first that is installed.
         reached_only : bool
-            Leave out what was not reached.
+            Leave out unreached vertices.
 
         Returns
         -------
         DataFrame
-            Columns ``vertex`` (external name), ``distance`` (missing where not reached),
-            ``predecessor`` (external name; missing for the source and what was not reached) and
+            Columns ``vertex`` (external name), ``distance`` (missing if unreached),
+            ``predecessor`` (external name; missing for the source and unreached vertices) and
             ``reached``. Integers stay integers: pandas' ``Int32`` and ``Int64``, polars' nulls.
 
         Raises
         ------
         OptionError
-            For another library.
+            For an unknown library.
         MissingDependencyError
             If it is not installed.
         """

@@ -1,4 +1,4 @@
-"""The proof of an answer in O(n + m), sound for zero-weight edges and independent of the solver."""
+"""Prove an answer in O(n + m), soundly for zero-weight edges and independently of the solver."""
 
 from __future__ import annotations
 
@@ -61,8 +61,8 @@ def certify(
 ) -> None:
     """Prove distances and predecessors given as plain arrays.
 
-    Proven are: the source has distance 0; no edge can still be relaxed (up to the limit); reached
-    and unreached agree across every edge; each reached vertex has a tight edge from its
+    The proof checks that the source has distance 0; no edge can still be relaxed (up to the limit);
+    reached and unreached agree across every edge; each reached vertex has a tight edge from its
     predecessor; and the predecessors form a tree rooted at the source. The last point is needed:
     two vertices joined by zero-weight edges could vouch for each other's wrong distance. O(n + m).
 
@@ -71,21 +71,21 @@ def certify(
     graph : Graph
     source : int or vertex name
     distances : array, shape (n,)
-        Dtype of the weights, or int64 for an int32 graph. Where only one of them is a float, or
-        they are floats of two lengths, both are taken as float64.
+        Dtype of the weights, or int64 for an int32 graph. If only one of them is a float, or
+        they are floats of different lengths, both are converted to float64.
     predecessors : int array, shape (n,), or None
-        Vertex indices, as :attr:`nearfar.Paths.predecessors` has them. None derives them from tight
-        edges; that fails where no tree exists. With negative weights and a limit they are needed,
-        also of what lies beyond the limit: paths may lead over it.
+        Vertex indices, as in :attr:`nearfar.Paths.predecessors`. None derives them from tight
+        edges, which fails if no tree exists. With negative weights and a limit they are
+        required, also for vertices beyond the limit, which paths may pass.
     limit : number or None
-        The inclusive limit the run was given.
+        Inclusive limit of the run.
 
     Raises
     ------
     ProofError
-        Naming the first vertex or edge that breaks the proof.
+        If the answer is wrong; the error names the first vertex or edge that breaks the proof.
     VertexError, OptionError, GraphError
-        For a source that is not a vertex, a limit that is not a number, arrays of another kind.
+        For a source that is not a vertex, a limit that is not a number, or unsuitable arrays.
     """
     from nearfar import _cpu
 
@@ -95,7 +95,7 @@ def certify(
     if values.shape != (graph.n_vertices,):
         raise ProofError(f"distances have shape {values.shape}: expected ({graph.n_vertices},)")
     if graph.n_negative and limit is not None and values.dtype == np.int32:
-        # A path may lead over a distance beyond the limit that does not fit 32 bits.
+        # A path may pass a vertex beyond the limit whose distance does not fit 32 bits.
         unreached = values == unreached_value(values.dtype)
         values = values.astype(np.int64)
         values[unreached] = unreached_value(values.dtype)
@@ -117,10 +117,10 @@ def certify(
 def _tight_form(
     graph: Graph, start: int, values: NDArray[Any], limit: Any
 ) -> tuple[Graph, NDArray[Any], Any]:
-    """Graph, distances and limit in the arithmetic that the distances were made in.
+    """Return graph, distances and limit in the arithmetic of the distances.
 
-    A prepared graph adds floats in fixed point: the distances are proven there, after a look at
-    whether its integers stand for the weights.
+    A prepared graph adds floats in fixed point: the distances are proven in fixed point, after
+    checking that its integers represent the weights.
     """
     form = graph if values.dtype == graph.weight_dtype else graph.astype(values.dtype)
     solved, rows = form.tight_form(start, values)
@@ -132,7 +132,7 @@ def _tight_form(
 
 
 def _same_edges(one: Graph, other: Graph) -> bool:
-    """Whether two graphs have the same edges with the same weights, in the same order."""
+    """Return whether two graphs have the same edges with the same weights, in the same order."""
     if one.n_edges != other.n_edges or one.weight_dtype != other.weight_dtype:
         return False
     parts = ("indptr", "indices", "effective_weights")
@@ -142,7 +142,7 @@ def _same_edges(one: Graph, other: Graph) -> bool:
 def _without_limit(
     graph: Graph, start: int, values: NDArray[Any], trees: NDArray[Any] | None, limit: float
 ) -> NDArray[Any]:
-    """Distances along the whole tree, after checking that the limit makes ``values`` of them. O(m).
+    """Return distances of the whole tree, after checking that masking them gives ``values``. O(m).
 
     With negative weights a vertex within the limit may hang from one beyond it, so the masked
     distances alone prove nothing.
@@ -186,13 +186,13 @@ def _without_limit(
 
 
 def _broken(graph: Graph, flaw: Flaw, u: int, v: int, **values: Any) -> ProofError:
-    """The error for what breaks the proof, with external names for vertices."""
+    """Return the error for a flaw in the proof, with external names for vertices."""
     names = [graph.name_of(int(at)) if 0 <= at < graph.n_vertices else at for at in (u, v)]
     return ProofError(_BROKEN[flaw].format(u=names[0], v=names[1], **values))
 
 
 def _distances(graph: Graph, given: Any) -> NDArray[Any]:
-    """Contiguous distances in a dtype that the weights take too."""
+    """Return contiguous distances in a dtype that the weights can have too."""
     values = as_numpy(given, "distances")
     dtype = values.dtype.newbyteorder("=")
     if dtype not in WEIGHT_DTYPES:
@@ -206,7 +206,7 @@ def _distances(graph: Graph, given: Any) -> NDArray[Any]:
 
 
 def _predecessors(graph: Graph, given: Any) -> NDArray[Any]:
-    """Contiguous predecessors in the graph's index dtype; none is cut to fit it."""
+    """Return contiguous predecessors in the graph's index dtype; none is cut to fit it."""
     trees = as_numpy(given, "predecessors")
     if trees.size and trees.dtype.kind not in "iu":
         raise GraphError(f"predecessors have dtype {trees.dtype}: give integers")
@@ -219,10 +219,10 @@ def _predecessors(graph: Graph, given: Any) -> NDArray[Any]:
 
 
 def verify(graph: Graph | TurnGraph, paths: Paths) -> None:
-    """Prove an answer, or raise; see :func:`certify` for what is proven.
+    """Prove an answer, or raise; see :func:`certify` for the proof.
 
-    Predecessors are proven when the answer has them, and derived otherwise. An answer with turns is
-    proven in the graph that was searched.
+    Predecessors are proven if the answer has them, and derived otherwise. An answer with turns
+    is proven in the graph that was searched.
 
     Parameters
     ----------
@@ -234,7 +234,7 @@ def verify(graph: Graph | TurnGraph, paths: Paths) -> None:
     OptionError
         If it is not an answer of :func:`nearfar.sssp`.
     ProofError
-        Naming the first vertex or edge that breaks the proof.
+        If the answer is wrong; the error names the first vertex or edge that breaks the proof.
     """
     if isinstance(paths, Surface):
         if paths.raster is not graph:

@@ -1,8 +1,8 @@
-"""Edges as they run on a map: straight, or along the points that the graph keeps of their lines.
+"""Lines of edges on a map: straight, or along the points that the graph keeps.
 
 ``attributes["edge_lines"]`` holds them as ``(first, xy)``: edge ``e`` passes
-``xy[first[e]:first[e + 1]]`` between its ends, from tail to head. Everything that draws edges cuts
-them into straight parts here.
+``xy[first[e]:first[e + 1]]`` between its ends, from tail to head. All functions that draw edges
+cut them into straight parts by this module.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ __all__ = ["Parts", "line_of", "one_per_street", "parts_of"]
 
 
 class Parts(NamedTuple):
-    """Straight parts of some edges, edge by edge from tail to head.
+    """Straight parts of some edges, ordered by edge from tail to head.
 
     Attributes
     ----------
     edge : int64 array, shape (k,)
-        Which of the edges asked for each is a part of, by its place among them.
+        Edge of each part, by its position among the requested edges.
     begin, end : float64 arrays, shape (k, 2)
     since, until : float64 arrays, shape (k,)
-        Share of the edge's length on the map at both ends.
+        Shares of the edge's length on the map at both ends.
     """
 
     edge: NDArray[np.int64]
@@ -41,11 +41,11 @@ class Parts(NamedTuple):
 
     @property
     def ends(self) -> NDArray[np.float64]:
-        """Both ends, shape (k, 2, 2)."""
+        """Return both ends, shape (k, 2, 2)."""
         return np.stack([self.begin, self.end], axis=1)
 
     def within(self, share: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Both ends of the parts up to a share of each edge, the last one cut there."""
+        """Return both ends of the parts up to a share of each edge, cutting the last one."""
         most = share[self.edge]
         kept = (self.since < most) | ((self.since == 0) & (most > 0))
         begin, end = self.begin[kept], self.end[kept]
@@ -56,7 +56,7 @@ class Parts(NamedTuple):
 
 
 def one_per_street(graph: Graph, edges: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Of edges on one line, such as both directions of a street, the first; places among them."""
+    """Return the first of the edges on each line, such as both directions of a street."""
     tails, heads = graph.tails(np.int64)[edges], graph.indices[edges].astype(np.int64)
     pair = np.minimum(tails, heads) * graph.n_vertices + np.maximum(tails, heads)
     lines = edge_lines(graph)
@@ -105,7 +105,7 @@ def parts_of(graph: Graph, edges: NDArray[np.int64]) -> Parts:
 
 
 def line_of(graph: Graph, vertices: NDArray[np.int64]) -> list[list[float]]:
-    """The points of a path of vertex indices, along its lightest edges."""
+    """Return the points of a path of vertex indices, along its lightest edges."""
     place: Any = graph.coordinates
     lines = edge_lines(graph)
     if lines is None or len(vertices) < 2:

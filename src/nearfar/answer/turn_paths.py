@@ -1,4 +1,4 @@
-"""The answer of one search with turn costs, in vertices and edges of the original graph."""
+"""Answer of a search with turn costs, in vertices and edges of the original graph."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ __all__ = ["TurnPaths", "turn_paths"]
 
 @dataclass(slots=False, repr=False, eq=False)
 class TurnPaths(Paths):
-    """The answer for one source, as :func:`nearfar.sssp` makes it for a graph with turns.
+    """Answer for one source of a graph with turns, as :func:`nearfar.sssp` returns it.
 
-    As :class:`nearfar.Paths`, in vertices and edges of the original graph; distances include the
-    costs of turns. There is no predecessor per vertex, for how a path goes on depends on how it
-    came, and a path may visit a vertex twice, where the way around a forbidden turn does.
+    The interface is that of :class:`nearfar.Paths`, in vertices and edges of the original graph;
+    distances include the costs of turns. There is no predecessor per vertex, since the
+    continuation of a path depends on the edge it arrived by, and a path may visit a vertex twice
+    to avoid a forbidden turn.
 
     Attributes
     ----------
-    turns : TurnGraph
-        The graph it belongs to.
+    turns : TurnGraph Graph of the answer.
     searched : Paths
-        The answer in the graph that was searched.
+        Answer in the graph that was searched.
     """
 
     turns: Any = None
@@ -45,7 +45,7 @@ class TurnPaths(Paths):
         )
 
     def edges_to(self, target: Any) -> NDArray[np.int64]:
-        """The edges of the path that ``path_to`` gives.
+        """Return the edges of the path that ``path_to`` returns.
 
         Parameters
         ----------
@@ -81,7 +81,7 @@ class TurnPaths(Paths):
 
 
 def turn_paths(turns: TurnGraph, searched: Paths, source: int) -> TurnPaths:
-    """The answer for the original graph; ``source`` is an index there."""
+    """Return the answer for the original graph, where ``source`` is an index."""
     original = turns.original
     distances = searched._host_distances[turns.ends]
     return TurnPaths(

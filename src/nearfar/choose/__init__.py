@@ -1,4 +1,4 @@
-"""The auto engine: ranks the variants by the cost that each of them states."""
+"""Choice of a method for ``auto``: variants are ranked by the costs that they state."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Measure how fast this machine is, so that ``auto`` ranks by its speeds and not by the defaults'.
+"""Measure the speed of this machine, so that ``auto`` ranks by measured instead of default speeds.
 
 A few generated graphs of different kinds are solved with each variant that states a cost near the
 lowest; the factor of a variant is the median over the graphs of measured over stated seconds. A GPU
@@ -36,7 +36,7 @@ PROBES: tuple[tuple[str, dict[str, Any]], ...] = (
     ("grid", {"rows": 250, "columns": 250}),
     ("kronecker", {"scale": 14}),
 )
-_WITHIN = 10.0  # of the cheapest: what is estimated slower can win nowhere like here
+_WITHIN = 10.0  # factor over the cheapest, above which a variant is not measured
 
 
 def calibrate(
@@ -47,18 +47,18 @@ def calibrate(
     store: bool = True,
     progress: Callable[[float, float], None] = lambda done, total: None,
 ) -> Machine:
-    """Measure the processor or the GPU and keep the result for ``auto``.
+    """Measure the processor or the GPU and store the result for ``auto``.
 
     Parameters
     ----------
     device : {"cpu", "cuda"}
     rounds : int
-        Solves per variant and graph after one that is not counted; the fastest counts, since what
-        disturbs only ever adds.
+        Solves per variant and graph after one that is not counted; the fastest counts, since
+        disturbances only add time.
     probes : tuple of (generator, parameters)
         Graphs to measure on.
     store : bool
-        Keep it in :func:`nearfar.choose.machine.profile_path`.
+        Store the result in :func:`nearfar.choose.machine.profile_path`.
     progress : callable
         Called with (done, total).
 
@@ -114,7 +114,7 @@ def calibrate(
 def _stated(
     graph: Graph, request: Request, device: str, base: Machine
 ) -> list[tuple[Variant, float]]:
-    """What the variants that fit say, the graph being on their device."""
+    """Return the costs that applicable variants state, with the graph on their device."""
     if device == "cuda":
         from nearfar.cuda.device_graph import device_graph
 
@@ -129,7 +129,7 @@ def _stated(
 
 
 def _fastest(graph: Graph, variant: Variant, source: int, threads: int, rounds: int) -> float:
-    """Seconds of the fastest of some solves by a variant with its default options."""
+    """Return the seconds of the fastest of some solves by a variant with its default options."""
     options, work = variant.options(), Workspace(threads)
     taken = []
     for _ in range(max(rounds, 1) + 1):
@@ -141,7 +141,7 @@ def _fastest(graph: Graph, variant: Variant, source: int, threads: int, rounds: 
 
 
 def _transfers(base: Machine) -> Machine:
-    """Bytes per second to the device, and seconds of a launch that the host waits for."""
+    """Measure bytes per second to the device, and seconds of a launch that the host waits for."""
     from nearfar.system.devices import runtime
 
     block = np.zeros(1 << 24, dtype=np.int32)

@@ -1,9 +1,9 @@
-"""How fast this machine is, beside the machines that the cost models were fitted on.
+"""Speeds of this machine relative to the machines that the cost models were fitted on.
 
-The costs that variants state are seconds on the defaults: two cores of an AMD EPYC, and an H200
-over PCI Express. ``nearfar tune`` measures the machine at hand and keeps, in ``machine.json`` of
-the cache folder, a factor per variant and the speed of transfers; from then on estimates are
-multiplied by them. One entry per processor and per GPU.
+Variants state their costs in seconds on the default machines: two cores of an AMD EPYC, and an H200
+over PCI Express. ``nearfar tune`` measures the current machine and stores, in ``machine.json`` of
+the cache folder, a factor per variant and the speed of transfers; later estimates are multiplied
+by them. There is one entry per processor and per GPU.
 """
 
 from __future__ import annotations
@@ -45,13 +45,13 @@ class Machine:
     Attributes
     ----------
     factors : dict of str to float
-        Variant id: measured over modelled seconds; 1 where nothing was measured.
+        Measured over modelled seconds by variant id; 1 where nothing was measured.
     transfer : float
         Bytes per second between host memory and the device; 0 for a processor.
     launch : float
         Seconds of a call that launches once and reads counters back; 0 for a processor.
     gain : float
-        How many times faster two workers are than one; 0 for a GPU.
+        Speedup of two workers over one; 0 for a GPU.
     measured : str
         Date of the measurement; empty for the defaults.
     """
@@ -63,11 +63,11 @@ class Machine:
     measured: str = ""
 
     def factor(self, identity: str) -> float:
-        """By how much the model's seconds for a variant are to be multiplied."""
+        """Return the factor that a variant's modelled seconds are multiplied by."""
         return self.factors.get(identity, 1.0)
 
 
-#: Defaults: what the models were fitted on.
+# : Defaults: the machines that the models were fitted on.
 CPU = Machine(gain=1.5)
 H200 = Machine(transfer=12e9, launch=1e-4)
 
@@ -76,18 +76,18 @@ _generation = 0
 
 
 def generation() -> int:
-    """Counts changes of the file by this process: choices made before one are made anew."""
+    """Return the number of changes of the file by this process; a change outdates choices."""
     return _generation
 
 
 def profile_path() -> Path:
-    """The file of measured machines: ``machine.json`` in the cache folder."""
+    """Return the file of measured machines: ``machine.json`` in the cache folder."""
     return cache.folder() / "machine.json"
 
 
 @functools.cache
 def processor() -> str:
-    """Name of the processor, with its number of cores."""
+    """Return the name of the processor, with its number of cores."""
     import platform
 
     from nearfar.system.threads import default_threads
@@ -102,14 +102,14 @@ def processor() -> str:
 
 
 def graphics() -> str:
-    """Name of the GPU."""
+    """Return the name of the GPU."""
     from nearfar.system.devices import runtime
 
     return f"cuda: {runtime.device().name}"
 
 
 def stored() -> dict[str, Any]:
-    """All entries of the file."""
+    """Return all entries of the file."""
     return cache.load(profile_path(), "machines", _FORMAT)
 
 
@@ -118,7 +118,7 @@ _assumed: dict[str, Machine] = {}
 
 @contextlib.contextmanager
 def assumed(device: str, what: Machine) -> Iterator[None]:
-    """Let :func:`machine` answer ``what`` for a device: to try what would be chosen elsewhere."""
+    """Let :func:`machine` return ``what`` for a device, to try choices of another machine."""
     global _generation
     before = _assumed.get(device)
     _assumed[device] = what
@@ -134,9 +134,9 @@ def assumed(device: str, what: Machine) -> Iterator[None]:
 
 
 def machine(device: str) -> Machine:
-    """What is known of the processor (``"cpu"``) or the GPU (``"cuda"``) of this machine.
+    """Return the speeds of the processor (``"cpu"``) or GPU (``"cuda"``) of this machine.
 
-    Where there is no GPU, the defaults: those of an H200.
+    Without a GPU they are the defaults, those of an H200.
     """
     if device in _assumed:
         return _assumed[device]
@@ -158,7 +158,7 @@ def machine(device: str) -> Machine:
 
 
 def store(name: str, found: Machine) -> Path:
-    """Keep the speeds of a processor or GPU. Returns the file."""
+    """Store the speeds of a processor or GPU, and return the path of the file."""
     global _generation
     _generation += 1
     entry = {name: asdict(found)}
@@ -169,7 +169,7 @@ def store(name: str, found: Machine) -> Path:
 
 
 def reset() -> bool:
-    """Forget what was measured; the defaults hold again. Returns whether there was anything."""
+    """Delete the measured speeds, so that the defaults apply; return whether there were any."""
     global _generation
     _generation += 1
     had = bool(stored())

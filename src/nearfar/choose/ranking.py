@@ -1,9 +1,10 @@
-"""The auto engine: ranks the runnable variants for this graph and request, and can say why.
+"""Rank the variants that can run for a graph and a request, and explain the ranking.
 
-Each variant's registration states what it costs on a graph (``cost=``), from cheap statistics
-(:mod:`nearfar.graph.facts`). The estimate is scaled by what ``nearfar tune`` measured on this
-machine; on a GPU the way of the graph there and of the answer back is added. The cheapest that can
-serve the request is taken. :func:`explain` shows it all.
+The registration of each variant states its cost on a graph (``cost=``), computed from cheap
+statistics (:mod:`nearfar.graph.facts`). The estimate is scaled by the speeds that ``nearfar
+tune`` measured on this machine; on a GPU the transfers of the graph and of the answer are added.
+The cheapest variant that can serve the request is chosen. :func:`explain` returns the whole
+ranking.
 """
 
 from __future__ import annotations
@@ -30,25 +31,24 @@ if TYPE_CHECKING:
 __all__ = ["Choice", "Explanation", "best", "cheapest", "explain", "rank"]
 
 _WORTH = 2e-3  # seconds on the CPU below which no GPU is looked for
-# One search of many costs more than alone, in the units of the batch variants' costs: every row is
-# fresh memory, and workers share caches. On smaller graphs the start from Python weighs, too.
+# A search among many costs more than alone, in the units of the batch variants' costs: each row is
+# new memory, and workers share caches. On smaller graphs the start from Python also counts.
 _CROWDED, _LARGE = 2.0, 20_000  # times; vertices
-#: Searches that show how early those of a request stop, and the part of a run that they may take.
+# : Searches that show how early those of a request stop, and their largest part of a run.
 _PROBES, _PROBED = 4, 0.05
-_CHOICES_HELD = 256  # by different requests of a graph
+_CHOICES_HELD = 256  # for different requests of a graph
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """One line of the ranking.
+    """Line of the ranking.
 
     Attributes
     ----------
     variant : Variant
     seconds : float
-        Estimated from the variant's cost.
-    reason : str
-        In words.
+        Estimate from the variant's cost.
+    reason : str Reason in words.
     """
 
     variant: Variant
@@ -58,20 +58,20 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """Why ``auto`` takes what it takes.
+    """Ranking of the variants for a request, and reasons for the excluded ones.
 
     Attributes
     ----------
     ranking : list of Choice
-        What can serve the request, cheapest first; the first is what ``auto`` runs.
+        Variants that can serve the request, cheapest first; ``auto`` runs the first.
     others : dict of str to str
-        The other variants, each with the reason why it is out.
+        Reason why each of the other variants is excluded.
     elsewhere : dict of str to str
-        Of those that only lack a GPU, what one like the model's would take.
+        Estimated time on the GPU of the cost models, for variants that only lack a GPU.
     statistics : dict
-        What the models looked at; of a prepared graph also what it is made of.
+        Statistics that the models use; for a prepared graph also its components.
     machines : dict
-        ``cpu`` and, where there is one, ``cuda``: ``"defaults"``, or when it was measured.
+        ``cpu`` and, with a GPU, ``cuda``: ``"defaults"`` or the date of the measurement.
     """
 
     ranking: list[Choice]
@@ -81,12 +81,12 @@ class Explanation:
     elsewhere: dict[str, str] = field(default_factory=dict)
 
     def reason(self, name: str) -> str:
-        """Why a variant is out, with what it would take elsewhere."""
+        """Return why a variant is excluded, with its estimated time elsewhere."""
         return " - ".join(filter(None, (self.others[name], self.elsewhere.get(name))))
 
     @property
     def made_of(self) -> str | None:
-        """What a prepared graph is made of, in words; None for another graph."""
+        """Describe the components of a prepared graph; None for another graph."""
         made = self.statistics.get("prepared")
         if made is None:
             return None
@@ -116,7 +116,7 @@ class Explanation:
 def estimates(
     graph: Graph, request: Request, device: str, reach: float | None = None
 ) -> list[Choice]:
-    """What the variants of one kind of device would take, whether or not they can run here."""
+    """Return estimates for the variants of a kind of device, whether or not they can run."""
     speeds = choose_machine.machine(device)
     facts = Facts(graph, speeds.gain, reach)
     on_the_way, words = _moving(graph, request, speeds) if device == "cuda" else (0.0, "")
@@ -141,9 +141,9 @@ def estimates(
 
 
 def _probes(facts: Facts, request: Request, seconds: float) -> tuple[int, ...]:
-    """Sources from which to look how early searches stop, where that takes a small part of a run.
+    """Return sources to sample for early stops, if the samples take a small part of a run.
 
-    ``seconds`` are those of the cheapest by the estimates for searches that do not stop.
+    ``seconds`` is the lowest estimate for searches that do not stop.
     """
     if request.problem == "sssp" or (request.limit is None and request.targets is None):
         return ()
@@ -154,7 +154,7 @@ def _probes(facts: Facts, request: Request, seconds: float) -> tuple[int, ...]:
 
 
 def _accepting(graph: Graph, device: str, problem: str) -> Iterator[Variant]:
-    """Variants with a cost that accept such weights."""
+    """Yield the variants with a cost that accept such weights."""
     negative, weighted = graph.n_negative > 0, graph.is_weighted
     for v in priced(device, problem):
         if not (
@@ -164,7 +164,7 @@ def _accepting(graph: Graph, device: str, problem: str) -> Iterator[Variant]:
 
 
 def _moving(graph: Graph, request: Request, speeds: Machine) -> tuple[float, str]:
-    """Seconds of a call to the device and of what travels for it, and the latter in words."""
+    """Return the seconds of a device call and its transfers, and the transfers in words."""
     n, size = graph.n_vertices, 8 * graph.n_edges + 8 * graph.n_vertices
     bring = 0.0 if at_hand(graph) else size / speeds.transfer
     single = request.problem == "sssp"
@@ -178,11 +178,11 @@ def _moving(graph: Graph, request: Request, speeds: Machine) -> tuple[float, str
 
 
 def _source_by_source(facts: Facts, request: Request, speeds: Machine) -> Iterator[Choice]:
-    """Variants for one source that workers run for one after the other; whole rows, large graphs.
+    """Yield single-source variants that workers run source by source, for whole rows.
 
-    With columns, variants for batches stop early and keep their memory. With negative weights the
-    batch's methods refuse a graph for a cycle anywhere, a search only for one that it reaches: what
-    a call does must not hang on costs.
+    With columns, variants for batches stop early and keep their memory. With negative weights
+    batch methods refuse a cycle anywhere in the graph, a search only one that it reaches: the
+    result of a call must not depend on costs.
     """
     if request.targets is not None or facts.negative or facts.n <= _LARGE:
         return
@@ -196,14 +196,14 @@ def _source_by_source(facts: Facts, request: Request, speeds: Machine) -> Iterat
 
 
 def _can_serve(variant: Variant, graph: Graph, request: Request) -> bool:
-    """Whether a variant can run for the request, if need be source by source."""
+    """Return whether a variant can run for the request, possibly source by source."""
     if request.problem not in variant.problems:
         request = replace(request, problem="sssp")
     return variant.can_run(graph, request) is True
 
 
 def _candidates(graph: Graph, request: Request) -> Iterator[Choice]:
-    """What can serve the request, cheapest first, asked lazily: small graphs feel it."""
+    """Yield the variants that can serve the request, cheapest first, checked lazily for speed."""
     found = estimates(graph, request, "cpu") if request.device in ("auto", "cpu") else []
     if request.device == "cuda" or (request.device == "auto" and _gpu_is_worth(graph, found)):
         there = estimates(graph, request, "cuda")
@@ -212,7 +212,7 @@ def _candidates(graph: Graph, request: Request) -> Iterator[Choice]:
 
 
 def _gpu_is_worth(graph: Graph, here: list[Choice]) -> bool:
-    """Whether a GPU comes into question and is there.
+    """Return whether a GPU comes into question and is there.
 
     Importing CuPy costs a second and small graphs never gain, so it is not even looked for there;
     nor is the graph's reach estimated for a device that is missing.
@@ -223,7 +223,7 @@ def _gpu_is_worth(graph: Graph, here: list[Choice]) -> bool:
 
     if runtime.available() is not True:
         return False
-    # Arrays there, edges as the engines keep them, and queues; too big a graph stays here.
+    # Arrays, packed edges and queues on the device; a graph that does not fit stays on the host.
     needed = 16 * graph.n_edges + 48 * graph.n_vertices
     return graph.on_device or needed < runtime.device().memory
 
@@ -248,7 +248,7 @@ def _whatever_the_reach(
 
 
 def rank(graph: Graph, request: Request) -> list[Choice]:
-    """All variants that can serve the request, cheapest first.
+    """Return all variants that can serve the request, cheapest first.
 
     Parameters
     ----------
@@ -265,7 +265,7 @@ def rank(graph: Graph, request: Request) -> list[Choice]:
 def cheapest(
     graph: Graph, request: Request, family: str | None = None
 ) -> tuple[Variant, str] | None:
-    """The cheapest variant for a request, if need be of one family; cached on the graph."""
+    """Return the cheapest variant for a request, optionally of one family; cached on the graph."""
     key = (
         request.problem,
         request.device,
@@ -296,7 +296,7 @@ def cheapest(
 
 
 def _bounds(request: Request) -> Any:
-    """Return what tells requests for many sources apart that stop early; None for whole rows."""
+    """Return a key of the limit and targets of many sources; None for whole rows."""
     targets = request.targets
     if request.limit is None and targets is None:
         return None
@@ -307,7 +307,7 @@ def _bounds(request: Request) -> Any:
 
 
 def best(graph: Graph, request: Request) -> tuple[Variant, str]:
-    """The cheapest variant for a request.
+    """Return the cheapest variant for a request.
 
     Parameters
     ----------
@@ -317,8 +317,7 @@ def best(graph: Graph, request: Request) -> tuple[Variant, str]:
     Returns
     -------
     variant : Variant
-    reason : str
-        Why, in words.
+    reason : str Reason in words.
 
     Raises
     ------
@@ -343,7 +342,7 @@ def best(graph: Graph, request: Request) -> tuple[Variant, str]:
 
 
 def _without_device(graph: Graph, request: Request, names: set[str]) -> dict[str, str]:
-    """What those variants on CUDA that fit would take, had this machine a GPU like the model's."""
+    """Return estimates for the CUDA variants that only lack a GPU, on the models' GPU."""
     from nearfar.system.devices import runtime
 
     missing = runtime.available()
@@ -354,7 +353,7 @@ def _without_device(graph: Graph, request: Request, names: set[str]) -> dict[str
         name, would = choice.variant.id, f"an H200 would take about {choice.seconds * 1e3:.3g} ms"
         try:
             fits = choice.variant.fits(graph, request)
-        except VariantUnavailable:  # whether it fits is a question to the device itself
+        except VariantUnavailable:  # only the device itself can say whether it fits
             continue
         if name in names and fits is True:
             found[name] = f"{would}: {choice.reason}"
@@ -362,7 +361,7 @@ def _without_device(graph: Graph, request: Request, names: set[str]) -> dict[str
 
 
 def _statistics(graph: Graph) -> dict[str, Any]:
-    """All that the costs look at, as plain data."""
+    """Return the statistics that the costs use, as plain data."""
     facts = Facts(graph)
     made = {"prepared": graph.describe_preparation()} if is_prepared(graph) else {}
     return {
@@ -380,7 +379,7 @@ def _statistics(graph: Graph) -> dict[str, Any]:
 
 
 def explain(graph: Graph, request: Request | None = None, **fields: Any) -> Explanation:
-    """Rank every variant for a request and say why the others are out.
+    """Rank every variant for a request and say why the others are excluded.
 
     Parameters
     ----------
@@ -388,7 +387,7 @@ def explain(graph: Graph, request: Request | None = None, **fields: Any) -> Expl
     request : Request or None
         None makes one from the fields.
     **fields
-        Of :class:`nearfar.registry.Request`: ``problem`` (``"sssp"``, ``"batch"``,
+        Fields of :class:`nearfar.registry.Request`: ``problem`` (``"sssp"``, ``"batch"``,
         ``"all_pairs"``), ``n_sources``, ``device``, ``threads`` (all cores of this process), ...
 
     Returns

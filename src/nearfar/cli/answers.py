@@ -1,8 +1,8 @@
-"""Distance tables in files: CSV, Parquet, NPZ, JSON; written whole or not at all.
+"""Write distance tables to files atomically: CSV, Parquet, NPZ, JSON.
 
-Columns are ``vertex``, ``distance`` and, where asked for, ``predecessor``, one row per vertex in
+Columns are ``vertex``, ``distance`` and, on request, ``predecessor``, with one row per vertex in
 the graph's order. An unreached vertex has no distance: an empty field, null, or in NPZ the value
-that :class:`nearfar.Paths` documents; predecessors are names, and in NPZ places in ``vertex``.
+that :class:`nearfar.Paths` documents; predecessors are names, and in NPZ positions in ``vertex``.
 Floats are written so that they read back exactly. Parquet, NPZ and JSON also carry the source and
 the limit; in CSV the source is the vertex at distance 0 without predecessor.
 """
@@ -36,12 +36,12 @@ _ROWS = 1 << 16
 
 
 def suffix_of(path: str, what: str = "output") -> str:
-    """Suffix that names the table format; ``-`` (stdout) is CSV.
+    """Return the suffix that names the table format; ``-`` (stdout) is CSV.
 
     Raises
     ------
     OptionError
-        For any other.
+        For any other suffix.
     """
     if path == "-":
         return ".csv"
@@ -52,7 +52,7 @@ def suffix_of(path: str, what: str = "output") -> str:
 
 
 def parquet() -> Any:
-    """pyarrow.parquet.
+    """Import ``pyarrow.parquet``.
 
     Raises
     ------
@@ -111,7 +111,7 @@ def save_answer(
     predecessors : bool
         Whether to write that column.
     progress : callable or None
-        Called with rows done and rows in all.
+        Called with the numbers of finished rows and of all rows.
     """
     suffix = suffix_of(path)
     if path == "-":
@@ -137,15 +137,15 @@ def _names(graph: Graph, first: int, last: int) -> NDArray[Any]:
 
 
 def _named(graph: Graph, indices: NDArray[Any]) -> NDArray[Any]:
-    """External names of vertex indices; callers mask the entries below 0."""
+    """Return external names of vertex indices; callers mask the entries below 0."""
     names: NDArray[Any] = graph.name_of(np.maximum(indices, 0))
     return names
 
 
 def _texts(values: NDArray[Any]) -> list[str]:
-    """Shortest text that reads back exactly, one per entry; quoted where CSV needs it."""
+    """Return the shortest text per entry that reads back exactly, quoted where CSV needs it."""
     if values.dtype == np.float32:
-        # The shortest text of the float32 itself, not of the double it widens to.
+        # The shortest text of the float32 itself, not of the double that it widens to.
         return values.astype("U").tolist()  # type: ignore[no-any-return]
     texts = [str(value) for value in values.tolist()]
     if values.dtype.kind in "OUS":
@@ -214,7 +214,7 @@ def _parquet(path: Path, paths: Paths, predecessors: bool) -> None:
 def _npz(path: Path, paths: Paths, predecessors: bool) -> None:
     graph = paths.graph
     names = _names(graph, 0, graph.n_vertices)
-    # NumPy would pickle objects, and a pickle is nothing to hand around.
+    # NumPy would pickle objects, and pickles are unsafe to exchange.
     names = names.astype("U") if names.dtype.kind == "O" else names
     arrays: dict[str, Any] = {"vertex": names, "distance": paths._host_distances}
     if predecessors:

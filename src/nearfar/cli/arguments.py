@@ -1,4 +1,4 @@
-"""Arguments that several commands share, and what they mean: graphs, vertices, methods, options."""
+"""Arguments that several commands share: graphs, vertices, methods, options."""
 
 from __future__ import annotations
 
@@ -40,12 +40,12 @@ __all__ = [
     "write_graph",
 ]
 
-#: Where `-` is read from.
+# : Name of standard input.
 STDIN = "/dev/stdin"
 
 
 def add_graph(parser: argparse.ArgumentParser, *, optional: bool = False) -> None:
-    """Add the GRAPH argument and how to read it."""
+    """Add the GRAPH argument and the options of its reader."""
     parser.add_argument(
         "graph",
         metavar="GRAPH",
@@ -69,7 +69,7 @@ def _formats(**_: Any) -> list[str]:
 
 
 def add_reader_options(parser: argparse.ArgumentParser) -> None:
-    """Add how to read a graph."""
+    """Add the options for reading a graph."""
     parser.add_argument(
         "--weight",
         metavar="NAME",
@@ -85,7 +85,7 @@ def add_reader_options(parser: argparse.ArgumentParser) -> None:
 
 
 def reader_options(args: argparse.Namespace) -> dict[str, Any]:
-    """Keywords of :func:`nearfar.read` from the arguments of :func:`add_reader_options`."""
+    """Return the keywords of :func:`nearfar.read` for :func:`add_reader_options`."""
     options = key_values(args.read_option, "--read-option")
     if args.weight is not None:
         options["weight"] = value_of(args.weight)
@@ -106,18 +106,18 @@ def number(text: str) -> int | float:
 
 
 def at_least_one(text: str) -> int:
-    """Read a whole number above 0 (an argparse type)."""
+    """Read an integer above 0 (an argparse type)."""
     value = int(text)
     if value < 1:
         raise ValueError(text)
     return value
 
 
-at_least_one.__name__ = "whole number of at least 1"  # what argparse calls it
+at_least_one.__name__ = "whole number of at least 1"  # shown by argparse in errors
 
 
 def at_least_zero(text: str) -> float:
-    """Read a number from 0 on that has an end (an argparse type)."""
+    """Read a finite number of at least 0 (an argparse type)."""
     value = float(text)
     if not 0 <= value < math.inf:
         raise ValueError(text)
@@ -139,7 +139,7 @@ def byte_count(text: str) -> int:
     return int(size)
 
 
-byte_count.__name__ = "number of bytes"  # what argparse calls it
+byte_count.__name__ = "number of bytes"  # shown by argparse in errors
 
 
 def value_of(text: str) -> Any:
@@ -159,7 +159,7 @@ def key_values(given: list[str], flag: str) -> dict[str, Any]:
     Raises
     ------
     OptionError
-        Where one has no ``=``, or a key comes twice.
+        If an argument has no ``=``, or a key is repeated.
     """
     found: dict[str, Any] = {}
     for item in given:
@@ -174,23 +174,23 @@ def key_values(given: list[str], flag: str) -> dict[str, Any]:
 
 
 def load_methods() -> None:
-    """Import every method, so that a time that is told is not one of imports."""
+    """Import all methods, so that measured times do not include imports."""
     from nearfar.registry import variants
 
     variants()
 
 
 def read_graph(args: argparse.Namespace) -> tuple[Graph, float]:
-    """Read the graph named by :func:`add_graph`; returns it and the seconds it took."""
+    """Read the graph named by :func:`add_graph`, and return it with the seconds taken."""
     return read_file(args, args.graph, args.format)
 
 
 def read_file(
     args: argparse.Namespace, file: str, form: str | None, dtype: str | None = None
 ) -> tuple[Graph, float]:
-    """Read a graph in a format, or that of its name and content; returns it and the seconds.
+    """Read a graph in a given or detected format, and return it with the seconds taken.
 
-    A file of ``nearfar prepare`` comes back as the prepared graph.
+    A file of ``nearfar prepare`` is read as a prepared graph.
     """
     from nearfar.formats import read
     from nearfar.prepared.prepare import load
@@ -214,7 +214,7 @@ def read_file(
 
 
 def with_turns(args: argparse.Namespace, graph: Graph) -> Graph | TurnGraph:
-    """The graph that obeys its turn restrictions; itself where there are none."""
+    """Return the graph with its turn restrictions, or unchanged if there are none."""
     from nearfar.prepared.prepared import Prepared
 
     if isinstance(graph, Prepared):
@@ -230,7 +230,7 @@ def with_turns(args: argparse.Namespace, graph: Graph) -> Graph | TurnGraph:
 
 
 def write_graph(args: argparse.Namespace, graph: Graph, form: str | None) -> float:
-    """Write a graph to ``args.output`` in a format, or that of its name; returns the seconds."""
+    """Write a graph to ``args.output`` in a format, or that of its name; return the seconds."""
     from nearfar.formats import write
 
     began = time.perf_counter()
@@ -247,7 +247,7 @@ _PLACE = re.compile(r"(-?\d+(?:\.\d+)?),\s*(-?\d+(?:\.\d+)?)")
 def _nearest_to_place(
     args: argparse.Namespace, graph: Graph, text: str, place: re.Match[str]
 ) -> Any:
-    """The vertex nearest to LAT,LON as maps write it, or to X,Y; how far it is goes to stderr."""
+    """Return the vertex nearest to LAT,LON or X,Y; report its distance on stderr."""
     from nearfar.graph.geography import nearest_vertices, on_earth
 
     if graph.coordinates is None:
@@ -265,7 +265,7 @@ def _nearest_to_place(
 
 
 def read_vertex(args: argparse.Namespace, graph: Graph, text: str, what: str = "vertex") -> Any:
-    """Turn a vertex typed on the command line into its external name, or its index without names.
+    """Convert a vertex from the command line to its external name, or index without names.
 
     A place, ``LAT,LON`` in degrees or ``X,Y`` in other coordinates, is the vertex nearest to it.
 
@@ -311,7 +311,7 @@ def read_vertex(args: argparse.Namespace, graph: Graph, text: str, what: str = "
 
 
 def _apart(graph: Graph, text: str) -> str:
-    """Advice where vertices are written with commas between them."""
+    """Return advice for vertices that are separated by commas."""
     parts, numbers = [part.strip() for part in text.split(",")], graph.vertex_numbers
     known = (
         all(part.isdecimal() and int(part) in numbers for part in parts)
@@ -341,7 +341,7 @@ def vertex_list(
 
 
 def decay_of(text: str | None) -> Any:
-    """Read a decay, with its scale if it has one."""
+    """Read a decay with its optional scale."""
     kind, colon, scale = (text or "").partition(":")
     if not colon:
         return text

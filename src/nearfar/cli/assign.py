@@ -1,7 +1,7 @@
 """Assign traffic to a TNTP network: the user equilibrium, by bi-conjugate Frank-Wolfe.
 
-One line per link goes to stdout, as tab-separated columns: from, to, flow, time; --top shows the
-largest flows first. Zones that the file closes are closed to paths.
+Prints one line per link with tab-separated columns: from, to, flow, time; --top shows the
+largest flows first. Paths do not pass through zones that the file closes.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ nearfar assign Chicago_net.tntp Chicago_trips.tntp --length-factor 0.04 --toll-f
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Add the files, when to stop, and the costs beside time."""
+    """Add the files, the stopping criteria, and the costs besides time."""
     from nearfar.measures import assign
 
     parser.add_argument("network", metavar="NETWORK", help="TNTP network, plain or compressed")
@@ -57,7 +57,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Read, assign, print."""
+    """Read the files, assign the traffic and print the flows."""
     from nearfar.formats import read_flows, read_traffic
     from nearfar.measures import assign
 

@@ -114,7 +114,7 @@ def _graphs(args: argparse.Namespace) -> int:
 
 
 def _contenders(args: argparse.Namespace) -> list[Peer]:
-    """Peers first, because SciPy is what ratios are taken against, then our own methods."""
+    """Return the peers first, because ratios are relative to SciPy, then the own methods."""
     from nearfar.errors import did_you_mean
     from nearfar.lab.bench.peers import PEERS, Nearfar, contenders
     from nearfar.registry import find
@@ -136,7 +136,7 @@ def _chosen_graphs(args: argparse.Namespace) -> list[str]:
     from nearfar.lab.bench.suite import SUITE, named
 
     if args.graphs:
-        for name in args.graphs:  # a wrong one before the first is measured
+        for name in args.graphs:  # check for a wrong name before the first measurement
             named(name)
         return list(dict.fromkeys(args.graphs))
     chosen = []
@@ -155,7 +155,7 @@ def _peers(args: argparse.Namespace) -> int:
     from nearfar.lab.bench.report import document, markdown, write_json
     from nearfar.lab.bench.suite import SUITE, draw_sources, load
 
-    _contenders(args)  # refuse a wrong name before the first graph is made
+    _contenders(args)  # refuse a wrong name before the first graph is built
     graphs = _chosen_graphs(args)
     if args.output is not None:
         if args.output.exists() and not args.output.is_dir():
@@ -192,7 +192,7 @@ def _peers(args: argparse.Namespace) -> int:
                 )
             )
         del graph
-        if args.output is not None:  # after every graph: an interrupted run keeps what it has
+        if args.output is not None:  # after every graph, since a run may be interrupted
             write_json(args.output / "peers.json", document(runs, surroundings, settings))
     report = markdown(runs, surroundings)
     if args.output is not None:

@@ -1,7 +1,8 @@
-"""Scores of accessibility: how much of the supply at the destinations each origin reaches.
+"""Score accessibility: how much of the supply at the destinations each origin reaches.
 
-Without --demand the sum of what lies within the limit, weighed by --decay; with it two-step
-floating catchments, in which supply is first divided by the demand that reaches it. Origins and
+Without --demand a score is the supply within the limit, weighted by --decay; with --demand the
+scores are those of two-step floating catchments, which first divide supply by the demand that
+reaches it. Origins and
 destinations are tables with columns lon and lat, as for 'nearfar table'. Prints a line per origin.
 """
 

@@ -1,4 +1,4 @@
-"""What every command shares towards the terminal: data on stdout, the rest on stderr, codes."""
+"""Output and exit codes of every command: data on stdout, everything else on stderr."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ EXIT_CODES: dict[Exit, str] = {
     Exit.TERMINATED: "ended by SIGTERM",
 }
 
-# The first entry that matches decides, so subclasses stand before their bases.
+# The first matching entry decides, so subclasses precede their bases.
 _BY_ERROR: tuple[tuple[type[BaseException], Exit], ...] = (
     (errors.OptionError, Exit.USAGE),
     (errors.NegativeCycleError, Exit.NEGATIVE_CYCLE),
@@ -90,9 +90,9 @@ _BY_ERROR: tuple[tuple[type[BaseException], Exit], ...] = (
 
 
 def is_short_of_address_space(error: BaseException) -> bool:
-    """Whether a library was not loaded in a process whose address space is limited.
+    """Return whether a library was not loaded for lack of address space.
 
-    The loader reports that as an ImportError like any other.
+    The loader reports that as an ordinary ImportError.
     """
     if not isinstance(error, ImportError) or isinstance(error, ModuleNotFoundError):
         return False
@@ -102,7 +102,7 @@ def is_short_of_address_space(error: BaseException) -> bool:
 
 
 def exit_code(error: BaseException) -> Exit:
-    """Exit code that belongs to an exception."""
+    """Return the exit code of an exception."""
     if is_short_of_address_space(error):
         return Exit.OUT_OF_MEMORY
     for kind, code in _BY_ERROR:
@@ -112,7 +112,7 @@ def exit_code(error: BaseException) -> Exit:
 
 
 def plain(value: Any) -> Any:
-    """Turn NumPy values and infinities into what JSON can say; an infinity is null."""
+    """Convert NumPy values and infinities to JSON values; an infinity is null."""
     if isinstance(value, dict):
         return {str(key): plain(item) for key, item in value.items()}
     if isinstance(value, np.ndarray):
@@ -132,24 +132,24 @@ def plain(value: Any) -> Any:
 
 
 def epilog(examples: str) -> str:
-    """Examples, for the end of a help text."""
+    """Return the examples at the end of a help text."""
     return "examples:\n" + "".join(f"  {line}\n" for line in examples.strip().splitlines())
 
 
 def exit_codes() -> str:
-    """What the exit codes of all commands mean, for the end of the program's help."""
+    """Describe the exit codes of all commands, for the end of the program's help."""
     codes = "".join(f"  {code.value:<4}{text}\n" for code, text in EXIT_CODES.items())
     return f"exit codes:\n{codes}"
 
 
 def add_output(parser: argparse.ArgumentParser, *, nested: bool = False) -> None:
-    """Add what every command has: --json, --quiet, --debug.
+    """Add the flags of every command: --json, --quiet, --debug.
 
     Parameters
     ----------
     parser : ArgumentParser
     nested : bool
-        For a sub-command's own parser: leaves alone what was given before the sub-command's name.
+        Whether the parser is of a sub-command, which must keep flags given before its name.
     """
     default: Any = argparse.SUPPRESS if nested else False
     group = parser.add_argument_group("output")
@@ -164,9 +164,9 @@ def add_output(parser: argparse.ArgumentParser, *, nested: bool = False) -> None
 def emit(
     args: argparse.Namespace, data: Any, lines: Iterable[str], *, summary: bool = False
 ) -> None:
-    """Print the result on stdout: ``data`` as JSON with ``--json``, else the lines for people.
+    """Print the result on stdout: ``data`` as JSON with ``--json``, else the lines as text.
 
-    Lines that sum up what was written elsewhere, a ``summary``, stay away with ``--quiet``.
+    Lines of a ``summary`` of written files are omitted with ``--quiet``.
     """
     if summary and args.quiet and not args.json:
         return
@@ -184,14 +184,14 @@ def note(args: argparse.Namespace, text: str) -> None:
 
 
 def rows(pairs: Iterable[tuple[str, object]]) -> list[str]:
-    """Lines of ``label  value`` with the values in one column."""
+    """Return the lines of ``label  value`` with the values in one column."""
     listed = [(label, str(value)) for label, value in pairs]
     width = max((len(label) for label, _ in listed), default=0)
     return [f"{label:<{width}}  {value}" for label, value in listed]
 
 
 def duration(seconds: float) -> str:
-    """Seconds in words, three digits: ``12.3 ms``, ``4.56 s``."""
+    """Return the seconds in words, three digits: ``12.3 ms``, ``4.56 s``."""
     for scale, unit in ((1.0, "s"), (1e-3, "ms"), (1e-6, "us")):
         if seconds >= scale or unit == "us":
             return f"{seconds / scale:.3g} {unit}"

@@ -1,7 +1,7 @@
 """Convert a graph from one file format to another.
 
-The suffix of OUT chooses the format, and .gz, .xz, .zst or .bz2 after it the compression. OUT
-appears whole or not at all.
+The suffix of OUT chooses the format, and .gz, .xz, .zst or .bz2 after it the compression. OUT is
+written atomically.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Read, write, report."""
+    """Read, write and report."""
     if args.list:
         return _list(args)
     if args.input is None or args.output is None:

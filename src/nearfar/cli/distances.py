@@ -1,11 +1,11 @@
-"""Distances from many sources at once: to a file that resumes, or a number per row on the terminal.
+"""Compute distances from many sources, to a resumable file or as a number per row.
 
-Every vertex is a source unless some are named. With -o the rows are written block by block, and
-the same command after an interruption goes on where it stopped; --reduce prints a number (or a
-few) per row without keeping the matrix; --pair and --pairs print the distance of single pairs. inf
-(null with --json) says that a vertex is not reached, and nearest:K fills up with "-" (null). In the
-file of -o, where whole numbers have no inf, an unreached vertex has the greatest number of the
-dtype: 2147483647 in int32, 9223372036854775807 in int64; in floats inf.
+Every vertex is a source unless some are named. With -o rows are written block by block, and the
+same command resumes after an interruption; --reduce prints a number (or a few) per row without
+keeping the matrix; --pair and --pairs print the distance of single pairs. Unreached vertices are
+shown as inf (null with --json), and nearest:K is padded with "-" (null). In the file of -o, an
+unreached vertex has the greatest number of an integer dtype: 2147483647 in int32,
+9223372036854775807 in int64; in floats inf.
 """
 
 from __future__ import annotations
@@ -44,9 +44,9 @@ nearfar distances graph.gr --reduce mean --explain
 nearfar distances graph.nfg --cluster tcp://10.0.0.1:8786 -o rows.zarr"""
 
 _ENDS = ("source", "target")
-#: What means something beside pairs.
+# : Arguments that may be combined with pairs.
 _WITH_PAIRS = ("method", "device", "devices", "threads", "limit", "option", "memory")
-_MOST_PRINTED = 1_000_000  # numbers on the terminal that nobody asked for by --source
+_MOST_PRINTED = 1_000_000  # numbers on the terminal without an explicit --source
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -97,7 +97,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def _with_predecessors(args: argparse.Namespace, graph: Graph, call: dict[str, Any]) -> Any:
-    """Distances, after both matrices were written."""
+    """Return distances, after writing both matrices."""
     from nearfar.solve.many import distances
 
     if args.targets or args.reduce:
@@ -113,7 +113,7 @@ def _with_predecessors(args: argparse.Namespace, graph: Graph, call: dict[str, A
 
 
 def _check_files(args: argparse.Namespace) -> None:
-    """Refuse what cannot be written before the work is done."""
+    """Refuse unwritable files before solving."""
     if args.out and args.reduce:
         raise OptionError("--reduce prints its numbers: leave out -o, or redirect the output")
     for path in (args.out, args.predecessors_output):
@@ -133,7 +133,7 @@ def _check_files(args: argparse.Namespace) -> None:
 
 
 def _check_amount(args: argparse.Namespace, graph: Graph, targets: list[Any] | None) -> None:
-    """Refuse to print the rows of every vertex of a large graph unasked."""
+    """Refuse to print the rows of every vertex of a large graph without an explicit request."""
     if args.sources is not None or args.out or args.reduce or args.predecessors_output:
         return
     numbers = graph.n_vertices * (graph.n_vertices if targets is None else len(targets))
@@ -146,7 +146,7 @@ def _check_amount(args: argparse.Namespace, graph: Graph, targets: list[Any] | N
 
 
 def kept_text(path: str | None) -> str:
-    """What an interrupted run leaves behind, and how to go on; "" for nothing."""
+    """Describe the blocks that an interrupted run kept, and how to resume; "" for none."""
     from nearfar.solve.files import finished_blocks
 
     kept = None if path is None else finished_blocks(path)
@@ -160,7 +160,7 @@ def kept_text(path: str | None) -> str:
 
 
 def _pairs(args: argparse.Namespace, graph: Graph) -> list[tuple[Any, Any]]:
-    """Sources and targets of --pair, or of the table that --pairs names."""
+    """Return sources and targets of --pair, or of the table that --pairs names."""
     columns: list[list[Any]]
     if args.pairs is None:
         columns = [list(ends) for ends in zip(*args.pair, strict=True)]
@@ -173,7 +173,7 @@ def _pairs(args: argparse.Namespace, graph: Graph) -> list[tuple[Any, Any]]:
 
 
 def plain_values(found: Any, graph: Graph) -> list[Any]:
-    """The answer as lists: inf for what is not reached, names for vertices, None for no vertex."""
+    """Return the answer as lists: inf for unreached, names for vertices, None for no vertex."""
     if isinstance(found, tuple) and len(found) == 3:  # the summary
         return [column.tolist() for column in found]
     if isinstance(found, tuple):  # the nearest: vertices and their distances
@@ -193,7 +193,7 @@ def plain_values(found: Any, graph: Graph) -> list[Any]:
 
 
 def _on_cluster(args: argparse.Namespace, graph: Graph, call: dict[str, Any]) -> Any:
-    """Distances by the workers of a cluster, which open a file of nearfar's own themselves."""
+    """Return distances by the workers of a cluster, which open nearfar's own files themselves."""
     from nearfar.scale import distances
 
     own = args.graph.endswith((".nfg", ".nfp")) and args.format is None and not args.read_option
@@ -202,7 +202,7 @@ def _on_cluster(args: argparse.Namespace, graph: Graph, call: dict[str, Any]) ->
 
 
 def run(args: argparse.Namespace) -> int:
-    """Solve and print or write."""
+    """Solve, and print or write the distances."""
     import nearfar
     from nearfar import scale
     from nearfar.solve.many import distances

@@ -1,8 +1,8 @@
-"""Say what this installation can do, and why something does not work.
+"""Report what this installation can do, and why something does not work.
 
 Shows versions, processor, memory, the GPU with its driver and compiler, and optional packages; then
-solves a small graph on each device, as it is and prepared, and proves the answers. Exits with 0
-when the CPU methods work.
+solves a small graph on each device, both unprepared and prepared, and proves the answers. Exits
+with 0 if the CPU methods work.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ EXAMPLES = """\
 nearfar doctor
 nearfar doctor --json"""
 
-# Package to look for, distribution that carries it, extra that installs it, what it is for.
+# Package to look for, distribution that carries it, extra that installs it, and its purpose.
 _OPTIONAL = (
     ("cupy", "cuda12 or cuda13", "CUDA methods"),
     ("networkx", "networkx", "NetworkX graphs and backend"),
@@ -45,11 +45,11 @@ _OPTIONAL = (
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """No arguments of its own."""
+    """Add no arguments."""
 
 
 def run(args: argparse.Namespace) -> int:
-    """Collect, test, report."""
+    """Collect, test and report."""
     facts: dict[str, Any] = {
         "versions": _versions(),
         "machine": _machine(),
@@ -64,7 +64,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _version_of(package: str) -> str | None:
-    """Version of an installed package by its import name; None without it."""
+    """Return the version of an installed package by its import name; None without it."""
     if importlib.util.find_spec(package) is None:
         return None
     owners = importlib.metadata.packages_distributions().get(package, [package])
@@ -117,7 +117,7 @@ def _machine() -> dict[str, Any]:
         if values and key == "model name":
             found["processor"] = values[0]
         elif values:
-            # The kernel's estimate counts caches that it would give up.
+            # The kernel's estimate includes caches that it can release.
             found["memory_free"] = int(values[0].split()[0]) * 1024
     return found
 

@@ -1,9 +1,9 @@
 """Repeat a paper's experiments on this machine: all samples as JSON, tables, and figures.
 
-Writes manifest.json, samples/, results.json, tables/, figures/ and index.md to the folder. A run
-that was stopped goes on where it was when the command is given again; every finished measurement is
-kept. Figures need matplotlib: pip install 'nearfar[plot]'. Real graphs come from the folder that
-NEARFAR_DATA names. 'nearfar experiment list' shows what there is.
+Writes manifest.json, samples/, results.json, tables/, figures/ and index.md to the folder. An
+interrupted run resumes when the command is given again; every finished measurement is kept.
+Figures need matplotlib: pip install 'nearfar[plot]'. Real graphs are read from the folder that
+NEARFAR_DATA names. 'nearfar experiment list' lists the experiments.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""How commands say what the chooser would take for a request and why."""
+"""Print the chooser's ranking of the methods for a request."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ if TYPE_CHECKING:
 
 __all__ = ["WHY_NOT", "not_ranked", "show"]
 
-#: Beside --explain.
+# : Excluded with --explain.
 WHY_NOT = "--explain ranks all methods and solves nothing: leave out {flag}"
 
 
 def show(args: argparse.Namespace, found: Explanation) -> int:
-    """Print how the chooser ranks the methods for a request, and why others are out."""
+    """Print how the chooser ranks the methods for a request, and why others are excluded."""
     others = [{"id": name, "reason": found.reason(name)} for name in found.others]
     places: list[dict[str, Any]] = [
         {"id": c.variant.id, "seconds": c.seconds, "reason": c.reason} for c in found.ranking
@@ -61,7 +61,7 @@ def show(args: argparse.Namespace, found: Explanation) -> int:
 def not_ranked(
     others: Mapping[str, str], width: int, elsewhere: Mapping[str, str] | None = None
 ) -> Iterator[str]:
-    """Variants with the reasons why they are out; one that many share is said once."""
+    """Yield the excluded variants with the reasons; a shared reason is printed once."""
     groups: dict[str, list[tuple[str, str]]] = {}
     for name, reason in others.items():
         groups.setdefault(reason, []).append((name, (elsewhere or {}).get(name, "")))

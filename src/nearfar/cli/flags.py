@@ -1,7 +1,7 @@
-"""Flags from the signature of the function that a command calls: their names, types and defaults.
+"""Make flags from the signature of the function that a command calls.
 
-A flag's ``dest`` is the parameter that it stands for, and :func:`call_of` gives the function what
-was given. Flags that are about the shell alone, such as ``-o``, are the command's own.
+A flag's ``dest`` is the name of the parameter, and :func:`call_of` passes the values to the
+function. The command itself defines flags that concern only the shell, such as ``-o``.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ if TYPE_CHECKING:
 
 __all__ = ["SHELL", "add_flags", "add_solver", "call_of", "refuse_others"]
 
-#: Parameters that reading the file, or the terminal, takes care of.
+# : Parameters that reading the file, or the terminal, takes care of.
 _NOT_FLAGS = {"graph", "weight", "stats", "progress", "options", "trace"}
-#: Parameters of several vertices: their flags name one, and take several.
+# : Parameters of several vertices: a flag names one, and takes several.
 _SEVERAL = {"sources": "source", "targets": "target", "vertices": "vertex", "zones": "zone"}
 #: Flags of every command, and of every one that reads a graph.
 SHELL = {"help", "json", "quiet", "debug", "format", "weight", "read_option"}
-#: Help of a flag; the first sentence of the docstring where there is none.
+# : Help of a flag, instead of the first sentence of the docstring.
 _HELP = {
     "source": "vertex name or number, or LAT,LON",
     "target": "vertex name or number, or LAT,LON",
@@ -61,7 +61,7 @@ def add_flags(
     flags: Mapping[str, str] | None = None,
     help: Mapping[str, str] | None = None,
 ) -> None:
-    """Add a flag for each of some parameters of a function; by default for all."""
+    """Add a flag for each of some parameters of a function, by default for all."""
     known = inspect.signature(function).parameters
     wanted = [name for name in known if name not in _NOT_FLAGS] if names is None else list(names)
     for name in wanted:
@@ -120,7 +120,7 @@ def _methods(**_: Any) -> list[str]:
 
 
 def add_solver(parser: argparse.ArgumentParser, function: Callable[..., Any]) -> None:
-    """Add what chooses and tunes the method of a function that solves."""
+    """Add the flags that choose and tune the method of a function that solves."""
     group = parser.add_argument_group("method")
     known = inspect.signature(function).parameters
     texts = {"device": "where to run (default: auto, by estimate)"}
@@ -137,7 +137,7 @@ def add_solver(parser: argparse.ArgumentParser, function: Callable[..., Any]) ->
 
 
 def call_of(args: argparse.Namespace, graph: Any, function: Callable[..., Any]) -> dict[str, Any]:
-    """Keywords of a function from the flags of a command; vertices as the graph names them."""
+    """Return the keywords of a function from the flags; vertices by the graph's names."""
     known = inspect.signature(function).parameters
     call: dict[str, Any] = {}
     for name in (known.keys() - _NOT_FLAGS) & vars(args).keys():
@@ -158,7 +158,7 @@ def call_of(args: argparse.Namespace, graph: Any, function: Callable[..., Any]) 
 
 
 def refuse_others(args: argparse.Namespace, allowed: Iterable[str], message: str) -> None:
-    """Refuse flags that another one excludes; ``{flag}`` in the message is the first of them."""
+    """Refuse flags that another one excludes; ``{flag}`` in the message is the first one."""
     free = SHELL.union(allowed)
     for action in args.parser._actions:
         name = action.dest

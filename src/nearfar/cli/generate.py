@@ -1,7 +1,8 @@
-"""Make a synthetic graph and write it to a file.
+"""Generate a synthetic graph and write it to a file.
 
-The same parameters and seed give the same graph on every machine. Each family has parameters of its
-own: 'nearfar generate FAMILY --help' explains them. Without -o the graph is described, not written.
+The same parameters and seed give the same graph on every machine. Each family has its own
+parameters, see 'nearfar generate FAMILY --help'. Without -o the graph is described but not
+written.
 """
 
 from __future__ import annotations
@@ -59,7 +60,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def _whole(text: str) -> Any:
-    """Read a whole number, also as 1e6; anything else is the family's to refuse."""
+    """Read an integer, also as 1e6; the family refuses invalid values."""
     value = value_of(text)
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
@@ -87,7 +88,7 @@ def _add_parameter(group: Any, parameter: Parameter) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Generate, describe, write."""
+    """Generate, describe and write."""
     from nearfar.cli.info import describe
     from nearfar.generators import generate
 

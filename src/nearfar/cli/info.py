@@ -1,7 +1,7 @@
-"""Describe a graph: what is needed to choose a method.
+"""Describe a graph by the figures that determine the choice of a method.
 
-Shows size, degrees, weights, components, how far a source reaches, and a lower bound of the
-diameter; then the method that 'auto' would take and why.
+Shows size, degrees, weights, components, the reach of a source, and a lower bound of the
+diameter; then the method that 'auto' would choose and why.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def describe(graph: Graph, source: Any = None) -> tuple[dict[str, Any], list[tuple[str, str]]]:
-    """Figures of a graph as plain data, and as labels and values for people."""
+    """Return the figures of a graph as plain data, and as labels and values to print."""
     from nearfar.measures import describe as measure
     from nearfar.registry import Request
     from nearfar.solve.plan import select

@@ -1,4 +1,4 @@
-"""The program ``nearfar``: finds the commands of this package, runs one, reports errors."""
+"""Main program ``nearfar``: finds the commands of this package, runs one, reports errors."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ try:
         is_short_of_address_space,
     )
     from nearfar.cli.parser import Parser
-except KeyboardInterrupt:  # imports take most of a short run: Ctrl-C is likely to come here
+except KeyboardInterrupt:  # imports take most of a short run, so Ctrl-C is likely here
     sys.stderr.write("nearfar: interrupted\n")
     raise SystemExit(130) from None
 
@@ -42,7 +42,7 @@ nearfar methods"""
 
 
 class _Help(argparse.RawDescriptionHelpFormatter):
-    """Texts stay as they are, and a list of commands keeps each beside what it does."""
+    """Help formatter that keeps line breaks and lists each command beside its description."""
 
     def add_argument(self, action: argparse.Action) -> None:
         super().add_argument(action)
@@ -52,7 +52,7 @@ class _Help(argparse.RawDescriptionHelpFormatter):
 
 
 def commands() -> dict[str, Any]:
-    """Modules of the commands by name, sorted."""
+    """Return the modules of the commands by name, sorted."""
     from nearfar import cli
 
     names = [info.name for info in pkgutil.iter_modules(cli.__path__)]
@@ -62,13 +62,13 @@ def commands() -> dict[str, Any]:
 
 
 def build_parser(only: str | None = None) -> Parser:
-    """The parser with all commands; documentation is generated from it.
+    """Return the parser with all commands; documentation is generated from it.
 
     Parameters
     ----------
     only : str or None
-        Name of the one command that gets its arguments; the others are listed without, which saves
-        what looking up their choices costs. None configures all.
+        Name of the only command that gets its arguments; the others are listed without, which
+        saves looking up their choices. None configures all.
     """
     parser = Parser(
         prog="nearfar",
@@ -97,7 +97,7 @@ def build_parser(only: str | None = None) -> Parser:
 
 
 def _sentence(error: BaseException, parser: Parser) -> str:
-    """One line that says what is wrong, in flags of the command."""
+    """Describe an error in one line, in flags of the command."""
     if (
         isinstance(error, OSError)
         and not isinstance(error, nearfar.NearfarError)
@@ -121,7 +121,7 @@ def _run(args: argparse.Namespace, parser: Parser) -> int:
     try:
         return int(args.run(args))
     except BrokenPipeError:
-        # The reader of our output has gone, as in `nearfar ... | head`: leave without a word, and
+        # The reader of the output has gone, as in `nearfar ... | head`: exit silently, and
         # keep the interpreter from flushing into the closed pipe at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return Exit.PIPE_CLOSED
@@ -133,12 +133,12 @@ def _run(args: argparse.Namespace, parser: Parser) -> int:
 
 
 class _Terminated(BaseException):
-    """SIGTERM, as an exception that unwinds: temporary files are removed on the way."""
+    """SIGTERM as an exception that unwinds, so that temporary files are removed."""
 
 
 @contextlib.contextmanager
 def _terminating() -> Iterator[None]:
-    """Turn the first SIGTERM into an exception; a signal that the caller handles stays so."""
+    """Turn the first SIGTERM into an exception, unless the caller handles the signal."""
     if (
         threading.current_thread() is not threading.main_thread()
         or signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL
@@ -147,7 +147,7 @@ def _terminating() -> Iterator[None]:
         return
 
     def stop(number: int, frame: object) -> None:
-        signal.signal(number, signal.SIG_IGN)  # a second one would stop the clearing up
+        signal.signal(number, signal.SIG_IGN)  # a second one would interrupt the clean-up
         raise _Terminated
 
     signal.signal(signal.SIGTERM, stop)
@@ -158,7 +158,7 @@ def _terminating() -> Iterator[None]:
 
 
 def _complete() -> None:
-    """Answer a shell that completes a word, and leave; see docs/how-to/use-in-scripts.md."""
+    """Complete a word for a shell, and exit; see docs/how-to/use-in-scripts.md."""
     try:
         import argcomplete
     except ImportError:
@@ -167,9 +167,9 @@ def _complete() -> None:
 
 
 def _open_closed_streams() -> None:
-    """Give the program the streams that its caller closed, as ``>&-`` does: they lead nowhere.
+    """Open null devices for streams that the caller closed, as by ``>&-``.
 
-    Python has None for them, and their numbers would go to the next files that are opened.
+    Python sets them to None, and the next opened files would get their descriptors.
     """
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
@@ -177,12 +177,12 @@ def _open_closed_streams() -> None:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the program; returns the exit code.
+    """Run the program and return the exit code.
 
     Parameters
     ----------
     argv : list of str or None
-        Arguments after the program's name; None takes those of the process.
+        Arguments after the program's name; None uses those of the process.
     """
     _open_closed_streams()
     try:

@@ -1,8 +1,9 @@
-"""Draw a map of travel times: every edge in the colour of how far away it is.
+"""Draw a map of travel times, with every edge in the colour of its distance.
 
-The graph needs coordinates, as OpenStreetMap extracts and DIMACS files with a .co file have. Times
-in seconds are shown in minutes. A file ending in .html is an interactive map that works without a
-network; .geojson and .gpkg hold what is reached within each of --breaks, for other programs.
+The graph needs coordinates, such as those of OpenStreetMap extracts and of DIMACS files with a .co
+file. Times in seconds are shown in minutes. A file ending in .html is an interactive map that works
+without a network; .geojson and .gpkg files hold the streets within each of --breaks, for other
+programs.
 """
 
 from __future__ import annotations
@@ -62,7 +63,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def _draw(args: argparse.Namespace, graph: Graph, paths: Paths) -> None:
-    """Write the file that the suffix names."""
+    """Write the file in the format of the suffix."""
     from nearfar.answer import draw_isochrones, draw_page, isochrones, write_geography
     from nearfar.solve.isochrone import shown_unit
 
@@ -78,7 +79,7 @@ def _draw(args: argparse.Namespace, graph: Graph, paths: Paths) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Solve, prove, draw."""
+    """Solve, prove and draw."""
     import nearfar
 
     if not args.output.lower().endswith(_SUFFIXES):

@@ -1,7 +1,7 @@
-"""Compute what follows from shortest paths: centralities, path counts, loads of edges, skims.
+"""Compute measures from shortest paths: centralities, path counts, loads of edges, skims.
 
-Values per vertex or edge go to stdout, one per line, as tab-separated columns; --top shows the
-largest first. Weights are used where the file has them; --weight none counts edges.
+Prints one line per vertex or edge, as tab-separated columns; --top shows the largest values
+first. Weights are used if the file has them; --weight none counts edges.
 """
 
 from __future__ import annotations
@@ -42,15 +42,15 @@ nearfar measure betweenness graph.csv --weight none --edges"""
 
 
 class Kind(NamedTuple):
-    """One measure: a function of :mod:`nearfar.measures` and how its result is printed."""
+    """Measure: a function of :mod:`nearfar.measures`, and how its result is printed."""
 
-    summary: str  # what it is, in a line
-    example: str  # the rest of a call
-    show: Callable[[argparse.Namespace, Graph, Any, dict[str, Any]], None]  # what it returned
-    own: tuple[str, ...] = ()  # flags that are about the command alone
+    summary: str  # one-line description
+    example: str  # further arguments of a call
+    show: Callable[[argparse.Namespace, Graph, Any, dict[str, Any]], None]  # result of the function
+    own: tuple[str, ...] = ()  # flags that concern only the command
 
 
-# ---- what is printed -----------------------------------------------------------------------------
+# ---- output --------------------------------------------------------------------------------------
 
 
 def _print(
@@ -59,7 +59,7 @@ def _print(
     columns: dict[str, Callable[[NDArray[np.int64]], Any]],
     more: dict[str, Any] | None = None,
 ) -> None:
-    """One line per entry, its names and value: all in order, or the largest, first of equals."""
+    """Print a line per entry with its names and value: all in order, or the largest first."""
     top = args.top
     places = np.arange(len(values)) if top is None else np.argsort(-values, kind="stable")[:top]
     named = {name: np.asarray(names(places)).tolist() for name, names in columns.items()}
@@ -210,9 +210,9 @@ KINDS: dict[str, Kind] = {
     ),
 }
 
-# ---- what is given -------------------------------------------------------------------------------
+# ---- input ---------------------------------------------------------------------------------------
 
-#: Flags that no signature says: files, and what is about printing.
+# : Flags that no signature has: files, and options of printing.
 _OWN: dict[str, tuple[str, dict[str, Any]]] = {
     "top": (
         "--top",
@@ -278,7 +278,7 @@ _HELP = {
 
 
 def function_of(name: str) -> Callable[..., Any]:
-    """The function that a measure calls."""
+    """Return the function that a measure calls."""
     import nearfar
 
     found: Callable[..., Any] = (
@@ -291,7 +291,7 @@ _ENDS = {"sources": "rows", "targets": "columns"}
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Add one sub-command per measure, its flags from the function's signature."""
+    """Add one sub-command per measure, with flags from the function's signature."""
     kinds = parser.add_subparsers(
         dest="measure", metavar="MEASURE", title="measures", required=True
     )
@@ -321,7 +321,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Read, measure, print."""
+    """Read, measure and print."""
     graph, _ = read_graph(args)
     name = args.measure.replace("-", "_")
     function = function_of(name)
@@ -341,14 +341,14 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _values_of(args: argparse.Namespace, graph: Graph) -> Any:
-    """Vertices and their values, a column of the table each."""
+    """Return vertices and their values from the columns of the table."""
     tables = [read_table(args.values, ("vertex", name)) for name in args.column]
     vertices = vertices_of(args, graph, tables[0][0], "vertex of values")
     return vertices, np.array([table[1] for table in tables], np.float64).T
 
 
 def _closed(args: argparse.Namespace, graph: Graph) -> Any:
-    """The graph with turns that close vertices."""
+    """Return the graph with turns that close vertices."""
     closed: Iterable[Any] | None
     if args.closed == ["zones"]:
         first = graph.attributes.get("first_thru_node")
@@ -361,7 +361,7 @@ def _closed(args: argparse.Namespace, graph: Graph) -> Any:
 
 
 def demand_of(args: argparse.Namespace, graph: Graph) -> Any:
-    """Sources, targets and amounts of the file that the command's demand names."""
+    """Return sources, targets and amounts from the file of the command's demand."""
     if ".tntp" in Path(args.demand).suffixes:
         from nearfar.formats import read_trips
 

@@ -1,4 +1,4 @@
-"""List the methods that --method accepts, where each comes from, and whether it runs here."""
+"""List the methods that --method accepts, their origins, and whether they run on this machine."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def describe() -> list[dict[str, Any]]:
-    """All variants, the unsafe ones too, as plain data."""
+    """Return all variants, including unsafe ones, as plain data."""
     import dataclasses
 
     from nearfar.registry import variants
@@ -100,7 +100,7 @@ def _table(found: list[dict[str, Any]]) -> list[str]:
             + (f" [{where}]" if where else "")
             + (" (wrong by design)" if v["unsafe"] else "")
         )
-    # One reason is usually shared by all methods of a device: say it once.
+    # All methods of a device usually share one reason: print it once.
     reasons = sorted({v["reason"] for v in found if not v["available"]})
     for reason in reasons:
         count = sum(v["reason"] == reason for v in found)

@@ -1,8 +1,8 @@
 """Find the nearest of some places for every vertex, or the k nearest.
 
-Prints a line per vertex: the vertex, then each place with its distance, nearest first, and "-" with
-inf (null with --json) where there are fewer. On a file of 'nearfar prepare' this takes as long for
-ten places as for a million.
+Prints a line per vertex: the vertex, then each place with its distance, nearest first, padded
+with "-" and inf (null with --json). On a file of 'nearfar prepare' the time does not depend on
+the number of places.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Find and print them."""
+    """Find the places and print them."""
     import nearfar
 
     graph, _ = read_graph(args)

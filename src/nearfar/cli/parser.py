@@ -1,6 +1,6 @@
-"""The parser of the program: names that are nearly right get a suggestion; places may be negative.
+"""Argument parser with suggestions for misspelt names, which accepts negative coordinates.
 
-A flag's ``dest`` is the keyword of the library that it stands for, so that an error about
+A flag's ``dest`` is the corresponding keyword of the library, so that an error about
 ``device='cpu'`` can be worded as ``--device cpu``.
 """
 
@@ -14,12 +14,12 @@ from nearfar.errors import did_you_mean
 
 __all__ = ["Parser", "set_completer"]
 
-#: A number or a place, such as -33.9,18.4: no option though it begins with a minus sign.
+# : A number or a place, such as -33.9,18.4: not an option though it begins with a minus sign.
 _NEGATIVE = re.compile(r"^-\d+$|^-\d*\.\d+$|^-\d+(\.\d+)?,-?\d+(\.\d+)?$")
 
 
 class _Store(argparse._StoreAction):
-    """Keeps a value; a flag of several values that is given again adds to them."""
+    """Action that stores a value; repeated flags of several values accumulate."""
 
     def __call__(
         self, parser: Any, namespace: argparse.Namespace, values: Any, option_string: Any = None
@@ -31,7 +31,7 @@ class _Store(argparse._StoreAction):
 
 
 class Parser(argparse.ArgumentParser):
-    """An argument parser that offers what was probably meant."""
+    """Argument parser that suggests corrections."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -56,7 +56,7 @@ class Parser(argparse.ArgumentParser):
         raise argparse.ArgumentError(action, f"invalid choice: {value!r}: give {choose}{near}")
 
     def error(self, message: str) -> NoReturn:
-        """End with one line; the usage of a command with many flags is a screen of its own."""
+        """Exit with a one-line message, without the long usage text."""
         known = "--help`" in message or message.endswith("?")
         help_text = "" if known else f"; `{self.prog} --help` shows what it takes"
         self.exit(2, f"{self.prog}: error: {message}{help_text}\n")
@@ -67,21 +67,21 @@ class Parser(argparse.ArgumentParser):
         except argparse.ArgumentError as error:
             kind = getattr(action.type, "__name__", "")
             wanted = {"int": "whole number"}.get(kind, kind)
-            # A type that says itself what is wrong raises an ArgumentTypeError.
+            # Types with a message of their own raise an ArgumentTypeError.
             if isinstance(error.__context__, argparse.ArgumentTypeError) or not wanted:
                 raise
             raise argparse.ArgumentError(action, f"{text!r} is not a {wanted}") from None
 
     @property
     def commands(self) -> dict[str, Parser]:
-        """The parsers of its sub-commands by name."""
+        """Return the parsers of the sub-commands by name."""
         for action in self._actions:
             if isinstance(action, argparse._SubParsersAction):
                 return action.choices
         return {}
 
     def innermost(self, words: list[str]) -> Parser:
-        """The parser of the sub-command's sub-command that the words name, or as deep as they go.
+        """Return the parser of the innermost sub-command that the words name.
 
         Parameters
         ----------
@@ -94,7 +94,7 @@ class Parser(argparse.ArgumentParser):
         return parser
 
     def flags(self) -> list[str]:
-        """The flags that its help shows."""
+        """Return the flags that the help shows."""
         return [
             flag
             for flag, action in self._option_string_actions.items()
@@ -102,7 +102,7 @@ class Parser(argparse.ArgumentParser):
         ]
 
     def word(self, name: str, value: str | None) -> str:
-        """An option of a message, and its value as Python takes it, in flags of this command."""
+        """Return an option of a message, and its value in Python, as flags of this command."""
         text = (value or "").strip("'\"")
         text = text.lower() if text in ("None", "True", "False") else text
         shown = [action for action in self._actions if action.help != argparse.SUPPRESS]
@@ -120,7 +120,7 @@ class Parser(argparse.ArgumentParser):
         return f"{name}={value}"
 
     def parse_all(self, words: list[str]) -> argparse.Namespace:
-        """Parse, and refuse what no parser knows with the nearest flag of the command's own.
+        """Parse, and refuse unknown arguments with the nearest flag of the command.
 
         Parameters
         ----------
@@ -136,13 +136,13 @@ class Parser(argparse.ArgumentParser):
 
 
 def set_completer(action: argparse.Action, complete: Any) -> None:
-    """Say what a shell offers behind a flag; see :func:`nearfar.cli.main.build_parser`.
+    """Set the completions of a flag in a shell; see :func:`nearfar.cli.main.build_parser`.
 
     Parameters
     ----------
     action : argparse.Action
     complete : callable
-        Takes keyword arguments and returns the words.
+        Function that takes keyword arguments and returns the words.
     """
     action.completer = complete  # type: ignore[attr-defined]  # argcomplete reads it
 

@@ -1,8 +1,8 @@
-"""Find one shortest path.
+"""Find a shortest path.
 
-Prints the vertices from the source to the target with their distances, one per line, and the length
-last. In a file of 'nearfar prepare' that takes microseconds; of several shortest paths it may give
-another one than a search, which --prove and --method run.
+Prints the vertices from the source to the target with their distances, one per line, and the
+length last. On a file of 'nearfar prepare' this takes microseconds; of several shortest paths it
+may return another one than a search, which --prove and --method run.
 """
 
 from __future__ import annotations
@@ -125,9 +125,9 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _along(paths: Paths, target: Any) -> list[Any]:
-    """How far it is to each vertex of the path to a target along that path.
+    """Return the distance of each vertex of the path to a target along that path.
 
-    With turns this may be farther than the vertex is from the source.
+    With turns it may exceed the distance of the vertex from the source.
     """
     dtype = paths.distances.dtype
     steps = paths.graph.effective_weights[paths.edges_to(target)].astype(dtype)

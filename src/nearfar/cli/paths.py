@@ -1,7 +1,7 @@
 """Find the k shortest paths between two vertices that visit no vertex twice.
 
-Prints one path per line, shortest first: its length, how many edges it has, and its vertices. Yen's
-method; weights of either sign.
+Prints one path per line, shortest first: its length, its number of edges, and its vertices. Uses
+Yen's method; weights may have either sign.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Tables of places that commands read: columns are recognised by name, and reported."""
+"""Read tables of places, whose columns are recognised by name and reported."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ if TYPE_CHECKING:
 
 __all__ = ["add_snapping", "one_place", "read_places", "remarks", "snapping"]
 
-#: Columns that name places, in this order, where --id names none.
+# : Columns that name places, in order of preference, if --id names none.
 _IDS = ("id", "name", "label", "osmid", "geoid")
 _PLACE = re.compile(r"(-?\d+(?:\.\d+)?),\s*(-?\d+(?:\.\d+)?)")
 
 
 def add_snapping(parser: argparse.ArgumentParser) -> None:
-    """Add how places are brought onto the streets."""
+    """Add the options for snapping places to streets."""
     group = parser.add_argument_group("places")
     group.add_argument(
         "--to", choices=["edge", "vertex"], default="edge", help="what to snap places to"
@@ -51,13 +51,13 @@ def add_snapping(parser: argparse.ArgumentParser) -> None:
 
 
 def snapping(args: argparse.Namespace) -> dict[str, Any]:
-    """Keywords of :func:`nearfar.table` from the arguments of :func:`add_snapping`."""
+    """Return the keywords of :func:`nearfar.table` from the arguments of :func:`add_snapping`."""
     return {"to": args.to, "parts": args.parts, "max_distance": args.max_distance}
 
 
 @contextlib.contextmanager
 def remarks(args: argparse.Namespace, graph: Graph) -> Iterator[None]:
-    """Print what the library remarks on as remarks of the program."""
+    """Print warnings of the library as remarks of the program."""
     if graph.forbidden_turns:
         note(args, f"not obeyed between places: {len(graph.forbidden_turns):,} forbidden turns")
     with warnings.catch_warnings(record=True) as told:
@@ -77,9 +77,10 @@ def read_places(
     Raises
     ------
     GraphFormatError
-        If a column is missing, or a coordinate or value is not a number; says the line.
+        If a column is missing, or a coordinate or value is not a number; the message names the
+        line.
     OptionError
-        For another suffix, and for columns that cannot be told.
+        For an unknown suffix, or for columns that are not recognised.
     """
     from nearfar.solve.places.given import NamedPlaces, coordinate_columns
 
@@ -123,7 +124,7 @@ def read_places(
 
 
 def _labels(column: list[Any]) -> Any:
-    """Return names as numbers where all are integers, else as text."""
+    """Return names as numbers if all are integers, else as text."""
     try:
         return np.array([int(str(value)) for value in column])
     except ValueError:

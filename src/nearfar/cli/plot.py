@@ -1,8 +1,8 @@
-"""Draw what other commands recorded.
+"""Draw data that other commands recorded.
 
-Of a run recorded by 'nearfar sssp --profile FILE' it draws the sizes of frontier and far pile,
-labelled and final vertices, and edges touched, iteration by iteration (Figure 4 of Davidson et al.
-2014); of a file written by 'nearfar sweep', work and parallelism against delta (Figure 7).
+For a run recorded by 'nearfar sssp --profile FILE', draws the sizes of frontier and far pile,
+labelled and final vertices, and edges touched per iteration (Figure 4 of Davidson et al. 2014);
+for a file of 'nearfar sweep', work and parallelism against delta (Figure 7).
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Read, draw, say where."""
+    """Read the data, draw it, and report the file."""
     from nearfar.lab.profile import plot_profile, read_profile
 
     if args.file.is_dir():

@@ -1,8 +1,8 @@
 """Prepare a graph for many queries and write it to a file that the other commands read as a graph.
 
-Takes seconds once; queries on the file then take microseconds. Pays for roads, grids, meshes and
-most planar or geometric graphs; others are refused with the figures. A prepared file gets other
-weights by --reweight, in milliseconds.
+Preparing takes seconds once; queries on the file then take microseconds. It pays for roads,
+grids, meshes and most planar or geometric graphs; others are refused with the figures.
+--reweight gives a prepared file other weights in milliseconds.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Prepare, write, report."""
+    """Prepare, write and report."""
     import nearfar
     from nearfar.prepared.order.tree import check_worth
     from nearfar.prepared.prepare import foreseen
@@ -147,7 +147,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _reweighted(args: argparse.Namespace, graph: Graph) -> Prepared:
-    """The prepared graph with the weights of the file that --reweight names."""
+    """Return the prepared graph with the weights of the file that --reweight names."""
     from nearfar.prepared.prepared import Prepared
     from nearfar.system.devices import runtime
 

@@ -1,9 +1,9 @@
 """Compute the least cost from some cells of a raster to all others, and draw routes.
 
-The costs are a GeoTIFF, a .npy array, which is mapped into memory, or a .map grid world; or, with
-"-" and --elevation, the terrain alone, in the seconds that Tobler's hiking function gives. Cells
+The costs are a GeoTIFF, a .npy array, which is mapped into memory, or a .map grid world; "-"
+with --elevation uses only the terrain, in seconds by Tobler's hiking function. Cells
 are ROW,COLUMN (PLANE,ROW,COLUMN) or a .geojson file of points in the raster's coordinates. Every
-surface is proved.
+surface is proven.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Solve, prove, write, draw."""
+    """Solve, prove, write and draw."""
     from nearfar.raster import cost_distance, draw_surface, write_raster
 
     if args.paths and not args.to:
@@ -133,7 +133,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _read(args: argparse.Namespace) -> Raster:
-    """The raster of the arguments."""
+    """Return the raster of the arguments."""
     from nearfar.raster import Raster, read_raster
 
     keywords: dict[str, Any] = {
@@ -162,7 +162,7 @@ def _read(args: argparse.Namespace) -> Raster:
 
 
 def _cells(raster: Raster, given: list[str]) -> list[tuple[int, ...]]:
-    """Cells of words: ROW,COLUMN or files of points."""
+    """Return the cells of arguments: ROW,COLUMN or files of points."""
     cells: list[tuple[int, ...]] = []
     for word in given:
         if word.lower().endswith((".geojson", ".json")):
@@ -178,7 +178,7 @@ def _cells(raster: Raster, given: list[str]) -> list[tuple[int, ...]]:
 
 
 def _points(path: str) -> list[tuple[float, float]]:
-    """The points of a GeoJSON file."""
+    """Return the points of a GeoJSON file."""
     try:
         with open(path, encoding="utf-8") as file:
             tree = json.load(file)
@@ -208,7 +208,7 @@ def _points(path: str) -> list[tuple[float, float]]:
 def _write_routes(
     surface: Surface, ends: list[tuple[int, ...]], routes: Any, lengths: Any, path: str
 ) -> None:
-    """Routes as lines; a target that was not reached has no geometry."""
+    """Write routes as lines; an unreached target has no geometry."""
     features = []
     for end, route, length in zip(ends, routes, lengths, strict=True):
         line = None

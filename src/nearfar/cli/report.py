@@ -1,7 +1,7 @@
-"""Make one HTML file of a folder that 'nearfar experiment' or 'nearfar bench' wrote.
+"""Make an HTML file from a folder that 'nearfar experiment' or 'nearfar bench' wrote.
 
-Tables can be sorted, figures are inside the file, and it opens from disk without a network: it
-can be sent by mail or kept beside the results. Reads every Markdown file, figure (SVG, PNG, JPEG)
+Tables can be sorted and figures are embedded, so the file works without a network and can be
+mailed or archived. Reads every Markdown file, figure (SVG, PNG, JPEG)
 and JSON file below the folder.
 """
 
@@ -37,7 +37,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Write the page, say where and how large."""
+    """Write the page, and report its path and size."""
     from nearfar.lab.report import write_report
 
     if args.output is not None and args.output.suffix.lower() not in (".html", ".htm"):

@@ -1,8 +1,8 @@
-"""Find the shortest route between two places, or several worth taking.
+"""Find the shortest route between two places, or several alternative routes.
 
-A place is LAT,LON in degrees as maps write it, X,Y in other coordinates, or a vertex. It lies on
-the street that is nearest, and the parts of the first and the last street count. Prints a line per
-route: its length and how many edges it takes; -o writes them as GeoJSON. More than one route needs
+A place is LAT,LON in degrees as maps write it, X,Y in other coordinates, or a vertex. A place is
+snapped to the nearest street, and the parts of the first and the last street count. Prints a line
+per route: its length and its number of edges; -o writes them as GeoJSON. More than one route needs
 a file of 'nearfar prepare'.
 """
 

@@ -1,4 +1,4 @@
-"""Distance tables read back from the files that :mod:`nearfar.cli.answers` writes."""
+"""Read distance tables from files that :mod:`nearfar.cli.answers` writes."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ __all__ = ["SavedAnswer", "load_answer"]
 
 
 class SavedAnswer:
-    """A table read back, in the graph's vertex order.
+    """Table read from a file, in the graph's vertex order.
 
     Attributes
     ----------
     distances : array, shape (n,)
-        In the weights' dtype, or int64 where an int32 graph's distances need it.
+        Distances in the weights' dtype, or int64 if those of an int32 graph need it.
     predecessors : int array, shape (n,), or None
     source : object or None
-        External name of the source, where the file says it.
+        External name of the source, if the file has it.
     limit : int, float or None
     """
 
@@ -68,7 +68,7 @@ class SavedAnswer:
             self.predecessors = found
 
     def _indices(self, values: list[Any], what: str) -> NDArray[np.int64]:
-        """Vertex indices of external names; -1 for none."""
+        """Return vertex indices of external names; -1 for none."""
         graph, n = self.graph, self.graph.n_vertices
         table: dict[Any, int] = {"": -1, None: -1}
         numbers = graph.vertex_numbers
@@ -119,7 +119,7 @@ class SavedAnswer:
 
 
 def _whole(value: Any) -> int:
-    """A whole number; a fraction is refused, not cut off."""
+    """Return an integer; a fraction is refused, not truncated."""
     number = as_number(value)
     if isinstance(number, float) and not number.is_integer():
         raise ValueError(value)
@@ -132,7 +132,7 @@ def load_answer(path: str, graph: Graph) -> SavedAnswer:
     Raises
     ------
     GraphFormatError
-        Where it is not a table of this graph's vertices.
+        If it is not a table of this graph's vertices.
     """
     suffix = suffix_of(path, "answer")
     facts: dict[str, Any] = {}
@@ -154,7 +154,7 @@ def load_answer(path: str, graph: Graph) -> SavedAnswer:
 
 
 def _facts(text: str | bytes, source: Source) -> dict[str, Any]:
-    """What the table says of itself."""
+    """Return the metadata of the table."""
     try:
         facts = json.loads(text)
     except (ValueError, RecursionError) as error:

@@ -2,8 +2,8 @@
 
 Without -o the command prints a summary. With -o it also writes a table with one row per vertex and
 the columns vertex, distance and, with --predecessors, predecessor; '-o -' prints it on stdout as
-CSV. The suffix chooses the format: .csv, .csv.gz, .parquet, .npz or .json. A file appears whole or
-not at all.
+CSV. The suffix chooses the format: .csv, .csv.gz, .parquet, .npz or .json. Files are written
+atomically.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Solve, prove, save, summarise."""
+    """Solve, prove, save and summarise."""
     import nearfar
 
     answers.check_output(args.output)
@@ -144,12 +144,12 @@ def run(args: argparse.Namespace) -> int:
 
 
 def kernels(graph: Graph, engine: str, call: dict[str, Any]) -> dict[str, Any]:
-    """Launches and device seconds of each kernel of one more solve.
+    """Run once more and return launches and device seconds of each kernel.
 
     Raises
     ------
     OptionError
-        When the method that ran is not one of a GPU.
+        If the method does not run on a GPU.
     """
     import nearfar
 
@@ -166,7 +166,7 @@ def kernels(graph: Graph, engine: str, call: dict[str, Any]) -> dict[str, Any]:
 
 
 def summary(paths: Paths) -> dict[str, Any]:
-    """What is worth saying about an answer, as plain data."""
+    """Summarise an answer as plain data."""
     graph = paths.graph
     farthest = paths.farthest
     return {
@@ -186,7 +186,7 @@ def summary(paths: Paths) -> dict[str, Any]:
 
 
 def distance_text(value: Any, unit: str | None) -> str:
-    """A distance for people; integers in full."""
+    """Return a distance as text; integers in full."""
     if value == float("inf"):
         return "not reached"
     shown = f"{value:,}" if isinstance(value, int) else f"{value:,.6g}"
@@ -194,7 +194,7 @@ def distance_text(value: Any, unit: str | None) -> str:
 
 
 def report(facts: dict[str, Any]) -> list[str]:
-    """Lines of the summary for people."""
+    """Return the lines of the summary as text."""
     unit = facts["unit"]
     kind = f"{facts['weights']} weights" if facts["weights"] else "no weights: every edge counts 1"
     pairs: list[tuple[str, object]] = [

@@ -1,4 +1,4 @@
-"""Try a bucketed method with many widths of the buckets.
+"""Try many bucket widths with a bucketed method.
 
 Solves from the same source with multiples of the paper's delta (32 times the mean weight over the
 mean degree) and reports edges touched over those of Dijkstra, vertices processed per iteration, and
@@ -43,7 +43,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Sweep, print the table, write it."""
+    """Sweep, print the table and write it."""
     from nearfar.lab.profile import delta_sweep, write_profile
 
     if args.output is not None:

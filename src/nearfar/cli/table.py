@@ -1,10 +1,10 @@
-"""Distances from every origin to every destination, places given by coordinates in two tables.
+"""Compute distances from every origin to every destination of two tables of coordinates.
 
 Columns called lon and lat (or longitude, lng, latitude; x and y) are recognised, and a column
-called id or name names the places. A place lies on the street that is nearest, and the parts of the
-first and the last street count. With -o the table is written block by block, and the same command
-goes on after an interruption; otherwise a line per pair is printed. Pairs without a way are
-missing: an empty field, null in JSON and Parquet, NaN in .npy and .zarr.
+called id or name names the places. A place is snapped to the nearest street, and the parts of
+the first and the last street count. With -o the table is written block by block, and the same
+command resumes after an interruption; otherwise a line per pair is printed. Pairs without a path
+are missing: an empty field, null in JSON and Parquet, NaN in .npy and .zarr.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Make the table."""
+    """Compute the table."""
     import nearfar
 
     to_csv = args.output is not None and args.output.lower().endswith(".csv")
@@ -119,7 +119,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _rows(labels: Any, found: Any) -> list[list[Any]]:
-    """Return lines of the table with their names, empty for pairs without a way."""
+    """Return lines of the table with their names, empty for pairs without a path."""
     return [
         [name, *(_cell(value, "") for value in row)]
         for name, row in zip(labels.tolist(), found.tolist(), strict=True)
@@ -127,12 +127,12 @@ def _rows(labels: Any, found: Any) -> list[list[Any]]:
 
 
 def _cell(value: Any, missing: Any) -> Any:
-    """Return a distance, or what stands for a missing one."""
+    """Return a distance, or the text of a missing one."""
     return missing if value == "" or value is None or value != value else value
 
 
 def write_csv(path: str, heads: list[str], lines: list[list[Any]]) -> None:
-    """Write a table with a heading; it appears whole or not at all."""
+    """Write a table with a heading, atomically."""
     with replacing(path) as place, place.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(heads)

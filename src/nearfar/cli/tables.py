@@ -1,4 +1,4 @@
-"""Small tables that commands read: columns of a CSV or Parquet file, and numbers per edge."""
+"""Read small tables: columns of a CSV or Parquet file, and numbers per edge."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ __all__ = [
 
 
 def csv_columns(source: Source) -> tuple[dict[str, list[Any]], list[int]]:
-    """Columns of text under the names of a heading, and the line of each row.
+    """Return the columns of text by their headings, and the line of each row.
 
     Raises
     ------
     GraphFormatError
-        If the text is not UTF-8, or its lines do not make such a table.
+        If the text is not UTF-8, or its lines do not form such a table.
     """
     try:
         reader = csv.reader(io.StringIO(source.data.tobytes().decode(), newline=""))
@@ -65,7 +65,7 @@ def csv_columns(source: Source) -> tuple[dict[str, list[Any]], list[int]]:
 
 
 def parquet_columns(source: Source) -> tuple[dict[str, list[Any]], dict[bytes, bytes]]:
-    """Columns of a Parquet file, and what it says of itself.
+    """Return the columns of a Parquet file, and its metadata.
 
     Raises
     ------
@@ -82,7 +82,7 @@ def parquet_columns(source: Source) -> tuple[dict[str, list[Any]], dict[bytes, b
 
 
 def as_number(value: Any) -> int | float:
-    """A number, or the number that a text says.
+    """Return a number, or the number of a text.
 
     Raises
     ------
@@ -93,7 +93,7 @@ def as_number(value: Any) -> int | float:
         raise TypeError(value)
     if not isinstance(value, str):
         return value
-    if "_" in value:  # Python reads 1_0 as 10; no table means that
+    if "_" in value:  # Python reads 1_0 as 10, which no table means
         raise ValueError(value)
     try:
         return int(value)
@@ -104,12 +104,12 @@ def as_number(value: Any) -> int | float:
 def read_columns(
     path: str, names: tuple[str, ...]
 ) -> tuple[list[list[Any]], Source, list[int] | None]:
-    """Columns of a table in a file as they are, the file, and in text the line of each row.
+    """Return columns of a table in a file, the file, and for text the line of each row.
 
     Parameters
     ----------
     path : str
-        Of a .csv file with a heading, also .csv.gz, or a .parquet file.
+        Path of a .csv file with a heading, also .csv.gz, or of a .parquet file.
     names : tuple of str
         Columns.
 
@@ -118,7 +118,7 @@ def read_columns(
     GraphFormatError
         If a column is missing.
     OptionError
-        For another suffix.
+        For an unknown suffix.
     """
     lines: list[int] | None = None
     if path.lower().endswith(".parquet"):
@@ -136,7 +136,7 @@ def read_columns(
 
 
 def read_table(path: str, names: tuple[str, ...]) -> list[list[Any]]:
-    """Columns of a table in a file, the last one as finite numbers and the others as they are.
+    """Return columns of a table in a file, the last one as finite numbers.
 
     Parameters
     ----------
@@ -146,9 +146,9 @@ def read_table(path: str, names: tuple[str, ...]) -> list[list[Any]]:
     Raises
     ------
     GraphFormatError
-        If a column is missing, or the last one holds something else than numbers.
+        If a column is missing, or the last one does not hold numbers.
     OptionError
-        For another suffix.
+        For an unknown suffix.
     """
     found, source, lines = read_columns(path, names)
     for row, value in enumerate(found[-1]):
@@ -166,7 +166,7 @@ def read_table(path: str, names: tuple[str, ...]) -> list[list[Any]]:
 
 
 def vertices_of(args: argparse.Namespace, graph: Graph, column: list[Any], what: str) -> list[Any]:
-    """External names from a column: text is read as the command line reads a vertex."""
+    """Return external names from a column; text is read as on the command line."""
     known: dict[Any, Any] = {}
     for item in column:
         if item not in known:
@@ -175,12 +175,12 @@ def vertices_of(args: argparse.Namespace, graph: Graph, column: list[Any], what:
 
 
 def read_numbers(path: str) -> NDArray[Any]:
-    """Numbers from a .npy file, or from text with one per line.
+    """Return the numbers from a .npy file, or from text with one per line.
 
     Raises
     ------
     GraphFormatError
-        If it holds something else.
+        If it holds other data.
     """
     source = Source(path)
     if path.lower().endswith(".npy"):
@@ -199,6 +199,6 @@ def read_numbers(path: str) -> NDArray[Any]:
 
 
 def unreached_as_inf(table: NDArray[Any]) -> list[Any]:
-    """Rows as lists with inf for what is not reached."""
+    """Return rows as lists with inf for unreached vertices."""
     none = unreached_value(table.dtype)
     return [[math.inf if value == none else value for value in row] for row in table.tolist()]

@@ -1,12 +1,12 @@
-"""Measure this machine so that the automatic choice ranks by its speeds, or launch shapes.
+"""Measure this machine, so that the automatic choice uses its speeds, or measure launch shapes.
 
-Without a graph: solve generated graphs with the methods that can win, on the processor and on the
-GPU if there is one, time transfers, and keep the result in machine.json of the cache folder; from
-then on `auto` and `nearfar sssp --explain` use it. --show prints what is kept, --reset forgets it.
+Without a graph: solve generated graphs with the competitive methods, on the processor and on the
+GPU if there is one, time transfers, and store the result in machine.json of the cache folder,
+for `auto` and `nearfar sssp --explain`. --show prints the stored speeds, --reset deletes them.
 
-With a graph: measure launch shapes of the three-kernel methods on this GPU and keep the best. Later
-runs of the same method on graphs of the same class (size, degree and weight type, in powers of two)
-take the shape that is stored, unless they are given one by option.
+With a graph: measure launch shapes of the three-kernel methods on this GPU and store the best.
+Later runs of the same method on graphs of the same class (size, degree and weight type, in
+powers of two) use the stored shape, unless an option sets one.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Measure the machine; or read, tune each method, report."""
+    """Measure the machine; or read a graph, tune each method and report."""
     if args.graph is None:
         return _machine(args)
     if args.show or args.reset:
@@ -94,7 +94,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _machine(args: argparse.Namespace) -> int:
-    """Show, forget or measure the speeds that the automatic choice goes by."""
+    """Show, delete or measure the speeds that the automatic choice uses."""
     from nearfar.choose import machine as choose_machine
     from nearfar.choose.calibrate import calibrate
     from nearfar.system.devices import runtime

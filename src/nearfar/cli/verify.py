@@ -1,9 +1,9 @@
 """Prove a saved distance table against its graph.
 
-Proven are: the source is at distance 0, no edge can still be relaxed, reached and unreached
-vertices agree across every edge, and the predecessors form a tree of tight edges. This takes one
-pass over the graph and trusts no solver: any program's table will do, as long as it has the columns
-vertex and distance.
+The proof checks that the source is at distance 0, that no edge can still be relaxed, that
+reached and unreached vertices agree across every edge, and that the predecessors form a tree of
+tight edges. It takes one pass over the graph and does not depend on the solver: the table may
+come from any program, as long as it has the columns vertex and distance.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Load, prove, report."""
+    """Load, prove and report."""
     from nearfar.answer.proof import certify
     from nearfar.cli.saved_answers import load_answer
 
@@ -94,7 +94,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _source_of(args: argparse.Namespace, saved: SavedAnswer, graph: Graph) -> Any:
-    """The source that the table names, or the one vertex that can be it."""
+    """Return the source of the table, or the only vertex that can be it."""
     if saved.source is not None:
         return read_vertex(args, graph, str(saved.source), "source")
     at_zero = saved.distances == 0

@@ -1,1 +1,1 @@
-"""Machinery on CPU cores that families share: heaps, buckets, workers, predecessors."""
+"""Shared components of the CPU methods: heaps, buckets, workers, predecessors."""

@@ -1,4 +1,4 @@
-// What one pass over indices or weights that nobody has validated finds, at the speed of memory.
+// Results of one pass over unvalidated indices or weights, at the speed of memory.
 //
 // With `out` the pass also copies, and looks at what it writes, so that what is checked is what
 // will be used. Fresh memory is the dearer half of a copy: it is cleared at the first touch.

@@ -116,7 +116,7 @@ class BucketRing {
 
   bool empty() const { return far_.size == 0 && first() == kEmpty; }
 
-  // Makes room for entries from distance `low` on, which may lie before all that is pending.
+  // Extends the ring to entries from distance `low` on, which may precede all pending ones.
   void go_back(Weight low) {
     if (empty()) return rebase(low);
     const double number = static_cast<double>(low - base_) * inverse_;

@@ -1,4 +1,4 @@
-"""Rows of floats with the sums that a search makes, from rows added in another order."""
+"""Recompute rows of floats as the sums of a search, from rows that were added in another order."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ def exact_rows(
     shift: NDArray[Any] | None,
     threads: int,
 ) -> int:
-    """Replace nearly right rows by the sums from the sources on, in place.
+    """Replace approximate rows by the sums from the sources on, in place.
 
-    Where rounding lets a cycle of weight 0 improve for ever, the row is searched by the subtree
+    If rounding lets a cycle of weight 0 improve forever, the row is searched by the subtree
     method, which refuses such improvements.
     """
     left = _cpu.polish_rows(graph.view, sources, rows, shift, threads)
@@ -37,7 +37,7 @@ def exact_rows(
 def rows_in_32_bits(
     graph: Graph, sources: NDArray[np.int64], rows: NDArray[Any], threads: int
 ) -> tuple[NDArray[Any], list[int]]:
-    """Rows of float64 as a search in float32 gives them, and which of them do not fit."""
+    """Return rows of float64 as a search in float32 computes them, and those that do not fit."""
     top = float(np.finfo(np.float32).max)
     lost = ((np.abs(rows) > top) & (rows < np.inf)).any(axis=1)
     short = np.clip(rows, -top, np.inf)

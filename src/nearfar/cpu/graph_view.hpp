@@ -70,7 +70,7 @@ struct SplitCsr : Csr<IndexT, WeightT> {
   __attribute__((always_inline)) WeightT weight(std::size_t e) const { return this->weights[e]; }
 };
 
-// Rows whose weights are whole numbers of one or two bytes, searched in int32: a long row is read
+// Rows whose weights are integers of one or two bytes, searched in int32: a long row is read
 // in a fraction of its memory, and one instruction compares the weights of 32 edges.
 template <class IndexT, class SmallT>
 struct NarrowCsr : Csr<IndexT, int32_t> {

@@ -1,4 +1,4 @@
-"""Potentials by Bellman-Ford, and the negative cycle that forbids them: found, summed, raised."""
+"""Potentials by Bellman-Ford, and errors for the negative cycles that prevent them."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ _PROVEN: Slot[NDArray[np.bool_]] = Slot("vertices that reach no negative cycle")
 
 
 def proof_wanted(graph: Graph, source: int) -> bool:
-    """Whether rounding may hide a negative cycle from a search; a source of -1 reaches all.
+    """Return whether rounding may hide a negative cycle from a search; a source of -1 reaches all.
 
-    Not with integers, and not where an earlier search has reached the source and was proven: what
-    lies beyond it was proven too.
+    It cannot with integers, nor if an earlier proven search reached the source, since that
+    search covered every vertex that the source reaches.
     """
     if graph.n_negative == 0 or graph.weight_dtype.kind == "i":
         return False
@@ -46,14 +46,14 @@ def proof_wanted(graph: Graph, source: int) -> bool:
 
 
 def note_proven(graph: Graph, distances: NDArray[Any]) -> None:
-    """Keep which vertices a proven search has reached; it lost no sum to the end of the range."""
+    """Record the vertices that a proven search reached without losing a sum to the range."""
     reached = distances < np.inf
     proven = _PROVEN.of(graph, lambda: np.zeros(len(reached), dtype=np.bool_))
     np.logical_or(proven, reached, out=proven)
 
 
 def potentials(graph: Graph) -> NDArray[Any]:
-    """Distances from a virtual source joined to every vertex by weight 0: Johnson's first step.
+    """Return distances from a virtual source joined to every vertex by weight 0 (Johnson).
 
     Parameters
     ----------
@@ -96,15 +96,15 @@ def potentials(graph: Graph) -> NDArray[Any]:
 
 def refuse_negative_cycle(graph: Graph) -> None:
     """Refuse a graph with a negative cycle anywhere, whatever its sums are."""
-    with contextlib.suppress(DistanceOverflowError):  # raised when it is known that there is none
+    with contextlib.suppress(DistanceOverflowError):  # raised although there is none
         potentials(graph)
 
 
 def refuse_reached_cycle(graph: Graph, source: int) -> None:
     """Refuse a negative cycle that the source reaches, by the weights alone.
 
-    For a search that lost sums to the range of its dtype. O(n m) at worst, in integers of as many
-    bits as the sums take.
+    This is for a search that lost sums to the range of its dtype. O(n m) at worst, in integers
+    with as many bits as the sums need.
     """
     from nearfar import _cpu
 
@@ -115,7 +115,7 @@ def refuse_reached_cycle(graph: Graph, source: int) -> None:
 
 
 def cycle_total(graph: Graph, cycle: Sequence[int]) -> int | float:
-    """Sum of the weights around a cycle, the lightest of parallel edges each time."""
+    """Return the sum of the weights around a cycle, the lightest of parallel edges each time."""
     weights = graph.effective_weights
     parts = []
     for position, u in enumerate(cycle):
@@ -138,9 +138,9 @@ def cycle_total(graph: Graph, cycle: Sequence[int]) -> int | float:
 
 
 def negative_cycle_error(graph: Graph, cycle: Sequence[int]) -> NegativeCycleError:
-    """The error for a cycle of indices that a solver found, after summing its edges.
+    """Return the error for a cycle of indices that a solver found, after summing its edges.
 
-    It carries external names: what a solver knows as an index stays inside.
+    The error has external names instead of indices.
     """
     total = cycle_total(graph, cycle)
     if not total < 0:

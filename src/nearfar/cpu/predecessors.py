@@ -1,4 +1,4 @@
-"""Predecessors from finished distances: the pass over tight edges that every variant shares."""
+"""Predecessors from finished distances, by the pass over tight edges that all variants share."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ def tight_predecessors(
     threads: int = 1,
     stats: dict[str, Any] | None = None,
 ) -> Any:
-    """Predecessors from finished distances, by the tight-edge rule; the same on every device.
+    """Compute predecessors from finished distances by the tight-edge rule.
 
     An edge (u, v) is tight when ``d[u] + w == d[v]``. A vertex takes the smallest id among its
     tight edges from strictly nearer vertices; vertices that only zero-weight edges reach take
-    theirs in breadth-first levels, so that the result is a tree. With negative weights the tree is
-    the breadth-first one over tight edges. O(n + m) for each source.
+    theirs in breadth-first levels, so that the result is a tree, the same on every device. With
+    negative weights the tree is the breadth-first one over tight edges. O(n + m) for each source.
     """
     if distances.ndim == 1 and not isinstance(sources, int):
         sources = int(np.ravel(sources)[0])
@@ -65,7 +65,7 @@ def tight_predecessors(
 
 
 def _on_device(graph: Graph, rows: list[int], distances: Any, stats: dict[str, Any] | None) -> Any:
-    """Predecessors by the device, and its seconds added to the counters."""
+    """Return predecessors computed on the device, adding its seconds to the counters."""
     found, counters = device_predecessors(graph, rows, upload(distances))
     if stats is not None:
         name = "predecessor_device_seconds"

@@ -152,7 +152,7 @@ std::optional<Arrays> dicts_to_csr(nb::dict adjacency, nb::dict places, nb::obje
     reader.read(adjacency.ptr(), multigraph, n, m);
     return reader.arrays();
   };
-  // A multigraph may hold more edges than it has neighbours: take room to spare.
+  // A multigraph may have more edges than neighbours: reserve more memory.
   const bool narrow = std::max(n, m) < (std::size_t{1} << 31) - 1 && !multigraph;
   return narrow ? run(Reader<int32_t>(places, weight)) : run(Reader<int64_t>(places, weight));
 }

@@ -44,7 +44,7 @@ class Signal {
       wake();
   }
 
-  // Replaces `old` by `value`; false when it is not `old`. Wakes nobody.
+  // Replaces `old` by `value`; false when it is not `old`. Wakes no thread.
   bool replace(uint32_t old, uint32_t value);
 
   // Waits a few microseconds for `value`; false when it has not come.

@@ -11,7 +11,7 @@
 namespace nearfar {
 namespace {
 
-// What a helper's door says. The caller offers and takes back, the helper enters and leaves.
+// States of a helper's signal. The caller offers and withdraws, the helper enters and leaves.
 constexpr uint32_t kFree = 0;     // asleep, or about to be
 constexpr uint32_t kOffered = 1;  // there is work
 constexpr uint32_t kInside = 2;   // in work()
@@ -36,7 +36,7 @@ struct WorkerPool::State {
 
   std::mutex turn;  // one run at a time
   std::deque<Helper> helpers;
-  // Written before a door says kOffered and not while one says kInside.
+  // Written before a signal is kOffered, and not while one is kInside.
   const std::function<void(int)>* work = nullptr;
 
   void serve(int worker, Signal& door) {

@@ -47,7 +47,7 @@ class WorkerPool {
   void run(int threads, const std::function<void(int)>& work);
 
   // The same, but a helper that has not come by the time that work(0) returns is not called any
-  // more: for work that whoever is there takes from a counter.
+  // more: for work that the running workers take from a counter.
   void share(int threads, const std::function<void(int)>& work);
 
   WorkerPool(const WorkerPool&) = delete;

@@ -1,4 +1,4 @@
-"""SciPy's shortest paths under nearfar's engine: change the import and keep the code.
+"""SciPy's shortest-path functions with nearfar's engine, by changing only the import.
 
 ::
 
@@ -8,7 +8,7 @@ Signatures, shapes, float64 output, ``inf`` and ``-9999`` are SciPy's. CuPy arra
 matrices are accepted too and give CuPy arrays. Every function also takes, by keyword only,
 
 device : {"auto", "cpu", "cuda"}
-    Where to run; "auto" stays where the arrays are.
+    Device; "auto" is the device of the arrays.
 threads : int or None
     CPU workers; None uses all cores of this process.
 method_variant : str
@@ -55,7 +55,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """What else lies beside SciPy's shortest paths stays SciPy's."""
+    """Return other names of ``scipy.sparse.csgraph`` from SciPy."""
     from scipy.sparse import csgraph as theirs
 
     if not name.startswith("_") and hasattr(theirs, name):
@@ -96,24 +96,24 @@ def dijkstra(
     threads: int | None = None,
     method_variant: str = "auto",
 ) -> Any:
-    """Distances from some or all vertices, as ``scipy.sparse.csgraph.dijkstra``.
+    """Compute distances from some or all vertices, as ``scipy.sparse.csgraph.dijkstra``.
 
     Parameters
     ----------
     csgraph : array_like, sparse matrix, CuPy array, cupyx sparse matrix or nearfar.Graph
         Shape (n, n). Negative weights bring SciPy's warning, but the answer is exact.
     directed : bool
-        False lets edges be walked both ways, at the lighter weight.
+        False makes edges undirected, with the lighter weight of both directions.
     indices : int or array_like of int
-        Sources, of any shape; None means every vertex. Negative ones count from the end.
+        Sources, of any shape; None means every vertex. Negative indices count from the end.
     return_predecessors : bool
         Return predecessors too.
     unweighted : bool
         Every edge counts 1.
     limit : float
-        Inclusive, at least 0; pairs that are farther apart come out as inf.
+        Inclusive, at least 0; farther pairs have the distance inf.
     min_only : bool
-        One row: the distance from the nearest source, by one search.
+        Return one row with the distance from the nearest source, by one search.
     device, threads, method_variant
         See :mod:`nearfar.csgraph`.
 
@@ -162,7 +162,7 @@ def bellman_ford(
     threads: int | None = None,
     method_variant: str = "auto",
 ) -> Any:
-    """Distances with weights of either sign, as ``scipy.sparse.csgraph.bellman_ford``.
+    """Return the distances with weights of either sign, as ``scipy.sparse.csgraph.bellman_ford``.
 
     Parameters
     ----------
@@ -198,7 +198,7 @@ def johnson(
     threads: int | None = None,
     method_variant: str = "auto",
 ) -> Any:
-    """Distances with weights of either sign, as ``scipy.sparse.csgraph.johnson``.
+    """Return the distances with weights of either sign, as ``scipy.sparse.csgraph.johnson``.
 
     Parameters
     ----------
@@ -235,7 +235,7 @@ def floyd_warshall(
     threads: int | None = None,
     method_variant: str = "auto",
 ) -> Any:
-    """All pairs with weights of either sign, as ``scipy.sparse.csgraph.floyd_warshall``.
+    """Return all pairs with weights of either sign, as ``scipy.sparse.csgraph.floyd_warshall``.
 
     Parameters
     ----------
@@ -286,15 +286,15 @@ def shortest_path(
     threads: int | None = None,
     method_variant: str = "auto",
 ) -> Any:
-    """Distances by any of the functions here, as ``scipy.sparse.csgraph.shortest_path``.
+    """Compute distances by a function of this module, as ``scipy.sparse.csgraph.shortest_path``.
 
     Parameters
     ----------
     csgraph, directed, return_predecessors, unweighted, indices, device, threads, method_variant
         As for :func:`dijkstra`.
     method : {"auto", "FW", "D", "BF", "J"}
-        Whose input rules to follow: floyd_warshall, dijkstra, bellman_ford or johnson. "auto" takes
-        any weights.
+        Function whose input rules apply: floyd_warshall, dijkstra, bellman_ford or johnson. "auto"
+        takes any weights.
     overwrite : bool
         As for :func:`floyd_warshall`, whose method must be named.
 
@@ -308,7 +308,7 @@ def shortest_path(
     ValueError
         For an unknown method, or indices with ``"FW"``.
     NegativeCycleError
-        As the function of the method.
+        As for the function of the method.
     """
     engine: dict[str, Any] = {
         "device": device,

@@ -20,12 +20,12 @@ __all__ = ["both_ways", "device_adjacency", "lies_on_device"]
 
 
 def lies_on_device(matrix: Any) -> bool:
-    """Whether a matrix is CuPy's, cupyx's, or another library's on a device."""
+    """Return whether a matrix is CuPy's, cupyx's, or another library's on a device."""
     return type(matrix).__module__.startswith(("cupy.", "cupyx.")) or is_device_array(matrix)
 
 
 def device_adjacency(matrix: Any, unweighted: bool = False) -> Graph:
-    """The graph that SciPy would see in a matrix of the device."""
+    """Return the graph that SciPy would see in a matrix of the device."""
     if len(matrix.shape) != 2 or matrix.shape[0] != matrix.shape[1]:
         raise GraphError(f"the matrix has shape {matrix.shape}: csgraph must be of shape (N, N)")
     if hasattr(matrix, "tocsr"):
@@ -49,7 +49,7 @@ def device_adjacency(matrix: Any, unweighted: bool = False) -> Graph:
 
 
 def _real(weights: Any) -> Any:
-    """float64, or the integers as they are."""
+    """Return float64 values, or integers unchanged."""
     if weights.dtype.kind in "biu":
         return weights
     if weights.dtype.kind != "f":
@@ -70,7 +70,7 @@ def _from_dense(values: Any) -> tuple[Any, Any, Any]:
 
 
 def both_ways(graph: Graph) -> Graph:
-    """The graph with every edge in both directions: O(m log m) on the device."""
+    """Return the graph with every edge in both directions: O(m log m) on the device."""
     cp = runtime.cupy()
     indptr, indices, weights = graph.device_arrays
     n, m = graph.n_vertices, graph.n_edges

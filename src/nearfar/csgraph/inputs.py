@@ -1,4 +1,4 @@
-"""What SciPy's functions accept, brought to a Graph, to source indices and to a limit.
+"""Convert the inputs of SciPy's functions to a Graph, source indices and a limit.
 
 The conventions are SciPy's: in a dense matrix 0, NaN, infinities and masked entries are not edges;
 in a sparse one a stored zero is an edge of weight 0, NaN and infinities are none, duplicates of a
@@ -31,7 +31,7 @@ __all__ = ["adjacency", "check_limit", "source_indices", "whole_numbers"]
 def adjacency(
     csgraph: Any, directed: bool = True, unweighted: bool = False, *, finite: bool = False
 ) -> Graph:
-    """The graph that SciPy would see in a matrix."""
+    """Return the graph that SciPy would see in a matrix."""
     every = unweighted and not finite
     if isinstance(csgraph, Graph):
         graph = csgraph.without_names()  # SciPy's indices are places in the matrix
@@ -77,7 +77,7 @@ def _from_dense(matrix: Any, unweighted: bool) -> tuple[Any, Any, Any]:
 
 
 def _real(weights: NDArray[Any]) -> NDArray[Any]:
-    """float64, or the integers as they are."""
+    """Return float64 values, or integers unchanged."""
     if weights.dtype.kind in "biu":
         return weights
     if weights.dtype.kind != "f":
@@ -86,7 +86,7 @@ def _real(weights: NDArray[Any]) -> NDArray[Any]:
 
 
 def _from_rows(indptr: Any, indices: Any, data: Any, unweighted: bool = False) -> Graph:
-    """A graph that borrows the arrays for the length of one call."""
+    """Return a graph that borrows the arrays for the length of one call."""
     weights = np.ascontiguousarray(_real(data))
     graph: Graph
     if unweighted and len(weights) == len(indices):
@@ -106,10 +106,10 @@ def _from_rows(indptr: Any, indices: Any, data: Any, unweighted: bool = False) -
 
 
 def whole_numbers(graph: Graph) -> Graph:
-    """The graph in int32 where its float64 weights are whole numbers, for many searches.
+    """Return the graph in int32 if its float64 weights are integers, for many searches.
 
-    Every sum is below 2**53, so distances are the same numbers; a search over integers moves half
-    the memory or a quarter. O(m), and nearly nothing where a weight is not a whole number.
+    Every sum is below 2**53, so distances are the same numbers; a search over integers moves
+    half the memory or a quarter. O(m), and nearly nothing if a weight is not an integer.
     """
     if graph.weight_dtype != np.float64 or graph.n_negative:
         return graph
@@ -126,7 +126,7 @@ def whole_numbers(graph: Graph) -> Graph:
 
 
 def _both_ways(graph: Graph) -> Graph:
-    """The graph with every edge in both directions; itself where that changes nothing."""
+    """Return the graph with every edge in both directions; itself where that changes nothing."""
     back = graph.transpose()
     same = np.array_equal(graph.indptr, back.indptr) and np.array_equal(graph.indices, back.indices)
     if same and np.array_equal(graph.effective_weights, back.effective_weights):
@@ -143,7 +143,7 @@ def _both_ways(graph: Graph) -> Graph:
 
 
 def source_indices(indices: Any, n: int) -> tuple[NDArray[np.int64], tuple[int, ...]]:
-    """Source vertices of ``indices`` and the shape that the answer's leading axes take."""
+    """Return source vertices of ``indices`` and the shape that the answer's leading axes take."""
     if indices is None:
         return np.arange(n, dtype=np.int64), (n,)
     array = np.asarray(to_host(indices))
@@ -164,7 +164,7 @@ def source_indices(indices: Any, n: int) -> tuple[NDArray[np.int64], tuple[int, 
 
 
 def check_limit(limit: Any) -> float | None:
-    """The limit, None for none."""
+    """Return the limit, None for none."""
     if not isinstance(limit, (int, float, np.integer, np.floating)):
         raise TypeError(f"limit must be real number, not {type(limit).__name__}")
     if math.isnan(limit):

@@ -1,4 +1,4 @@
-"""SciPy's yen over nearfar's k shortest paths."""
+"""SciPy's ``yen`` by nearfar's k shortest paths."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def yen(
     return_predecessors: bool = False,
     unweighted: bool = False,
 ) -> Any:
-    """The K shortest loopless paths between two vertices, as ``scipy.sparse.csgraph.yen``.
+    """Return the K shortest loopless paths between two vertices, as ``scipy.sparse.csgraph.yen``.
 
     Parameters
     ----------

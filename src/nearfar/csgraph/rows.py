@@ -1,4 +1,4 @@
-"""The answers: rows of float64 distances and int32 predecessors, -9999 for none, as in SciPy."""
+"""Answers as rows of float64 distances and int32 predecessors, -9999 for none, as in SciPy."""
 
 from __future__ import annotations
 
@@ -27,30 +27,30 @@ __all__ = ["NO_VERTEX", "Engine", "NegativeCycleError", "Rows", "nearest_source"
 
 NO_VERTEX = -9999
 
-#: From so many sources on it pays to look whether the weights are whole numbers.
+# : Number of sources from which it pays to check whether the weights are integers.
 MANY = 4
 
 Device = Literal["auto", "cpu", "cuda"]
 
 
 class NegativeCycleError(errors.NegativeCycleError, ScipyNegativeCycleError):
-    """A negative cycle; caught by handlers of nearfar's class and of SciPy's."""
+    """Error for a negative cycle, of both nearfar's class and SciPy's."""
 
 
 class Engine(NamedTuple):
-    """The keyword arguments that SciPy does not have."""
+    """Keyword arguments that SciPy does not have."""
 
     device: Device = "auto"
     threads: int | None = None
     method: str = "auto"
 
     def on(self, graph: Graph) -> Device:
-        """The device to run on: where the arrays came from, unless said otherwise."""
+        """Return the device to run on: where the arrays came from, unless said otherwise."""
         return "cuda" if graph.on_device and self.device == "auto" else self.device
 
 
 class Rows(NamedTuple):
-    """Distances and, where asked for, predecessors."""
+    """Distances and, on request, predecessors."""
 
     distances: Any
     predecessors: Any
@@ -65,7 +65,7 @@ def solve_rows(
     predecessors: bool = False,
     anywhere: bool = False,
 ) -> Rows:
-    """One row per source."""
+    """Return one row per source."""
     if predecessors:
         check_predecessor_range(graph)
     try:
@@ -82,7 +82,7 @@ def solve_rows(
 
 
 def check_predecessor_range(graph: Graph) -> None:
-    """Refuse what an int32 predecessor cannot name."""
+    """Refuse vertices that an int32 predecessor cannot represent."""
     if graph.n_vertices > np.iinfo(np.int32).max:
         raise errors.OptionError(
             f"{graph.n_vertices:,} vertices do not fit int32 predecessors: leave them out, or use "
@@ -148,7 +148,7 @@ def _run_one(
 
 
 def _within(distances: Any, before: Any, limit: float | None) -> Any:
-    """Predecessors of the vertices within the limit: with negative weights, not of all others."""
+    """Return the predecessors of only the vertices within the limit, for negative weights."""
     if limit is None:
         return before
     reached = distances != unreached_value(np.dtype(distances.dtype))
@@ -156,7 +156,7 @@ def _within(distances: Any, before: Any, limit: float | None) -> Any:
 
 
 def float_distances(raw: Any) -> Any:
-    """float64 with inf for unreached, from any of the four dtypes, where the array is."""
+    """Return float64 with inf for unreached, from any of the four dtypes, where the array is."""
     if raw.dtype.kind == "f":
         return raw.astype(np.float64, copy=False)
     found = raw.astype(np.float64)
@@ -173,7 +173,7 @@ def _sentinels(before: Any) -> Any:
 
 
 def _place(array: Any, on_gpu: bool) -> Any:
-    """The array, on the GPU if the graph came from there."""
+    """Return the array, on the GPU if the graph came from it."""
     if array is None or not on_gpu:
         return array
     return runtime.upload(array)
@@ -187,7 +187,7 @@ def nearest_source(
     limit: float | None,
     predecessors: bool,
 ) -> tuple[Any, Any, Any]:
-    """Distance of every vertex from the nearest of many sources, by one search."""
+    """Return the distance of every vertex from the nearest of many sources, by one search."""
     n = graph.n_vertices
     if predecessors:
         check_predecessor_range(graph)
@@ -214,9 +214,9 @@ def nearest_source(
 
 
 def warn_negative(graph: Graph) -> None:
-    """SciPy's warning of its dijkstra; the answer here is exact all the same.
+    """Issue the warning of SciPy's dijkstra; the answer is exact nevertheless.
 
-    A matrix that was searched before anybody checked it has no negative weights.
+    A matrix that was searched before it was validated has no negative weights.
     """
     if not is_fresh(graph) and graph.n_negative:
         warnings.warn(

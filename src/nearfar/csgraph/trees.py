@@ -1,4 +1,4 @@
-"""From predecessors back to distances and to a tree: construct_dist_matrix and reconstruct_path."""
+"""Distances and trees from predecessors: construct_dist_matrix and reconstruct_path."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["construct_dist_matrix", "reconstruct_path"]
 
 
 def _lightest(graph: Graph) -> Any:
-    """The adjacency matrix as CSR with sorted columns and the least of parallel edges."""
+    """Return the adjacency matrix as CSR with sorted columns and the least of parallel edges."""
     from scipy.sparse import csr_array
 
     n = graph.n_vertices
@@ -30,7 +30,7 @@ def _lightest(graph: Graph) -> Any:
 
 
 def _edge_weights(graph: Graph, tails: Any, heads: Any) -> Any:
-    """Weight of the lightest edge of each (tail, head); 0 where there is none."""
+    """Return the weight of the lightest edge of each (tail, head); 0 without an edge."""
     matrix = _lightest(graph)
     n = graph.n_vertices
     keys = np.repeat(np.arange(n, dtype=np.int64), np.diff(matrix.indptr)) * n + matrix.indices
@@ -45,7 +45,7 @@ def _edge_weights(graph: Graph, tails: Any, heads: Any) -> Any:
 def construct_dist_matrix(
     graph: Any, predecessors: Any, directed: bool = True, null_value: float = np.inf
 ) -> Any:
-    """Distances along the paths that a matrix of predecessors describes.
+    """Return distances along the paths that a matrix of predecessors describes.
 
     Parameters
     ----------
@@ -113,7 +113,7 @@ def construct_dist_matrix(
 
 
 def reconstruct_path(csgraph: Any, predecessors: Any, directed: bool = True) -> Any:
-    """The tree of a list of predecessors, as a sparse matrix.
+    """Return the tree of a list of predecessors, as a sparse matrix.
 
     Parameters
     ----------

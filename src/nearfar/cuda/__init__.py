@@ -1,3 +1,3 @@
-"""What the CUDA variants share: runtime (the one importer of CuPy), compiler and kernel headers."""
+"""Shared components of the CUDA variants: device graphs, launches and kernel headers."""
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""What a solve in one launch takes on an H200: the formula that several families' costs share.
+"""Formula for the time of a one-launch solve on an H200, shared by several families' costs.
 
-Fitted to random, Kronecker, grid, Martin's and road graphs of a thousand to eleven million
-vertices. Most solves take within a third of it, settled ones of skewed graphs down to a third. Like
-the formulas for a core it need not be exact.
+It is fitted to random, Kronecker, grid, Martin's and road graphs of a thousand to eleven million
+vertices. Most solves are within a third of it; repeated solves of skewed graphs take down to a
+third. Like the formulas for a core it need not be exact.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ __all__ = ["chain", "one_launch"]
 
 
 def chain(facts: Facts) -> float:
-    """About how many dependent steps a solve has, at least."""
+    """Estimate a lower bound of the dependent steps of a solve."""
     return max(facts.hops, math.log2(facts.n + 2))
 
 
 def one_launch(facts: Facts) -> float:
-    """Seconds of the near set and far pile, or of levels, with the graph on the device.
+    """Estimate a solve by near set and far pile, or by levels, with the graph on the device.
 
     A long graph is a chain of steps, each bound by the latency of a few dependent reads.
     """

@@ -1,8 +1,7 @@
-"""A graph on the device: row bounds and packed edge records, uploaded once and cached on the Graph.
+"""Graphs on the device: row bounds and packed edge records, uploaded once and cached on the Graph.
 
 Vertices are 32-bit on the device whenever n fits, and positions in the edge array whenever m
-fits, whatever the index dtype on the host: half the bytes for the traversals, which are bound by
-memory.
+fits, whatever the index dtype on the host, which halves the traffic of memory-bound traversals.
 """
 
 from __future__ import annotations
@@ -22,12 +21,12 @@ if TYPE_CHECKING:
 
 __all__ = ["C_NAMES", "DeviceGraph", "Rows", "device_graph", "upload_bytes", "upload_rows"]
 
-#: By device and whether ids are 64 bits wide.
+# : By device and whether ids are 64 bits wide.
 DEVICE_GRAPH: Slot[DeviceGraph] = Slot("on the device")
 
 C_NAMES = {"int32": "int", "int64": "long long", "float32": "float", "float64": "double"}
-_CHUNK = 1 << 26  # edges packed at a time, so that the host's arrays need not fit twice
-_LARGEST = 2**31 - 2**16  # leaves room for a grid's stride past the end
+_CHUNK = 1 << 26  # edges packed at a time, so that the host does not need memory for a second copy
+_LARGEST = 2**31 - 2**16  # leaves a margin for a grid's stride past the end
 
 
 @dataclass(frozen=True)
@@ -62,7 +61,7 @@ class DeviceGraph:
 
     @cached_property
     def macros(self) -> dict[str, str | int]:
-        """The macros of ``types.cuh`` for this graph; not to be changed."""
+        """Macros of ``types.cuh`` for this graph; not to be changed."""
         return {
             "INDEX_T": C_NAMES[self.vertex_dtype.name],
             "OFFSET_T": C_NAMES[self.offset_dtype.name],
@@ -78,15 +77,15 @@ class DeviceGraph:
 
 @dataclass(frozen=True)
 class Rows:
-    """The rows of some vertices on the device that owns them.
+    """Rows of some vertices on the device that owns them.
 
     Attributes
     ----------
     device : int
     first, last : int
-        The vertices: ``first`` to ``last - 1``.
+        Vertices ``first`` to ``last - 1``.
     graph : DeviceGraph
-        Their rows; the targets are vertices of the whole graph.
+        Rows of these vertices; the targets are vertices of the whole graph.
     """
 
     device: int
@@ -96,17 +95,17 @@ class Rows:
 
 
 def device_graph(graph: Graph, *, wide: bool = False) -> DeviceGraph:
-    """The graph on the current device, uploaded on first use and cached on it."""
+    """Return the graph on the current device, uploaded on first use and cached on it."""
     return DEVICE_GRAPH.of(graph, lambda: _upload(graph, wide), (runtime.device().ordinal, wide))
 
 
 def at_hand(graph: Graph) -> bool:
-    """Whether the edges lie on a device already, so that a solve there need not move them."""
+    """Return whether the edges are on a device already, so that a solve need not copy them."""
     return graph.on_device or DEVICE_GRAPH.filled_anywhere(graph)
 
 
 def _types(graph: Graph, wide: bool) -> tuple[np.dtype[Any], np.dtype[Any], int]:
-    """Dtypes of vertices and of edge positions on the device, and bytes per record."""
+    """Return dtypes of vertices and of edge positions on the device, and bytes per record."""
     narrow, big = np.dtype(np.int32), np.dtype(np.int64)
     vertex = big if wide or graph.n_vertices > _LARGEST else narrow
     offset = big if wide or graph.n_edges > _LARGEST else narrow
@@ -115,9 +114,9 @@ def _types(graph: Graph, wide: bool) -> tuple[np.dtype[Any], np.dtype[Any], int]
 
 
 def upload_bytes(graph: Graph, *, wide: bool = False) -> int:
-    """Device memory that bringing the graph there takes at most, its staging counted in.
+    """Return an upper bound of the device memory for uploading the graph, staging included.
 
-    What a solve takes beside it is asked for by the solve; both are refused with
+    A solve checks its further memory itself; both raise
     :class:`~nearfar.errors.OutOfMemoryError` before anything is allocated.
     """
     n, m = graph.n_vertices, graph.n_edges
@@ -128,7 +127,7 @@ def upload_bytes(graph: Graph, *, wide: bool = False) -> int:
 
 
 def upload_rows(graph: Graph, first: int, last: int) -> DeviceGraph:
-    """Rows ``first`` to ``last - 1`` of a graph on the current device; offsets begin at 0 there."""
+    """Upload rows ``first`` to ``last - 1`` of a graph to the current device; offsets from 0."""
     return _upload(graph, False, slice(first, last))
 
 
@@ -143,7 +142,7 @@ def _upload(graph: Graph, wide: bool, rows: slice = slice(None)) -> DeviceGraph:
         edges_of = slice(int(indptr[0]), int(indptr[-1]))
         indptr = indptr - indptr[0]
         indices, weights = indices[edges_of], weights if weights is None else weights[edges_of]
-    # Those of a graph on a device may lie on another one.
+    # The arrays of a graph may be on another device.
     indptr, indices, weights = (
         several.here(array) if runtime.is_device_array(array) else array
         for array in (indptr, indices, weights)

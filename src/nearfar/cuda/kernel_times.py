@@ -1,10 +1,10 @@
-"""Device time of every kernel of a run, one by one: where the time of a method goes.
+"""Device time of every kernel of a run, measured one by one.
 
 Events around a short launch also measure how long the host takes to submit it, which is longer than
-many kernels run. So the device is kept busy by a pausing kernel while the host submits event,
-kernel, event; then the events see the kernel alone, and the gap between two events that is left is
-measured with nothing between them and taken off. The run as a whole gets slower, so its own time
-has to be measured without this. What CuPy launches (sorts, prefix sums, copies) is not seen.
+many kernels run. So a pausing kernel keeps the device busy while the host submits event, kernel,
+event; the events then enclose only the kernel, and the gap between two adjacent events is
+measured separately and subtracted. The run as a whole gets slower, so its total time has to be
+measured without this. Launches by CuPy (sorts, prefix sums, copies) are not measured.
 """
 
 from __future__ import annotations
@@ -30,21 +30,21 @@ _HELD = 4_000  # events in flight before they are read
 
 @dataclass(slots=True)
 class KernelTime:
-    """How often a kernel ran, and for how many seconds in all."""
+    """Number of launches of a kernel, and their total seconds."""
 
     launches: int = 0
     seconds: float = 0.0
 
 
 class KernelTimes:
-    """The kernels seen so far; iterate over :attr:`found` after the block has ended.
+    """Times of the kernels; iterate over :attr:`found` after the block has ended.
 
     Attributes
     ----------
     found : dict of str to KernelTime
-        By kernel, in the order of first launches.
+        Times by kernel, in the order of first launches.
     gap : float
-        Seconds between two events with nothing between them; taken off each launch.
+        Seconds between two adjacent events, subtracted from each launch.
     """
 
     def __init__(self) -> None:
@@ -77,7 +77,7 @@ class KernelTimes:
             self.read()
 
     def read(self) -> None:
-        """Wait for what is in flight and add it to :attr:`found`."""
+        """Wait for the pending launches and add them to :attr:`found`."""
         for name, begin, end in self._marks:
             entry = self.found.setdefault(name, KernelTime())
             entry.launches += 1

@@ -1,7 +1,8 @@
-"""Kronecker graphs made where they are solved: each device draws the rows of its own vertices.
+"""Generate Kronecker graphs on the devices that solve them, each drawing its own rows.
 
-The graph is that of :func:`nearfar.generators.kronecker.kronecker`, but nothing of it is ever on
-the host, so that its size is bounded by the devices together. Rows come in no fixed order.
+The graph is that of :func:`nearfar.generators.kronecker.kronecker`, but it is never on the host,
+so that its size is limited only by the memory of all devices. Edges of a row are in no fixed
+order.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ _THREADS = 256
 def kronecker_rows(
     scale: int, devices: Sequence[int], edge_factor: int = 16, seed: int = 1
 ) -> list[Rows]:
-    """Rows of a symmetrised Kronecker graph with int32 weights 1..255, spread over devices."""
+    """Generate rows of a symmetrised Kronecker graph with int32 weights 1..255 on the devices."""
     levels = common.check_int("scale", scale, 5, 30)
     factor = common.check_int("edge_factor", edge_factor, 1, 1 << 10)
     count = len(devices)

@@ -1,6 +1,6 @@
-"""Launch shapes of relax, minimum and update: asked for, tuned, or the default.
+"""Launch shapes of relax, minimum and update: from options, tuned, or the default.
 
-``nearfar tune`` measures shapes and stores the best ones here, one entry per device, class of graph
+``nearfar tune`` measures shapes and stores the best ones, one entry per device, class of graph
 and method, in a small JSON file in the user's cache. The default is the configuration of Martin et
 al. (2009) and of Ortega-Arranz et al. (2015) before tuning: 256 threads per block, no carve-out
 preference.
@@ -39,7 +39,7 @@ DEFAULT = LaunchShape()
 
 
 def graph_class(graph: Graph) -> str:
-    """Class of a graph: powers of two of its size and mean degree, and its weights' dtype.
+    """Return the class of a graph: powers of two of its size and mean degree, and its dtype.
 
     >>> from nearfar import Graph
     >>> graph_class(Graph.from_edges([0, 1], [1, 2], [5, 5]))
@@ -51,7 +51,7 @@ def graph_class(graph: Graph) -> str:
 
 
 def store_path() -> Path:
-    """The file of stored shapes, in the folder that also holds the compiled kernels' folder."""
+    """Return the file of stored shapes, in the user's cache folder."""
     return cache.folder() / "launch_shapes.json"
 
 
@@ -60,7 +60,7 @@ def _key(device: str, graph_kind: str, idea: str) -> str:
 
 
 def stored(device: str, graph_kind: str, idea: str) -> LaunchShape | None:
-    """The shape stored for a device name, a class of graph and a method, or None."""
+    """Return the shape stored for a device name, a class of graph and a method, or None."""
     entry: Any = cache.load(store_path(), "shapes", _FORMAT).get(_key(device, graph_kind, idea))
     try:
         return LaunchShape(**{name: int(entry[name]) for name in LaunchShape.__slots__})
@@ -69,7 +69,7 @@ def stored(device: str, graph_kind: str, idea: str) -> LaunchShape | None:
 
 
 def store(device: str, graph_kind: str, idea: str, shape: LaunchShape, **notes: Any) -> Path:
-    """Keep a shape; notes (times, date) are stored beside it. Returns the file."""
+    """Store a shape with notes (times, date), and return the path of the file."""
     path = store_path()
     entry = {_key(device, graph_kind, idea): {**asdict(shape), **notes}}
     cache.update(path, "shapes", _FORMAT, lambda known: {**known, **entry}, "launch shapes")
@@ -77,7 +77,7 @@ def store(device: str, graph_kind: str, idea: str, shape: LaunchShape, **notes: 
 
 
 def resolve(options: LaunchOptions, graph: Graph, idea: str, device: str) -> LaunchShape:
-    """The shape to launch with: each field from the options, else the store, else the default."""
+    """Return the shape to launch with: each field from the options, the store, or the default."""
     base = stored(device, graph_class(graph), idea) or DEFAULT
     return LaunchShape(
         relax=options.threads_relax or base.relax,

@@ -1,4 +1,4 @@
-"""Predecessors and masks of distances that lie on the device; see tight_edges.cuh."""
+"""Predecessors and masks of distances on the device; see tight_edges.cuh."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ __all__ = ["device_predecessors", "mask_above"]
 _THREADS = 256
 _KERNELS = "cuda/tight_edges.cuh"
 _PASS: Slot[_Pass] = Slot("predecessors")
-_PIECE = 256  # edges of a long row that a lane brings to its warp, where rows are not sorted
+_PIECE = 256  # edges of a long row that a lane passes to its warp, if rows are not sorted
 _ADVICE = f"ask for predecessors of fewer sources, or on the host: {keyword('device', 'cpu')}"
 _MOST_ROWS = 32_768  # of the grid's y
-ROUNDS_BEYOND = 2  # the watchdog: a round takes at least one vertex
+ROUNDS_BEYOND = 2  # the watchdog: a round settles at least one vertex
 
 
 def _tally() -> np.dtype[Any]:
@@ -35,7 +35,7 @@ def _tally() -> np.dtype[Any]:
 
 
 class _Pass:
-    """The programs for one graph and form, and launches prepared for some number of rows."""
+    """Programs for one graph and form, and launches prepared for a number of rows."""
 
     def __init__(self, graph: Graph, device: DeviceGraph, is_sorted: bool) -> None:
         self.device = device
@@ -63,7 +63,7 @@ class _Pass:
     def _pieces(
         self, program: runtime.Program, macros: dict[str, Any], longest: int
     ) -> tuple[Any, Any]:
-        """The pieces of long rows, and how many those are, on the device."""
+        """Return the pieces of long rows, and their number, on the device."""
         cp, device, size = runtime.cupy(), self.device, macros["SEGMENT"]
         piece = struct_dtype(_KERNELS, "Piece", device.macros).itemsize
         most = 2 * (device.m // size) if longest > size else 0
@@ -78,14 +78,14 @@ class _Pass:
         return pieces, count
 
     def forget(self) -> None:
-        """Let the memory of many rows go."""
+        """Release the memory of many rows."""
         self._rows = 0
-        self._turn = 0  # which tallies are zero: those of even calls, or of odd ones
+        self._turn = 0  # tallies that are zero: those of even calls, or of odd ones
         self.parts: list[tuple[int, Any, Any]] = []
         self.tallies: Any = None
 
     def prepare(self, k: int) -> None:
-        """Launches over k rows, kept while the next call has as many."""
+        """Prepare launches over k rows, kept while the next call has as many."""
         if k == self._rows:
             return
         self.forget()
@@ -106,7 +106,7 @@ class _Pass:
         self._rows = k
 
     def take_tallies(self) -> tuple[Any, Any]:
-        """Tallies that are zero for this call, and those that it makes zero for the next."""
+        """Return tallies that are zero for this call, and those that it clears for the next."""
         self._turn = 1 - self._turn
         return self.tallies[1 - self._turn], self.tallies[self._turn]
 
@@ -120,10 +120,10 @@ def _pass(graph: Graph, device: DeviceGraph) -> _Pass:
 def device_predecessors(
     graph: Graph, sources: Sequence[int], distances: Any
 ) -> tuple[Any, dict[str, Any]]:
-    """Predecessors from finished distances, without leaving the device.
+    """Return the predecessors from finished distances, without leaving the device.
 
-    The same as :func:`nearfar.cpu.predecessors.tight_predecessors` gives on the host. O(n + m) work
-    per row.
+    The result is that of :func:`nearfar.cpu.predecessors.tight_predecessors` on the host. O(n +
+    m) work per row.
     """
     cp = runtime.cupy()
     device = device_graph(graph)
@@ -146,7 +146,7 @@ def device_predecessors(
         if m and not graph.n_negative:
             edges.set(**part)
             launches.append(edges)
-    # One after the other: what the host does between two launches the device would wait for.
+    # In sequence: the device would wait for work of the host between two launches.
     made.timer.start()
     for launch in launches:
         launch()
@@ -175,7 +175,7 @@ def device_predecessors(
 def _by_levels(
     made: _Pass, device: DeviceGraph, source: int, distance: Any, predecessor: Any
 ) -> None:
-    """Give the vertices that are left their predecessors, level by level, in one launch."""
+    """Assign the remaining vertices their predecessors, level by level, in one launch."""
     cp = runtime.cupy()
     n = device.n
     runtime.require_memory(

@@ -1,4 +1,4 @@
-"""What rows of distances on the device come to; see row_figures.cuh."""
+"""Figures of rows of distances on the device; see row_figures.cuh."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 __all__ = ["row_figures"]
 
-_BLOCKS = 2048  # that fill a device; of fewer rows each is cut into slices
+_BLOCKS = 2048  # rows that fill a device; fewer are cut into slices
 _LEAST_SLICE = 4096  # entries
 _MOST_ROWS = 32_768  # of the grid's y
 
@@ -22,10 +22,10 @@ _MOST_ROWS = 32_768  # of the grid's y
 def row_figures(
     rows: Any,
 ) -> tuple[NDArray[np.int64], NDArray[np.int64] | None, NDArray[Any], NDArray[Any]]:
-    """How many entries of each row are reached, their sum, and the least and the greatest of them.
+    """Return the number of reached entries of each row, and their sum, minimum and maximum.
 
-    One launch, and no kernel of CuPy, which would be compiled in the first call of a process: the
-    figures of slices, a few numbers per row, are joined on the host.
+    This is one launch without CuPy's kernels, which would be compiled in the first call of a
+    process: the figures of slices, a few numbers per row, are combined on the host.
     """
     cp = runtime.cupy()
     rows = cp.ascontiguousarray(rows)

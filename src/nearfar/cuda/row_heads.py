@@ -1,6 +1,6 @@
-"""Short rows at fixed places on the device, found by the vertex alone.
+"""Short rows at fixed positions on the device, addressed by the vertex.
 
-See row_heads.cuh, and row_shortcuts.cuh for rows that go past vertices of few edges.
+See row_heads.cuh, and row_shortcuts.cuh for rows that bypass vertices of few edges.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
 
 __all__ = ["ENOUGH_OUT", "SHORTCUT_DEGREE", "RowHeads", "row_heads"]
 
-#: Mean degree up to which few edges come in the place of vertices that are taken out.
+# : Mean degree up to which removing a vertex adds few edges.
 SHORTCUT_DEGREE = 3.0
-#: Share of the vertices that has to be out for the wider rows to pay.
+# : Share of the vertices that must be removed for the wider rows to pay.
 ENOUGH_OUT = 0.25
 
 _THREADS = 256
-_CHOICES = 3  # rounds, after which nearly all vertices are chosen that can be
+_CHOICES = 3  # rounds, after which nearly all suitable vertices are chosen
 _ROW_HEADS: Slot[RowHeads] = Slot("heads of rows")
 
 
@@ -41,11 +41,11 @@ class RowHeads:
     width : int
         Edges per vertex.
     seconds : float
-        Device time that making them took.
+        Device time for building them.
     depth : int
-        How often vertices of few edges were taken out, which the rows go past.
+        Number of rounds in which vertices of few edges were removed.
     out : float
-        Share of the vertices that is out.
+        Share of the vertices that were removed.
     """
 
     edges: Any
@@ -56,7 +56,7 @@ class RowHeads:
 
 
 def row_heads(graph: Graph, device: DeviceGraph, width: int, *, depth: int = 0) -> RowHeads:
-    """The heads of a graph's rows, made on first use and kept with it. O(n + m) once."""
+    """Return the heads of a graph's rows, built on first use and kept with it. O(n + m) once."""
     ones = depth > 0 and not device.weighted
 
     def make() -> RowHeads:

@@ -1,11 +1,10 @@
-"""The loop that the compound-frontier families share on the device: relax, minimum, update.
+"""Loop of the compound-frontier families on the device: relax, minimum, update.
 
-It is cpu/settle_loop.hpp with each step a launch (or, in the hybrids, a host function) and the
-host in charge: Martin et al. (2009), Fig. 2; Ortega-Arranz et al. (2015), Alg. 1. The minimum
-kernel leaves one value per block, which the host reduces, as both papers do; that copy is the only
-wait in an iteration. A family gives a :class:`Criterion` (which kernels, which extra arrays) and a
-relax step; nothing here knows either. Iterations equal those of the CPU loop exactly, since every
-step is deterministic.
+It corresponds to cpu/settle_loop.hpp, with each step a launch (or, in the hybrids, a host function)
+that the host controls: Martin et al. (2009), Fig. 2; Ortega-Arranz et al. (2015), Alg. 1. The
+minimum kernel writes one value per block, which the host reduces, as both papers do; that copy is
+the only wait in an iteration. A family provides a :class:`Criterion` (kernels and extra arrays) and
+a relax step. Iterations equal those of the CPU loop exactly, since every step is deterministic.
 """
 
 from __future__ import annotations
@@ -42,19 +41,19 @@ _SETTLED, _WORKING, _EDGES = 0, 1, 2  # the fields of SettleCounts
 
 @dataclass(frozen=True, slots=True)
 class Criterion:
-    """Which vertices settle: the policy's kernels.
+    """Kernels that decide which vertices settle.
 
     Attributes
     ----------
     minimum, update : str
         Entry points.
     values : int
-        How many minima they use; the first is the threshold that ends the loop when it is
-        "unreached" and below which nothing open can get.
+        Number of minima; the first is a lower bound of all open distances, and ends the loop
+        when it is "unreached".
     extra : dict of str to array
         Arguments of both kernels besides the common ones.
     passes : int
-        Reductions on the device before the host takes over: 1, or 2 (U-GPU+2min).
+        Reductions on the device before that on the host: 1, or 2 (U-GPU+2min).
     """
 
     minimum: str = "minimum"
@@ -66,9 +65,9 @@ class Criterion:
 
 @dataclass(slots=True)
 class Steps:
-    """The three steps as the loop calls them; ``minimum`` returns the criterion's values.
+    """Steps of the loop; ``minimum`` returns the criterion's values.
 
-    ``finish`` runs once, after the loop: it leaves the distances in the run's device array.
+    ``finish`` runs once, after the loop: it writes the distances to the run's device array.
     """
 
     relax: Callable[[], None]
@@ -78,14 +77,14 @@ class Steps:
 
 
 def pinned_like(array: Any) -> NDArray[Any]:
-    """A page-locked NumPy array of the same shape and dtype, which copies need no staging for."""
+    """Return a page-locked NumPy array of the same shape and dtype, for copies without staging."""
     memory = runtime.cupy().cuda.alloc_pinned_memory(max(array.nbytes, 1))
     flat = np.frombuffer(memory, dtype=array.dtype, count=array.size)
     return flat.reshape(array.shape)
 
 
 class Settle:
-    """Device arrays of one run and the launches of its three steps."""
+    """Device arrays of one run, and the launches of its three steps."""
 
     def __init__(
         self, program: Program, graph: Graph, source: int, options: LaunchOptions, idea: str
@@ -126,7 +125,7 @@ class Settle:
     def relax(
         self, kernel: str, *, shared_per_thread: int = 0, shared: int = 0, **structure: Any
     ) -> Launch:
-        """A relax kernel over the arrays of the graph (lists or matrix), ready to launch."""
+        """Return a relax kernel over the arrays of the graph (lists or matrix), ready to launch."""
         threads = self.shape.relax
         arguments = {**self._state, **structure, "counts": self.counts}
         shared += threads * shared_per_thread
@@ -138,7 +137,7 @@ class Settle:
         return self._blocks(self.shape.relax) * self.shape.relax
 
     def minimum(self, criterion: Criterion) -> Callable[[], tuple[Any, ...]]:
-        """The criterion's minima: one value per block on the device, the rest on the host."""
+        """Return a function for the criterion's minima: per block on the device, then the host."""
         cp = runtime.cupy()
         threads = self.shape.minimum
         blocks = self._blocks(threads, 2)
@@ -164,7 +163,7 @@ class Settle:
         return run
 
     def update(self, criterion: Criterion) -> Callable[[tuple[Any, ...]], None]:
-        """Settle what the criterion allows and make it the frontier."""
+        """Return a function that settles what the criterion allows and makes it the frontier."""
         threads = self.shape.update
         zero = self.dtype.type(0)
         arguments = {**self._state, **criterion.extra, "counts": self.counts}
@@ -178,18 +177,18 @@ class Settle:
         return run
 
     def add_counts(self, settled: int, working: int, edges: int) -> None:
-        """Count what a step on the host did."""
+        """Add the counts of a step on the host."""
         self._host_counts += (settled, working, edges)
 
     def read_counts(self) -> NDArray[np.int64]:
-        """Settled, working, edges so far; waits for the device."""
+        """Return the counts of settled, working and edges so far, after waiting for the device."""
         self.counts.get(out=self._counts_pinned)
         on_device = self._counts_pinned.sum(axis=0, dtype=np.int64)[:3]
         return np.asarray(on_device + self._host_counts)
 
 
 def settle_loop(run: Settle, steps: Steps, workspace: Workspace) -> Answer:
-    """Relax, minimum, update until no unsettled vertex has anything left to offer."""
+    """Relax, minimum, update until no unsettled vertex can improve another."""
     top = unreached_value(run.dtype)
     full = workspace.stats == "full"
     iterations, frontier = 0, 1

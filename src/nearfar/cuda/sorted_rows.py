@@ -1,4 +1,4 @@
-"""Rows sorted by weight on the device: done once per graph, in place, and kept with it."""
+"""Rows sorted by weight on the device, once per graph and in place."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ _THREADS = 256  # kSortThreads of sort_rows.cuh
 
 @dataclass(frozen=True)
 class SortedRows:
-    """A device graph whose rows are sorted by weight, and what the sort found.
+    """Device graph whose rows are sorted by weight, and results of the sort.
 
     Attributes
     ----------
     device : DeviceGraph
-        The graph; its edges are sorted in place, which no other user of it minds.
+        Graph whose edges are sorted in place, which does not affect other users of it.
     entered : cupy array of uint8, shape (n,)
-        1 where at least one edge arrives.
+        1 for vertices with an in-edge.
     n_entered : int
-        How many those are.
+        Number of these vertices.
     seconds : float
         Device time of the sort.
     """
@@ -47,13 +47,13 @@ class SortedRows:
 
 
 def sorted_rows(graph: Graph) -> SortedRows:
-    """The sorted form of a weighted graph on the current device, made on first use. O(m log^2)."""
+    """Return the sorted form of a weighted graph on the current device, cached. O(m log^2)."""
     device = device_graph(graph)
     return _SORTED_ROWS.of(graph, lambda: _sort(device), _key(device))
 
 
 def rows_are_sorted(graph: Graph, device: DeviceGraph) -> bool:
-    """Whether :func:`sorted_rows` was asked for before, so that ``device.edges`` are sorted."""
+    """Return whether :func:`sorted_rows` was called before, so that the edges are sorted."""
     return _SORTED_ROWS.filled(graph, _key(device))
 
 

@@ -1,12 +1,12 @@
-"""Find the launch shape that a graph and this GPU like best, and remember it.
+"""Find the fastest launch shape for a graph on this GPU, and store it.
 
 Ortega-Arranz et al. (2015, section 4.1 and Table 1) gain up to 23% by choosing the threads per
 block of each of the three kernels and the split between L1 cache and shared memory. Their values
-came from a model of three boards; here they are measured on the board at hand. The kernels run one
+came from a model of three boards; here they are measured on the present GPU. The kernels run one
 after another, so their shapes hardly interact and one is tuned at a time: relax, minimum, update,
 then the carve-out, each starting from the best so far. A measurement is the device time of a whole
-solve, by CUDA events; candidates take turns within a round, so that a clock that drifts favours
-none, and medians are compared.
+solve, by CUDA events; candidates alternate within a round, so that a drifting clock affects all
+equally, and medians are compared.
 """
 
 from __future__ import annotations
@@ -33,16 +33,16 @@ if TYPE_CHECKING:
 
 __all__ = ["CARVEOUTS", "THREADS", "Measurement", "TuneResult", "tunable", "tune"]
 
-#: Threads per block that are tried: those of the paper's Table 1 and more.
+# : Threads per block to try: those of the paper's Table 1 and more.
 THREADS = (64, 96, 128, 192, 256, 384, 512, 768, 1024)
-#: Shared-memory carve-outs in percent: the driver's choice, all L1, half, all shared.
+# : Shared-memory carve-outs in percent: the driver's choice, all L1, half, all shared.
 CARVEOUTS = (-1, 0, 50, 100)
 _MARGIN = 0.01  # a shape must be 1% faster than the best so far to replace it
 
 
 @dataclass(frozen=True, slots=True)
 class Measurement:
-    """One launch shape: device seconds of each round, every round one solve per source."""
+    """Device seconds of one launch shape in each round, with one solve per source."""
 
     shape: LaunchShape
     seconds: tuple[float, ...]
@@ -55,20 +55,20 @@ class Measurement:
 
 @dataclass(frozen=True, slots=True)
 class TuneResult:
-    """What was measured and what won.
+    """Result of tuning a method's launch shape.
 
     Attributes
     ----------
     method, device, graph_class : str
-        The key under which the shape is stored.
+        Key under which the shape is stored.
     best : LaunchShape
     best_seconds, default_seconds : float
         Median device time of the best and of the default shape (256 threads everywhere), taken
         again side by side at the end.
     measurements : tuple of Measurement
-        Everything that was tried, in order.
+        All measurements in order.
     path : Path or None
-        The file it was stored in.
+        File in which the shape was stored.
     """
 
     method: str
@@ -87,7 +87,7 @@ class TuneResult:
 
 
 def tunable() -> list[str]:
-    """Methods whose launch shape can be tuned.
+    """Return the methods whose launch shape can be tuned.
 
     Returns
     -------
@@ -98,7 +98,7 @@ def tunable() -> list[str]:
 
 
 def usual() -> list[str]:
-    """Methods that are tuned where none is named: those whose registration says so."""
+    """Return the methods that are tuned if none is named, as their registration says."""
     return sorted(v.idea for v in variants(device="cuda", problem="sssp") if v.tune)
 
 
@@ -113,21 +113,21 @@ def tune(
     store: bool = True,
     progress: Callable[[float, float], None] | None = None,
 ) -> TuneResult:
-    """Measure launch shapes of a method on a graph and keep the best for graphs of its class.
+    """Measure launch shapes of a method on a graph and store the best for graphs of its class.
 
     Parameters
     ----------
     graph : Graph
     method : str or None
-        One of :func:`tunable`; None takes the first of ``usual()``.
+        One of :func:`tunable`; None means the first of ``usual()``.
     sources : sequence of int or None
         Vertices to solve from in every round; None draws three with out-edges, by a fixed seed.
     rounds : int
         Solves from every source per shape, at least 1, after one that is not counted.
     threads, carveouts : sequence of int
-        What to try, as in :class:`nearfar.options.LaunchOptions`.
+        Values to try, as in :class:`nearfar.options.LaunchOptions`.
     store : bool
-        Keep the result in the user's cache, where later runs with unset options find it.
+        Store the result in the user's cache for later runs with unset options.
     progress : callable or None
         Called with (measurements done, measurements planned).
 
@@ -138,7 +138,7 @@ def tune(
     Raises
     ------
     VariantUnavailable
-        Without a CUDA device, or where the method does not fit the graph.
+        Without a CUDA device, or if the method does not support the graph.
     OptionError
         For a method that cannot be tuned.
     GraphError
@@ -198,7 +198,7 @@ def _variant(method: str) -> Variant:
 
 
 def _sources(graph: Graph) -> list[int]:
-    """Three vertices with out-edges, the same in every run."""
+    """Return three vertices with out-edges, the same in every run."""
     open_ends = np.flatnonzero(graph.degrees)
     if not len(open_ends):
         raise GraphError("the graph has no edges: there is nothing to measure")
@@ -207,20 +207,20 @@ def _sources(graph: Graph) -> list[int]:
 
 
 def _with(base: LaunchShape, field: str, values: Iterable[int]) -> list[LaunchShape]:
-    """The base shape and those that differ from it in one field, each once."""
+    """Return the base shape and those that differ from it in one field, without repetitions."""
     shapes = [base, *(dataclasses.replace(base, **{field: int(value)}) for value in values)]
     return list(dict.fromkeys(shapes))
 
 
 def _choose(best: LaunchShape, found: list[Measurement]) -> LaunchShape:
-    """The fastest, unless what was best before is within the margin of it."""
+    """Return the fastest shape, unless the previous best is within the margin of it."""
     medians = {m.shape: m.median for m in found}
     fastest = min(medians, key=lambda shape: medians[shape])
     return fastest if medians[fastest] < medians[best] * (1 - _MARGIN) else best
 
 
 class _Solver:
-    """Solves with given shapes, checks that answers agree, times them on the device."""
+    """Solver with given shapes that checks answers and measures device time."""
 
     def __init__(self, variant: Variant, graph: Graph, sources: Sequence[int]) -> None:
         self.variant, self.graph, self.sources = variant, graph, sources
@@ -231,7 +231,7 @@ class _Solver:
         return self.variant.run(self.graph, source, options, Workspace()).distances
 
     def _check(self, shape: LaunchShape) -> None:
-        """One run a source that is not timed: warms up, and compares the answers."""
+        """Run once per source without timing, to warm up and compare the answers."""
         for source in self.sources:
             distances = runtime.download(self._run(shape, source))
             expected = self.expected.setdefault(source, distances)

@@ -1,8 +1,8 @@
-"""One cooperative launch that does a whole solve, and what every such launch has around it.
+"""Cooperative launches that do a whole solve, with their control block and records.
 
-The kernel's parameters are its own, ``targets`` and ``n_targets``, ``max_steps``, and ``records``
-of its steps with ``most_records``, the room for them. It counts in a control block, which is zeroed
-before each launch and read after it.
+The kernel's parameters are its own, ``targets`` and ``n_targets``, ``max_steps``, and
+``records`` of its steps with their capacity ``most_records``. It counts in a control block,
+which is zeroed before each launch and read after it.
 """
 
 from __future__ import annotations
@@ -29,12 +29,11 @@ _NO_ARRAY, _NONE, _ROOM = np.uint64(0), np.int64(0), np.int64(_MOST_RECORDS)
 
 
 class WholeSolve:
-    """A launch prepared once for the solves of a graph.
+    """Launch prepared once for the solves of a graph.
 
     Attributes
     ----------
-    control : cupy array
-        The control block.
+    control : cupy array Control block.
     """
 
     def __init__(
@@ -80,7 +79,7 @@ class WholeSolve:
             "records": _NO_ARRAY if records is None else np.uint64(records.data.ptr),
             "most_records": _ROOM,
         }
-        # Most are as in the solve before; a struct may have been changed in place.
+        # Most are as in the previous solve; a struct may have been changed in place.
         fresh = {
             name: value
             for name, value in given.items()
@@ -98,17 +97,17 @@ class WholeSolve:
         return counted, records
 
     def records(self, records: Any, steps: int) -> dict[str, NDArray[np.int64]]:
-        """Records of the first ``steps`` steps, as far as there was room, by field."""
+        """Return the records of the first ``steps`` steps by field, up to their capacity."""
         kept = records[: min(steps, _MOST_RECORDS) * self._record.itemsize].get()
         table = kept.view(self._record)
         return {name: table[name].astype(np.int64) for name in self._record.names or ()}
 
     @property
     def seconds(self) -> float:
-        """Time of the last launch on the device."""
+        """Return the device time of the last launch."""
         return self._timer.seconds
 
 
 def row_lanes(device: DeviceGraph) -> int:
-    """Lanes that take a row of a thin frontier together: a power of two near the mean degree."""
+    """Return the lanes per row of a thin frontier: a power of two near the mean degree."""
     return 1 << math.ceil(math.log2(min(max(device.m / max(device.n, 1), 4.0), 32.0)))

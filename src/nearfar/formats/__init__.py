@@ -1,9 +1,9 @@
 """Reading and writing graphs: :func:`read`, :func:`write`, :func:`detect`.
 
-One file per format; each registers itself in :mod:`nearfar.formats.specs`. Text that no library
-reads is parsed in C++ over one buffer. A file that does not follow its format raises
-:class:`nearfar.errors.GraphFormatError` with the file and, where there are lines, the line; nothing
-is read by half.
+Each format has one file, which registers it in :mod:`nearfar.formats.specs`. Text formats
+without a library are parsed in C++ over one buffer. A file that does not follow its format raises
+:class:`nearfar.errors.GraphFormatError` with the file and, for text, the line; files are never
+read partially.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ __all__ = [
 
 #: Files of lines and other shapes, which GeoPandas reads.
 _GEOGRAPHIC = (".gpkg", ".geojson", ".shp", ".fgb")
-# Suffixes that say no more than "text" or "data": the content decides first.
+# Suffixes that only mean "text" or "data": the content decides first.
 _VAGUE = {"", ".txt", ".dat", ".data", ".bin"}
 
 
@@ -57,30 +57,30 @@ def read(
     ----------
     path : str or path
     format : str or None
-        Name of a format (see :func:`formats`); None takes the one that suffix and content agree on.
+        Name of a format (see :func:`formats`); None detects it from suffix and content.
     dtype : dtype or None
-        Weights as int32, int64, float32 or float64; None keeps what the format says, with integers
-        of a text file in int32 when all fit it.
+        Dtype of the weights: int32, int64, float32 or float64; None keeps that of the file, with
+        integers of a text file in int32 if all fit it.
     max_unpacked : int or None
-        Most bytes that compressed content, or what comes through a pipe, may hold. None takes half
-        of the free memory, and for a compressed file at most 200 times its size, or 256 MiB if that
+        Maximum number of bytes of compressed or piped content. None means half of the free
+        memory, and for a compressed file at most 200 times its size, or 256 MiB if that
         is more: a few kilobytes can unpack to terabytes.
     progress : callable or None
         ``progress(stage, done, total)`` with stages ``"decompress"`` and ``"parse"``, in bytes.
     **options
-        What the format accepts, such as ``directed``; see the reference of formats. Every format
+        Options of the format, such as ``directed``; see the reference of formats. Every format
         takes ``weight=None``, which counts edges.
 
     Returns
     -------
     Graph
-        Its ``attributes`` hold ``source_file``, ``format`` and what the file says of itself.
+        Graph whose ``attributes`` hold ``source_file``, ``format`` and the metadata of the file.
 
     Raises
     ------
     GraphFormatError
-        If the file is missing, damaged, cut short, or not of its format, or its content is larger
-        than ``max_unpacked``; names file and line.
+        If the file is missing, damaged, cut short, or not of its format, or its content is
+        larger than ``max_unpacked``; the message names file and line.
     OptionError
         For an unknown format or option.
     MissingDependencyError
@@ -117,7 +117,7 @@ def read(
             graph = graph.without_weights()
             graph.attributes.pop("unit", None)
         graph.attributes.setdefault("source_file", os.path.basename(source.path))
-        graph.attributes["format"] = spec.name  # a container keeps what it was made of
+        graph.attributes["format"] = spec.name  # a container keeps its own metadata
         return graph if dtype is None else graph.astype(dtype)
 
 
@@ -138,11 +138,11 @@ def write(
     graph : Graph
     path : str or path
     format : str or None
-        Name of a format; None takes it from the suffix.
+        Name of a format; None determines it from the suffix.
     progress : callable or None
         ``progress("write", done, total)`` in edges.
     **options
-        What the format accepts.
+        Options of the format.
 
     Raises
     ------
@@ -160,7 +160,7 @@ def write(
 
 
 def written_as(name: str, format: str | None) -> Format:
-    """The format in which a file is written, with a writer.
+    """Return the format in which a file is written, with a writer.
 
     Raises
     ------
@@ -178,7 +178,7 @@ def written_as(name: str, format: str | None) -> Format:
 
 
 def detect(path: str | os.PathLike[str]) -> str:
-    """Name of the format of a file, from its suffix and its first bytes.
+    """Return the name of the format of a file, from its suffix and its first bytes.
 
     Parameters
     ----------
@@ -191,7 +191,7 @@ def detect(path: str | os.PathLike[str]) -> str:
     Raises
     ------
     GraphFormatError
-        If suffix and content disagree, or neither says.
+        If suffix and content disagree, or neither identifies a format.
     """
     return _detect(Source(path)).name
 

@@ -1,6 +1,6 @@
-"""Compressed streams: recognise them by name or first bytes, unpack whole, pack on the fly.
+"""Compressed streams: recognised by name or first bytes, unpacked whole, packed as written.
 
-A few kilobytes can unpack to terabytes, so whoever unpacks says how many bytes are too many.
+A few kilobytes can unpack to terabytes, so callers give a limit.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _ZSTD_STEP = 1 << 12  # a call unpacks all it is given, and 4 bytes can be 128 K
 
 
 def import_extra(module: str, extra: str, what: str) -> Any:
-    """Import an optional package or say which extra brings it."""
+    """Import an optional package, or raise with the extra that installs it."""
     import importlib
 
     try:
@@ -53,7 +53,7 @@ def import_extra(module: str, extra: str, what: str) -> Any:
 
 
 def split_suffix(path: str | os.PathLike[str]) -> tuple[str, str]:
-    """Format suffix and compression suffix of a name: ``("x.gr.XZ") -> (".gr", ".xz")``."""
+    """Split a name into format and compression suffix: ``("x.gr.XZ") -> (".gr", ".xz")``."""
     name = os.path.basename(os.fspath(path)).lower()
     stem, last = os.path.splitext(name)
     packed = last if last in COMPRESSIONS else ""
@@ -63,12 +63,12 @@ def split_suffix(path: str | os.PathLike[str]) -> tuple[str, str]:
 
 
 def compression_of(head: bytes) -> str | None:
-    """Compression that the first bytes of a file announce, or None."""
+    """Return the compression that the first bytes of a file indicate, or None."""
     return next((name for name, magic in _MAGIC.items() if magic.match(head)), None)
 
 
 def unpacked(file: BinaryIO, name: str, limit: int, tell: Callable[[], None]) -> bytearray:
-    """Everything in a compressed stream; ``tell`` is called every few megabytes."""
+    """Return the content of a compressed stream, calling ``tell`` every few megabytes."""
     try:
         if name == "zstandard":
             return gathered(_zstandard(file), limit, tell)
@@ -82,7 +82,7 @@ def unpacked(file: BinaryIO, name: str, limit: int, tell: Callable[[], None]) ->
 def gathered(
     pieces: Iterable[bytes], limit: int, tell: Callable[[], None] = lambda: None
 ) -> bytearray:
-    """Pieces of a stream put together."""
+    """Return the pieces of a stream put together."""
     whole = bytearray()
     for piece in pieces:
         if len(whole) + len(piece) > limit:
@@ -111,7 +111,7 @@ def _zstandard(file: BinaryIO) -> Iterator[bytes]:
 
 
 def packer(raw: BinaryIO, packed: str) -> Any:
-    """A file object that compresses into ``raw``; no time stamps, so equal input, equal file."""
+    """Return a file object that compresses into ``raw``, reproducibly without time stamps."""
     if packed == ".gz":
         return gzip.GzipFile(filename="", fileobj=raw, mode="wb", compresslevel=6, mtime=0)
     if packed == ".xz":

@@ -29,7 +29,7 @@ _PROBLEM = re.compile(rb"(?m)^p[ \t]+(sp|tw)[ \t]+\d+[ \t]+\d+")
 
 
 def sniff(head: bytes) -> bool:
-    """Whether a problem line of a known kind is there."""
+    """Return whether the content has a problem line of a known kind."""
     return _PROBLEM.search(head) is not None
 
 
@@ -79,7 +79,7 @@ def read(
 def read_coordinates(
     path: str | os.PathLike[str], n_vertices: int, *, scale: float = 1e6
 ) -> NDArray[np.float64]:
-    """Coordinates of a `.co` file, shape (n_vertices, 2), divided by ``scale``."""
+    """Return the coordinates of a `.co` file, shape (n_vertices, 2), divided by ``scale``."""
     from nearfar import _cpu
 
     source = Source(path)
@@ -98,7 +98,7 @@ def write(
     coordinate_scale: float = 1e6,
     comment: str = "",
 ) -> None:
-    """Write `p sp` arcs, and a `.co` file beside it when the graph has coordinates."""
+    """Write `p sp` arcs, and a `.co` file next to it if the graph has coordinates."""
     check_above_zero(coordinate_scale=coordinate_scale)
     n, m = graph.n_vertices, graph.n_edges
     sink.write("".join(f"c {line}\n" for line in comment.splitlines()).encode())
@@ -121,7 +121,7 @@ def write_arcs(
     weights: bool = True,
     names: tuple[NDArray[np.int64], NDArray[np.uint8]] | None = None,
 ) -> None:
-    """Lines of edges for every text writer; ``keep`` 1 and 2 write the upper or lower triangle."""
+    """Write lines of edges for any text format; ``keep`` 1 and 2 select a triangle."""
     from nearfar import _cpu
 
     offsets, text = names if names is not None else (None, None)

@@ -1,17 +1,17 @@
-"""Edge lists as SNAP, LDBC, KONECT-like collections and people's scripts write them.
+"""Edge lists as in SNAP, LDBC, KONECT-like collections and scripts.
 
-One edge per line: two ends and maybe a weight, between blanks, commas or semicolons; lines that
-start with ``#`` or ``%`` are comments; a header line is recognised. The first data line fixes how
-many fields a line has and whether ends are integers or names. Without a header the third field is
-the weight; with one, weights are found as everywhere: by name, ``weight`` if nothing is said.
+There is one edge per line: two ends and optionally a weight, separated by blanks, commas or
+semicolons; lines that start with ``#`` or ``%`` are comments; a header line is recognised. The
+first data line determines the number of fields and whether ends are integers or names. Without a
+header the third field is the weight; with one, weights are found by name, by default ``weight``.
 
-Integer ids are kept as they are while that wastes at most half of the vertices (``n`` is then the
+Integer ids are kept unchanged if that wastes at most half of the vertices (``n`` is then the
 largest id plus one, or SNAP's ``# Nodes:`` if larger). Wider gaps, negative ids and names are
-numbered in order of appearance, and the graph's ``vertex_names`` hold what the file said.
+numbered in order of appearance, and the graph's ``vertex_names`` hold the original ids.
 
 ``# Ids from 1`` says that vertices are numbered from 1, and they keep these numbers as names.
-SNAP's comments count: ``# Nodes: n Edges: m`` is checked against the lines, which is the only way
-to see that such a file was cut short, and ``# Undirected graph`` makes the graph undirected.
+SNAP's comments are interpreted: ``# Nodes: n Edges: m`` is checked against the lines, which is
+the only way to detect a truncated file, and ``# Undirected graph`` makes the graph undirected.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _NONE, _THIRD_IF_ANY = -1, -2  # columns of weights, as the parser has them
 
 
 def looks_like_edges(head: bytes) -> bool:
-    """Whether the first line that is not a comment starts with two integers."""
+    """Return whether the first line that is not a comment starts with two integers."""
     for line in head.split(b"\n"):
         if line.strip() and line.lstrip()[:1] not in (b"#", b"%"):
             return _LINE.match(line) is not None
@@ -128,7 +128,7 @@ def read(
 
 
 def _first_lines(head: bytes, comments: str, skip: int) -> list[list[str]]:
-    """Fields of the first two lines that hold data, as the parser splits them."""
+    """Return the fields of the first two data lines, split as by the parser."""
     found: list[list[str]] = []
     for line in head.decode(errors="replace").splitlines()[skip:]:
         text = line.strip(" \t\r")
@@ -151,7 +151,7 @@ def _weight_column(
     names: bool | None,
     header: bool | None,
 ) -> tuple[int, bool | None]:
-    """The weights' column as the parser has it, and whether the first line is a header."""
+    """Return the parser's number of the weight column, and whether the first line is a header."""
     if not isinstance(weight, str):
         return int(weight), header
     first = lines[0] if lines else []
@@ -192,7 +192,7 @@ def _is_number(text: str) -> bool:
 
 
 def _columns(given: Sequence[int] | str | None) -> tuple[tuple[int, int], int | None]:
-    """Columns of source and target, and of the weight where it is named with them."""
+    """Return the columns of source and target, and of the weight if it is named with them."""
     if given is None:
         return (0, 1), None
     try:
@@ -216,7 +216,7 @@ def _snap_counts(comments: list[bytes]) -> tuple[int | None, int | None]:
 
 
 def _first_id(comments: list[bytes]) -> int | None:
-    """The number of the first vertex, as the writer below notes it."""
+    """Return the number of the first vertex from the comment of :func:`write`."""
     found = [int(match[1]) for note in comments if (match := _FIRST.match(note))]
     return found[0] if found else None
 
@@ -230,7 +230,7 @@ def settle_ids(
     at_least: int | None,
     source: Source,
 ) -> tuple[tuple[NDArray[Any], NDArray[Any]], int | None, NDArray[np.int64] | None]:
-    """Decide between ids as vertices and ids as names; see the module's text."""
+    """Decide between ids as vertices and ids as names; see the module's docstring."""
     from nearfar import _cpu
 
     m = len(sources)
@@ -287,7 +287,7 @@ def encoded_names(
 
 
 def write(graph: Graph, sink: Sink, *, weights: bool = True, header: bool = True) -> None:
-    """Write tab-separated edges, an undirected edge once, under SNAP's comment lines."""
+    """Write tab-separated edges, undirected ones once, under SNAP's comment lines."""
     from nearfar.formats.dimacs import write_arcs
 
     weights = weights and graph.is_weighted
@@ -312,7 +312,7 @@ def write(graph: Graph, sink: Sink, *, weights: bool = True, header: bool = True
 
 
 def count_undirected(graph: Graph) -> int:
-    """Edges of an undirected graph, each counted once."""
+    """Return the number of edges of an undirected graph, counting both directions once."""
     rows = graph.tails()
     return int(np.count_nonzero(rows <= graph.indices))
 

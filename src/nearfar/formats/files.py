@@ -1,7 +1,6 @@
-"""Bytes in and out: compression, memory mapping, atomic replacement, progress, errors.
+"""Input and output of bytes: compression, memory mapping, atomic replacement, progress, errors.
 
-A reader gets a :class:`Source` and a writer a :class:`Sink`; neither knows how the file is
-compressed.
+A reader gets a :class:`Source` and a writer a :class:`Sink`, which handle compression.
 """
 
 from __future__ import annotations
@@ -63,14 +62,14 @@ _SLICE = 1 << 18
 _MARK = b"\xef\xbb\xbf"
 _CHUNK = 1 << 22
 _PAUSE = 0.05  # seconds between two reports of progress
-_MODEST = 256 << 20  # bytes; so many may be unpacked from whatever size
+_MODEST = 256 << 20  # bytes that may always be unpacked
 _RATIO = 200  # grids and paths reach a hundred, as text with the strongest compression
-_MUCH = 1 << 26  # bytes; less needs no look at what is free
+_MUCH = 1 << 26  # bytes below which free memory is not checked
 _VISIBLE = b"\t\r" + bytes(range(32, 256))
 
 
 class Source:
-    """A file to read: its name, its bytes without compression, and whom to tell about progress."""
+    """File to read: its name, its uncompressed bytes, and a callback for progress."""
 
     def __init__(
         self,
@@ -128,15 +127,15 @@ class Source:
 
     @property
     def data(self) -> NDArray[np.uint8]:
-        """The bytes, shape (size,), read-only: decompressed, or mapped from the file."""
+        """Return the bytes, shape (size,), read-only: decompressed, or mapped from the file."""
         if self._data is None:
             self._data = np.memmap(self.path, dtype=np.uint8, mode="r")
         return self._data
 
     def _plain_text(self, head: bytes) -> bytes:
-        """The head after what editors do to text: a byte order mark, lines that end in CR alone.
+        """Return the head without a byte order mark, and with LF for lines that end in CR alone.
 
-        No binary format begins with such a mark or is without any control character.
+        No binary format begins with such a mark or has no control character.
         """
         if head.startswith((b"\xff\xfe", b"\xfe\xff")):
             raise GraphFormatError("this is UTF-16 text: save it as UTF-8", self.path)
@@ -152,30 +151,30 @@ class Source:
 
     @property
     def mapped(self) -> bool:
-        """Whether :attr:`data` is the file itself."""
+        """Whether :attr:`data` is a mapping of the file."""
         return isinstance(self.data, np.memmap)
 
     def keep(self) -> None:
-        """Read the file into memory of its own, so that nothing done to it later is seen."""
+        """Read the file into memory, so that later changes of the file have no effect."""
         self._data = np.fromfile(self.path, dtype=np.uint8)
         self._data.flags.writeable = False
 
     def progress(self, stage: str = "parse") -> Callable[[int, int], None] | None:
-        """The user's callback for one stage, as the C++ parsers call it."""
+        """Return the user's callback for one stage, in the form of the C++ parsers."""
         tell = self._progress
         return None if tell is None else lambda done, total: tell(stage, done, total)
 
     def fail(self, message: str, line: int | None = None) -> GraphFormatError:
-        """An error that names this file."""
+        """Return an error that names this file."""
         return GraphFormatError(message, self.path, line)
 
     def check_vertices(self, n: int, line: int | None = None) -> None:
-        """Refuse a vertex count that no file of this size can mean, before allocating for it."""
+        """Refuse a vertex count that is impossible for the size, before allocating for it."""
         if n > max(1 << 24, 64 * self.data.size):
             raise self.fail(f"{n} vertices promised in a file of {self.data.size} bytes", line)
 
     def sibling(self, suffix: str) -> str | None:
-        """A file beside this one with another suffix, compressed alike if it can be."""
+        """Return a file next to this one with another suffix, if possible compressed alike."""
         packed = split_suffix(self.path)[1]
         name = self.path[: len(self.path) - len(packed)]
         stem = name[: len(name) - len(self.suffix)]
@@ -185,14 +184,14 @@ class Source:
         return None
 
     def room(self, packed: int | None = None) -> int:
-        """Bytes that content may unpack to; ``packed`` is its size in the file, if it has one."""
+        """Return the maximum size of unpacked content; ``packed`` is its size in the file."""
         if self._max_unpacked is not None:
             return int(self._max_unpacked)
-        room = free_memory() // 2  # the graph needs some too
+        room = free_memory() // 2  # the graph needs memory too
         return room if packed is None else min(room, max(_MODEST, _RATIO * packed))
 
     def too_large(self, what: str, packed: int | None = None) -> GraphFormatError:
-        """An error that says how to read content above :meth:`room`."""
+        """Return an error that says how to read content above :meth:`room`."""
         limit = self.room(packed)
         times = "" if packed is None else f", {limit // max(packed, 1):,} times its size"
         return self.fail(
@@ -233,21 +232,20 @@ class Source:
 
 
 class Sink:
-    """Where a writer puts its bytes: a binary file object with progress.
+    """Binary file object of a writer, with progress.
 
     Attributes
     ----------
     path : str
-        The final name, for messages.
-    file : binary file object
-        Takes care of compression.
+        Final name, for messages.
+    file : binary file object File object that compresses.
     """
 
     def __init__(self, path: str, file: BinaryIO, progress: Progress | None) -> None:
         self.path, self.file, self._progress = path, file, progress
 
     def write(self, data: bytes | memoryview) -> None:
-        """Append bytes, a slice at a time: a compressor does not hear Ctrl-C within a call."""
+        """Append bytes in slices, so that Ctrl-C interrupts a compressor."""
         view = memoryview(data)
         for start in range(0, len(view), _SLICE):
             self.file.write(view[start : start + _SLICE])
@@ -258,15 +256,15 @@ class Sink:
             self._progress("write", done, total)
 
     def fail(self, message: str) -> GraphFormatError:
-        """An error that names this file."""
+        """Return an error that names this file."""
         return GraphFormatError(message, self.path)
 
 
 @contextlib.contextmanager
 def replacing(path: str, progress: Progress | None = None) -> Iterator[Sink]:
-    """Write to a temporary name in the same folder and rename when all went well.
+    """Write to a temporary name in the same folder, and rename on success.
 
-    Readers of ``path`` see the old file or the whole new one, never half. The suffix picks
+    Readers of ``path`` see the old file or the complete new one. The suffix determines the
     compression.
     """
     try:
@@ -287,7 +285,7 @@ def replacing(path: str, progress: Progress | None = None) -> Iterator[Sink]:
 
 
 def chunks_of_rows(graph: Graph) -> Iterator[tuple[int, int, int]]:
-    """Ranges of vertices with about a million edges each: (first, last, edges so far)."""
+    """Yield the ranges of vertices with about a million edges each: (first, last, edges so far)."""
     n, first, edges = graph.n_vertices, 0, 1 << 20
     while first < n:
         goal = int(graph.indptr[first]) + edges
@@ -298,7 +296,7 @@ def chunks_of_rows(graph: Graph) -> Iterator[tuple[int, int, int]]:
 
 
 def narrowed(values: NDArray[Any]) -> NDArray[Any]:
-    """Integers of a text file in int32 when all of them fit; anything else as it is."""
+    """Return integers of a text file in int32 if all of them fit; other values unchanged."""
     limit = np.iinfo(np.int32)
     if values.dtype != np.int64 or (
         values.size and (values.min() < limit.min or values.max() > limit.max)
@@ -308,7 +306,7 @@ def narrowed(values: NDArray[Any]) -> NDArray[Any]:
 
 
 def array_of_names(texts: Sequence[str]) -> NDArray[np.str_]:
-    """Vertex names as an array, in which every name takes as much room as the longest."""
+    """Return vertex names as an array, in which every name takes the space of the longest."""
     needed = 4 * len(texts) * max(map(len, texts), default=0)
     free = free_memory() if needed > _MUCH else needed
     if needed > free:
@@ -318,9 +316,9 @@ def array_of_names(texts: Sequence[str]) -> NDArray[np.str_]:
 
 @contextlib.contextmanager
 def library_errors(path: str, what: str, *, writing: bool = False) -> Iterator[None]:
-    """Turn whatever a parser library raises into :class:`GraphFormatError`, with its line.
+    """Convert errors of a parser library to :class:`GraphFormatError`, with the line.
 
-    Our own errors, a full memory, a full disk and Ctrl-C pass through.
+    Errors of nearfar, lack of memory or disk space, and Ctrl-C pass through.
     """
     try:
         yield
@@ -338,7 +336,7 @@ def library_errors(path: str, what: str, *, writing: bool = False) -> Iterator[N
 
 @contextlib.contextmanager
 def finish(path: str) -> Iterator[None]:
-    """Context in which errors of parsers and of the graph's own checks get the file's name."""
+    """Return a context in which errors of parsers and of the graph's checks get the file's name."""
     try:
         yield
     except GraphFormatError as error:

@@ -1,8 +1,9 @@
 """Galois's binary `.gr`, version 1 (32-bit targets) and 2 (64-bit targets).
 
 Little-endian: uint64 version, bytes of edge data, vertices, edges; uint64 row ends; targets (in
-version 1 padded to 8 bytes); edge data. The file does not say whether its edge data are integers or
-floats: the option ``data`` does. The same suffix as DIMACS text; the first 8 bytes tell them apart.
+version 1 padded to 8 bytes); edge data. The file does not record whether its edge data are
+integers or floats: the option ``data`` does. DIMACS text has the same suffix; the first 8 bytes
+distinguish them.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ _TYPES = {
 
 
 def sniff(head: bytes) -> bool:
-    """Whether version and size of the edge data are those of such a file."""
+    """Return whether version and size of the edge data are those of such a file."""
     if len(head) < _HEADER.size:
         return False
     version, size, _, _ = _HEADER.unpack(head[: _HEADER.size])
@@ -53,7 +54,7 @@ def read(source: Source, *, data: Literal["int", "uint", "float"] = "int") -> Gr
     target = 4 if version == 1 else 8
     padding = 4 * (m % 2) if version == 1 else 0
     expected = _HEADER.size + 8 * n + target * m + padding + size * m
-    # Without edge data some writers leave the padding out.
+    # Without edge data some writers omit the padding.
     if raw.size not in (expected, expected - padding if size == 0 else expected):
         raise source.fail(
             f"{n} vertices and {m} edges make {expected} bytes, but the file has {raw.size}: it is "

@@ -1,7 +1,7 @@
 """graph-tool's binary `.gt`, read only.
 
 A numeric edge property becomes the weight; a vertex property ``pos`` of two numbers becomes the
-coordinates. Other properties are read past.
+coordinates. Other properties are skipped.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _VERTEX, _EDGE, _VECTOR_OF_DOUBLES = 1, 2, 11
 
 
 def sniff(head: bytes) -> bool:
-    """Whether the magic is there."""
+    """Return whether the content begins with the magic bytes."""
     return head.startswith(MAGIC)
 
 
@@ -66,7 +66,7 @@ def read(source: Source, *, weight: str | None = "weight") -> Graph:
 
 
 def _pairs(raw: NDArray[np.uint8], n: int) -> NDArray[np.float64] | None:
-    """Vectors of two doubles, each behind its length; None when one has another length."""
+    """Return vectors of two doubles, each after its length; None if one has another length."""
     if raw.size != 24 * n:
         return None
     table = raw.reshape(n, 24)

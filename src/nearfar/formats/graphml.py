@@ -1,8 +1,8 @@
 """GraphML, through NetworkX, which reads and writes it.
 
-Vertex ids that are all whole numbers are read as numbers. Vertex attributes ``x`` and ``y`` of all
+Vertex ids that are all integers are read as numbers. Vertex attributes ``x`` and ``y`` of all
 vertices become the coordinates, and the attributes of the graph become its ``attributes``; other
-attributes of vertices and edges than these and the weight are read past.
+attributes of vertices and edges, except for the weight, are skipped.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def sniff(head: bytes) -> bool:
-    """Whether the root element is there."""
+    """Return whether the content has the root element."""
     return b"<graphml" in head[:4096]
 
 
@@ -62,7 +62,7 @@ def read(source: Source, *, weight: str | None = "weight") -> Graph:
 
 
 def _whole(names: list[str]) -> NDArray[np.int64] | None:
-    """Names as numbers where every one is a whole number as Python writes it."""
+    """Return names as numbers if every one is an integer as Python writes it."""
     try:
         numbers = [int(name) for name in names]
         if [str(number) for number in numbers] == names:

@@ -18,7 +18,7 @@ _HEADER = re.compile(rb"^(\d{1,18}),(\d{1,18}),([ud])(?:,[^\n]*)?\n")
 
 
 def sniff(head: bytes) -> bool:
-    """Whether the header is there."""
+    """Return whether the content begins with the header."""
     return _HEADER.match(head) is not None
 
 

@@ -2,7 +2,7 @@
 
 Entry (i, j) is the edge from i to j; vertices are numbered from 1 and keep these numbers as names.
 A symmetric matrix is an undirected graph, a pattern an unweighted one; of a skew-symmetric matrix
-both triangles are arcs, one with the sign turned. Stored zeros are edges of weight 0; in a dense
+both triangles are arcs, one with the opposite sign. Stored zeros are edges of weight 0; in a dense
 (``array``) file zeros are not edges.
 """
 
@@ -23,7 +23,7 @@ _BANNER = re.compile(rb"^%%MatrixMarket\s", re.IGNORECASE)
 
 
 def sniff(head: bytes) -> bool:
-    """Whether the banner is there."""
+    """Return whether the content begins with the banner."""
     return _BANNER.match(head) is not None
 
 

@@ -1,8 +1,8 @@
 """METIS `.graph`, the format of graph partitioners and of the Tenth DIMACS Challenge.
 
-Undirected by definition: every edge stands in the lines of both its ends, and a file where it does
-not is refused. Vertices are numbered from 1 and keep these numbers as names. Vertex weights and
-sizes are read past. Edge weights are integers greater than 0.
+Graphs are undirected by definition: every edge is in the lines of both its ends, and other files
+are refused. Vertices are numbered from 1 and keep these numbers as names. Vertex weights and
+sizes are skipped. Edge weights are integers greater than 0.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def read(source: Source) -> Graph:
 
 
 def _asymmetric(source: Source, found: dict[str, Any]) -> Exception:
-    """Find the first edge that its other end does not list alike."""
+    """Find the first edge that the line of its other end lacks."""
     rows = np.repeat(np.arange(len(found["indptr"]) - 1), np.diff(found["indptr"]))
     columns = found["indices"].astype(np.int64)
     weights: NDArray[Any] = found["weights"] if found["weights"] is not None else np.ones(len(rows))

@@ -1,8 +1,8 @@
 """MovingAI grid maps `.map` and their scenarios `.scen`.
 
 Passable cells are vertices in row-major order, with (x, y) = (column, row) as coordinates. Moves go
-to the eight neighbours with weights 1 and sqrt(2) in float64; a diagonal move needs both cells
-beside it free.
+to the eight neighbours with weights 1 and sqrt(2) in float64; a diagonal move needs both
+adjacent cells free.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _LENGTH = re.compile(rb"\d{1,15}(\.\d{1,30})?")
 
 
 def sniff(head: bytes) -> bool:
-    """Whether the type line is there."""
+    """Return whether the content begins with the type line."""
     return head.startswith(b"type octile")
 
 
@@ -52,14 +52,14 @@ def read(source: Source, *, diagonal: bool = True) -> Graph:
 
 
 class Scenarios(NamedTuple):
-    """Queries of a `.scen` file, one entry an array each.
+    """Queries of a `.scen` file, with one entry each per array.
 
     Attributes
     ----------
     start, goal : int64 arrays, shape (k, 2)
         x (column) and y (row) of the cells.
     length : float64 array, shape (k,)
-        Optimal lengths as published, rounded to what the file prints.
+        Optimal lengths as published, rounded as in the file.
     """
 
     start: NDArray[np.int64]
@@ -68,7 +68,7 @@ class Scenarios(NamedTuple):
 
 
 def read_scenarios(path: str | os.PathLike[str]) -> Scenarios:
-    """Read the queries and published answers that belong to a map."""
+    """Read the queries and published answers of a map."""
     source = Source(path)
     rows: list[list[bytes]] = []
     lines = bytes(source.data).split(b"\n")
@@ -90,7 +90,7 @@ def read_scenarios(path: str | os.PathLike[str]) -> Scenarios:
 
 
 def vertex_at(graph: Graph, cells: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Vertices of cells (x, y), shape (k,)."""
+    """Return the vertices of cells (x, y), shape (k,)."""
     if graph.coordinates is None:
         raise GraphError("the graph has no coordinates: it was not read from a map")
     width = int(graph.attributes["width"])

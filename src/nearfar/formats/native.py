@@ -1,4 +1,4 @@
-r"""The native container `.nfg`: raw arrays behind a JSON header, mapped and not parsed.
+r"""Native container `.nfg`: raw arrays after a JSON header, mapped instead of parsed.
 
 Layout, little-endian throughout::
 
@@ -10,21 +10,21 @@ Layout, little-endian throughout::
     24      header: JSON in UTF-8, padded with blanks
     ...     arrays, each at a multiple of 64 bytes
 
-The header names every array with dtype, shape and offset, the size of the whole file (so a cut file
-is seen at once), the graph's statistics (so that opening needs no pass over the weights) and a
-SHA-256 of all arrays.
+The header names every array with dtype, shape and offset, the size of the whole file (so a
+truncated file is detected at once), the graph's statistics (so that opening needs no pass over the
+weights) and a SHA-256 of all arrays.
 
-Whatever the size, indices, row starts and weights are checked when a container is opened, in one
-pass on all cores: solvers rely on them. The digest is compared too up to 256 MiB, in a compressed
-file, and with ``verify=True``. ``verify=False`` touches no array, so a graph of a billion edges
-opens in milliseconds; it is for files that one wrote oneself, because a damaged one can then crash
-the process.
+Indices, row starts and weights are checked when a container of any size is opened, in one pass
+on all cores, since solvers rely on them. The digest is also compared up to 256 MiB, in a
+compressed file, and with ``verify=True``. ``verify=False`` touches no array, so a graph of a
+billion edges opens in milliseconds; it is for trusted files, because a damaged one can then
+crash the process.
 
-A file of at most 256 MiB is read into memory, but for ``verify=False``. A larger one stays mapped
-while the graph exists, and a mapping shows what is done to the file: one that is cut short ends the
-process with SIGBUS at the next access, which no program can turn into an error, and one that is
-written over changes the graph. Replace a container by renaming another to its name, as
-:func:`nearfar.write` does: the old content then stays until nobody uses it.
+A file of at most 256 MiB is read into memory, except with ``verify=False``. A larger one stays
+mapped while the graph exists, and a mapping follows changes of the file: truncating it ends the
+process with SIGBUS at the next access, which cannot be turned into an error, and overwriting it
+changes the graph. Replace a container by renaming another to its name, as :func:`nearfar.write`
+does: the old content then exists until it is unmapped.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ _SCAN = {"n_negative", "first_negative", "n_zero", "min", "max", "mean"}
 
 
 def sniff(head: bytes) -> bool:
-    """Whether the magic is there."""
+    """Return whether the content begins with the magic bytes."""
     return head.startswith(MAGIC)
 
 
@@ -106,7 +106,7 @@ def read(source: Source, *, verify: bool | None = None) -> Graph:
 
 
 def read_header(source: Source) -> dict[str, Any]:
-    """The JSON header after checking magic, version, checksum, file size and the list of arrays."""
+    """Return the JSON header after checking magic, version, checksum, file size and arrays."""
     data = source.data
     if data.size < _PREFIX.size or not source.head.startswith(MAGIC):
         raise source.fail("not a nearfar container: the magic at its start is missing")
@@ -148,7 +148,7 @@ def _parsed(source: Source, raw: bytes, what: str) -> Any:
 
 
 def _array(source: Source, entry: dict[str, Any]) -> NDArray[Any]:
-    """A view of one array into the file's bytes."""
+    """Return a view of one array into the file's bytes."""
     kind, offset, length = entry["dtype"], entry["offset"], entry["length"]
     if kind not in _DTYPES and kind != "|u1":
         raise source.fail(
@@ -195,7 +195,7 @@ def _bytes(array: NDArray[Any]) -> memoryview:
 def _trusted(
     source: Source, arrays: dict[str, NDArray[Any]], header: dict[str, Any], kept: dict[str, Any]
 ) -> Graph:
-    """A graph over mapped arrays without touching them: shapes are checked, contents believed."""
+    """Return a graph over mapped arrays after checking only their shapes."""
     from nearfar.graph.build import HostArrays, index_dtype
     from nearfar.graph.graph import Graph
 
@@ -219,7 +219,7 @@ def _trusted(
 
 
 def write(graph: Graph, sink: Sink) -> None:
-    """Write a container; everything survives that JSON and arrays can hold."""
+    """Write a container with everything that JSON and arrays can represent."""
     arrays: list[tuple[str, NDArray[Any]]] = [("indptr", graph.indptr), ("indices", graph.indices)]
     if graph.weights is not None:
         arrays.append(("weights", graph.weights))
@@ -256,14 +256,14 @@ def write(graph: Graph, sink: Sink) -> None:
 
 
 def _first_name(graph: Graph) -> int | None:
-    """The first of names that are consecutive numbers and not the indices."""
+    """Return the first of names that are consecutive numbers other than the indices."""
     return graph.vertex_names.start if isinstance(graph.vertex_names, range) else None
 
 
 def _layout(
     header: dict[str, Any], arrays: list[tuple[str, NDArray[Any]]]
 ) -> tuple[bytes, list[int]]:
-    """The header's bytes, padded to a length known beforehand, and the offset of every array."""
+    """Return the header's bytes, padded to a length known beforehand, and the arrays' offsets."""
     reserve = 256 * (len(arrays) + 1)
     body = len(json.dumps(header)) + reserve
     at = -(-(_PREFIX.size + body) // ALIGNMENT) * ALIGNMENT

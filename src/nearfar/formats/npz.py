@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def sniff(head: bytes) -> bool:
-    """Whether it is a ZIP archive of arrays."""
+    """Return whether the content is a ZIP archive of arrays."""
     return head.startswith(b"PK\x03\x04") and b".npy" in head[:4096]
 
 
@@ -44,7 +44,7 @@ def read(source: Source, *, directed: bool = True) -> Graph:
         if layout not in ("csr", "csc", "coo"):
             from scipy import sparse
 
-            # dia and bsr hold padding; SciPy knows which of it is an entry
+            # dia and bsr have padding, which only SciPy distinguishes from entries
             other: Any = sparse.load_npz(io.BytesIO(source.data.data))
             other = other.tocoo()
             parts, data, layout = {"row": other.row, "col": other.col}, other.data, "coo"
@@ -69,9 +69,9 @@ def read(source: Source, *, directed: bool = True) -> Graph:
 
 
 def archive_arrays(source: Source) -> dict[str, NDArray[Any]]:
-    """The arrays of the archive, none larger than the bytes that are there for it.
+    """Return the arrays of the archive, none larger than its bytes in the file permit.
 
-    ``numpy.load`` allocates what the header of an array promises.
+    ``numpy.load`` allocates the size that the header of an array declares.
     """
     found: dict[str, NDArray[Any]] = {}
     with zipfile.ZipFile(io.BytesIO(source.data.data)) as archive:

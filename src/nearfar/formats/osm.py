@@ -1,15 +1,15 @@
 """OpenStreetMap extracts `.osm.pbf` (and `.osm` XML) as travel graphs, through osmium; read only.
 
 Every point of a usable way is a vertex, named by its OSM id, with longitude and latitude as
-coordinates; the piece between two points is an edge in each direction that the mode may take.
+coordinates; the segment between two points is an edge in each direction that the mode allows.
 Weights are metres along the great circle, or seconds at the tagged or usual speed. By default only
 the largest strongly connected part is kept, so that every vertex reaches every other.
 
-Turn restrictions between its edges are in :attr:`nearfar.Graph.forbidden_turns`; how many could not
-be taken, and why, in ``attributes["restrictions_left_out"]``.
+Turn restrictions between its edges are in :attr:`nearfar.Graph.forbidden_turns`; the number and
+reasons of those left out are in ``attributes["restrictions_left_out"]``.
 
 Data © OpenStreetMap contributors, under the Open Database Licence: maps and results made from it
-must say so. The graph carries the text in ``attributes["attribution"]``.
+must say so. The text is in ``attributes["attribution"]``.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _EARTH = 6_371_008.8  # mean radius in metres
 
 
 def sniff(head: bytes) -> bool:
-    """Whether it is OSM protobuf or XML."""
+    """Return whether the content is OSM protobuf or XML."""
     return b"OSMHeader" in head[:64] or (head.lstrip()[:5] == b"<?xml" and b"<osm" in head[:512])
 
 
@@ -97,13 +97,13 @@ def read(
 
 
 class _Ways:
-    """Usable ways as flat lists, one pass over the file."""
+    """Usable ways as flat lists, from one pass over the file."""
 
     def __init__(self, mode: Literal["drive", "cycle", "walk"], country: str | None) -> None:
         self.mode, self.country = mode, country
         self.restrictions = Restrictions(mode)
         self.refs: list[int] = []
-        self.ids: list[int] = []  # of the way that each run of points is part of
+        self.ids: list[int] = []  # way of each run of points
         self.lon: list[float] = []
         self.lat: list[float] = []
         self.lengths: list[int] = []
@@ -126,7 +126,7 @@ class _Ways:
                 self.restrictions.add(dict(item.tags), members)
 
     def forbidden_turns(self, graph: Graph, names: NDArray[np.int64]) -> list[list[int]]:
-        """Turns between edges of the graph that restrictions forbid, by the names of vertices."""
+        """Return the turns between edges of the graph that restrictions forbid, by vertex names."""
         wanted = self.restrictions.ways
         if not wanted:
             return []
@@ -170,11 +170,11 @@ class _Ways:
     def edges(
         self, weight: str
     ) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[Any], NDArray[Any], NDArray[Any]]:
-        """Names, coordinates, sources, targets and weights."""
+        """Return names, coordinates, sources, targets and weights."""
         refs = np.array(self.refs, dtype=np.int64)
         names, first, vertex = np.unique(refs, return_index=True, return_inverse=True)
         xy = np.column_stack([np.array(self.lon), np.array(self.lat)])
-        # The last point of a way has no piece after it.
+        # The last point of a way starts no segment.
         lengths = np.array(self.lengths)
         begins = np.ones(len(refs), dtype=bool)
         begins[np.cumsum(lengths) - 1] = False
@@ -196,7 +196,7 @@ class _Ways:
 
 
 def great_circle(a: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Metres between points given as (longitude, latitude) in degrees, shape (k, 2); haversine."""
+    """Return metres between (longitude, latitude) in degrees, shape (k, 2), by haversine."""
     lon1, lat1, lon2, lat2 = (np.radians(part) for part in (*a.T, *b.T))
     s = np.sin((lat2 - lat1) / 2) ** 2
     s += np.cos(lat1) * np.cos(lat2) * np.sin((lon2 - lon1) / 2) ** 2
@@ -205,14 +205,14 @@ def great_circle(a: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[np.f
 
 
 def _largest_part(graph: Graph) -> tuple[Graph, NDArray[np.bool_]]:
-    """The largest strongly connected part, and which vertices are in it."""
+    """Return the largest strongly connected part, and which vertices are in it."""
     from scipy.sparse import csr_matrix
     from scipy.sparse.csgraph import connected_components
 
     from nearfar.graph.graph import Graph
 
     n = graph.n_vertices
-    # SciPy's search for strong components never ends on parallel edges, so they are merged first.
+    # SciPy's search for strong components may not terminate on parallel edges: merge them first.
     ones = np.ones(graph.n_edges, dtype=np.float64)
     matrix = csr_matrix((ones, graph.indices.copy(), graph.indptr.copy()), shape=(n, n))
     matrix.sum_duplicates()

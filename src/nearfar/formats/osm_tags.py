@@ -1,8 +1,8 @@
-"""What OpenStreetMap tags mean for a traveller: may one go here, in which direction, how fast.
+"""Interpretation of OpenStreetMap tags for a traveller: access, direction and speed.
 
 Sources: the OSM wiki's pages Key:highway, Key:access, Key:oneway, Key:maxspeed, Default speed
-limits and Relation:restriction. Everything here works on the tags of one way or relation and knows
-nothing of graphs.
+limits and Relation:restriction. The functions work on the tags of one way or relation, without a
+graph.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Tags = Mapping[str, str]
 _MILE = 1.609344
 _WALK, _STEPS, _CYCLE = 5.0, 2.5, 16.0
 
-# km/h by road class, used where no limit is tagged.
+# km/h by road class, used if no limit is tagged.
 _DRIVE = {
     "motorway": 110.0,
     "motorway_link": 60.0,
@@ -42,7 +42,7 @@ _CYCLE_ONLY = {"cycleway", "path", "track", "bridleway"}
 _FOOT_ONLY = {"footway", "pedestrian", "steps", "corridor", "platform"}
 _FAST = {"motorway", "motorway_link", "trunk", "trunk_link"}
 
-# Legal limits in km/h where a sign's meaning is tagged ("FI:urban") or a country is given:
+# Legal limits in km/h for the meaning of a sign ("FI:urban") or a given country:
 # (urban, rural, motorway, living street).
 COUNTRIES: dict[str, tuple[float, float, float, float]] = {
     "AT": (50, 100, 130, 5),
@@ -77,7 +77,7 @@ COUNTRIES: dict[str, tuple[float, float, float, float]] = {
 _URBAN = {"residential", "unclassified", "tertiary", "tertiary_link", "road"}
 _RURAL = {"primary", "secondary", "trunk"}
 
-# Most specific first: the first tag that is there decides.
+# Most specific first: the first tag present decides.
 _ACCESS = {
     "drive": ("motorcar", "motor_vehicle", "vehicle", "access"),
     "cycle": ("bicycle", "vehicle", "access"),
@@ -86,7 +86,7 @@ _ACCESS = {
 _NO = {"no", "private", "agricultural", "forestry", "military", "emergency", "use_sidepath"}
 _YES = {"yes", "designated", "permissive", "official", "destination", "customers"}
 
-# Keys that say which turns a mode may not take, and who is excepted; walkers may take all.
+# Keys of the turns that a mode may not take, and of exceptions; pedestrians may take all.
 RESTRICTIONS: dict[Mode, tuple[str, ...]] = {
     "drive": ("restriction:motorcar", "restriction:motor_vehicle", "restriction"),
     "cycle": ("restriction:bicycle", "restriction"),
@@ -96,7 +96,7 @@ _EXCEPTED = {"drive": {"motorcar", "motor_vehicle", "vehicle"}, "cycle": {"bicyc
 
 
 def usable(tags: Tags, mode: Mode) -> bool:
-    """Whether a way is part of the network of a mode."""
+    """Return whether a way is part of the network of a mode."""
     road = tags.get("highway", "")
     allowed = next((tags[key] for key in _ACCESS[mode] if key in tags), "")
     if allowed in _NO or (tags.get("area") == "yes" and mode != "walk"):
@@ -113,7 +113,7 @@ def usable(tags: Tags, mode: Mode) -> bool:
 
 
 def directions(tags: Tags, mode: Mode) -> tuple[bool, bool]:
-    """Whether one may go along the way's own direction, and against it."""
+    """Return whether the way may be used in its own direction, and against it."""
     if mode == "walk":
         foot = tags.get("oneway:foot", "no")
         return foot != "-1", foot not in ("yes", "1", "true")
@@ -136,7 +136,7 @@ def directions(tags: Tags, mode: Mode) -> tuple[bool, bool]:
 
 
 def restricts(tags: Tags, mode: Mode) -> Literal["no", "only", "at times", "unclear"] | None:
-    """What a restriction says of a turn: it is not allowed, or no other is; None for no matter."""
+    """Return the effect of a restriction: a turn is forbidden, or the only one; None: neither."""
     keys = RESTRICTIONS[mode]
     value = next((tags[key] for key in keys if key in tags), None)
     if not keys or _EXCEPTED[mode] & set(re.split(r"\s*;\s*", tags.get("except", ""))):
@@ -149,7 +149,7 @@ def restricts(tags: Tags, mode: Mode) -> Literal["no", "only", "at times", "uncl
 
 
 def speeds(tags: Tags, mode: Mode, country: str | None = None) -> tuple[float, float]:
-    """Speeds in km/h along the way's own direction and against it."""
+    """Return the speeds in km/h along the way's own direction and against it."""
     road = tags.get("highway", "")
     if mode == "walk":
         speed = _STEPS if road == "steps" else _WALK
@@ -165,9 +165,9 @@ def speeds(tags: Tags, mode: Mode, country: str | None = None) -> tuple[float, f
 
 
 def limit(value: str | None) -> float | None:
-    """A `maxspeed` in km/h: numbers, mph, knots, zones such as ``DE:urban``; None if unclear.
+    """Return a `maxspeed` in km/h: numbers, mph, knots, zones like ``DE:urban``; None if unclear.
 
-    Several values ("50;30") give the lowest.
+    Of several values ("50;30") the lowest counts.
     """
     if not value:
         return None

@@ -1,8 +1,8 @@
-"""Turn restrictions of OpenStreetMap as turns between vertices.
+"""Convert turn restrictions of OpenStreetMap to turns between vertices.
 
-A relation ``type=restriction`` names a way to come from, a point to turn at and a way to go to: of
-each the piece next to the point is meant. Restrictions that lead over ways instead of a point, hold
-at certain times, or do not say clearly which pieces are meant are counted and left out.
+A relation ``type=restriction`` names a way to come from, a point to turn at and a way to go to,
+and refers to the segments next to the point. Restrictions that lead over ways instead of a
+point, apply at certain times, or are ambiguous are counted and left out.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ __all__ = ["Restrictions"]
 
 
 class Restrictions:
-    """Those of one extract that bind a mode, collected first and looked up in the ways then.
+    """Restrictions of an extract for a mode, collected first and then matched with the ways.
 
     Attributes
     ----------
     left_out : Counter
-        Why restrictions were left out, and how many.
+        Number of restrictions left out, by reason.
     """
 
     def __init__(self, mode: Literal["drive", "cycle", "walk"]) -> None:
@@ -33,7 +33,7 @@ class Restrictions:
         self._found: list[tuple[bool, str, list[int], int, list[int]]] = []
 
     def add(self, tags: Mapping[str, str], members: Sequence[tuple[str, int, str]]) -> None:
-        """Note a relation; members are (type, id, role)."""
+        """Record a relation; members are (type, id, role)."""
         if tags.get("type") != "restriction":
             return
         says = restricts(tags, self.mode)
@@ -59,7 +59,7 @@ class Restrictions:
 
     @property
     def ways(self) -> set[int]:
-        """Ids of the ways that restrictions name."""
+        """Return the ids of the ways that restrictions name."""
         return {way for _, _, origins, _, ends in self._found for way in (*origins, *ends)}
 
     def turns(
@@ -67,18 +67,18 @@ class Restrictions:
         pieces: Mapping[int, Sequence[tuple[list[int], bool, bool]]],
         onward: Mapping[int, set[int]],
     ) -> list[list[int]]:
-        """Forbidden turns (from, via, to) by the ids of points, ascending."""
+        """Return forbidden turns (from, via, to) by the ids of points, ascending."""
         forbidden: set[tuple[int, int, int]] = set()
         for only, back, origins, via, ends in self._found:
             before = [_next_to(pieces.get(way, ()), via, arriving=True) for way in origins]
             after = [_next_to(pieces.get(way, ()), via, arriving=False) for way in ends]
             same = back and origins == ends
             if not same and max(map(len, before + after)) > 1:
-                self.left_out["unclear"] += 1  # the way goes on behind the point
+                self.left_out["unclear"] += 1  # the way continues after the point
                 continue
             sources, targets = set().union(*before), set().union(*after)
             if not sources or not targets:
-                continue  # no edge of this mode: there is nothing to forbid
+                continue  # no edge of this mode, so nothing to forbid
             for u in sources:
                 to = {u} & targets if same else targets
                 to = onward.get(via, set()) - to if only else to
@@ -91,7 +91,7 @@ class Restrictions:
 
 
 def _next_to(runs: Sequence[tuple[list[int], bool, bool]], via: int, *, arriving: bool) -> set[int]:
-    """The points of a way from which one arrives at a point of it, or to which one leaves it."""
+    """Return the points of a way that precede or follow one of its points."""
     found: set[int] = set()
     for points, ahead, against in runs:
         for i, point in enumerate(points):

@@ -1,7 +1,7 @@
-"""The table of file formats: what each can do, and how a file is matched to one.
+"""Table of file formats: their capabilities, and how a file is matched to one.
 
-One file per format registers itself here; the documentation's table, ``nearfar convert`` and the
-tests iterate over it. Adding a format is adding a file; CONTRIBUTING.md says what else there is.
+Each format registers itself in this table; the documentation, ``nearfar convert`` and the tests
+iterate over it. To add a format, add a file; see CONTRIBUTING.md.
 """
 
 from __future__ import annotations
@@ -29,16 +29,16 @@ _discovered = False
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Format:
-    """One file format.
+    """File format.
 
     Attributes
     ----------
     name : str
-        What ``format=`` and the command line call it.
+        Name for ``format=`` and the command line.
     title : str
         One line for tables.
     suffixes : tuple of str
-        With the dot, in lower case, without a compression suffix.
+        Suffixes with the dot, in lower case, without a compression suffix.
     read : callable or None
         ``(source, **options) -> Graph`` with ``source`` a :class:`nearfar.formats.files.Source`.
     write : callable or None
@@ -46,9 +46,9 @@ class Format:
     sniff : callable or None
         ``(head) -> bool`` from the first 64 KiB: True only when the content can be no other format.
     extra : str or None
-        The pip extra that it needs.
+        Required pip extra.
     keeps : str
-        What survives a round trip, for tables.
+        Data that survive a round trip, for tables.
     """
 
     name: str
@@ -61,25 +61,25 @@ class Format:
     keeps: str = ""
 
     def read_options(self) -> dict[str, Any]:
-        """Keyword options of the reader with their defaults."""
+        """Return the keyword options of the reader with their defaults."""
         return _options(self.read)
 
     def counts_edges(self) -> bool:
-        """Whether the reader itself takes ``weight=None``."""
+        """Return whether the reader takes ``weight=None``."""
         weight = _parameters(self.read).get("weight")
         return weight is not None and "None" in str(weight.annotation)
 
     def write_options(self) -> dict[str, Any]:
-        """Keyword options of the writer with their defaults."""
+        """Return the keyword options of the writer with their defaults."""
         return _options(self.write)
 
     def check_options(self, given: dict[str, Any], *, writing: bool) -> None:
-        """Refuse an option that the format does not have, or a value of another kind than its own.
+        """Refuse an option that the format does not have, or a value of the wrong kind.
 
         Raises
         ------
         OptionError
-            Naming the options that it has, or what to give.
+            For an unknown option or a wrong value; the message names valid ones.
         """
         known = self.write_options() if writing else self.read_options()
         verb = "writing" if writing else "reading"
@@ -116,7 +116,7 @@ def register(spec: Format) -> Format:
 
 
 def formats() -> dict[str, Format]:
-    """All formats by name, in alphabetical order.
+    """Return all formats by name, in alphabetical order.
 
     Returns
     -------
@@ -131,5 +131,5 @@ def formats() -> dict[str, Format]:
 
 
 def with_suffix(suffix: str) -> list[Format]:
-    """Formats that use a suffix (lower case, with the dot)."""
+    """Return the formats that use a suffix (lower case, with the dot)."""
     return [spec for spec in formats().values() if suffix in spec.suffixes]

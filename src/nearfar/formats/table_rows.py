@@ -1,4 +1,4 @@
-"""The rows of a table in a file: read through pyarrow, filtered, and where each of them stands."""
+"""Rows of a table in a file: read through pyarrow, filtered, and located for messages."""
 
 from __future__ import annotations
 
@@ -21,24 +21,24 @@ __all__ = ["ARROW", "PARQUET", "TEXT", "Rows", "has_zeros", "is_text", "sniff"]
 
 ARROW = (".arrow", ".feather", ".ipc")
 PARQUET = (".parquet", ".pq")
-#: Suffixes of text, and what separates its fields.
+# : Suffixes of text, and their separators.
 TEXT = {".csv": ",", ".tsv": "\t", ".tab": "\t"}
 _PIECE = 1 << 20  # bytes looked at in one go
 
 
 def sniff(head: bytes) -> bool:
-    """Whether it is Parquet or an Arrow file."""
+    """Return whether the content is Parquet or an Arrow file."""
     return head.startswith((b"PAR1", b"ARROW1\0\0"))
 
 
 def is_text(source: Source) -> bool:
-    """Whether it is CSV or TSV: by its name or, as in a pipe, for want of one."""
+    """Return whether it is CSV or TSV, by its name or, if it has none, by its content."""
     unnamed = source.suffix not in (*ARROW, *PARQUET) and b"\0" not in source.head
     return (source.suffix in TEXT or unnamed) and not sniff(source.head)
 
 
 class Rows:
-    """The rows of a file that are read: all, or those that :meth:`keep` keeps.
+    """Rows of a file: all, or those that :meth:`keep` keeps.
 
     Attributes
     ----------
@@ -72,22 +72,22 @@ class Rows:
         self._numbers = kept if self._numbers is None else self._numbers[kept]
 
     def text(self, *names: str) -> Any:
-        """Columns of a text file as they are written, a table of these rows."""
+        """Return columns of a text file as unconverted text, for these rows."""
         texts = _load(self.source, names)
         return texts if self._numbers is None else texts.take(self._numbers)
 
     def place(self, row: int) -> tuple[int, int | None]:
-        """Number of a row in the file, and its line in a file of text."""
+        """Return the number of a row in the file, and its line in a text file."""
         number = row if self._numbers is None else int(self._numbers[row])
         return number, _line_of_row(self.source, number)
 
     def fail(self, message: str, row: int) -> GraphFormatError:
-        """An error at a row."""
+        """Return an error at a row."""
         return self.source.fail(message, self.place(row)[1])
 
 
 def _load(source: Source, text: Sequence[str] = ()) -> Any:
-    """The table of a file, or the columns in ``text`` alone, as text."""
+    """Return the table of a file, or only the columns in ``text``, as text."""
     import pyarrow
 
     buffer = pyarrow.py_buffer(source.data)
@@ -117,7 +117,7 @@ def _parse(source: Source, buffer: Any, text: Sequence[str]) -> Any:
     convert = csv.ConvertOptions(
         column_types=dict.fromkeys(text, pyarrow.string()),
         include_columns=list(text),
-        null_values=[""],  # NA may be a name, and nan is a number that has a message of its own
+        null_values=[""],  # NA may be a name, and nan is a number with a message of its own
         strings_can_be_null=True,
     )
 
@@ -142,13 +142,13 @@ def _parse(source: Source, buffer: Any, text: Sequence[str]) -> Any:
 
 
 def _comments(source: Source) -> int:
-    """How many lines before the header are comments."""
+    """Return the number of comment lines before the header."""
     lines = source.head.split(b"\n")
     return next((i for i, line in enumerate(lines) if not line.startswith(b"#")), 0)
 
 
 def _line_of_row(source: Source, row: int) -> int | None:
-    """Line of a row of text, where no line breaks within quotes come before."""
+    """Return the line of a row of text, if no quoted field before it has a line break."""
     if not is_text(source):
         return None
     left = row + 2
@@ -160,7 +160,7 @@ def _line_of_row(source: Source, row: int) -> int | None:
 
 
 def has_zeros(data: NDArray[np.uint8]) -> bool:
-    """Whether a field anywhere begins with a zero and a digit after it."""
+    """Return whether any field begins with a zero followed by a digit."""
     for start in range(0, len(data), _PIECE):
         piece = data[max(start - 1, 0) : start + _PIECE + 1]
         before, zero, after = piece[:-2], piece[1:-1], piece[2:]

@@ -1,10 +1,9 @@
 """Tables of edges: CSV and TSV with a header, Parquet, Arrow and Feather, through pyarrow.
 
-One row per edge. Ends are found by name (source/from/src/..., target/to/dst/...) or named by
-``columns=``, weights by ``weight=``; ``weight`` is looked for if nothing is said. Ends may be
-integers or text; as in edge lists, integers are kept while that wastes at most half of the vertices
-and numbered otherwise. A CSV of bare numbers without a header is read as an edge list, without
-pyarrow.
+There is one row per edge. Ends are found by name (source/from/src/..., target/to/dst/...) or named
+by ``columns=``, weights by ``weight=``; ``weight`` by default. Ends may be integers or text; as in
+edge lists, integers are kept if that wastes at most half of the vertices, and numbered otherwise. A
+CSV of bare numbers without a header is read as an edge list, without pyarrow.
 """
 
 from __future__ import annotations
@@ -48,7 +47,7 @@ _TARGETS = (
     "tonodeid",
     "target_id",
 )
-#: Where a file notes the number of the first vertex, for numbers that do not start at 0.
+# : Key of the number of the first vertex, if that is not 0.
 _FIRST = b"nearfar.first_vertex"
 _WHOLE = re.compile(r"\s*[+-]?[0-9]+\s*$")
 
@@ -156,12 +155,12 @@ def _choose(source: Source, present: list[str], wanted: Sequence[str] | str | No
 
 
 def _plain_names(present: list[str]) -> dict[str, str]:
-    """Columns by what they are called without the marks of graph databases, in lower case."""
+    """Return columns by their names in lower case without the marks of graph databases."""
     return {re.sub(r"^[~:_]+|:.*$", "", name).strip().lower(): name for name in reversed(present)}
 
 
 def _weight_column(source: Source, table: Any, weight: str, used: list[str]) -> list[str]:
-    """The column of the weights, or none."""
+    """Return the column of the weights, or none."""
     import pyarrow
 
     spare = [name for name in table.column_names if name not in used]
@@ -182,7 +181,7 @@ def _weight_column(source: Source, table: Any, weight: str, used: list[str]) -> 
 
 
 def _ends(rows: Rows, name: str, names: bool | None, texts: Any | None) -> NDArray[Any]:
-    """Vertices of a column, as int64 or as text; ``texts`` has the ends of a text file as text."""
+    """Return vertices of a column as int64 or as text; ``texts`` has the ends of a text file."""
     import pyarrow
 
     column = rows.table[name]
@@ -255,7 +254,7 @@ def _numbers(rows: Rows, name: str) -> NDArray[Any]:
 
 
 def _refuse_beyond_64_bits(rows: Rows, name: str) -> None:
-    """Whole numbers that Arrow has rounded to floats because they fit no integer."""
+    """Refuse integers that Arrow has rounded to floats because they do not fit."""
     for row, text in enumerate(rows.text(name)[name].to_pylist()):
         if text is not None and _WHOLE.match(text) and not -(2**63) <= int(text) < 2**63:
             raise rows.fail(
@@ -283,7 +282,7 @@ def _is_number(value: Any) -> bool:
 
 
 def _factorised(ends: list[NDArray[Any]]) -> tuple[tuple[NDArray[Any], NDArray[Any]], NDArray[Any]]:
-    """Numbers for text, in order of appearance by column, and the text by number."""
+    """Return indices for text, in order of appearance by column, and the text by index."""
     import pyarrow
 
     both = pyarrow.concat_arrays([pyarrow.array(list(map(str, end.tolist()))) for end in ends])
@@ -331,7 +330,7 @@ def _writer(kind: str, sink: Sink, schema: Any) -> Any:
 
 
 def _pieces(graph: Graph) -> Any:
-    """Tables of about a million edges each, at least one."""
+    """Return the tables of about a million edges each, at least one."""
     import pyarrow
 
     ranges = list(chunks_of_rows(graph)) or [(0, 0, 0)]

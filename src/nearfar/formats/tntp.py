@@ -3,8 +3,8 @@
 A network file has a heading of ``<KEY> value`` lines and a link per line: from, to, capacity,
 length, free-flow time, b, power, speed, toll, type, ended by a semicolon. Vertices are numbered
 from 1 and keep these numbers as names; the first ones are zones. No path may pass through a zone
-below ``<FIRST THRU NODE>``, which a plain graph cannot say: :func:`read_traffic` closes those
-zones. Comments begin with ``~``.
+below ``<FIRST THRU NODE>``, which a plain graph cannot represent: :func:`read_traffic` closes
+those zones. Comments begin with ``~``.
 """
 
 from __future__ import annotations
@@ -31,31 +31,31 @@ if TYPE_CHECKING:
 
 __all__ = ["Traffic", "read_flows", "read_traffic", "read_trips"]
 
-#: What stands in a link's line after its two ends.
+# : Columns of a link's line after its two ends.
 COLUMNS = (*("capacity", "length", "free_flow_time", "b", "power", "speed", "toll", "link_type"),)
 _KEY = re.compile(r"\s*<([^>]+)>\s*(.*?)\s*$")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Traffic:
-    """A network with its zones, the columns of its links, and demand.
+    """Network with its zones, the columns of its links, and demand.
 
     Attributes
     ----------
     graph : Graph
-        Weights are free-flow times; vertices are called by the file's numbers.
+        Graph whose weights are free-flow times and whose vertex names are the file's numbers.
     links : dict of float64 arrays, shape (m,)
         ``capacity``, ``length``, ``free_flow_time``, ``b``, ``power``, ``speed``, ``toll`` and
         ``link_type``, in the order of the graph's edges.
     zones : range
         Names of the vertices where trips begin and end.
     closed : range
-        The zones that no path may pass through.
+        Zones that no path may pass through.
     demand : scipy.sparse.coo_array, shape (len(zones), len(zones)), or None
         Trips between zones, zeros left out.
     searched : Graph or TurnGraph
-        What :func:`nearfar.measures.edge_loads` and :func:`nearfar.measures.skims` take: the graph,
-        with :attr:`closed` closed where there are such zones.
+        Argument for :func:`nearfar.measures.edge_loads` and :func:`nearfar.measures.skims`: the
+        graph, with the zones of :attr:`closed` closed.
     """
 
     graph: Graph
@@ -67,7 +67,7 @@ class Traffic:
 
 
 def sniff(head: bytes) -> bool:
-    """Whether it is the heading of a network."""
+    """Return whether the content begins with the heading of a network."""
     return head.lstrip().startswith(b"<") and b"<NUMBER OF LINKS>" in head
 
 
@@ -113,7 +113,7 @@ def read_traffic(
     Raises
     ------
     GraphFormatError
-        If a file is missing or damaged, or the files do not fit together; names file and line.
+        If a file is missing or damaged, or the files do not match; the message names file and line.
     """
     source = Source(network)
     with finish(source.path):
@@ -141,7 +141,7 @@ def read_trips(path: str | os.PathLike[str], n_zones: int | None = None) -> Any:
     path : path
         Plain or compressed.
     n_zones : int or None
-        Zones that there must be; None takes what the file says.
+        Expected number of zones; None uses that of the file.
 
     Returns
     -------
@@ -151,7 +151,7 @@ def read_trips(path: str | os.PathLike[str], n_zones: int | None = None) -> Any:
     Raises
     ------
     GraphFormatError
-        If the file is missing or damaged, or its trips are not those that its heading promises.
+        If the file is missing or damaged, or its trips do not agree with its heading.
     """
     from scipy.sparse import coo_array
 
@@ -195,19 +195,19 @@ def read_trips(path: str | os.PathLike[str], n_zones: int | None = None) -> Any:
 def read_flows(
     path: str | os.PathLike[str], graph: Graph
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Read a TNTP flow file: what each link carries, and what it costs.
+    """Read the volume and cost of each link from a TNTP flow file.
 
     Parameters
     ----------
     path : path
         Plain or compressed; lines of from, to, volume and cost below a heading.
     graph : Graph
-        The network that it belongs to, as :func:`read_traffic` gives it.
+        Network of the file, as from :func:`read_traffic`.
 
     Returns
     -------
     volumes, costs : float64 array, shape (m,)
-        In the order of the graph's edges.
+        Volumes and costs in the order of the graph's edges.
 
     Raises
     ------
@@ -246,7 +246,7 @@ def read_flows(
 
 
 def _network(source: Source) -> tuple[Graph, dict[str, NDArray[np.float64]], range, int]:
-    """Graph, columns, zones and the first vertex that paths may pass through."""
+    """Return graph, columns, zones and the first vertex that paths may pass through."""
     from nearfar.graph.graph import Graph
 
     heading, lines = _split(source)
@@ -303,7 +303,7 @@ def _coordinates(source: Source, n: int) -> NDArray[np.float64]:
 
 
 def _lines(source: Source) -> Iterator[tuple[int, str]]:
-    """Numbers and texts of the lines that say something."""
+    """Yield numbers and texts of the non-empty lines."""
     text = source.data.tobytes().decode("latin-1")
     for number, line in enumerate(text.split("\n"), 1):
         said = line.partition("~")[0].strip()
@@ -312,7 +312,7 @@ def _lines(source: Source) -> Iterator[tuple[int, str]]:
 
 
 def _split(source: Source) -> tuple[dict[str, tuple[str, int]], Iterator[tuple[int, str]]]:
-    """The heading, with the line of each key, and the lines after it."""
+    """Return the heading, with the line of each key, and the lines after it."""
     heading: dict[str, tuple[str, int]] = {}
     lines = _lines(source)
     for number, line in lines:

@@ -1,4 +1,4 @@
-"""Synthetic graphs: one file per family, the same graph from the same seed on every machine.
+"""Synthetic graphs, with one file per family; equal seeds give equal graphs on every machine.
 
 :func:`generate` makes one by name; ``GENERATORS`` lists names, summaries and parameters for the
 command line and the documentation. Importing this package registers every family.

@@ -1,4 +1,4 @@
-"""The list of generators: name, function, summary, parameters; for command line and docs.
+"""Catalogue of generators with their parameters, for the command line and the documentation.
 
 A generator is a function decorated with :func:`generator`. Its parameters and their help are read
 from its signature and its docstring, so they are written once.
@@ -21,7 +21,7 @@ __all__ = ["GENERATORS", "Generator", "Parameter", "generate", "generator", "par
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """One keyword of a generator.
+    """Keyword of a generator.
 
     Attributes
     ----------
@@ -42,7 +42,7 @@ class Parameter:
 
 @dataclass(frozen=True, slots=True)
 class Generator:
-    """One family of synthetic graphs.
+    """Family of synthetic graphs.
 
     Attributes
     ----------
@@ -70,7 +70,7 @@ GENERATORS: dict[str, Generator] = {}
 def generator(
     name: str, summary: str, *, negative: bool = False
 ) -> Callable[[Callable[..., Graph]], Callable[..., Graph]]:
-    """Enter a function into the catalogue."""
+    """Register a function in the catalogue."""
 
     def enter(function: Callable[..., Graph]) -> Callable[..., Graph]:
         parameters = tuple(

@@ -1,4 +1,4 @@
-"""What the families share: checks of arguments, weights, and the step from edges to a Graph."""
+"""Shared steps of the families: checks of arguments, weights, and a Graph from edges."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def weight_type(weight_dtype: object) -> np.dtype[Any] | None:
 
 
 def check_range(dtype: np.dtype[Any] | None, low: float, high: float) -> None:
-    """OptionError unless ``low .. high`` is a range of that dtype without negative numbers."""
+    """Raise OptionError unless ``low .. high`` is a non-negative range of that dtype."""
     if dtype is None:
         return
     for name, value in (("low", low), ("high", high)):
@@ -99,7 +99,7 @@ def random_weights(
     low: float,
     high: float,
 ) -> NDArray[Any] | None:
-    """Uniform weights, or None.
+    """Return uniform weights, or None.
 
     Integer dtypes draw from the integers ``low .. high``, both included; float dtypes draw reals of
     ``[low, high)``: a multiple of 2**-53 (2**-24 for float32) times the width, plus low, each
@@ -117,7 +117,7 @@ def random_weights(
 
 
 def to_dtype(values: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
-    """Integer values in the weight dtype, or OptionError where they do not fit."""
+    """Return integer values in the weight dtype, or OptionError where they do not fit."""
     if dtype.kind == "i" and len(values):
         info, least, most = np.iinfo(dtype), int(values.min()), int(values.max())
         if least <= info.min or most >= info.max:
@@ -126,7 +126,7 @@ def to_dtype(values: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
 
 
 def index_dtype(n_vertices: int) -> np.dtype[Any]:
-    """int32 while vertex ids fit it, else int64."""
+    """Return int32 while vertex ids fit it, else int64."""
     return np.dtype(np.int32 if n_vertices < 2**31 - 1 else np.int64)
 
 

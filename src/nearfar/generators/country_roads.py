@@ -1,4 +1,4 @@
-"""The roads of a country: settlements, few crossings over rivers and ridges, long highways.
+"""Road networks of a country: settlements, few crossings of rivers and ridges, long highways.
 
 A lattice of junctions is cut in two again and again, down to pieces of a few hundred junctions, as
 rivers, ridges and railways cut a country at every scale. Only few roads cross a cut: about two
@@ -52,7 +52,7 @@ def country_roads(
     weight_dtype: str | None = "int32",
     seed: int = 1,
 ) -> Graph:
-    """Make a network that looks like roads to a prepared graph too.
+    """Generate a network that resembles roads to a prepared graph too.
 
     Mean degree about 2.6; a fifth of the vertices are dead ends, a sixth have degree two.
     Separators, elimination tree and shortcuts are like those of real maps of the same size.
@@ -137,7 +137,7 @@ def country_roads(
 
 
 class _Field:
-    """Where people live: how many streets exist at each junction, and where the junctions are.
+    """Population density: the number of streets at each junction, and the junctions.
 
     Attributes
     ----------
@@ -174,7 +174,7 @@ class _Field:
 
 
 def _smooth_noise(stream: Stream, rows: int, columns: int, scale: int) -> NDArray[np.float64]:
-    """Random heights every ``scale`` cells, joined by smooth steps; in [0, 1)."""
+    """Return random heights every ``scale`` cells, joined by smooth steps; in [0, 1)."""
     knots = (rows - 1) // scale + 2, (columns - 1) // scale + 2
     height = stream.unit(knots[0] * knots[1]).reshape(knots)
     i, u = np.divmod(np.arange(rows), scale)
@@ -187,7 +187,7 @@ def _smooth_noise(stream: Stream, rows: int, columns: int, scale: int) -> NDArra
 
 
 def _stretched(cells: NDArray[np.float64], rows: int, columns: int) -> NDArray[np.float64]:
-    """A field of blocks at every junction, linear between the blocks."""
+    """Return a field of blocks at every junction, linear between the blocks."""
     i, u = np.divmod(np.arange(rows), _BLOCK)
     j, v = np.divmod(np.arange(columns), _BLOCK)
     below = np.minimum(i + 1, len(cells) - 1)
@@ -201,7 +201,7 @@ def _stretched(cells: NDArray[np.float64], rows: int, columns: int) -> NDArray[n
 def _lattice(
     rows: int, columns: int, density: NDArray[np.float64], seed: int
 ) -> tuple[NDArray[np.bool_], NDArray[np.int8]]:
-    """Which streets exist and their levels: entry 2 v leads right of v, entry 2 v + 1 down."""
+    """Return existing streets and their levels: entry 2 v leads right of v, entry 2 v + 1 down."""
     n = rows * columns
     r, c = np.arange(rows)[:, None], np.arange(columns)
     level = (Stream(seed, "country_roads.wider").below(0.3, 2 * n)).astype(np.int8)
@@ -231,7 +231,7 @@ class _Pieces:
     bottom: NDArray[np.int64]
 
     def where(self, kept: NDArray[np.bool_]) -> _Pieces:
-        """Some of them."""
+        """Return some of the rectangles."""
         return _Pieces(self.left[kept], self.right[kept], self.top[kept], self.bottom[kept])
 
 

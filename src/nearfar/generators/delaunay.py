@@ -27,7 +27,7 @@ def delaunay(
     weight_dtype: str | None = "float64",
     seed: int = 1,
 ) -> Graph:
-    """Delaunay triangulation of uniform random points in the unit square.
+    """Generate the Delaunay triangulation of uniform random points in the unit square.
 
     Float weights are the Euclidean lengths. Integer weights are lengths in thousandths of the mean
     spacing ``1 / sqrt(n)``, rounded, at least 1. Degrees are 3 or more inside, below six on

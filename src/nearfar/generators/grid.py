@@ -22,7 +22,7 @@ def grid(
     weight_dtype: str | None = "int32",
     seed: int = 1,
 ) -> Graph:
-    """Make a grid: neighbours are joined in both directions with one weight.
+    """Generate a grid: neighbours are joined in both directions with one weight.
 
     Vertex ``r * columns + c`` lies at x = c, y = r. Every undirected edge is missing with
     probability ``missing``, independently, so degrees are binomial(4, 1 - missing) inside. O(rows

@@ -35,7 +35,7 @@ def kronecker(
     weight_dtype: str | None = "int32",
     seed: int = 1,
 ) -> Graph:
-    """Kronecker graph of Graph500 / GAP.
+    """Generate a Kronecker graph of Graph500 or GAP.
 
     Degrees follow a heavy-tailed mixture; many vertices have none (a third at
     scale 18). O(m scale) time.

@@ -74,7 +74,7 @@ def martin_matrix(
     weight_dtype: str | None = "int32",
     seed: int = 1,
 ) -> Graph:
-    """Dense random graph of degree n/5, which the paper stores as a matrix (section 6).
+    """Generate a dense random graph of degree n/5, stored as a matrix in the paper (section 6).
 
     In-degree is ``vertices // 5`` everywhere (at least 1 from two vertices on). O(n^2 / 5) time.
 

@@ -1,4 +1,4 @@
-"""Random numbers that are the same on every machine, with every NumPy, in any order.
+"""Random numbers that are equal on every machine, with every NumPy, in any order.
 
 Value ``i`` of a stream is a hash of (key, i): output ``i`` of splitmix64 (Steele, Lea, Flood: "Fast
 splittable pseudorandom number generators", OOPSLA 2014) started at the key. Nothing depends on the
@@ -35,12 +35,12 @@ def _mix(z: int) -> int:
 
 
 def threads() -> int:
-    """Threads that fill arrays: the cores this process may use, at most 16."""
+    """Return the threads that fill arrays: the cores this process may use, at most 16."""
     return min(default_threads(), 16)
 
 
 class Stream:
-    """An endless array of random 64-bit words, read by position.
+    """Endless array of random 64-bit words, read by position.
 
     Parameters
     ----------
@@ -69,7 +69,7 @@ class Stream:
         self.key = key
 
     def bits(self, count: int, start: int = 0) -> NDArray[np.uint64]:
-        """Give words ``start .. start + count - 1``, shape ``(count,)``, dtype uint64."""
+        """Return words ``start .. start + count - 1``, shape ``(count,)``, dtype uint64."""
         from nearfar import _cpu
 
         out = np.empty(count, np.uint64)
@@ -79,7 +79,7 @@ class Stream:
     def integers(
         self, low: int, high: int, count: int, dtype: Any = np.int64, start: int = 0
     ) -> NDArray[Any]:
-        """Uniform integers in ``low .. high``, both included, dtype int32 or int64.
+        """Return uniform integers in ``low .. high``, inclusive, dtype int32 or int64.
 
         The high half of (word times range): the bias is below range / 2**64.
         """
@@ -90,7 +90,7 @@ class Stream:
         return out
 
     def unit(self, count: int, dtype: Any = np.float64, start: int = 0) -> NDArray[Any]:
-        """Uniform multiples of 2**-53 (float64) or 2**-24 (float32) in [0, 1)."""
+        """Return uniform multiples of 2**-53 (float64) or 2**-24 (float32) in [0, 1)."""
         from nearfar import _cpu
 
         out = np.empty(count, dtype)
@@ -109,7 +109,7 @@ class Stream:
         return out
 
     def distinct_others(self, rows: int, k: int, n: int, dtype: Any) -> NDArray[Any]:
-        """For each row ``v``: k distinct vertices of ``0 .. n-1`` other than ``v``.
+        """Return for each row ``v`` k distinct vertices of ``0 .. n-1`` other than ``v``.
 
         Uniform over all such sets; shape ``(rows, k)``; the order in a row is not random.
         """

@@ -41,7 +41,7 @@ def road_like(
     weight_dtype: str | None = "int32",
     seed: int = 1,
 ) -> Graph:
-    """Make a network that looks like roads to a shortest-path method.
+    """Generate a network that resembles roads to a shortest-path method.
 
     Mean out-degree about 2.4; half of the vertices have degree two. O(n) time.
 
@@ -146,7 +146,7 @@ def _chain_lengths(count: int, seed: int) -> NDArray[np.int64]:
 def _subdivide(
     ends: NDArray[Any], chain: NDArray[np.int64], junctions: NDArray[np.float64], seed: int
 ) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[np.float64]]:
-    """Split streets into segments: source, target and street of each, and all vertices' places.
+    """Split streets into segments; return source, target, street, and vertex coordinates.
 
     A junction is followed by the chains of the streets that start at it, so ids stay local.
     """

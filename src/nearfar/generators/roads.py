@@ -1,4 +1,4 @@
-"""What the road families share: travel times, one-way streets, the part that hangs together."""
+"""Shared steps of the road families: travel times, one-way streets, the largest component."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SPEEDS = (30.0, 50.0, 70.0, 110.0)  # km/h: street, wider street, arterial, moto
 
 @dataclass(frozen=True, slots=True)
 class Streets:
-    """Segments of streets between places, before directions and weights.
+    """Segments of streets between points, before directions and weights.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""The counterexample of Martin, Torres, Gavilanes (2009), section 4.3.
+"""Counterexample of Martin, Torres, Gavilanes (2009), section 4.3.
 
 A source, many racers, and sinks. After the first iteration every racer is in the frontier at
 distance 1, and all of them relax the same sink to different values at once. The right answer is

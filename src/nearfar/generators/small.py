@@ -1,4 +1,4 @@
-"""Graphs whose answers are known in one's head: path, star and complete graph."""
+"""Small graphs with obvious answers: path, star and complete graph."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def path(
     weight_dtype: str | None = "int32",
     seed: int = 1,
 ) -> Graph:
-    """Edges 0 -> 1 -> ... -> n-1. Out-degree 1 but for the last vertex. O(n) time.
+    """Return edges 0 -> 1 -> ... -> n-1. Out-degree 1 but for the last vertex. O(n) time.
 
     Parameters
     ----------
@@ -61,7 +61,7 @@ def star(
     weight_dtype: str | None = "int32",
     seed: int = 1,
 ) -> Graph:
-    """Edges 0 -> v for every other v. Out-degree n - 1 at vertex 0. O(n) time.
+    """Return edges 0 -> v for every other v. Out-degree n - 1 at vertex 0. O(n) time.
 
     Parameters
     ----------
@@ -102,7 +102,7 @@ def complete(
     weight_dtype: str | None = "int32",
     seed: int = 1,
 ) -> Graph:
-    """All n (n - 1) edges, each direction with its own weight. O(n^2) time.
+    """Return all n (n - 1) edges, each direction with its own weight. O(n^2) time.
 
     Parameters
     ----------

@@ -1,1 +1,1 @@
-"""The graph: compressed sparse rows, built and validated once, and what is derived from them."""
+"""Graphs as compressed sparse rows, built and validated once, and data derived from them."""

@@ -1,8 +1,8 @@
-"""A graph's arrays on the host: checked once, and built from edge lists and SciPy matrices.
+"""Arrays of a graph on the host: validated, and built from edge lists and SciPy matrices.
 
-Everything ends in :func:`validate`, the one place that checks host arrays, and comes out as
-:class:`HostArrays`, which :class:`nearfar.Graph` holds. :mod:`nearfar.graph.on_device` is the same
-for arrays of a GPU; :mod:`nearfar.graph.convert` brings other libraries' graphs here.
+All constructors call :func:`validate`, the only function that checks host arrays, and return
+:class:`HostArrays`, which :class:`nearfar.Graph` holds. :mod:`nearfar.graph.on_device` does the
+same for arrays on a GPU; :mod:`nearfar.graph.convert` converts graphs of other libraries.
 """
 
 from __future__ import annotations
@@ -25,25 +25,25 @@ if TYPE_CHECKING:
 
 _INT32_MAX = 2**31 - 1
 
-#: Fewer bytes fit everywhere.
+# : A graph of fewer bytes fits everywhere.
 _MANY = 1 << 28
 
 
 def index_dtype(n: int, m: int) -> np.dtype[Any]:
-    """int32 while vertices and edges fit it, else int64."""
+    """Return int32 if the numbers of vertices and edges fit it, else int64."""
     return np.dtype(np.int32 if max(n, m) < _INT32_MAX else np.int64)
 
 
 @dataclass(frozen=True, slots=True)
 class HostArrays:
-    """Checked arrays of a graph in main memory; contiguous and read-only."""
+    """Validated arrays of a graph in main memory; contiguous and read-only."""
 
     indptr: NDArray[Any]
     indices: NDArray[Any]
     weights: NDArray[Any] | None
     scan: dict[str, Any]
 
-    #: (indptr, indices, weights) on the device; None says that they are here.
+    # : (indptr, indices, weights) on the device; None says that they are on the host.
     there: ClassVar[None] = None
 
     @property
@@ -58,7 +58,7 @@ class HostArrays:
 
     @property
     def weight_dtype(self) -> np.dtype[Any] | None:
-        """Dtype of the weights; None without."""
+        """Dtype of the weights; None without weights."""
         return None if self.weights is None else self.weights.dtype
 
     @property
@@ -73,27 +73,27 @@ class HostArrays:
         return own if self.weights is None else own + self.weights.nbytes
 
     def widest_vertex(self) -> int:
-        """The vertex of largest out-degree, the smallest such."""
+        """Return the vertex of largest out-degree, the smallest of several."""
         return int(np.argmax(np.diff(self.indptr))) if self.n_vertices else 0
 
     def max_degree(self) -> int:
-        """Largest out-degree."""
+        """Return the largest out-degree."""
         return int(np.diff(self.indptr).max()) if self.n_vertices else 0
 
     def weight_sample(self, step: int) -> NDArray[Any]:
-        """Weights at regular distances, from the first on; ones without weights."""
+        """Return every ``step``-th weight, starting with the first; ones without weights."""
         if self.weights is None:
             return np.ones(-(-self.n_edges // step), dtype=np.int32)
         return self.weights[::step]
 
     def rows_of(self, vertices: NDArray[Any], most: int) -> NDArray[Any]:
-        """Targets of some vertices' first edges, at most so many each, joined."""
+        """Return the targets of the first edges of some vertices, at most ``most`` each, joined."""
         places = edge_places(self.indptr[vertices], self.indptr[vertices + 1], most)
         found: NDArray[Any] = self.indices[places]
         return found
 
     def astype(self, dtype: np.dtype[Any]) -> HostArrays:
-        """The arrays with weights of another dtype, exactly."""
+        """Return the arrays with weights of another dtype, exactly."""
         given = np.ones(self.n_edges, dtype=np.int32) if self.weights is None else self.weights
         with np.errstate(over="ignore", invalid="ignore"):
             weights = given.astype(dtype)
@@ -106,18 +106,18 @@ class HostArrays:
         )
 
     def without_weights(self) -> HostArrays:
-        """The same edges, each counting 1."""
+        """Return the same edges with weight 1 each."""
         return HostArrays(self.indptr, self.indices, *checked_weights(None, self.n_edges))
 
     def transposed(self, view: GraphView) -> HostArrays:
-        """Every edge reversed; ``view`` is the C++ side's of these arrays."""
+        """Return the arrays with every edge reversed; ``view`` is the C++ view of these."""
         from nearfar import _cpu
 
         indptr, indices = np.empty_like(self.indptr), np.empty_like(self.indices)
         weights = None if self.weights is None else np.empty_like(self.weights)
         _cpu.transpose(view, indptr, indices, weights)
         scan = dict(self.scan)
-        if scan["n_negative"]:  # which stand in another order now
+        if scan["n_negative"]:  # which are in another order now
             scan["first_negative"] = int(np.argmax(weights < 0))  # type: ignore[operator]
         return HostArrays(
             frozen(indptr), frozen(indices), None if weights is None else frozen(weights), scan
@@ -125,14 +125,14 @@ class HostArrays:
 
 
 def edge_places(begin: NDArray[Any], end: NDArray[Any], most: int) -> NDArray[Any]:
-    """Positions of the first edges of some rows, at most so many each, joined."""
+    """Return the positions of the first edges of some rows, at most ``most`` each, joined."""
     counts = np.minimum(end - begin, most)
     ends = np.cumsum(counts)
     return np.repeat(begin - (ends - counts), counts) + np.arange(int(ends[-1]))
 
 
 def validate(indptr: Any, indices: Any, weights: Any, *, copy: bool = True) -> HostArrays:
-    """Check CSR arrays and bring them to the library's dtypes."""
+    """Check CSR arrays and convert them to the library's dtypes."""
     from nearfar import _cpu
 
     indptr, indices = as_indices(indptr, "indptr"), as_indices(indices, "indices")
@@ -172,7 +172,7 @@ def validate(indptr: Any, indices: Any, weights: Any, *, copy: bool = True) -> H
 def checked_weights(
     weights: NDArray[Any] | None, m: int, *, copy: bool = False
 ) -> tuple[NDArray[Any] | None, dict[str, Any]]:
-    """Weights of m edges without a negative zero, and what a scan found in them."""
+    """Return the weights of m edges without a negative zero, and the statistics of a scan."""
     from nearfar import _cpu
 
     if weights is None:
@@ -195,7 +195,7 @@ def checked_weights(
 
 
 def csr_arrays(matrix: Any) -> tuple[Any, Any, Any]:
-    """``indptr, indices, data`` of a square sparse matrix in CSR."""
+    """Return ``indptr, indices, data`` of a square sparse matrix in CSR."""
     csr = matrix.tocsr()
     n, starts = csr.shape[0], len(csr.indptr)
     if starts != n + 1:
@@ -204,19 +204,19 @@ def csr_arrays(matrix: Any) -> tuple[Any, Any, Any]:
 
 
 def refuse_row(at: int, value: Any, m: int) -> NoReturn:
-    """Say what is wrong with a row's start."""
+    """Raise for an invalid row start."""
     rule = "it must start at 0" if at == 0 else f"it must never fall and end at {m}"
     raise GraphError(f"indptr[{at}] is {value}: {rule}")
 
 
 def refuse_index(at: int, value: Any, n: int) -> NoReturn:
-    """Say what is wrong with an edge's target."""
+    """Raise for an invalid edge target."""
     valid = f"vertices are 0 to {n - 1}" if n else "the graph has no vertices"
     raise GraphError(f"edge {at} goes to {value}: {valid}")
 
 
 def refuse_weight(at: int, value: Any, count: int) -> NoReturn:
-    """Say what is wrong with an edge's weight."""
+    """Raise for an invalid weight."""
     raise GraphError(
         f"weight of edge {at} is {value} ({count} such edges): weights must be finite; leave "
         "missing edges out"
@@ -224,12 +224,12 @@ def refuse_weight(at: int, value: Any, count: int) -> NoReturn:
 
 
 def refuse_dtype(dtype: np.dtype[Any]) -> NoReturn:
-    """Say that weights do not survive a change of dtype."""
+    """Raise for weights that a change of dtype would alter."""
     raise GraphError(f"the weights do not fit {dtype} exactly: round or scale them first")
 
 
 def _require_room(n: int, k: int, needed: int) -> None:
-    """Refuse a graph that cannot be built: ids with great gaps are the usual reason."""
+    """Refuse a graph that does not fit memory, usually because its ids have large gaps."""
     if needed <= _MANY or needed <= (free := free_memory()):
         return
     advice = "give int32 ends and int32 or float32 weights, and release what is not needed"
@@ -242,7 +242,7 @@ def _require_room(n: int, k: int, needed: int) -> None:
 
 
 def _count_vertices(source: NDArray[Any], target: NDArray[Any], n_vertices: int | None) -> int:
-    """How many vertices an edge list has; raises GraphError where an end is not one of them."""
+    """Return the number of vertices of an edge list; raise GraphError for an invalid end."""
     if n_vertices is not None:
         try:
             n_vertices = operator.index(n_vertices)
@@ -305,7 +305,7 @@ def from_edges(
 
 
 def from_scipy(matrix: Any, *, directed: bool = True, copy: bool = True) -> HostArrays:
-    """Rows of a SciPy sparse matrix or array; see :meth:`nearfar.Graph.from_scipy`."""
+    """Return the rows of a SciPy sparse matrix or array; see :meth:`nearfar.Graph.from_scipy`."""
     if not hasattr(matrix, "tocsr"):
         raise GraphError(f"{type(matrix).__name__} is not sparse: see Graph.from_dense")
     if len(matrix.shape) != 2 or matrix.shape[0] != matrix.shape[1]:

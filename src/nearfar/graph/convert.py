@@ -1,9 +1,9 @@
-"""Other libraries' graphs as arrays: NetworkX, tables of edges, dense matrices, SciPy.
+"""Convert graphs of other libraries to arrays: NetworkX, tables of edges, dense matrices, SciPy.
 
-The ways in end in :func:`nearfar.graph.build.from_edges` and return its arrays; those with names
-also return what else :class:`nearfar.Graph` takes. Its class methods of the same names document
-them. :mod:`nearfar.graph.libraries` and :mod:`nearfar.graph.geography` have those of other
-libraries.
+The functions call :func:`nearfar.graph.build.from_edges` and return its arrays; those for graphs
+with names also return the other arguments of :class:`nearfar.Graph`. The class methods of the
+same names document them. :mod:`nearfar.graph.libraries` and :mod:`nearfar.graph.geography`
+convert graphs of further libraries.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def check_weight(weight: Any) -> None:
-    """Refuse what cannot name an attribute or a column, such as an array of weights."""
+    """Refuse a value that cannot name an attribute or column, such as an array of weights."""
     try:
         hash(weight)
     except TypeError:
@@ -36,7 +36,7 @@ def check_weight(weight: Any) -> None:
 
 
 def weight_problem(weight: str, named: Sequence[Any], numeric: Sequence[Any], what: str) -> str:
-    """What is wrong with weights that are not there; "" where nothing else can be meant by them."""
+    """Describe why named weights are missing; "" where the graph has no candidates for weights."""
     shown = listed(numeric)
     count = f"{keyword('weight', None)} counts edges"
     if weight != "weight":
@@ -54,7 +54,7 @@ def weight_problem(weight: str, named: Sequence[Any], numeric: Sequence[Any], wh
 def from_networkx(
     graph: Any, weight: str | Callable[[Any, Any, Any], Any] | None = "weight"
 ) -> tuple[HostArrays, dict[str, Any]]:
-    """See :meth:`nearfar.Graph.from_networkx`."""
+    """Convert as :meth:`nearfar.Graph.from_networkx` describes."""
     check_weight(weight)
     names = list(graph)
     place = {name: i for i, name in enumerate(names)}
@@ -63,7 +63,7 @@ def from_networkx(
         (sources, targets), values = _called(graph, place, weight)
         numbers = as_numbers(values, "the weight function")
         arrays = from_edges(sources, targets, numbers, n_vertices=len(names))
-        # Both directions of an undirected edge were asked for, and may differ.
+        # Both directions of an undirected edge were requested, and may differ.
         directed = directed or not _symmetric(sources, targets, values)
     else:
         (sources, targets), numbers = _attribute(graph, place, weight)
@@ -82,7 +82,7 @@ def from_networkx(
 
 
 def coordinates_of(pairs: Iterable[tuple[Any, Any]]) -> NDArray[np.float64] | None:
-    """Places of the vertices, where every vertex has x and y as finite numbers."""
+    """Return the coordinates of the vertices, if every vertex has finite x and y."""
     found = []
     for x, y in pairs:
         if not (is_number(x) and is_number(y) and math.isfinite(x) and math.isfinite(y)):
@@ -92,7 +92,7 @@ def coordinates_of(pairs: Iterable[tuple[Any, Any]]) -> NDArray[np.float64] | No
 
 
 def _attribute(graph: Any, place: dict[Any, int], weight: str | None) -> tuple[Any, Any]:
-    """Ends and weights of the edges by an attribute; a missing one counts 1, as in NetworkX."""
+    """Return ends and weights by an edge attribute; a missing one counts 1, as in NetworkX."""
     k = graph.number_of_edges()
     ends = np.empty((2, k), dtype=np.int64)
     values: list[Any] = []
@@ -117,12 +117,12 @@ def _attribute(graph: Any, place: dict[Any, int], weight: str | None) -> tuple[A
 
 
 def is_number(value: Any) -> bool:
-    """Whether something can be a weight."""
+    """Return whether something can be a weight."""
     return isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
 
 
 def _called(graph: Any, place: dict[Any, int], weight: Callable[[Any, Any, Any], Any]) -> Any:
-    """Ends and weights by a function of both ends and the edge's data; None hides an edge."""
+    """Return ends and weights by a function of both ends and the data; None hides an edge."""
     sources, targets, values = [], [], []
     for u, neighbours in graph.adjacency():
         for v, data in neighbours.items():
@@ -135,7 +135,7 @@ def _called(graph: Any, place: dict[Any, int], weight: Callable[[Any, Any, Any],
 
 
 def as_numbers(values: list[Any], what: str) -> NDArray[Any]:
-    """int64 where all are whole, else float64."""
+    """Return int64 if all values are integers, else float64."""
     for value in values:
         if value is None or isinstance(value, (str, bytes)):
             raise GraphError(f"{what} is not a number everywhere: one is {quoted(value)}")
@@ -159,7 +159,7 @@ def from_dataframe(
     *,
     directed: bool = True,
 ) -> tuple[HostArrays, dict[str, Any]]:
-    """See :meth:`nearfar.Graph.from_dataframe`."""
+    """Convert as :meth:`nearfar.Graph.from_dataframe` describes."""
     check_weight(weight)
     lazy = hasattr(table, "collect")  # polars: asking for its columns would warn
     found = None if lazy else getattr(table, "column_names", getattr(table, "columns", None))
@@ -204,7 +204,7 @@ def from_dataframe(
 
 
 def _holds_numbers(column: Any) -> bool:
-    """Whether a table's column holds numbers, from its first entry."""
+    """Return whether a table's column holds numbers, from its first entry."""
     first = column[:1]
     array = first.to_numpy() if hasattr(first, "to_numpy") else np.asarray(first)
     return array.dtype.kind in "iuf" or (len(array) > 0 and is_number(array[0]))
@@ -213,7 +213,7 @@ def _holds_numbers(column: Any) -> bool:
 def from_dense(
     matrix: ArrayLike, *, missing: float | None = None, directed: bool = True
 ) -> HostArrays:
-    """See :meth:`nearfar.Graph.from_dense`."""
+    """Convert as :meth:`nearfar.Graph.from_dense` describes."""
     mask = np.ma.getmaskarray(matrix) if isinstance(matrix, np.ma.MaskedArray) else None
     if isinstance(matrix, np.matrix):  # its rows stay two-dimensional
         matrix = np.asarray(matrix)
@@ -245,9 +245,10 @@ def from_dense(
 def lightest(
     indptr: NDArray[Any], indices: NDArray[Any], weights: NDArray[Any]
 ) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
-    """``weights, indices, indptr`` of rows with the lightest of parallel edges.
+    """Return ``weights, indices, indptr`` of rows with the lightest of parallel edges.
 
-    The arrays themselves where there are none: O(m) where rows ascend, else O(m log m).
+    The arrays are returned unchanged if no edges are parallel: O(m) if rows ascend, else O(m log
+    m).
     """
     rising = indices[1:] > indices[:-1]
     rising[indptr[(indptr > 0) & (indptr < len(indices))] - 1] = True  # from row to row

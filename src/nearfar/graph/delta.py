@@ -1,4 +1,4 @@
-"""The width of a bucket that follows from a graph's mean weight and mean degree."""
+"""Bucket width from the mean weight and mean degree of a graph."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ __all__ = ["paper_delta"]
 
 
 def paper_delta(graph: Graph, delta: float | None = None) -> float | int:
-    """Delta of a run: the one given, or c * w / d (section IV.C) with c = 32, the width of a warp.
+    """Return the delta of a run: the given one, or c * w / d (section IV.C) with c = 32, a warp.
 
-    w is the mean weight and d the mean degree. At least 1 for integer weights, and never 0.
+    w is the mean weight and d the mean degree. Delta is at least 1 for integer weights, and never
+    0.
     """
     value = delta
     if value is None:

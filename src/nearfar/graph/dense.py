@@ -1,11 +1,11 @@
-"""The dense form of a graph: an adjacency matrix in which a missing edge is not a zero.
+"""Dense form of a graph: an adjacency matrix in which a missing edge is not a zero.
 
 The matrix variants of Martin, Torres and Gavilanes (2009, section 5) read every entry of a row or
 column. Here an entry is the weight of the lightest edge from the row's vertex to the column's;
 where there is no edge it holds the value that means "unreached" (inf, or the maximum of an integer
 dtype), so that a sum with it never improves a distance and a weight of zero stays an edge. Any
-graph small enough has this form; it is made once and cached on the graph.
-:meth:`nearfar.Graph.from_dense` is the way in from a user's matrix.
+graph that is small enough has this form, which is built once and cached on the graph.
+:meth:`nearfar.Graph.from_dense` converts a user's matrix.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ if TYPE_CHECKING:
 
 __all__ = ["DENSE_MAX_BYTES", "DenseView", "dense_bytes", "dense_view", "fits_dense"]
 
-#: Largest matrix that is made: n = 32,768 with 32-bit weights. The paper goes to n = 15 * 2**10.
+# : Largest matrix that is built: n = 32,768 with 32-bit weights. The paper goes to n = 15 * 2**10.
 DENSE_MAX_BYTES = 4 * 2**30
 _DENSE: Slot[DenseView] = Slot("matrix")
 
 
 @dataclass(frozen=True, slots=True)
 class DenseView:
-    """An adjacency matrix.
+    """Adjacency matrix of a graph.
 
     Attributes
     ----------
@@ -53,17 +53,17 @@ class DenseView:
 
     @property
     def n_edges(self) -> int:
-        """Entries that are edges; parallel edges of the graph count once."""
+        """Number of entries that are edges; parallel edges of the graph count once."""
         return int(np.count_nonzero(self.matrix != self.missing))
 
 
 def dense_bytes(graph: Graph) -> int:
-    """Size of the graph's matrix in bytes."""
+    """Return the size of the graph's matrix in bytes."""
     return graph.n_vertices**2 * graph.weight_dtype.itemsize
 
 
 def fits_dense(graph: Graph, request: object) -> Literal[True] | str:
-    """Whether the matrix form is within :data:`DENSE_MAX_BYTES`: True, or the reason in words."""
+    """Return whether the matrix is within :data:`DENSE_MAX_BYTES`: True, or the reason in words."""
     needed = dense_bytes(graph)
     if needed <= DENSE_MAX_BYTES:
         return True
@@ -74,7 +74,7 @@ def fits_dense(graph: Graph, request: object) -> Literal[True] | str:
 
 
 def dense_view(graph: Graph) -> DenseView:
-    """The graph's adjacency matrix, cached on it. O(n**2 + m)."""
+    """Return the graph's adjacency matrix, cached on it. O(n**2 + m)."""
 
     def make() -> DenseView:
         n = graph.n_vertices

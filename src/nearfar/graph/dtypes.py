@@ -1,4 +1,4 @@
-"""The dtypes that weights and distances may have, and the values that mean something there."""
+"""Dtypes of weights and distances, and their special values."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ WEIGHT_DTYPES = tuple(np.dtype(t) for t in (np.int32, np.int64, np.float32, np.f
 
 @functools.cache
 def weight_dtype_of(given: Any) -> np.dtype[Any] | None:
-    """The dtype of weights that somebody named; None where it is none of the four."""
+    """Return the dtype of weights that a caller named; None if it is not supported."""
     try:
         dtype = None if given is None else np.dtype(given)
     except (SyntaxError, TypeError, ValueError):
@@ -24,12 +24,12 @@ def weight_dtype_of(given: Any) -> np.dtype[Any] | None:
 
 
 def unreached_value(dtype: np.dtype[Any]) -> Any:
-    """The distance of a vertex that is not reached: inf, or the maximum of an integer dtype."""
+    """Return the distance of an unreached vertex: inf, or the maximum of an integer dtype."""
     return dtype.type(np.inf) if dtype.kind == "f" else dtype.type(np.iinfo(dtype).max)
 
 
 def limit_in_dtype(limit: float | None, dtype: np.dtype[Any]) -> Any:
-    """A limit in the dtype of the distances, never below it; None is "unreached".
+    """Return a limit in the dtype of the distances, never below it; None is "unreached".
 
     Device code compares in that dtype; the caller masks by the exact limit afterwards.
     """

@@ -1,7 +1,7 @@
-"""Graphs of other libraries as ours, and ours as theirs: the constructors and their ways back.
+"""Constructors of :class:`nearfar.Graph` from other libraries' graphs, and conversions to them.
 
-:class:`Exchange` is the part of :class:`nearfar.Graph` that names and documents them; the work is
-done in :mod:`nearfar.graph.convert`, :mod:`nearfar.graph.libraries` and
+:class:`Exchange` is the part of :class:`nearfar.Graph` that documents them; they are implemented
+in :mod:`nearfar.graph.convert`, :mod:`nearfar.graph.libraries` and
 :mod:`nearfar.graph.geography`.
 """
 
@@ -41,7 +41,7 @@ _DOORS = {
 
 
 def not_a_graph(given: Any) -> str:
-    """What to do with an object that is not one of the graphs taken everywhere."""
+    """Return advice for an object that is not a supported graph."""
     library = type(given).__module__.split(".")[0]
     if type(given).__name__ == "TurnGraph":
         return (
@@ -60,10 +60,10 @@ class Exchange:
 
         @classmethod
         def from_checked(cls, arrays: Any, **kept: Any) -> Graph:
-            """See Graph."""
+            """Make a graph of validated arrays, as :class:`nearfar.Graph` does."""
             ...
 
-    # ---- in ------------------------------------------------------------------------------------
+    # ---- constructors --------------------------------------------------------------------------
 
     @classmethod
     def from_scipy(cls, matrix: Any, *, directed: bool = True, copy: bool = True) -> Graph:
@@ -104,7 +104,7 @@ class Exchange:
         ----------
         graph : networkx.Graph, DiGraph, MultiGraph or MultiDiGraph
         weight : str, callable or None
-            Edge attribute; where some edges lack it they count 1, as in NetworkX. A function
+            Edge attribute; edges that lack it count 1, as in NetworkX. A function
             ``weight(u, v, data)`` is called for every edge, for both directions of an undirected
             one, and hides an edge by returning None. None counts edges.
 
@@ -117,8 +117,8 @@ class Exchange:
         Raises
         ------
         GraphError
-            If no edge has the attribute named, if none is named and there are numeric ones, or if a
-            weight is not a number.
+            If no edge has the named attribute, if none is named and there are numeric ones, or
+            if a weight is not a number.
         """
         arrays, kept = convert.from_networkx(graph, weight)
         return cls.from_checked(arrays, **kept)
@@ -133,7 +133,7 @@ class Exchange:
         *,
         directed: bool = True,
     ) -> Graph:
-        """Make a graph from a table of edges: pandas, polars, Arrow, anything with named columns.
+        """Make a graph from a table of edges of pandas, polars, Arrow or a similar library.
 
         Parameters
         ----------
@@ -164,25 +164,25 @@ class Exchange:
     def from_any(
         cls, graph: Any, weight: str | Callable[[Any, Any, Any], Any] | None = "weight"
     ) -> Graph:
-        """Make a graph from whatever functions that take a graph accept.
+        """Make a graph from any object that the library's functions accept as a graph.
 
         Parameters
         ----------
         graph : Graph, SciPy sparse matrix or NetworkX graph
         weight : str, callable or None
-            As for :meth:`from_networkx`. A Graph and a matrix have one weight each, the default;
-            None counts their edges. An array is refused: other weights of the same edges are
-            another graph, ``Graph.from_csr(graph.indptr, graph.indices, weights)``.
+            As for :meth:`from_networkx`. A Graph and a matrix have only one weight, the default;
+            None counts their edges. An array is refused: for other weights of the same edges
+            make another graph, ``Graph.from_csr(graph.indptr, graph.indices, weights)``.
 
         Returns
         -------
         Graph
-            A Graph itself.
+            The argument itself if it is a Graph.
 
         Raises
         ------
         GraphError
-            For anything else, and for a weight that is not there.
+            For an unsupported object or a missing weight.
         """
         convert.check_weight(weight)
         if hasattr(graph, "number_of_edges") and hasattr(graph, "is_directed"):
@@ -215,8 +215,8 @@ class Exchange:
             and is left out.
         missing : number or None
             A further value that stands for no edge: 0 for an adjacency matrix of SciPy or NetworkX.
-            A matrix with zeros besides the diagonal in which nothing stands for a missing edge
-            could mean either, and needs it; NaN says that all its zeros are edges.
+            A matrix with zeros off the diagonal and no missing entries is ambiguous and requires
+            it; NaN says that all zeros are edges.
         directed : bool
             False adds the reverse of every entry.
 
@@ -227,7 +227,7 @@ class Exchange:
         Raises
         ------
         GraphError
-            If the matrix is not square, or its zeros could be edges or none.
+            If the matrix is not square, or its zeros are ambiguous.
         """
         arrays = convert.from_dense(matrix, missing=missing, directed=directed)
         return cls.from_checked(arrays, directed=directed)
@@ -251,8 +251,8 @@ class Exchange:
         Raises
         ------
         GraphError
-            If no edge has the attribute named, if none is named and there are numeric ones, or if a
-            weight is not a number.
+            If no edge has the named attribute, if none is named and there are numeric ones, or
+            if a weight is not a number.
         """
         arrays, kept = libraries.from_igraph(graph, weight)
         return cls.from_checked(arrays, **kept)
@@ -267,14 +267,14 @@ class Exchange:
         ----------
         graph : rustworkx.PyGraph or PyDiGraph
         weight : str, callable or None
-            What makes a number of an edge's data: a function of it, or the key where the data are
-            dicts. Data that are numbers are the weights. None counts edges, and so does the default
-            where all data are None.
+            A function of an edge's data that returns a number, or the key of a number if the data
+            are dicts. Data that are numbers are the weights. None counts edges, and so does the
+            default where all data are None.
 
         Returns
         -------
         Graph
-            Where vertices were removed, the others are called by their indices.
+            If vertices were removed, the names of the others are their indices.
 
         Raises
         ------
@@ -298,13 +298,13 @@ class Exchange:
         Parameters
         ----------
         edge_index : integer tensor or array, shape (2, m)
-            Sources and targets. What lies on a GPU is sorted by source there, and stays there.
+            Sources and targets. Arrays on a GPU are sorted by source on the GPU, and stay on it.
         weights : tensor or array, shape (m,) or (m, 1), or None
             ``edge_weight``, or an ``edge_attr`` of one column.
         n_vertices : int or None
             ``data.num_nodes``; None takes the largest end plus one.
         directed : bool
-            True takes the edges as they stand: PyTorch Geometric keeps both directions of an
+            True takes the edges unchanged: PyTorch Geometric keeps both directions of an
             undirected graph. False adds the reverse of every edge.
 
         Returns
@@ -314,7 +314,7 @@ class Exchange:
         Raises
         ------
         GraphError
-            For another shape, and ends that are not integers.
+            For another shape, or ends that are not integers.
         """
         arrays = libraries.from_edge_index(edge_index, weights, n_vertices, directed)
         return cls.from_checked(arrays, directed=directed)
@@ -330,21 +330,21 @@ class Exchange:
     ) -> Graph:
         """Make a graph from a geographic table of lines, such as streets.
 
-        Every end of a line is a vertex, with its coordinates; lines that end in one point meet
-        there. Lines that only cross do not meet: split them first.
+        Every end of a line is a vertex, with its coordinates; lines that end in the same point
+        share a vertex. Lines that only cross share none: split them first.
 
         Parameters
         ----------
         table : geopandas.GeoDataFrame
             Its geometry holds lines (``LineString``).
         weight : str or None
-            Column of the weights. ``"length"``, where there is no such column, measures the lines
-            in the units of the table's projection. None counts edges.
+            Column of the weights. If there is no column ``"length"``, that name measures the
+            lines in the units of the table's projection. None counts edges.
         directed : bool
-            True for streets that can be used in the direction of the line alone.
+            True for streets that can be used only in the direction of the line.
         digits : int or None
-            Ends that agree after rounding coordinates to so many digits are one vertex; None takes
-            them as they are.
+            Ends whose coordinates agree after rounding to this number of digits are one vertex;
+            None does not round.
 
         Returns
         -------
@@ -355,7 +355,7 @@ class Exchange:
         Raises
         ------
         GraphError
-            For other geometry, a column that is missing or not numeric, and lengths in degrees.
+            For other geometry, a column that is missing or not numeric, or lengths in degrees.
         MissingDependencyError
             Without shapely.
         """
@@ -371,7 +371,7 @@ class Exchange:
         Parameters
         ----------
         graph : networkx.MultiDiGraph
-            As :func:`osmnx.graph_from_place` makes it; its vertices have ``x`` and ``y``.
+            A graph as from :func:`osmnx.graph_from_place`; its vertices have ``x`` and ``y``.
         weight : str, callable or None
             As for :meth:`from_networkx`: ``"length"`` in metres, ``"travel_time"`` in seconds after
             :func:`osmnx.add_edge_travel_times`.
@@ -405,8 +405,8 @@ class Exchange:
     ) -> Graph:
         """Make a graph from a frame of nodes and a frame of edges.
 
-        As :func:`osmnx.graph_to_gdfs` and :func:`momepy.nx_to_gdf` make them, and as
-        ``pandana.Network`` takes them.
+        The frames are as :func:`osmnx.graph_to_gdfs` and :func:`momepy.nx_to_gdf` return them,
+        and as ``pandana.Network`` takes them.
 
         Parameters
         ----------
@@ -420,15 +420,15 @@ class Exchange:
         weight : str or None
             Column of the weights; None counts edges.
         ends : pair of str, optional
-            Columns of the ends, where they are called otherwise.
+            Columns of the ends, if they have other names.
         ids : str, optional
             Column of ``nodes`` that holds the ids.
         columns : sequence of str
             Further columns of numbers that are kept for each edge, in
             ``attributes["edge_columns"]``: for :meth:`with_weights` and :meth:`Route.total`.
         directed : bool
-            False enters every edge in both directions, as pandana does by default, and as fits
-            the lines of momepy.
+            False enters every edge in both directions, as pandana does by default and as is
+            right for the lines of momepy.
 
         Returns
         -------
@@ -440,10 +440,10 @@ class Exchange:
         Raises
         ------
         GraphError
-            For columns that are missing or not numeric, ids that occur twice, and ends that are no
-            ids.
+            For columns that are missing or not numeric, ids that occur twice, or ends that are
+            not ids.
         OptionError
-            If ``ends`` or ``ids`` name no columns.
+            If ``ends`` or ``ids`` do not name columns.
 
         Examples
         --------
@@ -461,17 +461,17 @@ class Exchange:
         arrays, kept = frames.from_frames(nodes, edges, weight, ends, ids, columns, directed)
         return cls.from_checked(arrays, **kept)
 
-    # ---- out -----------------------------------------------------------------------------------
+    # ---- conversions --------------------------------------------------------------------------
 
     def to_scipy(self) -> Any:
-        """The graph as a SciPy matrix, for which SciPy's functions give the same distances.
+        """Return the graph as a SciPy matrix, with which SciPy computes the same distances.
 
         Returns
         -------
         scipy.sparse.csr_array, shape (n, n)
-            Over the graph's own read-only arrays; ``.copy()`` can be changed. Without
-            weights every stored entry is 1. Of parallel edges, which SciPy would add up, only the
-            lightest is there, in new arrays with sorted columns.
+            A matrix over the graph's own read-only arrays; ``.copy()`` can be changed. Without
+            weights every stored entry is 1. Of parallel edges, which SciPy would add up, the
+            matrix has only the lightest, in new arrays with sorted columns.
         """
         from scipy.sparse import csr_array
 
@@ -481,7 +481,7 @@ class Exchange:
         return csr_array(parts, shape=(n, n))
 
     def to_networkx(self, weight: str = "weight") -> Any:
-        """The graph for NetworkX.
+        """Return the graph as a NetworkX graph.
 
         Parameters
         ----------
@@ -491,8 +491,8 @@ class Exchange:
         Returns
         -------
         networkx.DiGraph or Graph
-            A multigraph where there are parallel edges. Vertices are the external names, with ``x``
-            and ``y`` where there are coordinates; the graph has the ``attributes``.
+            A multigraph if there are parallel edges. Vertices are the external names, with ``x``
+            and ``y`` if there are coordinates; the graph has the ``attributes``.
 
         Raises
         ------
@@ -503,12 +503,12 @@ class Exchange:
 
         Notes
         -----
-        Dicts of dicts: some 400 bytes per edge.
+        NetworkX stores dicts of dicts, some 400 bytes per edge.
         """
         return libraries.to_networkx(cast("Graph", self), weight)
 
     def to_igraph(self, weight: str = "weight") -> Any:
-        """The graph for igraph.
+        """Return the graph as an igraph graph.
 
         Parameters
         ----------
@@ -518,7 +518,8 @@ class Exchange:
         Returns
         -------
         igraph.Graph
-            Vertex attributes ``name``, ``x`` and ``y`` where the graph has names and coordinates.
+            A graph with the vertex attributes ``name``, ``x`` and ``y`` if there are names and
+            coordinates.
 
         Raises
         ------
@@ -528,14 +529,14 @@ class Exchange:
         return libraries.to_igraph(cast("Graph", self), weight)
 
     def to_pandas(self) -> Any:
-        """The edges as a table, which :meth:`from_dataframe` reads back.
+        """Return the edges as a table, which :meth:`from_dataframe` reads back.
 
         Returns
         -------
         pandas.DataFrame
-            Columns ``source`` and ``target`` in external names and, with weights, ``weight``; a row
-            per edge, of an undirected graph one for both directions. Isolated vertices are not in
-            it.
+            Columns ``source`` and ``target`` in external names and, with weights, ``weight``; a
+            row per edge, with one row for both directions of an undirected edge. Isolated
+            vertices are not in it.
 
         Raises
         ------
@@ -547,18 +548,19 @@ class Exchange:
         return libraries.to_pandas(cast("Graph", self))
 
     def nearest_vertex(self, x: float | ArrayLike, y: float | ArrayLike) -> Any:
-        """The vertex nearest to a point, by coordinates.
+        """Return the vertex nearest to a point, by coordinates.
 
         Parameters
         ----------
         x, y : number, or arrays of one length
-            Longitude and latitude in degrees, in this order, where the graph's coordinates are
-            those; else in units of the coordinates.
+            Longitude and latitude in degrees, in this order, if the graph's coordinates are
+            geographic; else in units of the coordinates.
 
         Returns
         -------
         vertex name, or array of names
-            In a straight line, over the sphere for longitudes and latitudes. One for numbers.
+            The nearest in a straight line, or along the sphere for longitudes and latitudes. One
+            name if x and y are numbers.
 
         Raises
         ------
@@ -569,8 +571,8 @@ class Exchange:
 
         Notes
         -----
-        A tree of all coordinates is made on first use and kept, in O(n log n); then O(log n) per
-        point.
+        A tree of all coordinates is built on first use in O(n log n) and kept; a point then
+        takes O(log n).
         """
         graph = cast("Graph", self)
         found, _ = geography.nearest_vertices(graph, x, y)
@@ -587,19 +589,19 @@ class Exchange:
         max_distance: float | None = None,
         threads: int | None = None,
     ) -> snap.Snapped:
-        """Find the nearest point on an edge, or the nearest vertex, for many places at once.
+        """Find the nearest point on an edge, or the nearest vertex, for many places.
 
         Parameters
         ----------
         x, y : number, or arrays of one length
-            Longitude and latitude in degrees, in this order, where the graph's coordinates are
-            those; else in units of the coordinates.
+            Longitude and latitude in degrees, in this order, if the graph's coordinates are
+            geographic; else in units of the coordinates.
         to : {"edge", "vertex"}
-            What to snap to. Edges follow the lines that the graph keeps from OSMnx and geographic
-            tables, and are straight where it keeps none.
+            Kind of element to snap to. Edges follow the lines that the graph keeps from OSMnx
+            and geographic tables, and are straight otherwise.
         parts : {"largest", "all"}
-            ``"largest"`` leaves out what is not in the largest strongly connected part, so that
-            every place reaches every other; a UserWarning says how much that is.
+            ``"largest"`` leaves out vertices and edges outside the largest strongly connected
+            part, so that every place reaches every other; a UserWarning says how many.
         max_distance : float or None
             Farther places are snapped to nothing; in metres on the Earth, else in units of the
             coordinates. None has no limit, but refuses a place that is farther from the network
@@ -625,11 +627,11 @@ class Exchange:
 
         Notes
         -----
-        The index takes O(m log m) once and is kept; then O(log m) per place, on all cores. On the
-        Earth a place looks at streets on the plane that touches it: where the nearest is d metres
-        away, the point found is at most ``1 + d / R * tan(latitude)`` times as far (0.03 % for
-        1 km at 60 degrees), with R the radius of the Earth. ``distance`` itself is the great
-        circle's to a micrometre per metre.
+        The index takes O(m log m) once and is kept; each place then takes O(log m), on all
+        cores. On the Earth, streets are projected to the tangent plane of each place: where the
+        nearest point is d metres away, the returned point is at most ``1 + d / R *
+        tan(latitude)`` times as far (0.03 % for 1 km at 60 degrees), with R the radius of the
+        Earth. ``distance`` itself is that of the great circle to a micrometre per metre.
 
         Examples
         --------

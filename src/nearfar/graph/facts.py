@@ -1,8 +1,9 @@
-"""What the costs of variants look at: cheap statistics of a graph, measured once and cached.
+"""Cheap statistics of a graph for the costs of variants, measured once and cached.
 
-None costs more than a small part of a solve. How far a graph reaches is not measured by whole
-sweeps, which would cost as much as an answer, but by two sampled ones: breadth-first balls that
-stop after some thousand vertices. How fast they grow says what the rest will do. In a graph of
+Each costs a small part of a solve at most. The number of hops to the farthest vertex is not
+measured by whole sweeps, which would cost as much as an answer, but by two sampled ones:
+breadth-first balls that stop after some thousand vertices. The rest of the graph is extrapolated
+from their growth. In a graph of
 dimension d (a road network has about 2) a ball of h hops has in the order of h^d vertices, so the
 whole graph is (n / ball)^(1/d) times wider; where a ball grows geometrically, d is large and the
 estimate hardly more than the hops seen.
@@ -36,28 +37,28 @@ __all__ = [
 _BALL = 2048  # vertices at which a sampled sweep stops
 _EDGES = 1 << 15  # edges at which it stops
 _LEVELS = 64  # hops at which it stops
-_ROW = 1 << 12  # edges looked at in one row
+_ROW = 1 << 12  # edges scanned in one row
 _SAMPLE = 512
 _WEIGHT_SPREAD: Slot[float] = Slot("weight spread")
 _ESTIMATED_HOPS: Slot[float] = Slot("estimated hops")
 _WITHIN: Slot[tuple[float, float] | None] = Slot("reach of limits")
 _WITHIN_HELD = 256  # of different limits and sources
-_WITHIN_AT_MOST = 4096  # vertices at which a search stops that looks how far a limit leads
+_WITHIN_AT_MOST = 4096  # vertices at which a search that samples a limit stops
 
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What a variant's cost may look at; statistics are measured when they are first read.
+    """Statistics for the cost of a variant, measured when they are first read.
 
     Attributes
     ----------
     graph : Graph
     gain : float
-        How many times faster two workers of this machine are than one.
+        Speedup of two workers of this machine over one.
     reach : float or None
-        In place of the hops that would be measured.
+        Number of hops to use instead of the measured one.
     share : float
-        Of the edges, what a search looks at that stops at the request's limit or last target.
+        Share of the edges that a search scans before the request's limit or last target stops it.
     """
 
     graph: Graph
@@ -92,7 +93,7 @@ class Facts:
 
     @property
     def packed(self) -> bool:
-        """Whether an earlier search has laid out the edges as bucket searches read them."""
+        """Whether an earlier search has packed the edges as bucket searches read them."""
         return self.graph.has_view
 
     @property
@@ -102,7 +103,7 @@ class Facts:
 
     @property
     def hops(self) -> float:
-        """About how many hops lead to the farthest vertex: :func:`estimated_hops`."""
+        """Estimated number of hops to the farthest vertex: :func:`estimated_hops`."""
         return estimated_hops(self.graph) if self.reach is None else self.reach
 
     def within(
@@ -115,10 +116,10 @@ class Facts:
 def within(
     graph: Graph, limit: float, sources: tuple[int, ...], many: int = 1
 ) -> tuple[float, float] | None:
-    """Mean numbers of vertices within a limit of some sources, and of edges looked at; cached.
+    """Return mean numbers of vertices and scanned edges within a limit of some sources; cached.
 
-    None where one of the searches meets more than 4,096 vertices, or 64 for each of the ``many``
-    sources of which these are some, and for graphs on a device.
+    The result is None if a search meets more than 4,096 vertices, or 64 for each of the ``many``
+    sources from which these are sampled, and for graphs on a device.
     """
     most = max(_WITHIN_AT_MOST, 64 * many)
 
@@ -140,10 +141,10 @@ def within(
 def share_of_edges(
     graph: Graph, sources: tuple[int, ...], limit: float | None, targets: NDArray[np.int64] | None
 ) -> float:
-    """What part of the edges searches look at that stop at a limit or at the last target.
+    """Return the share of the edges that searches scan before a limit or the last target.
 
-    By searches from these sources; 1 for a graph on a device and for negative weights, where no
-    search stops early.
+    It is measured by searches from these sources, and is 1 for a graph on a device and for
+    negative weights, where no search stops early.
     """
     if graph.device_arrays is not None or graph.n_negative or not (sources and graph.n_edges):
         return 1.0
@@ -154,10 +155,10 @@ def share_of_edges(
 
 
 def weight_spread(graph: Graph) -> float:
-    """Mean over median of the weights, from an evenly spaced sample; 1 without weights.
+    """Return mean over median of the weights, from an evenly spaced sample; 1 without weights.
 
-    Near 1 for weights drawn evenly; hundreds where a few edges are far heavier than the rest, which
-    makes a bucket width that suits all of them impossible.
+    It is near 1 for uniform weights, and in the hundreds where a few edges are so much heavier
+    than the rest that no bucket width suits all of them.
     """
 
     def make() -> float:
@@ -176,16 +177,17 @@ def weight_spread(graph: Graph) -> float:
 
 
 def degree_spread(graph: Graph) -> float:
-    """Greatest out-degree over the mean; 0 without edges. O(n) once."""
+    """Return the greatest out-degree over the mean; 0 without edges. O(n) once."""
     return graph.max_degree / graph.mean_degree if graph.n_edges else 0.0
 
 
 def estimated_hops(graph: Graph) -> float:
-    """About how many hops a search from anywhere takes to its farthest vertex; cached.
+    """Estimate the number of hops from any vertex to its farthest vertex; cached.
 
-    The greater of two sampled sweeps, one from the vertex of largest degree and one from the vertex
-    that it saw last; for a graph on the host also of the median of sweeps from five vertices spread
-    over the graph, for a hub tells nothing of a long path that hangs from it.
+    The estimate is the greater of two sampled sweeps, one from the vertex of largest degree and
+    one from the last vertex of the first; for a graph on the host also of the median of sweeps
+    from five vertices spread over the graph, since a sweep from a hub misses a long path
+    attached to it.
     """
 
     def make() -> float:
@@ -203,7 +205,7 @@ def estimated_hops(graph: Graph) -> float:
 
 
 def _ball(graph: Graph, start: int, levels: int = _LEVELS) -> tuple[float, int]:
-    """Hops to the end of the graph, extrapolated from a ball, and a vertex of the ball's rim."""
+    """Return hops to the end of the graph, extrapolated from a ball, and a vertex of its rim."""
     n = graph.n_vertices
     if graph.device_arrays is None:
         arrays = graph.indptr, graph.indices
@@ -211,10 +213,10 @@ def _ball(graph: Graph, start: int, levels: int = _LEVELS) -> tuple[float, int]:
     else:
         sizes, last, ended = _ball_there(graph, start)
     hops, ball = len(sizes) - 1, sizes[-1]
-    if ended:  # the whole reach was seen
+    if ended:  # the ball covers all that can be reached
         return float(hops), last
     half = max(hops // 2, 1)
-    if hops < 2:  # one hop saw it all: a hub; its neighbours see the rest
+    if hops < 2:  # one hop covered it all: a hub, so its neighbours are measured
         return hops + math.log(max(n / ball, 1.0)) / math.log(max(graph.mean_degree, 2.0)), last
     # Growth between half the radius and the whole: 2^d on a d-dimensional graph.
     dimension = max(math.log(ball / sizes[half]) / math.log(hops / half), 1.0)
@@ -222,7 +224,7 @@ def _ball(graph: Graph, start: int, levels: int = _LEVELS) -> tuple[float, int]:
 
 
 def _ball_there(graph: Graph, start: int) -> tuple[list[int], int, bool]:
-    """What ``cpu/ball.cpp`` does, for a graph on a device: rows are fetched level by level."""
+    """Grow a ball as ``cpu/ball.cpp`` does, for a graph on a device: fetch rows level by level."""
     seen = np.zeros(graph.n_vertices, dtype=np.bool_)
     seen[start] = True
     frontier = np.array([start], dtype=np.int64)
@@ -234,7 +236,7 @@ def _ball_there(graph: Graph, start: int) -> tuple[list[int], int, bool]:
         new = np.sort(near[~seen[near]]).astype(np.int64)
         if not len(new):
             return sizes, int(frontier[-1]), True
-        # Each once. NumPy's own function imports much, 10 ms, and takes 40 bytes per vertex.
+        # NumPy's own unique imports for 10 ms, and takes 40 bytes per vertex.
         new = new[np.flatnonzero(np.diff(new, prepend=-1))]
         seen[new] = True
         frontier = new

@@ -1,4 +1,4 @@
-"""Networks in two tables, of nodes and of edges, as OSMnx, pandana and momepy have them."""
+"""Networks as two tables, of nodes and of edges, as in OSMnx, pandana and momepy."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def from_frames(
     columns: Sequence[str],
     directed: bool,
 ) -> tuple[HostArrays, dict[str, Any]]:
-    """See :meth:`nearfar.Graph.from_frames`."""
+    """Convert as :meth:`nearfar.Graph.from_frames` describes."""
     for name, table in (("nodes", nodes), ("edges", edges)):
         if not hasattr(table, "columns") or not hasattr(table, "index"):
             raise GraphError(f"{name} is a {type(table).__name__}: give a pandas DataFrame")
@@ -76,7 +76,7 @@ def _crs(table: Any) -> Any:
 
 
 def _ends(edges: Any, ends: tuple[str, str] | None) -> tuple[list[Any], bool]:
-    """Return both ends of every edge, and whether they stand in OSMnx's index."""
+    """Return both ends of every edge, and whether they are levels of OSMnx's index."""
     levels = list(getattr(edges.index, "names", ()))
     known = list(edges.columns)
     for pair in _ENDS if ends is None else (tuple(ends),):
@@ -108,7 +108,7 @@ def _ids(nodes: Any, ids: str | None, sides: list[Any], osmnx: bool) -> Any:
 
 
 def _coordinates(nodes: Any) -> NDArray[np.float64] | None:
-    """Return the places of the nodes, from columns or points; None where there are none."""
+    """Return the coordinates of the nodes, from columns or points; None without either."""
     found = [[c for c in nodes.columns if str(c).lower() in names] for names in (_X, _Y)]
     if all(found):
         pair = [np.asarray(nodes[names[0]].to_numpy(), np.float64) for names in found]

@@ -1,4 +1,4 @@
-"""Vertices on a map: graphs from geographic tables and OSMnx, and the vertex nearest to a point."""
+"""Geographic graphs: from geographic tables and OSMnx, and the vertex nearest to a point."""
 
 from __future__ import annotations
 
@@ -44,15 +44,15 @@ _UNITS = {"length": "m", "travel_time": "s"}
 
 
 def is_geographic(xy: NDArray[np.float64]) -> bool:
-    """Whether coordinates can be longitude and latitude in degrees."""
+    """Return whether coordinates can be longitude and latitude in degrees."""
     return bool(len(xy)) and bool(np.abs(xy[:, 0]).max() <= 180 and np.abs(xy[:, 1]).max() <= 90)
 
 
 def on_earth(graph: Graph) -> bool:
-    """Whether a graph's coordinates are longitude and latitude in degrees.
+    """Return whether a graph's coordinates are longitude and latitude in degrees.
 
-    ``attributes["geographic"]`` says so where the origin is known, as of geographic tables, OSMnx
-    and generators; else the range decides.
+    ``attributes["geographic"]`` says so if the origin is known, as for geographic tables, OSMnx
+    and generators; else the range of the coordinates decides.
     """
     if graph.coordinates is None:
         return False
@@ -64,7 +64,7 @@ def on_earth(graph: Graph) -> bool:
 
 
 def nearest_vertices(graph: Graph, x: Any, y: Any) -> tuple[NDArray[np.int64], NDArray[Any]]:
-    """Vertex indices nearest to points, and how far they are."""
+    """Return the vertex indices nearest to points, and their distances."""
     xy = graph.coordinates
     if xy is None:
         raise GraphError("the graph has no coordinates: nearest_vertex needs x and y of vertices")
@@ -99,7 +99,7 @@ def vertex_tree(graph: Graph, members: NDArray[np.int64] | None = None) -> Any:
 def nearest_in(
     graph: Graph, tree: Any, points: NDArray[np.float64]
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Return what is nearest to each point in a tree of vertices, and how far it is."""
+    """Return the entry nearest to each point in a tree of vertices, and its distance."""
     spherical = on_earth(graph)
     chords, found = tree.query(_on_sphere(points) if spherical else points)
     if spherical:
@@ -108,7 +108,7 @@ def nearest_in(
 
 
 def _on_sphere(xy: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Points of the unit sphere: near there is near on the Earth, also across the date line."""
+    """Return points of the unit sphere, whose distances are ordered as on the Earth."""
     lon, lat = np.radians(xy).T
     return np.column_stack((np.cos(lat) * np.cos(lon), np.cos(lat) * np.sin(lon), np.sin(lat)))
 
@@ -116,7 +116,7 @@ def _on_sphere(xy: NDArray[np.float64]) -> NDArray[np.float64]:
 def from_geodataframe(
     table: Any, weight: str | None, directed: bool, digits: int | None
 ) -> tuple[HostArrays, dict[str, Any]]:
-    """See :meth:`nearfar.Graph.from_geodataframe`."""
+    """Convert as :meth:`nearfar.Graph.from_geodataframe` describes."""
     shapely = needed("shapely", "from_geodataframe", "geo")
     lines = np.asarray(table.geometry.values)
     wrong = (shapely.get_type_id(lines) != 1) | shapely.is_empty(lines)
@@ -145,7 +145,7 @@ def from_geodataframe(
 
 
 def _line_weights(table: Any, lines: Any, weight: str | None, shapely: Any) -> tuple[Any, str]:
-    """Weights from a column, or the lengths of the lines."""
+    """Return the weights from a column, or the lengths of the lines."""
     if weight is None:
         return None, ""
     if weight in table.columns:
@@ -172,9 +172,9 @@ def _line_weights(table: Any, lines: Any, weight: str | None, shapely: Any) -> t
 def lines_of_rows(
     shapes: NDArray[Any], codes: NDArray[Any], xy: NDArray[np.float64], directed: bool
 ) -> EdgeLines | None:
-    """Return the lines of the edges that rows of a table make, None where all are straight.
+    """Return the lines of the edges of a table's rows, None if all are straight.
 
-    A line that runs from the second end to the first is turned; rows without one are straight.
+    A line that runs from the second end to the first is reversed; rows without a line are straight.
     """
     shapely = needed("shapely", "lines of edges", "geo")
     known = shapely.get_type_id(shapes) == 1
@@ -195,7 +195,7 @@ def lines_of_rows(
 def rows_of_edges(
     codes: NDArray[Any], n: int, directed: bool
 ) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    """Return the row of a table that each edge is made of, and whether it runs against it."""
+    """Return the table row of each edge, and whether the edge runs against it."""
     numbers = np.arange(len(codes[0]))
     made = from_edges(codes[0], codes[1], numbers, n_vertices=n, directed=directed)
     rows: NDArray[np.int64] = np.asarray(made.weights, np.int64)
@@ -206,7 +206,7 @@ def rows_of_edges(
 def from_osmnx(
     graph: Any, weight: str | Callable[[Any, Any, Any], Any] | None
 ) -> tuple[HostArrays, dict[str, Any]]:
-    """See :meth:`nearfar.Graph.from_osmnx`."""
+    """Convert as :meth:`nearfar.Graph.from_osmnx` describes."""
     try:
         xy = np.array([(data["x"], data["y"]) for _, data in graph.nodes(data=True)], dtype=float)
     except KeyError as error:
@@ -228,7 +228,7 @@ def from_osmnx(
             keys.append(key)
             shapes.append(data.get("geometry"))
         codes = np.array(ends, dtype=np.int64).reshape(-1, 2).T
-        # Edges of one source keep their order.
+        # The edges of one source keep their order.
         order = np.argsort(codes[0], kind="stable")
         attributes["edge_keys"] = np.array(keys)[order] if keys else np.empty(0, dtype=np.int64)
         if any(shape is not None for shape in shapes):

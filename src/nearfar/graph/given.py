@@ -1,4 +1,4 @@
-"""Arrays as they are given: of any library, in any dtype, perhaps still somebody's to write to."""
+"""Conversion of given arrays of any library and dtype, possibly still writable by the caller."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["as_indices", "as_numpy", "as_weights", "frozen", "kept", "must_copy"
 
 
 def as_numpy(values: Any, what: str) -> NDArray[Any]:
-    """NumPy array of anything array-like; DLPack and CuPy arrays are copied where needed."""
+    """Return a NumPy array of any array-like; DLPack and CuPy arrays are copied where needed."""
     if is_device_array(values):
         return to_host(values)
     if isinstance(values, np.ma.MaskedArray):
@@ -34,7 +34,7 @@ def as_numpy(values: Any, what: str) -> NDArray[Any]:
 
 
 def as_weights(weights: Any) -> NDArray[Any]:
-    """Weights in one of the four dtypes; smaller integers widen to int32, float16 to float32."""
+    """Return weights in a supported dtype; smaller integers widen to int32, float16 to float32."""
     array = as_numpy(weights, "weights")
     kind, size = array.dtype.kind, array.dtype.itemsize
     if kind == "b" or (kind in "iu" and size < 4):
@@ -54,7 +54,7 @@ def as_weights(weights: Any) -> NDArray[Any]:
 
 
 def as_indices(values: Any, what: str) -> NDArray[Any]:
-    """A one-dimensional integer array; floats are refused rather than cut off."""
+    """Return a one-dimensional integer array; floats are refused rather than cut off."""
     array = as_numpy(values, what)
     if array.ndim != 1:
         raise GraphError(f"{what} has {array.ndim} dimensions: give a one-dimensional array")
@@ -64,15 +64,15 @@ def as_indices(values: Any, what: str) -> NDArray[Any]:
 
 
 def frozen(array: NDArray[Any]) -> NDArray[Any]:
-    """The array, which nobody else holds, made read-only; graphs can then share it."""
+    """Return the array made read-only, so that graphs can share it."""
     array.flags.writeable = False
     return array
 
 
 def kept(array: NDArray[Any], given: NDArray[Any], copy: bool) -> NDArray[Any]:
-    """A read-only array that keeps its values: the given one where nobody can write to it."""
+    """Return a read-only array with fixed values: the given one if nothing can write to it."""
     if array is not given and not np.may_share_memory(array, given):
-        return frozen(array)  # converted, so ours
+        return frozen(array)  # converted, so not shared with the caller
     if must_copy(array, given, copy):
         return frozen(array.copy())
     view = array.view()  # the caller's own array keeps its flag
@@ -81,12 +81,12 @@ def kept(array: NDArray[Any], given: NDArray[Any], copy: bool) -> NDArray[Any]:
 
 
 def must_copy(array: NDArray[Any], given: NDArray[Any], copy: bool) -> bool:
-    """Whether somebody could still write to an array that was to be copied then."""
+    """Return whether an array that is to be copied may still be written to by its owner."""
     return copy and np.may_share_memory(array, given) and not _immutable(array)
 
 
 def _immutable(array: Any) -> bool:
-    """Whether neither the array nor anything that it is a view of can be written to."""
+    """Return whether neither the array nor any array that it is a view of is writable."""
     while isinstance(array, np.ndarray):
         if array.flags.writeable:
             return False

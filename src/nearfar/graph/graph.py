@@ -1,7 +1,7 @@
-"""The graph: immutable compressed sparse rows, validated once, with derived data cached on it.
+"""Graph: immutable compressed sparse rows, validated once, with derived data cached on it.
 
-Everything behind this boundary assumes a valid graph: sorted ``indptr``, indices in range, finite
-weights, no negative zero. The arrays lie in one object, on the host
+All other code assumes a valid graph: sorted ``indptr``, indices in range, finite weights, no
+negative zero. One object holds the arrays, on the host
 (:mod:`nearfar.graph.build`) or on a GPU (:mod:`nearfar.graph.on_device`), with one interface.
 """
 
@@ -39,25 +39,25 @@ __all__ = ["NARROW_VIEW", "Graph", "join_transposes"]
 
 _TRANSPOSE: Slot[Graph] = Slot("transpose")
 _NAMELESS: Slot[Graph] = Slot("without names")
-#: The graph in other dtypes, by dtype.
+# : The graph in other dtypes, by dtype.
 AS_TYPE: Slot[Graph] = Slot("other dtypes")
-#: Weights of a byte or two beside the targets; None where they do not fit.
+# : Weights in one or two bytes next to the targets; None if they do not fit.
 NARROW_VIEW: Slot[NarrowView | None] = Slot("narrow view")
 
-#: Vertices per vertex with an edge from which integer ends are more likely names.
+# : Vertices per vertex with an edge, above which integer ends are probably names.
 _GAPS = 10
 
-#: The edges into each vertex; they depend on the rows alone.
+# : The edges into each vertex; they depend only on the rows.
 ENTERING: Slot[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]] = Slot("entering")
 
 
 class Graph(Vertices, Exchange):
-    """A weighted directed graph in compressed sparse rows.
+    """Weighted directed graph in compressed sparse rows.
 
-    Use :func:`nearfar.read` or one of the ``from_*`` constructors. Arrays are read-only, and nobody
-    else can change them: solvers read them without checks. Parallel edges count by their minimum,
-    self-loops are harmless, and an explicit zero is an edge of weight 0. An undirected graph holds
-    every edge in both directions.
+    Use :func:`nearfar.read` or one of the ``from_*`` constructors. Arrays are read-only and not
+    shared with writable ones, so solvers read them without checks. Of parallel edges the lightest
+    counts, self-loops change nothing, and an explicit zero is an edge of weight 0. An undirected
+    graph holds every edge in both directions.
 
     Parameters
     ----------
@@ -70,25 +70,25 @@ class Graph(Vertices, Exchange):
     directed : bool
         False when the arrays hold every edge in both directions.
     vertex_names : array, shape (n,), a range of n numbers, or None
-        External names; answers come back in them. A range, such as ``range(1, n + 1)`` for a file
+        External names, which answers use. A range, such as ``range(1, n + 1)`` for a file
         that counts from 1, takes no memory.
     coordinates : float64 array, shape (n, 2), or None
         x (longitude) and y (latitude) of the vertices; finite.
     attributes : mapping
-        What is known of the origin: ``source``, ``unit``, ``attribution``, ...
+        Information on the origin: ``source``, ``unit``, ``attribution``, ...
     copy : bool
-        True copies arrays that somebody could still write to; those that are read-only down to
-        their owner are shared, as the arrays of another graph are. False shares all whose dtypes
-        fit: the caller gives them up, and changing one afterwards can end the process.
+        True copies arrays that are still writable; arrays that are read-only down to their
+        owner, such as those of another graph, are shared. False shares all arrays whose dtypes
+        fit: the caller must not change them afterwards, which could crash the process.
 
     Raises
     ------
     GraphError
-        If the arrays do not describe a graph; says which entry is wrong.
+        If the arrays do not describe a graph; the message names the invalid entry.
 
     Notes
     -----
-    Validation is one pass over the arrays, O(n + m).
+    Validation takes one pass over the arrays, O(n + m).
     """
 
     def __init__(
@@ -127,11 +127,11 @@ class Graph(Vertices, Exchange):
         copy: bool = True,
     ) -> None:
         self._arrays = arrays
-        #: True when arrays came from a GPU: answers then stay there.
+        # : True when the arrays came from a GPU: answers then stay on it.
         self.on_device = came_from_device
         self.directed = bool(directed)
         self.attributes: dict[str, Any] = dict(attributes or {})
-        self._kept: Kept = {}  # read and written by slots alone
+        self._kept: Kept = {}  # accessed only by slots
         self._name(vertex_names, copy)
         self.coordinates: NDArray[np.float64] | None = None
         if coordinates is not None:
@@ -149,12 +149,12 @@ class Graph(Vertices, Exchange):
 
     @classmethod
     def from_checked(cls, arrays: build.HostArrays | on_device.DeviceArrays, **kept: Any) -> Graph:
-        """Make a graph of arrays that were checked already.
+        """Make a graph of arrays that were already validated.
 
         Parameters
         ----------
         arrays : HostArrays or DeviceArrays
-            As :mod:`nearfar.graph.build` and :mod:`nearfar.graph.on_device` make them.
+            Arrays from :mod:`nearfar.graph.build` or :mod:`nearfar.graph.on_device`.
         **kept
             ``directed``, ``vertex_names``, ``coordinates``, ``attributes`` and ``copy``.
 
@@ -167,7 +167,7 @@ class Graph(Vertices, Exchange):
         return graph
 
     def _metadata(self) -> dict[str, Any]:
-        """What a graph has besides its arrays, as ``from_checked`` takes it."""
+        """Return the fields of a graph besides its arrays, as ``from_checked`` takes them."""
         return {
             "directed": self.directed,
             "vertex_names": self.vertex_names,
@@ -176,16 +176,16 @@ class Graph(Vertices, Exchange):
         }
 
     def _metadata_with(self, unit: str | None) -> dict[str, Any]:
-        """Return what a graph of the same rows and other weights has besides its arrays."""
+        """Return the fields besides the arrays for a graph of the same rows with other weights."""
         attributes = {k: v for k, v in self.attributes.items() if k != "unit"}
         if unit is not None:
             attributes["unit"] = unit
         return {**self._metadata(), "attributes": attributes}
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Keep the arrays and not what was computed from them, for :mod:`pickle` and :mod:`copy`.
+        """Keep the arrays and not the data derived from them, for :mod:`pickle` and :mod:`copy`.
 
-        They are checked again when the graph is made anew, on the host.
+        The arrays are validated again when the graph is restored, on the host.
         """
         arrays = self.indptr, self.indices, self.weights
         return _rebuilt, (*arrays, self._metadata())
@@ -216,15 +216,15 @@ class Graph(Vertices, Exchange):
         vertex_names, coordinates, attributes
             As in :class:`Graph`.
         copy : bool
-            True copies arrays that somebody could still write to, on the host and on a GPU. False
-            shares all whose dtypes fit: the caller gives them up, and changing one afterwards can
-            end the process.
+            True copies arrays that are still writable, on the host and on a GPU. False shares
+            all arrays whose dtypes fit: the caller must not change them afterwards, which could
+            crash the process.
 
         Returns
         -------
         Graph
-            Device arrays are checked and kept where they are, and answers for them stay there; host
-            copies are made when something asks for them.
+            Device arrays are validated and kept on their device, as are answers; host copies are
+            made on first use.
         """
         return cls(
             indptr,
@@ -256,11 +256,11 @@ class Graph(Vertices, Exchange):
         Parameters
         ----------
         sources, targets : integer or name array, shape (k,)
-            Ends of every edge: indices, or names of any kind that can be hashed: texts, tuples,
-            numbers, mixtures. Names become ``vertex_names``, sorted where they compare, else in the
-            order in which they come.
+            Ends of every edge: indices, or hashable names of any kind: strings, tuples, numbers,
+            mixtures. Names become ``vertex_names``, sorted if they compare, else in order of
+            appearance.
         weights : array, shape (k,), or a number, or None
-            One weight per edge, one for all, or none.
+            One weight per edge, one for all edges, or none.
         n_vertices : int or None
             Number of vertices; None takes the largest end plus one, or as many as there are names.
         directed : bool
@@ -269,9 +269,9 @@ class Graph(Vertices, Exchange):
             As in :class:`Graph`. Where ``vertex_names`` is given, the ends are looked up in it; it
             may hold more.
         names : bool or None
-            Whether the ends are names. None takes them for names where ``vertex_names`` is given or
-            they are not integers. True for integers such as OpenStreetMap's ids; False for indices
-            beside ``vertex_names``.
+            Whether the ends are names. None takes them for names if ``vertex_names`` is given or
+            they are not integers. Pass True for integers such as OpenStreetMap's ids, and False
+            for indices along with ``vertex_names``.
 
         Returns
         -------
@@ -281,14 +281,15 @@ class Graph(Vertices, Exchange):
         Raises
         ------
         GraphError
-            If lengths differ or an end is negative, not below ``n_vertices`` or a missing name.
+            If lengths differ, or if an end is negative, not below ``n_vertices`` or an unknown
+            name.
         OutOfMemoryError
-            If so many vertices do not fit main memory; says how to number them.
+            If the vertices do not fit main memory; the message says how to number them.
 
         Notes
         -----
-        A UserWarning says when integers taken for indices leave more than nine in ten vertices
-        without an edge, and neither ``names`` nor ``n_vertices`` says that they are indices.
+        A UserWarning is issued when integers taken for indices leave more than nine in ten
+        vertices without an edge, unless ``names`` or ``n_vertices`` says that they are indices.
 
         Examples
         --------
@@ -334,17 +335,17 @@ class Graph(Vertices, Exchange):
 
     @cached_property
     def indices(self) -> NDArray[Any]:
-        """Edge targets, shape (m,); downloaded likewise."""
+        """Edge targets, shape (m,); those of a graph on a device are downloaded on first use."""
         return self._arrays.indices
 
     @cached_property
     def weights(self) -> NDArray[Any] | None:
-        """Weights, shape (m,), None when every edge counts 1; downloaded likewise."""
+        """Weights, shape (m,), None if edges count 1; downloaded from a device on first use."""
         return self._arrays.weights
 
     @property
     def device_arrays(self) -> Any:
-        """(indptr, indices, weights) on the device for a graph made of such arrays, else None."""
+        """(indptr, indices, weights) on the device for a graph of device arrays, else None."""
         return self._arrays.there
 
     @cached_property
@@ -359,7 +360,7 @@ class Graph(Vertices, Exchange):
 
     @property
     def is_weighted(self) -> bool:
-        """Whether edges carry weights; without, every edge counts 1."""
+        """Whether edges have weights; otherwise every edge counts 1."""
         return self._arrays.weight_dtype is not None
 
     @cached_property
@@ -374,12 +375,12 @@ class Graph(Vertices, Exchange):
 
     @property
     def _scan(self) -> dict[str, Any]:
-        """What one pass over the weights found: counts, least, greatest, mean."""
+        """Statistics of the weights from one pass: counts, minimum, maximum, mean."""
         return self._arrays.scan
 
     @cached_property
     def effective_weights(self) -> NDArray[Any]:
-        """The weights, or int32 ones, shape (m,)."""
+        """Weights, or int32 ones, shape (m,)."""
         if self.weights is not None:
             return self.weights
         ones = np.ones(self.n_edges, dtype=np.int32)
@@ -388,7 +389,7 @@ class Graph(Vertices, Exchange):
 
     @property
     def n_negative(self) -> int:
-        """How many edges have a negative weight."""
+        """Number of edges with a negative weight."""
         return int(self._scan["n_negative"])
 
     @property
@@ -403,12 +404,12 @@ class Graph(Vertices, Exchange):
 
     @property
     def min_weight(self) -> Any:
-        """The least weight (1 without weights, 0 without edges)."""
+        """Minimum weight (1 without weights, 0 without edges)."""
         return self._scan["min"]
 
     @property
     def max_weight(self) -> Any:
-        """The greatest weight (1 without weights, 0 without edges)."""
+        """Maximum weight (1 without weights, 0 without edges)."""
         return self._scan["max"]
 
     @property
@@ -433,16 +434,15 @@ class Graph(Vertices, Exchange):
 
     @cached_property
     def widest_vertex(self) -> int:
-        """The vertex of largest out-degree, the smallest such; 0 for the empty graph."""
+        """Vertex of largest out-degree, the smallest of several; 0 for the empty graph."""
         return self._arrays.widest_vertex()
 
     def tails(self, dtype: Any = None) -> NDArray[Any]:
-        """Where each edge begins, as ``indices`` says where it ends; not kept.
+        """Return the tail of each edge, as ``indices`` has its head; not cached.
 
         Parameters
         ----------
-        dtype : dtype, optional
-            Of the result; default ``index_dtype``.
+        dtype : dtype, optional Dtype of the result; ``index_dtype`` by default.
 
         Returns
         -------
@@ -452,29 +452,28 @@ class Graph(Vertices, Exchange):
         return np.repeat(vertices, self.degrees)
 
     def weight_sample(self, step: int) -> NDArray[Any]:
-        """A regular sample of the weights.
+        """Return a regular sample of the weights.
 
         Parameters
         ----------
         step : int
-            Distance between two weights taken, from the first on.
+            Distance between two sampled positions, starting with the first.
 
         Returns
         -------
-        array
-            On the host, dtype of the weights; ones without weights.
+        array Sample on the host in the dtype of the weights; ones without weights.
         """
         return self._arrays.weight_sample(step)
 
     def rows_of(self, vertices: NDArray[Any], most: int) -> NDArray[Any]:
-        """Targets of some vertices' first edges, joined; O(edges returned).
+        """Return the targets of the first edges of some vertices, joined; O(edges returned).
 
         Parameters
         ----------
         vertices : int array
             At least one vertex index.
         most : int
-            At most so many edges of each.
+            Maximum number of edges per vertex.
 
         Returns
         -------
@@ -484,7 +483,7 @@ class Graph(Vertices, Exchange):
 
     @property
     def nbytes(self) -> int:
-        """Bytes of the arrays, with the packed edges once a solver has made them."""
+        """Bytes of the arrays, including packed edges once a solver has built them."""
         own = self._arrays.nbytes
         narrow = NARROW_VIEW.get(self)
         own += narrow.bytes if narrow is not None else 0
@@ -494,22 +493,22 @@ class Graph(Vertices, Exchange):
 
     @cached_property
     def view(self) -> GraphView:
-        """The C++ side's typed pointers into these arrays; packs edges on first use."""
+        """Typed pointers of the C++ module into these arrays; packs edges on first use."""
         from nearfar._cpu import GraphView
 
         return GraphView(self.indptr, self.indices, self.effective_weights)
 
     @property
     def has_view(self) -> bool:
-        """Whether :attr:`view` has been made."""
+        """Whether :attr:`view` has been built."""
         return "view" in self.__dict__
 
     def forget(self) -> None:
-        """Drop what is kept of earlier calls: transposes, copies on devices, choices."""
+        """Drop data cached by earlier calls: transposes, copies on devices, choices."""
         self._kept.clear()
 
     def transpose(self) -> Graph:
-        """The graph with every edge reversed, cached; O(n + m).
+        """Return the graph with every edge reversed, cached; O(n + m).
 
         Returns
         -------
@@ -522,7 +521,7 @@ class Graph(Vertices, Exchange):
         if found is None:
             here = build.HostArrays(self.indptr, self.indices, self.weights, self._scan)
             found = Graph.from_checked(here.transposed(self.view), **self._metadata())
-            for key in (*OF_EDGES, "forbidden_turns"):  # they speak of these edges
+            for key in (*OF_EDGES, "forbidden_turns"):  # they refer to positions of these edges
                 found.attributes.pop(key, None)
             join_transposes(self, found)
         return found
@@ -533,7 +532,7 @@ class Graph(Vertices, Exchange):
         return not self.directed or _TRANSPOSE.filled(self)
 
     def astype(self, dtype: Any) -> Graph:
-        """The graph with weights of another dtype, cached per dtype; O(m).
+        """Return the graph with weights of another dtype, cached per dtype; O(m).
 
         Parameters
         ----------
@@ -543,13 +542,13 @@ class Graph(Vertices, Exchange):
         Returns
         -------
         Graph
-            Itself if that is its dtype.
+            The graph itself if the dtype is its own.
 
         Raises
         ------
         GraphError
-            If a weight does not survive the change: overflow, a fraction cut off, or a whole number
-            that a float cannot hold. Floats are rounded to shorter floats. For another dtype.
+            If a weight would overflow, lose a fraction, or be an integer that a float cannot
+            hold; floats are rounded to shorter floats. Also for any other dtype.
         """
         given, dtype = dtype, weight_dtype_of(dtype)
         if dtype is None:
@@ -564,7 +563,7 @@ class Graph(Vertices, Exchange):
         return AS_TYPE.of(self, make, dtype)
 
     def tight_form(self, sources: Any, rows: Any) -> tuple[Graph, Any]:
-        """The graph and distances in whose arithmetic the edges of shortest paths are tight.
+        """Return graph and distances in the arithmetic in which edges of shortest paths are tight.
 
         Parameters
         ----------
@@ -575,27 +574,26 @@ class Graph(Vertices, Exchange):
 
         Returns
         -------
-        graph : Graph
-            With weights of the dtype of the distances.
-        rows : array
-            Where the given ones are.
+        graph : Graph Graph with weights of the dtype of the distances.
+        rows : array Distances on the device of the given ones.
         """
         return (self if rows.dtype == self.weight_dtype else self.astype(rows.dtype)), rows
 
     def with_weights(self, weights: ArrayLike, *, unit: str | None = None) -> Graph:
-        """The same edges with other weights.
+        """Return a graph with the same edges and other weights.
 
         Parameters
         ----------
         weights : array, shape (m,)
             One per edge, in the order of :attr:`indices`; of any dtype that a graph takes.
         unit : str or None
-            Unit of the new weights, for ``attributes["unit"]``. The old weights' unit goes.
+            Unit of the new weights, for ``attributes["unit"]``. The unit of the old weights is
+            dropped.
 
         Returns
         -------
         Graph
-            Shares the rows. Of an undirected graph both directions are in ``weights``.
+            Graph that shares the rows. For an undirected graph, ``weights`` has both directions.
 
         Raises
         ------
@@ -609,7 +607,7 @@ class Graph(Vertices, Exchange):
         return made
 
     def entering(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-        """The edges that enter each vertex, cached, and kept by :meth:`with_weights`.
+        """Return the edges that enter each vertex, cached, and kept by :meth:`with_weights`.
 
         Returns
         -------
@@ -618,7 +616,7 @@ class Graph(Vertices, Exchange):
         edges : int64 array, shape (m,)
             Positions in :attr:`indices`, ascending for each vertex.
         tails : int64 array, shape (m,)
-            Where each edge begins.
+            Tail of each edge.
         """
 
         def make() -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
@@ -631,7 +629,7 @@ class Graph(Vertices, Exchange):
 
     @property
     def forbidden_turns(self) -> list[Any]:
-        """Turns that an OpenStreetMap extract says are forbidden, for :meth:`with_turns`.
+        """Forbidden turns of an OpenStreetMap extract, for :meth:`with_turns`.
 
         Triples ``[from, via, to]`` of vertices, in ``attributes["forbidden_turns"]``.
         """
@@ -644,24 +642,26 @@ class Graph(Vertices, Exchange):
         costs: Mapping[Any, Any] | None = None,
         closed: Iterable[Any] = (),
     ) -> TurnGraph:
-        """The graph with turns that are forbidden or cost something, and closed vertices.
+        """Return the graph with forbidden turns, costs of turns, and closed vertices.
 
         A turn is two edges, as positions in :attr:`indices`, or three vertices ``(from, via, to)``,
-        which stand for all parallel edges.
+        which mean all parallel edges.
 
         Parameters
         ----------
         forbidden : turns
-            No path takes them; :attr:`forbidden_turns` are those of an OpenStreetMap extract.
+            Turns that no path may take; :attr:`forbidden_turns` are those of an OpenStreetMap
+            extract.
         costs : mapping of turn to number
-            What each adds to a path, in units of the weights, at least 0.
+            Cost that each turn adds to a path, in units of the weights, at least 0.
         closed : vertices
-            Paths begin and end there, but none passes through.
+            Vertices where paths may begin and end, but which none may pass through.
 
         Returns
         -------
         TurnGraph
-            Made once and searched like a graph; answers are in this graph's vertices and edges.
+            Graph with turns, built once and searched like a graph; answers are in this graph's
+            vertices and edges.
 
         Raises
         ------
@@ -672,7 +672,7 @@ class Graph(Vertices, Exchange):
 
         Notes
         -----
-        O(n + m), and in-degree times out-degree of the vertices that have turns.
+        O(n + m), plus in-degree times out-degree of the vertices that have turns.
 
         Examples
         --------
@@ -686,19 +686,19 @@ class Graph(Vertices, Exchange):
         return with_turns(self, forbidden, costs or {}, closed)
 
     def without_weights(self) -> Graph:
-        """The same edges, each counting 1.
+        """Return the same edges with weight 1 each.
 
         Returns
         -------
         Graph
-            Itself if it has no weights. ``attributes["unit"]``, that of the weights, goes too.
+            The graph itself if it has no weights. ``attributes["unit"]`` is dropped.
         """
         if not self.is_weighted:
             return self
         return Graph.from_checked(self._arrays.without_weights(), **self._metadata_with(None))
 
     def digest(self) -> str:
-        """SHA-256 of the arrays, cached: names a graph in caches and manifests; O(n + m).
+        """Return the SHA-256 of the arrays, cached: a key for caches and manifests; O(n + m).
 
         Returns
         -------
@@ -709,7 +709,7 @@ class Graph(Vertices, Exchange):
 
     @cached_property
     def _digest(self) -> str:
-        import hashlib  # takes longer to import than a small graph to solve
+        import hashlib  # its import takes longer than solving a small graph
 
         state = hashlib.sha256()
         for array in (self.indptr, self.indices, self.weights):
@@ -727,7 +727,7 @@ class Graph(Vertices, Exchange):
         return True
 
     def neighbors(self, vertex: Any) -> NDArray[Any]:
-        """The vertices that a vertex has an edge to.
+        """Return the vertices that a vertex has an edge to.
 
         Parameters
         ----------
@@ -736,7 +736,7 @@ class Graph(Vertices, Exchange):
         Returns
         -------
         array
-            External names in the order of the edges, each once.
+            External names in the order of the edges, without repetitions.
 
         Raises
         ------
@@ -754,13 +754,14 @@ class Graph(Vertices, Exchange):
         Parameters
         ----------
         u, v : int or vertex name, or sequences of one length
-            Where the edges begin, and where they end.
+            Tails and heads of the edges.
 
         Returns
         -------
         int64 array
-            Positions in :attr:`Graph.indices`: all edges of the first pair, then of the next;
-            parallel edges all. For both directions join it with that of ``(v, u)``.
+            Positions in :attr:`Graph.indices`: all edges of the first pair, parallel ones
+            included, then of the next. For both directions join it with the result for ``(v,
+            u)``.
 
         Raises
         ------
@@ -797,19 +798,19 @@ class Graph(Vertices, Exchange):
         return np.concatenate([np.empty(0, np.int64), *found])
 
     def without_edges(self, edges: ArrayLike) -> Graph:
-        """Close edges, so that no path takes them; positions of all others stay as they are.
+        """Close edges, so that no path takes them; the positions of all other edges stay the same.
 
         Parameters
         ----------
         edges : int array, shape (k,)
-            Positions in :attr:`indices`, as :meth:`edges_between` finds them. A street in both
+            Positions in :attr:`indices`, as :meth:`edges_between` returns them. A street in both
             directions is two edges.
 
         Returns
         -------
         Graph
-            In which a closed edge is a self-loop. Places that were snapped to it stay there, and
-            have no way along it; ``attributes["closed_edges"]`` says which they are.
+            Graph in which closed edges are self-loops, listed in ``attributes["closed_edges"]``.
+            Places that were snapped to a closed edge stay on it, but no path leads along it.
 
         Raises
         ------
@@ -833,7 +834,7 @@ class Graph(Vertices, Exchange):
         return Graph(self.indptr, indices, self.weights, copy=False, **kept)
 
     def subgraph(self, vertices: Iterable[Any]) -> Graph:
-        """Some vertices and the edges among them.
+        """Return the graph of some vertices and the edges among them.
 
         Parameters
         ----------
@@ -842,15 +843,15 @@ class Graph(Vertices, Exchange):
         Returns
         -------
         Graph
-            Its vertices in the order given, called as they are called here, with their coordinates;
-            edges of one vertex keep their order.
+            Graph with the vertices in the given order, with their names and coordinates; the
+            edges of a vertex keep their order.
 
         Raises
         ------
         VertexError
-            For the first that is not a vertex.
+            For the first entry that is not a vertex.
         GraphError
-            If one is given twice.
+            If a vertex is given twice.
 
         Notes
         -----
@@ -882,19 +883,19 @@ class Graph(Vertices, Exchange):
         )
 
     def largest_component(self, *, strong: bool = True) -> Graph:
-        """The largest set of vertices that reach each other, with the edges among them.
+        """Return the largest set of vertices that reach each other, with the edges among them.
 
         Parameters
         ----------
         strong : bool
-            Along the edges, so that every vertex reaches every other; False takes edges both ways.
-            The same where edges lead both ways anyway.
+            True follows the direction of the edges, so that every vertex reaches every other;
+            False ignores it. The results agree if all edges lead both ways.
 
         Returns
         -------
         Graph
-            Its vertices in their order here, called as they are called here; see :meth:`subgraph`.
-            Of components of one size the one with the first vertex.
+            Graph with the vertices in their order and with their names; see :meth:`subgraph`. Of
+            components of equal size, the one with the first vertex.
 
         Notes
         -----
@@ -928,14 +929,14 @@ class Graph(Vertices, Exchange):
         return self.subgraph(self.name_of(np.flatnonzero(label == largest)))
 
     def _attributes_among(self, names: set[Any]) -> dict[str, Any]:
-        """The attributes of a subgraph of these vertices."""
+        """Return the attributes of a subgraph of these vertices."""
         kept = {k: v for k, v in self.attributes.items() if k not in OF_EDGES}
         if self.forbidden_turns:
             kept["forbidden_turns"] = [t for t in self.forbidden_turns if names.issuperset(t)]
         return kept
 
     def without_names(self) -> Graph:
-        """The same graph, whose vertices are their indices; cached.
+        """Return the same graph with vertices named by their indices; cached.
 
         Returns
         -------
@@ -948,7 +949,7 @@ class Graph(Vertices, Exchange):
         def make() -> Graph:
             kept = {**self._metadata(), "vertex_names": None}
             made = Graph.from_checked(self._arrays, copy=False, **kept)
-            made.attributes.pop("forbidden_turns", None)  # they speak of names
+            made.attributes.pop("forbidden_turns", None)  # they refer to names
             made.on_device = self.on_device
             return made
 
@@ -967,7 +968,7 @@ class Graph(Vertices, Exchange):
         return f"{type(self).__name__}({sizes}, {kind}, {self._weights_text()}, {size})"
 
     def _facts(self) -> list[tuple[str, object]]:
-        """What a notebook shows of the graph: labels and values."""
+        """Return the labels and values that a notebook shows of the graph."""
         facts: list[tuple[str, object]] = [
             ("vertices", f"{self.n_vertices:,}"),
             ("edges", f"{self.n_edges:,}, {'directed' if self.directed else 'both directions'}"),
@@ -1002,7 +1003,7 @@ def _warn_of_gaps(arrays: build.HostArrays) -> None:
 
 
 def join_transposes(one: Graph, other: Graph) -> None:
-    """Make two graphs each other's transpose; believed."""
+    """Make two graphs each other's transpose, without a check."""
     _TRANSPOSE.put(one, other)
     _TRANSPOSE.put(other, one)
 

@@ -1,7 +1,7 @@
-"""Graphs of igraph, rustworkx and PyTorch Geometric as arrays, and ours as theirs.
+"""Conversions of graphs of igraph, rustworkx, PyTorch Geometric, NetworkX and pandas.
 
-The ways in end in :func:`nearfar.graph.build.from_edges` and return its arrays and what else
-:class:`nearfar.Graph` takes. The methods of the same names document them.
+The constructors call :func:`nearfar.graph.build.from_edges` and return its arrays and the other
+arguments of :class:`nearfar.Graph`. The methods of the same names document them.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ __all__ = [
 
 
 def needed(name: str, what: str, extra: str | None = None) -> Any:
-    """A library that a conversion needs."""
+    """Return a library that a conversion needs."""
     try:
         return importlib.import_module(name)
     except ImportError:
@@ -50,11 +50,11 @@ def needed(name: str, what: str, extra: str | None = None) -> Any:
         raise MissingDependencyError(f"{what} needs {name}: pip install {wanted}") from None
 
 
-# ---- in ----------------------------------------------------------------------------------------
+# ---- constructors ------------------------------------------------------------------------------
 
 
 def from_igraph(graph: Any, weight: str | None) -> tuple[HostArrays, dict[str, Any]]:
-    """See :meth:`nearfar.Graph.from_igraph`."""
+    """Convert as :meth:`nearfar.Graph.from_igraph` describes."""
     n, directed = graph.vcount(), graph.is_directed()
     ends = np.array(graph.get_edgelist(), dtype=np.int64).reshape(-1, 2)
     weights = None
@@ -79,7 +79,7 @@ def from_igraph(graph: Any, weight: str | None) -> tuple[HostArrays, dict[str, A
 def from_rustworkx(
     graph: Any, weight: str | Callable[[Any], Any] | None
 ) -> tuple[HostArrays, dict[str, Any]]:
-    """See :meth:`nearfar.Graph.from_rustworkx`."""
+    """Convert as :meth:`nearfar.Graph.from_rustworkx` describes."""
     directed = hasattr(graph, "successors")
     vertices = np.array(list(graph.node_indices()), dtype=np.int64)
     edges = graph.weighted_edge_list()
@@ -93,7 +93,7 @@ def from_rustworkx(
 
 
 def _payloads(payloads: list[Any], weight: str | Callable[[Any], Any] | None) -> Any:
-    """Weights out of what rustworkx keeps on its edges."""
+    """Return the weights from the data that rustworkx keeps on its edges."""
     if weight is None or not payloads:
         return None
     if callable(weight):
@@ -124,7 +124,7 @@ def _payloads(payloads: list[Any], weight: str | Callable[[Any], Any] | None) ->
 def from_edge_index(
     edge_index: Any, weights: Any, n_vertices: int | None, directed: bool
 ) -> HostArrays | DeviceArrays:
-    """See :meth:`nearfar.Graph.from_edge_index`."""
+    """Convert as :meth:`nearfar.Graph.from_edge_index` describes."""
     given = [_detached(array) for array in (edge_index, weights) if array is not None]
     there = all(map(is_device_array, given))
     if there:
@@ -145,17 +145,17 @@ def from_edge_index(
 
 
 def _detached(tensor: Any) -> Any:
-    """A tensor without its history, which NumPy would refuse."""
+    """Return a tensor detached from its gradient history, which NumPy would refuse."""
     return tensor.detach() if hasattr(tensor, "detach") else tensor
 
 
-# ---- out ---------------------------------------------------------------------------------------
+# ---- conversions ------------------------------------------------------------------------------
 
 
 def edges_once(
     graph: Graph,
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[Any] | None]:
-    """Sources, targets and weights of the edges; of an undirected graph each edge once."""
+    """Return sources, targets and weights of the edges; each edge of an undirected graph once."""
     sources, targets = graph.tails(np.int64), graph.indices.astype(np.int64)
     weights = graph.weights
     if graph.directed:
@@ -165,7 +165,7 @@ def edges_once(
 
 
 def to_networkx(graph: Graph, weight: str) -> Any:
-    """See :meth:`nearfar.Graph.to_networkx`."""
+    """Convert as :meth:`nearfar.Graph.to_networkx` describes."""
     nx = needed("networkx", "to_networkx", "networkx")
     graph._check_distinct_names("NetworkX")
     sources, targets, weights = edges_once(graph)
@@ -199,7 +199,7 @@ def _names(graph: Graph) -> list[Any]:
 
 
 def to_igraph(graph: Graph, weight: str) -> Any:
-    """See :meth:`nearfar.Graph.to_igraph`."""
+    """Convert as :meth:`nearfar.Graph.to_igraph` describes."""
     igraph = needed("igraph", "to_igraph")
     sources, targets, weights = edges_once(graph)
     made = igraph.Graph(
@@ -218,7 +218,7 @@ def to_igraph(graph: Graph, weight: str) -> Any:
 
 
 def to_pandas(graph: Graph) -> Any:
-    """See :meth:`nearfar.Graph.to_pandas`."""
+    """Convert as :meth:`nearfar.Graph.to_pandas` describes."""
     pandas = needed("pandas", "to_pandas")
     graph._check_distinct_names("a table of edges")
     sources, targets, weights = edges_once(graph)

@@ -1,4 +1,4 @@
-"""What every function that takes a graph accepts, for type checkers."""
+"""Types that every function with a graph argument accepts, for type checkers."""
 
 from __future__ import annotations
 
@@ -11,28 +11,28 @@ __all__ = ["GraphLike"]
 
 
 class _Matrix(Protocol):
-    """A SciPy sparse matrix."""
+    """SciPy sparse matrix."""
 
     def tocsr(self) -> Any:
-        """The matrix in compressed rows."""
+        """Return the matrix in compressed rows."""
 
 
 class _NetworkX(Protocol):
-    """A NetworkX graph."""
+    """NetworkX graph."""
 
     def number_of_edges(self) -> int:
-        """Edges, parallel ones each."""
+        """Return the number of edges, counting parallel ones."""
 
     def is_directed(self) -> bool:
-        """Whether an edge has a direction."""
+        """Return whether edges have a direction."""
 
 
 class _Raster(Protocol):
-    """A :class:`nearfar.raster.Raster`."""
+    """Raster, as :class:`nearfar.raster.Raster`."""
 
     def is_barrier(self, cell: int) -> bool:
-        """Whether no path enters a cell."""
+        """Return whether no path enters a cell."""
 
 
-#: What every function that takes a graph accepts.
+# : Types that every function with a graph argument accepts.
 GraphLike: TypeAlias = Graph | TurnGraph | _Matrix | _NetworkX | _Raster

@@ -1,7 +1,7 @@
-"""Vertices under names of any kind: what a list of names is as an array, and numbers for names.
+"""Vertex names of any kind: lists of names as arrays, and indices for names.
 
-NumPy turns ``[1, "a"]`` into two strings and a list of pairs into a table. Here 1 stays 1, and a
-tuple is one name.
+NumPy turns ``[1, "a"]`` into two strings and a list of pairs into a table. This module keeps 1
+as 1, and a tuple as one name.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ _NUMBERS = (bool, int, float, np.number, np.bool_)
 
 
 def object_array(values: Sequence[Any]) -> NDArray[Any]:
-    """A vector of objects, whatever they are."""
+    """Return a vector of objects of any kind."""
     array = np.empty(len(values), dtype=object)
     array[:] = values
     return array
 
 
 def as_names(values: Any) -> NDArray[Any]:
-    """Names as a vector that keeps each as it is."""
+    """Return names as a vector that keeps each unchanged."""
     if isinstance(values, np.ndarray) or is_device_array(values):
         return as_numpy(values, "names")
     if hasattr(values, "to_numpy"):
@@ -51,9 +51,9 @@ def as_names(values: Any) -> NDArray[Any]:
 
 
 def are_names(ends: Any) -> bool:
-    """Whether the ends of edges are names and not indices.
+    """Return whether the ends of edges are names and not indices.
 
-    Numbers are indices: a wrong one is refused as a number.
+    Numbers are indices, and invalid ones are refused as numbers.
     """
     dtype = getattr(ends, "dtype", None)
     if isinstance(dtype, np.dtype):
@@ -71,7 +71,7 @@ def are_names(ends: Any) -> bool:
 def numbered(
     ends: Sequence[NDArray[Any]], names: NDArray[Any] | range | None = None
 ) -> tuple[list[NDArray[np.int64]], NDArray[Any]]:
-    """Numbers for names."""
+    """Return the indices of names, and the names."""
     for part in ends:
         _refuse_missing(part)
     if names is not None:
@@ -83,7 +83,7 @@ def numbered(
     if len({type(name) for name in both.tolist()} if both.dtype == object else ()) <= 1:
         try:
             present, codes = np.unique(both, return_inverse=True)
-        except TypeError:  # of a kind that does not sort
+        except TypeError:  # of kinds that do not sort
             present, codes = _in_order(both)
     else:
         present, codes = _in_order(both)
@@ -103,7 +103,7 @@ def _in_order(names: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
 
 
 def _looked_up(ends: NDArray[Any], names: NDArray[Any] | range) -> NDArray[np.int64]:
-    """Find the number of each name, where every end is the name of exactly one vertex."""
+    """Return the index of each name, if every end is the name of exactly one vertex."""
     table = np.asarray(names)
     if ends.dtype.kind == "i" and table.dtype.kind == "i" and len(table):
         order = np.argsort(table, kind="stable")
@@ -130,7 +130,7 @@ def _looked_up(ends: NDArray[Any], names: NDArray[Any] | range) -> NDArray[np.in
 
 
 def _refuse_unknown(name: Any) -> NoReturn:
-    """Say that an end is not the name of a vertex."""
+    """Raise for an end that is not the name of a vertex."""
     way = ""
     if isinstance(name, (int, np.integer)) and not isinstance(name, bool):
         way = ": the ends are names where vertex_names is given; for indices add names=False"
@@ -138,7 +138,7 @@ def _refuse_unknown(name: Any) -> NoReturn:
 
 
 def _refuse_repeated(name: Any) -> NoReturn:
-    """Say that an end could be any of several vertices."""
+    """Raise for an end that is the name of several vertices."""
     raise GraphError(
         f"{quoted(name)} is the end of an edge and the name of several vertices: give each its "
         "own, or indices with names=False"

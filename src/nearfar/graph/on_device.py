@@ -1,8 +1,7 @@
-"""A graph's arrays on a GPU: checked, kept and solved where they lie.
+"""Arrays of a graph on a GPU, validated, kept and solved on that GPU.
 
-Nothing of them is copied to the host but what a person or a CPU method asks for:
-:class:`nearfar.Graph` downloads ``indptr``, ``indices`` and ``weights`` on first use, each for
-itself.
+Only arrays that the caller or a CPU method reads are copied to the host: :class:`nearfar.Graph`
+downloads ``indptr``, ``indices`` and ``weights`` separately on first use.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ if TYPE_CHECKING:
 __all__ = ["DeviceArrays", "from_edges", "validate"]
 
 _KERNELS = "cuda/scan_graph.cuh"
-_NOWHERE = 2**63 - 1  # kNowhere there
+_NOWHERE = 2**63 - 1  # kNowhere in the kernel
 _THREADS = 256
 _FIRST = ("first_nonfinite", "first_negative")
 _C_NAMES = {"int32": "int", "int64": "long long", "float32": "float", "float64": "double"}
@@ -40,14 +39,14 @@ _C_NAMES = {"int32": "int", "int64": "long long", "float32": "float", "float64":
 
 @dataclass(frozen=True, slots=True)
 class DeviceArrays:
-    """Checked arrays of a graph on a device, with the interface of ``HostArrays``."""
+    """Validated arrays of a graph on a device, with the interface of ``HostArrays``."""
 
     there: tuple[Any, Any, Any]
     scan: dict[str, Any]
 
     @property
     def indptr(self) -> NDArray[Any]:
-        """Row starts, copied to the host; so are the next two, at every use."""
+        """Row starts, copied to the host on every use, as are the next two."""
         return _download(self.there[0])
 
     @property
@@ -72,7 +71,7 @@ class DeviceArrays:
 
     @property
     def weight_dtype(self) -> np.dtype[Any] | None:
-        """Dtype of the weights; None without."""
+        """Dtype of the weights; None without weights."""
         return None if self.there[2] is None else np.dtype(self.there[2].dtype)
 
     @property
@@ -87,22 +86,22 @@ class DeviceArrays:
         return sum(int(array.nbytes) for array in self.there if array is not None)
 
     def widest_vertex(self) -> int:
-        """The vertex of largest out-degree, the smallest such."""
+        """Return the vertex of largest out-degree, the smallest of several."""
         return int(self.scan["widest_vertex"])
 
     def max_degree(self) -> int:
-        """Largest out-degree."""
+        """Return the largest out-degree."""
         return int(self.scan["max_degree"])
 
     def weight_sample(self, step: int) -> NDArray[Any]:
-        """Weights at regular distances, from the first on; ones without weights. On the host."""
+        """Return every ``step``-th weight on the host, from the first; ones without weights."""
         weights = self.there[2]
         if weights is None:
             return np.ones(-(-self.n_edges // step), dtype=np.int32)
         return runtime.download(weights[::step].copy())
 
     def rows_of(self, vertices: NDArray[Any], most: int) -> NDArray[Any]:
-        """Targets of some vertices' first edges, at most so many each, joined, on the host."""
+        """Return the targets of the first edges of some vertices, joined, on the host."""
         indptr, indices, _ = self.there
         cp = runtime.cupy()
         picked = cp.asarray(vertices)
@@ -111,9 +110,9 @@ class DeviceArrays:
         return runtime.download(indices[cp.asarray(places)])
 
     def astype(self, dtype: np.dtype[Any]) -> DeviceArrays:
-        """The arrays with weights of another dtype, made on the device, exactly."""
+        """Return the arrays with weights converted exactly to another dtype on the device."""
         indptr, indices, weights = self.there
-        with runtime.on_device(int(indptr.device.id)):  # a thread of another device may ask
+        with runtime.on_device(int(indptr.device.id)):  # a thread of another device may call this
             given = runtime.cupy().ones(self.n_edges, np.int32) if weights is None else weights
             changed = given.astype(dtype)
             if dtype.kind == "i" and not bool((changed == given).all()):
@@ -121,7 +120,7 @@ class DeviceArrays:
             return _checked(indptr, indices, changed)
 
     def without_weights(self) -> DeviceArrays:
-        """The same edges, each counting 1, over the same arrays."""
+        """Return the same edges with weight 1 each, over the same arrays."""
         weights = checked_weights(None, self.n_edges)[1]
         return DeviceArrays((self.there[0], self.there[1], None), {**self.scan, **weights})
 
@@ -133,7 +132,7 @@ def _download(array: Any) -> NDArray[Any]:
 
 
 def _checked(indptr: Any, indices: Any, weights: Any) -> DeviceArrays:
-    """The arrays after a scan, without a negative zero."""
+    """Return the arrays after a scan, without a negative zero."""
     scan = _scan(indptr, indices, weights)
     if scan.pop("n_negative_zero"):
         weights = weights + weights.dtype.type(0)  # -0.0 + 0.0 is 0.0
@@ -153,7 +152,7 @@ def validate(indptr: Any, indices: Any, weights: Any = None, *, copy: bool = Tru
     if len(first) == 0:
         raise GraphError("indptr is empty: a graph of n vertices has n + 1 entries")
     dtype = index_dtype(len(first) - 1, len(targets))
-    # The check sees 64 bits before anything is cut to 32; no index of a graph needs the 64th bit.
+    # The check reads 64 bits before anything is cut to 32; no index of a graph needs the 64th bit.
     if not first.dtype == targets.dtype == dtype:
         first, targets = (array.astype(np.int64, copy=False) for array in (first, targets))
     values = None if weights is None else _numbers(runtime.upload(weights))
@@ -176,11 +175,12 @@ def from_edges(
     n_vertices: int | None = None,
     directed: bool = True,
 ) -> DeviceArrays:
-    """Rows from an edge list on the device, the edges of a vertex in the order given.
+    """Return rows from an edge list on the device; the edges of a vertex keep their order.
 
     Notes
     -----
-    A sort by source, O(m log m) at most; four arrays of 64-bit integers besides the result.
+    This sorts by source in at most O(m log m), with four arrays of 64-bit integers besides the
+    result.
     """
     cp = runtime.cupy()
     ends = [runtime.upload(array) for array in (sources, targets)]
@@ -217,13 +217,13 @@ def from_edges(
 
 
 def _own(array: Any, given: Any) -> Any:
-    """An array that nobody else writes to: a copy unless it was converted already."""
+    """Return an array that no other code writes to: a copy unless it was already converted."""
     shared = array is given or not isinstance(given, runtime.cupy().ndarray)
     return runtime.copied(array) if shared and array is not None else array
 
 
 def _numbers(weights: Any) -> Any:
-    """Weights in one of the four dtypes; smaller integers widen to int32, float16 to float32."""
+    """Return weights in a supported dtype; smaller integers widen to int32, float16 to float32."""
     kind, size = weights.dtype.kind, weights.dtype.itemsize
     if weights.dtype in WEIGHT_DTYPES:
         return weights

@@ -1,4 +1,4 @@
-"""Whether the sums of a graph's paths fit a dtype: the one bound for every part of the code."""
+"""Bounds on the sums of a graph's paths, to tell whether they fit a dtype."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 __all__ = ["FARTHEST", "heaviest_path", "may_saturate", "narrowed", "widened", "widest"]
 
-#: The greatest distance that a dtype can hold, as a number of Python.
+# : The greatest distance that a dtype can hold, as a Python number.
 FARTHEST: dict[np.dtype[Any], int | float] = {
     np.dtype(np.int32): 2**31 - 2,
     np.dtype(np.int64): 2**63 - 2,
@@ -23,21 +23,21 @@ FARTHEST: dict[np.dtype[Any], int | float] = {
 
 
 def widest(graph: Graph) -> Graph:
-    """The graph in the 64-bit dtype of its kind."""
+    """Return the graph in the 64-bit dtype of its kind."""
     return graph.astype(np.float64 if graph.weight_dtype.kind == "f" else np.int64)
 
 
 def heaviest_path(graph: Graph) -> int | float:
-    """No path of the graph has a weight of larger magnitude; inf beyond the range of floats."""
+    """Return a bound on the magnitude of all path weights; inf beyond the range of floats."""
     number = float if graph.weight_dtype.kind == "f" else int
     heaviest = max(abs(number(graph.max_weight)), abs(number(graph.min_weight)))
     return heaviest * max(graph.n_vertices - 1, 1)
 
 
 def may_saturate(graph: Graph, dtype: np.dtype[Any] | None = None) -> bool:
-    """Whether a path may be too long for a dtype: a cheap bound, never wrong when it says no.
+    """Return whether a path may be too long for a dtype, by a cheap bound that never misses one.
 
-    A simple path has fewer than n edges, and no edge twice.
+    A simple path has fewer than n edges, all of them distinct.
     """
     dtype = graph.weight_dtype if dtype is None else dtype
     top = FARTHEST[dtype]
@@ -51,7 +51,7 @@ def may_saturate(graph: Graph, dtype: np.dtype[Any] | None = None) -> bool:
 
 
 def widened(values: Any, dtype: np.dtype[Any]) -> Any:
-    """The distances in another dtype, unreached staying unreached."""
+    """Return the distances in another dtype; unreached entries stay unreached."""
     if values.dtype == dtype:
         return values
     wide = values.astype(dtype)
@@ -60,7 +60,7 @@ def widened(values: Any, dtype: np.dtype[Any]) -> Any:
 
 
 def narrowed(values: Any, dtype: np.dtype[Any]) -> Any:
-    """Integer distances in a shorter dtype, if every one fits it; else as they are."""
+    """Return integer distances in a shorter dtype if all fit it, else unchanged."""
     if values.dtype == dtype or dtype.kind != "i":
         return values
     bounds = np.iinfo(dtype)

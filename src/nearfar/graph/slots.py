@@ -1,4 +1,4 @@
-"""Where what is derived from a graph is kept with it: a transpose, copies on devices, choices."""
+"""Slots of data derived from a graph and kept with it: a transpose, copies on devices, choices."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ __all__ = ["Kept", "Slot"]
 
 T = TypeVar("T")
 
-#: What a graph holds: the values of each slot by key.
+# : Values of each slot by key, held by a graph.
 Kept = dict["Slot[Any]", dict[Any, Any]]
 
 
 class Slot(Generic[T]):
-    """A place for one kind of thing that is derived from a graph, made once and kept with it.
+    """Slot for one kind of data that is derived from a graph, computed once and kept with it.
 
-    A module declares its slots at the top, so that a type checker knows what lies in each and no
-    two modules can mean different things by one name. Dictionary operations are atomic in Python:
-    two threads may both make a value, and both get the one that was there first.
+    A module declares its slots at the top, so that a type checker knows the type of each and no
+    two modules share a name. Dictionary operations are atomic in Python: two threads may both
+    compute a value, and both get the one that was stored first.
 
     Examples
     --------
@@ -45,7 +45,7 @@ class Slot(Generic[T]):
     def of(
         self, graph: Graph, make: Callable[[], T], key: Hashable = None, *, alone: bool = False
     ) -> T:
-        """The graph's value, made where there is none."""
+        """Return the graph's value, computing it on first use."""
         held: dict[Hashable, T] = graph._kept.setdefault(self, {})
         if key not in held:
             if alone:
@@ -54,33 +54,33 @@ class Slot(Generic[T]):
         return held[key]
 
     def get(self, graph: Graph, key: Hashable = None) -> T | None:
-        """The graph's value, or None where none has been made."""
+        """Return the graph's value, or None if there is none."""
         held: dict[Hashable, T] = graph._kept.get(self, {})
         return held.get(key)
 
     def held(self, graph: Graph) -> dict[Hashable, T]:
-        """The graph's values of all keys, as they are now."""
+        """Return a copy of the graph's values of all keys."""
         return dict(graph._kept.get(self, {}))
 
     def put(self, graph: Graph, value: T, key: Hashable = None) -> None:
-        """Keep a value that was made elsewhere."""
+        """Store a value that was computed elsewhere."""
         graph._kept.setdefault(self, {})[key] = value
 
     def take(self, graph: Graph, key: Hashable = None) -> T | None:
-        """The graph's value, kept no longer; for what one caller at a time may use."""
+        """Return and remove the graph's value, which only one caller at a time may use."""
         held: dict[Hashable, T] = graph._kept.get(self, {})
         return held.pop(key, None)
 
     def share(self, graph: Graph, values: dict[Hashable, T]) -> None:
-        """Let the graph have these values, and add what it makes to them: it stands for another."""
+        """Make the graph share a dict of values, as a stand-in for another graph."""
         graph._kept[self] = values
 
     def filled(self, graph: Graph, key: Hashable = None) -> bool:
-        """Whether the graph has a value, which may be None."""
+        """Return whether the graph has a value, which may be None."""
         return key in graph._kept.get(self, {})
 
     def filled_anywhere(self, graph: Graph) -> bool:
-        """Whether the graph has a value under any key."""
+        """Return whether the graph has a value under any key."""
         return bool(graph._kept.get(self))
 
     def drop(self, graph: Graph) -> None:

@@ -1,10 +1,10 @@
-"""Turn costs and forbidden turns: a graph whose vertices say where a path came from.
+"""Graphs with turn costs and forbidden turns, whose vertices record the edge a path arrived by.
 
-A vertex at which no turn differs from another stays one vertex. Any other vertex ``v`` becomes
+A vertex whose turns are all equal stays one vertex. Any other vertex ``v`` becomes
 
-- an end, where paths to ``v`` arrive and from which none goes on,
-- a start, from which paths from ``v`` leave, and
-- a copy for each edge into ``v``, from which the turns allowed after that edge lead on.
+- an end, where paths to ``v`` end,
+- a start, where paths from ``v`` begin, and
+- a copy for each edge into ``v``, from which the turns allowed after that edge leave.
 
 An edge leads to the copy for it, with its weight and the cost of the turn before it. Links of
 weight 0 lead from the start and from all copies of ``v`` to its end. A vertex that no path may pass
@@ -31,27 +31,28 @@ __all__ = ["TurnGraph", "with_turns"]
 
 
 class TurnGraph:
-    """A graph with turn costs, made by :meth:`nearfar.Graph.with_turns`.
+    """Graph with turn costs, made by :meth:`nearfar.Graph.with_turns`.
 
-    What takes it answers in vertices and edges of the original graph: :func:`nearfar.sssp`,
-    :func:`nearfar.shortest_path`, :func:`nearfar.distances`, :func:`nearfar.nearest`,
-    :func:`nearfar.k_shortest_paths`, :func:`nearfar.isochrone`, :func:`nearfar.prepare` and the
-    measures, apart from those that list or count the shortest paths one by one.
+    The functions that take it return vertices and edges of the original graph:
+    :func:`nearfar.sssp`, :func:`nearfar.shortest_path`, :func:`nearfar.distances`,
+    :func:`nearfar.nearest`, :func:`nearfar.k_shortest_paths`, :func:`nearfar.isochrone`,
+    :func:`nearfar.prepare` and the measures, except for those that list or count individual
+    shortest paths.
 
     Attributes
     ----------
     original : Graph
-        The graph it was made of.
+        Graph it was made from.
     graph : Graph
-        The graph that is searched, without names.
+        Graph that is searched, without names.
     starts, ends : int64 arrays, shape (n,)
         The vertices of :attr:`graph` where paths from and to each original vertex begin and end.
     vertices : int64 array
         The original vertex that each vertex of :attr:`graph` belongs to.
     edges : int64 array, shape (m,)
-        The original edge that each edge of :attr:`graph` stands for; -1 for a link to an end.
+        Original edge of each edge of :attr:`graph`; -1 for a link to an end.
     extra : array, shape (m,)
-        The cost of the turn before it, in units of the weights.
+        Cost of the turn before each edge, in units of the weights.
     """
 
     def __init__(
@@ -74,7 +75,7 @@ class TurnGraph:
         """Number of vertices of the original graph."""
         return self.original.n_vertices
 
-    #: A turn has a direction, whatever the edges have.
+    # : Turns have a direction, even if edges have none.
     directed = True
 
     @property
@@ -89,11 +90,11 @@ class TurnGraph:
 
     @property
     def first_negative(self) -> int:
-        """The first original edge of negative weight."""
+        """Position of the first original edge of negative weight."""
         return self.original.first_negative
 
     def name_of(self, vertex: Any) -> Any:
-        """External names, as of :meth:`nearfar.Graph.name_of`.
+        """Return external names, as :meth:`nearfar.Graph.name_of` does.
 
         Parameters
         ----------
@@ -106,13 +107,13 @@ class TurnGraph:
         return self.original.name_of(vertex)
 
     def indices_of(self, vertices: Any, what: str = "vertex") -> NDArray[np.int64]:
-        """Indices of original vertices, as of :meth:`nearfar.Graph.indices_of`.
+        """Return the indices of original vertices, as :meth:`nearfar.Graph.indices_of` does.
 
         Parameters
         ----------
         vertices : vertices
         what : str
-            What they are called in an error.
+            Their role, for the message of an error.
 
         Returns
         -------
@@ -125,7 +126,7 @@ class TurnGraph:
         return self.original.indices_of(vertices, what)
 
     def searched_weights(self, weights: NDArray[Any]) -> NDArray[Any]:
-        """Weights of the edges of :attr:`graph`, the costs of turns included.
+        """Return the weights of the edges of :attr:`graph`, the costs of turns included.
 
         Parameters
         ----------
@@ -142,7 +143,7 @@ class TurnGraph:
         return found
 
     def of_edges(self, values: NDArray[Any]) -> NDArray[Any]:
-        """Values of the original edges at the edges of :attr:`graph`; 0 for links.
+        """Return the values of the original edges at the edges of :attr:`graph`; 0 for links.
 
         Parameters
         ----------
@@ -158,7 +159,7 @@ class TurnGraph:
         return found
 
     def to_edges(self, values: NDArray[Any]) -> NDArray[Any]:
-        """Sums over the edges of :attr:`graph` that stand for each original edge.
+        """Return sums over the edges of :attr:`graph` that correspond to each original edge.
 
         Parameters
         ----------
@@ -175,7 +176,7 @@ class TurnGraph:
         return found
 
     def with_weights(self, weights: ArrayLike, *, unit: str | None = None) -> TurnGraph:
-        """The same turns for other weights of the original edges.
+        """Return the same turns for other weights of the original edges.
 
         Parameters
         ----------
@@ -198,7 +199,7 @@ class TurnGraph:
         return self._over(original, searched)
 
     def without_names(self) -> TurnGraph:
-        """The same with the original graph's vertices called by their indices.
+        """Return the same graph with the original vertices named by their indices.
 
         Returns
         -------
@@ -207,7 +208,7 @@ class TurnGraph:
         return self._over(self.original.without_names(), self.graph)
 
     def transpose(self) -> TurnGraph:
-        """Every edge and every turn reversed, cached; O(n + m).
+        """Return the graph with every edge and every turn reversed, cached; O(n + m).
 
         Returns
         -------
@@ -216,7 +217,7 @@ class TurnGraph:
         if self._reverse is None:
             _, order, _ = self.graph.entering()
             original = self.original
-            if not original.directed:  # a turn has a direction, so edges have one here
+            if not original.directed:  # turns have a direction, so edges need one
                 original = type(original).from_csr(
                     original.indptr,
                     original.indices,
@@ -242,7 +243,7 @@ class TurnGraph:
         return self._reverse
 
     def _over(self, original: Graph, searched: Graph) -> TurnGraph:
-        """The same vertices and turns over other graphs of the same edges."""
+        """Return the same vertices and turns over other graphs of the same edges."""
         return TurnGraph(
             original,
             searched,
@@ -266,7 +267,7 @@ def with_turns(
     costs: Mapping[Any, Any],
     closed: Iterable[Any],
 ) -> TurnGraph:
-    """See :meth:`nearfar.Graph.with_turns`."""
+    """Make the graph that :meth:`nearfar.Graph.with_turns` describes."""
     n, m = graph.n_vertices, graph.n_edges
     tails, heads = graph.tails(np.int64), graph.indices.astype(np.int64)
     banned, _ = _pairs(graph, list(forbidden), tails, heads)
@@ -284,7 +285,7 @@ def with_turns(
     copy = np.full(m, -1, dtype=np.int64)
     copy[copied] = n + len(at) + np.arange(len(copied))
 
-    # Every edge from the start of its tail, and from each copy there that allows the turn.
+    # One edge from the start of its tail, and from each copy of the tail that allows the turn.
     degrees = graph.degrees.astype(np.int64)[heads[copied]]
     into = np.repeat(copied, degrees)
     shift = np.arange(len(into)) - np.repeat(np.cumsum(degrees) - degrees, degrees)
@@ -295,7 +296,7 @@ def with_turns(
     order = np.argsort(keys)
 
     def places(turns: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Where these turns stand, none of them at a closed vertex."""
+        """Return the positions of these turns, none of them at a closed vertex."""
         found: NDArray[np.int64] = order[
             np.searchsorted(keys, turns[:, 0] * m + turns[:, 1], sorter=order)
         ]
@@ -303,10 +304,10 @@ def with_turns(
 
     allowed[places(banned[~shut[heads[banned[:, 0]]]])] = False
     open_ = ~shut[heads[priced[:, 0]]]
-    extra[places(priced[open_])] = added[open_]  # of a turn that is given twice the last counts
+    extra[places(priced[open_])] = added[open_]  # the last cost of a repeated turn counts
     ends = np.arange(n, dtype=np.int64)
     into, out, onward = into[allowed], out[allowed], extra[allowed]
-    goal = np.where(copy >= 0, copy, heads)  # where each edge leads
+    goal = np.where(copy >= 0, copy, heads)  # head of each edge
     # Links first: of a link and a parallel loop of weight 0 at a closed vertex, the link counts.
     tail = np.concatenate([starts[at], copy[copied], starts[tails], copy[into]])
     head = np.concatenate([at, heads[copied], goal, goal[out]])
@@ -327,7 +328,7 @@ def with_turns(
 def _pairs(
     graph: Graph, turns: list[Any], tails: NDArray[np.int64], heads: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The pairs of edges that turns stand for, and the place of each in the list."""
+    """Return the pairs of edges of some turns, and the index of each turn in the list."""
     if {type(turn) for turn in turns} == {tuple} and {len(turn) for turn in turns} == {2}:
         ends = np.fromiter((e for turn in turns for e in turn), dtype=object, count=2 * len(turns))
         if {type(e) for e in ends} == {int}:
@@ -342,7 +343,7 @@ def _pairs(
 
 
 def _turns(graph: Graph, given: Any) -> list[tuple[int, int]]:
-    """The pairs of edges that a turn stands for: two edges, or three vertices."""
+    """Return the pairs of edges of a turn: two edges, or three vertices."""
     size = len(given) if hasattr(given, "__len__") and not isinstance(given, str) else 0
     if size == 2:
         a, b = (_edge(graph, e) for e in given)
@@ -388,7 +389,7 @@ def _check_cost(graph: Graph, given: Any, cost: Any) -> None:
 
 
 def _checked_costs(graph: Graph, costs: Mapping[Any, Any]) -> NDArray[Any]:
-    """The costs as an array, each of them checked."""
+    """Return the costs as an array, after checking each of them."""
     for turn, cost in costs.items():
         _check_cost(graph, turn, cost)
     if graph.weight_dtype.kind == "i":
@@ -397,7 +398,7 @@ def _checked_costs(graph: Graph, costs: Mapping[Any, Any]) -> NDArray[Any]:
 
 
 def _cost_dtype(graph: Graph, costs: NDArray[Any]) -> Any:
-    """That of the weights, or 64 bits where a cost does not fit it."""
+    """Return the dtype of the weights, or 64 bits if a cost does not fit it."""
     dtype = graph.weight_dtype
     most = int(costs.max(initial=0)) if dtype.kind == "i" else 0
     if dtype.kind == "i" and most + graph.max_weight > np.iinfo(dtype).max - 1:

@@ -1,4 +1,4 @@
-"""Vertices by name and by index: what callers say and read, and what searches work with."""
+"""Vertices by name and by index: names in arguments and answers, indices in searches."""
 
 from __future__ import annotations
 
@@ -22,22 +22,22 @@ _SEVERAL = (list, tuple, set, frozenset, range, np.ndarray)
 
 
 class Vertices:
-    """The part of :class:`nearfar.Graph` that knows what its vertices are called."""
+    """Names and indices of the vertices of :class:`nearfar.Graph`."""
 
     if TYPE_CHECKING:
 
         @property
         def n_vertices(self) -> int:
-            """See Graph."""
+            """Number of vertices, as in Graph."""
             ...
 
     vertex_names: NDArray[Any] | range | None
-    #: What the vertices are called where that is consecutive numbers: their indices, or a range of
-    #: names. None for a table of names.
+    # : Names of the vertices if they are consecutive numbers: their indices, or a range of
+    # : names. None for a table of names.
     vertex_numbers: range | None
 
     def _name(self, names: ArrayLike | range | None, copy: bool) -> None:
-        """Take names, None for the indices; consecutive numbers stay a range."""
+        """Set the names, None for the indices; consecutive numbers stay a range."""
         n = self.n_vertices
         if names is None:
             self.vertex_names, self.vertex_numbers = None, range(n)
@@ -64,25 +64,25 @@ class Vertices:
     def index_of(self, vertex: Hashable) -> int: ...
 
     def index_of(self, vertex: Any, what: str | None = None) -> Any:
-        """Index of a vertex given by external name, or by index when the graph has no names.
+        """Return the index of a vertex given by external name, or by index if there are no names.
 
         Parameters
         ----------
         vertex : int or name, or a list, tuple, set, range or array of them
             A tuple that is a name is one vertex.
         what : str or None
-            The role of the one vertex that is meant, for the message; None takes several too.
+            Role of the single vertex, for the message; None allows several.
 
         Returns
         -------
         int, or int64 array
-            An array for several. O(1) each where names are consecutive numbers, or there are none;
-            else a table of names is made on first use.
+            An array for several vertices. O(1) each if names are consecutive numbers or absent;
+            else a table of names is built on first use.
 
         Raises
         ------
         VertexError
-            If there is no such vertex; names the first that is none.
+            If there is no such vertex; the message names the first one.
         """
         if what is None and isinstance(vertex, _SEVERAL):
             if not isinstance(vertex, tuple) or self.vertex_numbers is not None:
@@ -122,7 +122,7 @@ class Vertices:
 
     @cached_property
     def _index_by_name(self) -> dict[Any, int]:
-        """Indices of names; -1 for what several vertices are called."""
+        """Indices by name; -1 for a name of several vertices."""
         names: list[Any] = self.vertex_names.tolist()  # type: ignore[union-attr]
         found = {name: i for i, name in enumerate(names)}
         if len(found) < len(names):
@@ -132,7 +132,7 @@ class Vertices:
         return found
 
     def _check_distinct_names(self, what: str) -> None:
-        """Refuse what tells vertices apart by their names, where several have the same."""
+        """Refuse a conversion that identifies vertices by name, if names repeat."""
         if self.vertex_numbers is not None:
             return
         for name, at in self._index_by_name.items():
@@ -143,7 +143,7 @@ class Vertices:
                 )
 
     def indices_of(self, vertices: Iterable[Any], what: str = "vertex") -> NDArray[np.int64]:
-        """Indices of several vertices.
+        """Return the indices of several vertices.
 
         Parameters
         ----------
@@ -154,26 +154,26 @@ class Vertices:
         Returns
         -------
         int64 array
-            In the order given. One vectorised pass for numbers.
+            Indices in the given order, by one vectorised pass for numbers.
 
         Raises
         ------
         VertexError
-            For the first that is not a vertex.
+            For the first entry that is not a vertex.
         """
         given: Any = vertices
         if not isinstance(given, np.ndarray):
             # As objects: an array of 1 and "a" would hold two strings.
             given = given if isinstance(given, range) else list(given)
             if isinstance(given, range) or all(type(v) is int for v in given):
-                given = np.array(given)  # of objects still, where one does not fit 64 bits
+                given = np.array(given)  # of objects still, if one does not fit 64 bits
         if isinstance(given, np.ndarray):
             if given.ndim != 1:
                 raise VertexError(f"{what} has {given.ndim} dimensions: give one vertex or a list")
             numbers = self.vertex_numbers
             if numbers is not None and (given.dtype.kind in "iu" or not given.size):
                 places = given.astype(np.int64) - numbers.start
-                wrong = places.view(np.uint64) >= len(numbers)  # negative ones are huge there
+                wrong = places.view(np.uint64) >= len(numbers)  # negative ones wrap to huge ones
                 if wrong.any():
                     self._index_of(int(given[wrong][0]), what)
                 return places
@@ -187,7 +187,7 @@ class Vertices:
     def name_of(self, index: Sequence[int] | NDArray[Any]) -> NDArray[Any]: ...
 
     def name_of(self, index: Any) -> Any:
-        """External name of a vertex.
+        """Return the external name of a vertex, or of several.
 
         Parameters
         ----------
@@ -196,7 +196,7 @@ class Vertices:
         Returns
         -------
         object, or array
-            The index itself when there are no names; an array for several.
+            The index itself if there are no names; an array for several.
         """
         if isinstance(index, (int, np.integer)):
             if self.vertex_numbers is not None:

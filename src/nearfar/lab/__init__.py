@@ -1,1 +1,1 @@
-"""Measuring: benchmarks with peers, the papers' experiments, profiles and reports."""
+"""Measurements: benchmarks with peers, the papers' experiments, profiles and reports."""

@@ -44,7 +44,7 @@ _SERIES = ("frontier", "near", "far", "edges", "labelled", "final", "seconds")
 
 
 def dijkstra_edges(graph: Graph, distances: Any) -> int:
-    """Edges that a Dijkstra run touches: the out-edges of every reached vertex. O(n).
+    """Return the edges that a Dijkstra run touches: the out-edges of every reached vertex. O(n).
 
     Parameters
     ----------
@@ -64,7 +64,7 @@ def dijkstra_edges(graph: Graph, distances: Any) -> int:
 
 
 def profile(graph: Graph, paths: Paths) -> dict[str, Any]:
-    """A document with what a run recorded, to be written as JSON.
+    """Return a document with what a run recorded, to be written as JSON.
 
     Parameters
     ----------
@@ -156,7 +156,7 @@ def read_profile(path: Path) -> dict[str, Any]:
 
 
 def _is_whole(document: dict[str, Any]) -> bool:
-    """Whether a profile, or a sweep, has all the numbers that are drawn."""
+    """Return whether a profile, or a sweep, has all the numbers that are drawn."""
     try:
         if "rows" in document:
             drawn = [document["heuristic"]]
@@ -178,7 +178,7 @@ def delta_sweep(
     method: str = "near_far@cpu",
     factors: Sequence[float] = (1 / 64, 1 / 16, 1 / 4, 1, 4, 16, 64),
 ) -> dict[str, Any]:
-    """Work and parallelism of a method over multiples of the paper's delta (Figure 7).
+    """Return work and parallelism of a method over multiples of the paper's delta (Figure 7).
 
     Parameters
     ----------

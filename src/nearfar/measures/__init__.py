@@ -1,4 +1,4 @@
-"""What is computed from shortest paths."""
+"""Measures that are computed from shortest paths."""
 
 from __future__ import annotations
 

@@ -1,10 +1,10 @@
 """Accessibility between places: opportunities within reach, gravity, two-step floating catchments.
 
-All are sums over a table of distances between places that is made block by block and never stored.
-Gravity weighs the supply at each destination by a function that falls with the distance (Hansen
-1959). The two-step floating catchment area method (Luo and Wang 2003) divides the supply of each
-destination by the demand that reaches it first, so that a clinic that many need counts for less;
-with a decay it is the enhanced one (Luo and Qi 2009).
+All are sums over a table of distances between places that is computed block by block and never
+stored. Gravity weighs the supply at each destination by a function that falls with the distance
+(Hansen 1959). The two-step floating catchment area method (Luo and Wang 2003) divides the supply of
+each destination by the demand that reaches it first, so that a clinic in great demand counts for
+less; with a decay this is the enhanced method (Luo and Qi 2009).
 """
 
 from __future__ import annotations
@@ -53,10 +53,10 @@ def accessibility(
     threads: int | None = None,
     progress: Callable[[float, float], None] | None = None,
 ) -> Any:
-    """How much of the supply at the destinations each origin reaches.
+    """Compute the supply at the destinations that each origin reaches.
 
-    Without ``demand`` the score of an origin is the sum of ``supply * decay(distance)``: what lies
-    within the limit, or a gravity score. With it the scores are those of two-step floating
+    Without ``demand`` the score of an origin is the sum of ``supply * decay(distance)``: the supply
+    within the limit, or a gravity score. With ``demand`` the scores are those of two-step floating
     catchments: supply is first divided by the sum of ``demand * decay(distance)`` over the origins
     that reach it. The sum of ``demand * score`` is then the supply that is reached from any origin.
 
@@ -69,30 +69,31 @@ def accessibility(
     demand : array, column of ``origins``, or None
         One number of at least 0 per origin, such as inhabitants.
     limit : number or None
-        Inclusive; what is farther does not count.
+        Inclusive limit; farther pairs do not count.
     decay : str, tuple, function or None
-        How much counts at a distance d. None: fully. ``"linear"``: ``1 - d / limit``.
+        Factor of the supply at a distance d. None: 1. ``"linear"``: ``1 - d / limit``.
         ``"exponential"``: ``exp(-d / limit)``, ``"gaussian"``: ``exp(-d**2 / (2 * limit**2))``;
-        ``("exponential", scale)`` and ``("gaussian", scale)`` have a scale of their own.
+        ``("exponential", scale)`` and ``("gaussian", scale)`` set another scale.
         ``("table", distances, factors)``: linear interpolation, constant beyond both ends. A
         function takes an array of distances.
     progress : callable or None
-        Called with the rows that are done and all rows, of both steps with ``demand``.
+        Called with the numbers of finished rows and of all rows, of both steps with ``demand``.
 
     Returns
     -------
     float64 array, shape (len(origins),), or pandas.Series
-        A series in the index of the origins where they came in a frame or series.
+        A series in the index of the origins if they are in a frame or series.
 
     Raises
     ------
     OptionError
-        For a supply, demand or decay of another kind, neither limit nor decay, and as
+        For an invalid supply, demand or decay, for neither limit nor decay, and as
         :func:`nearfar.table`.
 
     Notes
     -----
-    As :func:`nearfar.table`, twice with ``demand``; memory for one block of rows.
+    The cost is that of :func:`nearfar.table`, twice with ``demand``, with memory for one block of
+    rows.
 
     Examples
     --------
@@ -134,7 +135,7 @@ def accessibility(
 
 
 class _Factors:
-    """What each pair counts, block by block; a table of one block is made once."""
+    """Factor of each pair, block by block; a table of one block is computed once."""
 
     def __init__(
         self,
@@ -169,7 +170,7 @@ class _Factors:
 
 
 def _decay(decay: Any, limit: float | None) -> Callable[[NDArray[np.float64]], NDArray[np.float64]]:
-    """Return the function of the distance that a decay names."""
+    """Return the function of the distance for a decay."""
     if decay is None:
         return np.ones_like
     if callable(decay):
@@ -194,7 +195,7 @@ def _decay(decay: Any, limit: float | None) -> Callable[[NDArray[np.float64]], N
 
 
 def _checked(decay: Callable[[Any], Any], d: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return what the caller's function makes of distances."""
+    """Return the factors of the caller's function for some distances, after checking them."""
     found = np.asarray(decay(d), np.float64)
     if found.shape != d.shape or not np.isfinite(found).all():
         raise OptionError(

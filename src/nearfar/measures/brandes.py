@@ -1,6 +1,6 @@
-"""Betweenness: the share of shortest paths that lead through a vertex or an edge.
+"""Betweenness: the share of shortest paths that pass through a vertex or an edge.
 
-``brandes.cpp`` adds it up over the sources.
+``brandes.cpp`` sums it over the sources.
 """
 
 from __future__ import annotations
@@ -68,62 +68,63 @@ def betweenness(
     tolerance: float | None = None,
     devices: Devices = None,
 ) -> NDArray[np.float64]:
-    """Betweenness of all vertices or all edges.
+    """Compute the betweenness of all vertices or all edges.
 
-    For a vertex: over all pairs of other vertices, the share of the shortest paths from one to the
-    other that lead through it, added up; for an edge over all pairs of vertices.
+    The betweenness of a vertex is the sum, over all pairs of other vertices, of the share of
+    shortest paths between them that pass through it; for an edge, the sum is over all pairs of
+    vertices.
 
     Parameters
     ----------
     graph : Graph, TurnGraph, SciPy sparse matrix or NetworkX graph
-        Weights that are not negative. Without weights, edges are counted.
+        Graph with non-negative weights. Without weights, edges are counted.
     sources : vertices or None
-        Only paths from these count, each vertex once; None means every vertex.
+        Sources of the paths, each once; None means every vertex.
     weight : str, callable or None
         As for :meth:`nearfar.Graph.from_any`; None counts edges.
     device : {"auto", "cpu", "cuda"}
-        Where to run; auto takes a GPU, where there is one, for all but small requests.
+        Device; ``"auto"`` uses a GPU, if there is one, for all but small requests.
     threads : int or None
-        CPU workers; None takes all cores of this process. The result is the same bits for any.
+        CPU workers; None uses all cores of this process. The result has the same bits for any
+        number.
     limit : int, float or None
-        Only pairs at most so far apart count.
+        Greatest distance of pairs that count, inclusive.
     targets : vertices or None
-        Only paths to these count; None means every vertex.
-    edges : bool
-        Of edges instead of vertices.
+        Targets of the paths; None means every vertex.
+    edges : bool Return values of edges instead of vertices.
     normalized : bool
         Divide by the number of pairs: (n - 1) (n - 2) for vertices, n (n - 1) for edges and with
         ``endpoints``. Without, values of an undirected graph are halved, because each pair is
         counted from both ends.
     endpoints : bool
-        A path counts for its first and last vertex too.
+        Count a path for its first and last vertex too.
     samples : int or None
-        So many sources, drawn at random; values are scaled up to estimate those of all sources. A
-        vertex that was drawn is scaled for one source less, for it is inside no path of its own;
-        a single sample has no estimate of itself, which is nan.
+        Number of sources drawn at random; values are scaled to estimate those of all sources.
+        The value of a drawn vertex is scaled for one source less, since it is not inside its own
+        paths; with a single sample its value is nan.
     seed : int or None
-        Of the draw; None draws anew in each call.
+        Seed of the draw; None gives a different draw in each call.
     tolerance : float or None
-        Of float weights: a path longer than the shortest by this share counts as equally long,
-        which is looked at edge by edge. None is equality of the
-        sums in fixed point, in which order does not matter.
+        For float weights: a path that is longer than the shortest by this share counts as
+        equally long, tested edge by edge. None requires equal sums in fixed point, which do not
+        depend on the order.
     devices : "all", list of int or None
         CUDA devices that share the sources, by number. None is the current one.
 
     Returns
     -------
     float64 array, shape (n,), or (m,) with ``edges``
-        By vertex index, or by position in :attr:`nearfar.Graph.indices`. Of parallel edges the
-        lightest of lowest id has it all. In an undirected graph both directions of an edge show
-        the sum of both.
+        Values by vertex index, or by position in :attr:`nearfar.Graph.indices`. Of parallel
+        edges, the lightest of lowest id has the whole value. In an undirected graph both
+        directions of an edge have the sum of both.
 
     Raises
     ------
     NegativeWeightError
         For negative weights.
     ZeroCycleError
-        If a source reaches a cycle of weight 0, among which any undirected edge of weight 0 is:
-        numbers of paths do not exist then. Other edges of weight 0 are edges like any.
+        If a source reaches a cycle of weight 0, such as an undirected edge of weight 0, where
+        the number of paths is infinite. Other edges of weight 0 are allowed.
     DistanceOverflowError
         If a distance does not fit 64 bits.
     OptionError
@@ -134,13 +135,13 @@ def betweenness(
     Notes
     -----
     Brandes (2001): O(n + m) per source without weights, and the time of a search and two passes
-    over the edges with weights; O(n + m) memory per worker. Rows of a prepared graph, or of one in
-    which many searches share their work, stand in for the searches where they take less time.
+    over the edges with weights; O(n + m) memory per worker. Rows of a prepared graph, or of one
+    in which many searches share their work, replace the searches if they take less time.
     Values are sums of quotients: their relative error is below 1e-12 on graphs whose paths have
-    thousands of edges. Numbers of paths beyond a float are counted with an exponent of their own.
-    Sums over sources are made in blocks that depend on the sources alone, so no result depends on
-    ``threads``. A GPU adds them in another order, the same in every run on as many devices of one
-    kind; both agree to 1e-12.
+    thousands of edges. Numbers of paths beyond the range of floats have a separate exponent.
+    Sources are summed in blocks that depend only on the sources, so results do not depend on
+    ``threads``. A GPU adds in another order, the same in every run on an equal number of devices
+    of one kind; both agree to 1e-12.
 
     References
     ----------
@@ -195,7 +196,7 @@ def _raw_with_turns(
     endpoints: bool,
     **how: Any,
 ) -> NDArray[np.float64]:
-    """The same for paths from starts to ends; a path that passes a vertex twice counts twice."""
+    """Return sums for paths from starts to ends; a path that passes a vertex twice counts twice."""
     begins = turns.starts[sources]
     how["targets"] = turns.ends if targets is None else np.sort(turns.ends[targets])
 
@@ -214,12 +215,12 @@ def _raw_with_turns(
     found[split] += at[turns.ends][split]
     if not split.any():
         return found
-    if endpoints:  # the pair of a vertex's own start and end is no pair
+    if endpoints:  # the start and end of one vertex are no pair
         ended = np.zeros(len(found), dtype=bool)
         ended[slice(None) if targets is None else targets] = True
         own = sources[split[sources] & ended[sources]]
         found[own] -= 2
-    # A path passes a vertex that is split where an edge leaves one of its copies.
+    # A path passes a split vertex where an edge leaves one of its copies.
     copy = np.ones(turns.graph.n_vertices, dtype=bool)
     copy[turns.starts] = copy[turns.ends] = False
     tails = turns.graph.tails(np.int64)
@@ -241,10 +242,10 @@ def raw_betweenness(
     devices: Devices = None,
     threads: int | None = None,
 ) -> NDArray[np.float64]:
-    """Sums over the sources without any scale; sources and targets are indices."""
+    """Return unscaled sums over the sources; sources and targets are indices."""
     workers = check_threads(threads)
     relative = check_tolerance(graph, tolerance)
-    if not relative:  # ties are those of sums in any order
+    if not relative:  # ties of sums that do not depend on order
         floats = graph.weight_dtype
         graph, fixed = in_steps(graph)
         if fixed is not None and (bound := check_limit(limit, floats)) is not None:
@@ -305,7 +306,7 @@ def _on_cores(
     relative: float,
     workers: int,
 ) -> NDArray[np.float64]:
-    """Sums on the CPU, of vertices or of the edges that :func:`simple` keeps."""
+    """Return sums on the CPU, of vertices or of the edges that :func:`simple` keeps."""
     from nearfar import _cpu
 
     solved = simple(graph).graph
@@ -339,7 +340,7 @@ def _on_cores(
 
 
 def draws_nothing(samples: Any, seed: Any) -> bool:
-    """Whether all vertices are taken; a seed without samples is refused."""
+    """Return whether all vertices are used; a seed without samples is refused."""
     if samples is None and seed is not None:
         raise OptionError(
             f"{keyword('seed')} is {quoted(seed)}: give {keyword('samples', ...)} too, or nothing "
@@ -349,7 +350,7 @@ def draws_nothing(samples: Any, seed: Any) -> bool:
 
 
 def sampled_sources(n: int, samples: Any, seed: Any) -> NDArray[np.int64]:
-    """So many of n vertices, drawn without repetition and sorted."""
+    """Return a random sample of the n vertices without repetition, sorted."""
     whole = isinstance(samples, (int, np.integer)) and not isinstance(samples, bool)
     if not whole or not 1 <= samples <= n:
         raise OptionError(
@@ -365,7 +366,7 @@ def sampled_sources(n: int, samples: Any, seed: Any) -> NDArray[np.int64]:
 def scales(
     n: int, directed: bool, inside: bool, normalized: bool, samples: int | None
 ) -> tuple[float, float]:
-    """Factors of a vertex that is a drawn source, and of any other; those of NetworkX."""
+    """Return the factors of a vertex that is a drawn source and of any other, as NetworkX does."""
     ends = n - 1 if inside else n  # vertices that a path may begin at
     if ends < 2:
         return 1.0, 1.0
@@ -382,7 +383,7 @@ def scales(
 
 
 def _backward(graph: Graph) -> NDArray[np.int64]:
-    """For every edge of an undirected graph its other direction."""
+    """Return the opposite direction of every edge of an undirected graph."""
     tails, heads = graph.tails(np.int64), graph.indices.astype(np.int64)
     order = np.lexsort((heads, tails))
     there = np.lexsort((tails, heads))  # the same pairs, if both directions are stored
@@ -394,7 +395,7 @@ def _backward(graph: Graph) -> NDArray[np.int64]:
 
 
 def _spread_out(graph: Graph, reduced: Simple, values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Values of the edges that were kept, at their places in the given graph."""
+    """Return the values of the kept edges at their positions in the given graph."""
     if reduced.edges is None:
         return values
     found = np.zeros(graph.n_edges)

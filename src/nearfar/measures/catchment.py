@@ -53,28 +53,28 @@ def catchment(
     out: str | os.PathLike[str] | None = None,
     block: int | None = None,
 ) -> Any:
-    """Aggregate, for each source, the values that lie on vertices within a limit.
+    """Aggregate, for each source, the values of the vertices within a limit.
 
-    Time and memory depend on the vertices within the limit, not on the graph.
+    Time and memory depend on the vertices within the limit, not on the size of the graph.
 
     Parameters
     ----------
     graph : Graph, SciPy sparse matrix or NetworkX graph
-        Weights are not negative.
+        Graph with non-negative weights.
     values : array, pandas.Series, pandas.DataFrame or tuple
         An array of shape (n,) or (n, c) has a row per vertex. A series or a frame is indexed by
-        vertex; a vertex may occur several times, once per shop or home. So may it in
-        ``(vertices, array)``, with an entry or a row per vertex named. NaN is no value.
+        vertex; a vertex may occur several times, once per shop or home. The same holds for
+        ``(vertices, array)``, with an entry or a row per named vertex. NaN means no value.
     limit : float
-        Inclusive, in the unit of the weights. The source itself lies within it.
+        Inclusive limit in units of the weights. The source itself is within it.
     sources : vertices or None
-        One row of the result each; None means every vertex. One that is given several times is
-        solved once.
+        Sources, one row of the result each; None means every vertex. Repeated sources are solved
+        once.
     aggregate : {"sum", "mean", "count", "min", "max"} or a list of these
         ``count`` counts values, ``mean`` is the sum over the count. Both are NaN-aware; ``mean``,
-        ``min`` and ``max`` are NaN where nothing lies within the limit.
+        ``min`` and ``max`` are NaN if no value is within the limit.
     decay : str, tuple or None
-        How much a value at distance d counts in ``sum``, ``count`` and ``mean``. None: fully.
+        Factor of a value at distance d in ``sum``, ``count`` and ``mean``. None: 1.
         ``"linear"``: ``1 - d / limit``. ``"exponential"``: ``exp(-d / limit)``, or
         ``("exponential", scale)`` for ``exp(-d / scale)``. ``("table", distances, factors)``:
         linear interpolation between the points, constant beyond the first and the last, such as a
@@ -82,13 +82,13 @@ def catchment(
     weight
         As for :func:`nearfar.distances`.
     device : {"auto", "cpu", "cuda"}
-        Where to search; auto is where the graph is.
+        Device; ``"auto"`` is the device of the graph.
     threads : int or None
-        Workers; None means one per core.
+        Number of workers; None means one per core.
     stats : dict or None
         Filled with ``edges_relaxed`` and ``seconds``.
     progress : callable or None
-        Called with the sources that are done and all sources.
+        Called with the numbers of finished sources and of all sources.
     out : path or None
         File for the result, as for :func:`nearfar.distances`: ``.npy``, ``.zarr`` or ``.parquet``,
         written block by block with a manifest beside it. The same call resumes an interrupted one.
@@ -100,14 +100,15 @@ def catchment(
     float64 array, pandas.Series or pandas.DataFrame
         For arrays shape (k,) or (k, c), with a list of aggregates a last axis of its length. For a
         series or a frame one indexed by the sources' names, with a column per column of values;
-        with a list of aggregates the columns are pairs (column, aggregate). With ``out`` what is in
-        the file: shape (k, c times the aggregates), the aggregates of a column side by side.
+        with a list of aggregates the columns are pairs (column, aggregate). With ``out``, the
+        content of the file: shape (k, c times the aggregates), with the aggregates of a column
+        next to each other.
 
     Raises
     ------
     OptionError
-        For values that do not fit the graph, an unknown aggregate or decay, a missing limit, and a
-        file that holds another result.
+        For values that do not fit the graph, an unknown aggregate or decay, a missing limit, or
+        a file that holds another result.
     VertexError
         For a source, or an index of the values, that is not a vertex.
     NegativeWeightError
@@ -196,13 +197,13 @@ class _Job:
 
     @property
     def further(self) -> dict[str, Any]:
-        """What else the rows of a file depend on."""
+        """Return further values that the rows of a file depend on."""
         digest = hashlib.sha256(np.ascontiguousarray(self.place).tobytes())
         digest.update(self.table.tobytes())
         return {"values": digest.hexdigest(), "aggregate": self.kinds, "decay": list(self.decays)}
 
     def solve(self, first: int) -> NDArray[np.float64]:
-        """Aggregates of the block that begins with a source: (sources, columns, aggregates)."""
+        """Return the aggregates of the block from a source on: (sources, columns, aggregates)."""
         rows = self.rows[first : first + self.block]
         found = np.empty((4, len(rows), self.table.shape[1]))  # sums, shares, least, greatest
         if self.on_device:
@@ -224,7 +225,7 @@ class _Job:
 def _in_file(
     job: _Job, out: str | os.PathLike[str], progress: Callable[[float, float], None] | None
 ) -> Any:
-    """Write blocks to a file, those that it does not hold yet."""
+    """Write the blocks that a file does not hold yet."""
     sink = FileSink(os.fspath(out), job)
     width = job.table.shape[1] * len(job.kinds)
     try:
@@ -251,7 +252,7 @@ def _kinds(aggregate: Any) -> list[str]:
 
 
 def _decay(decay: Any, limit: float) -> tuple[str, float, Any, Any]:
-    """Check a decay: its kind, its scale, and the points of a table."""
+    """Check a decay and return its kind, its scale, and the points of a table."""
     if decay is None:
         return "flat", 1.0, None, None
     if decay in ("linear", "exponential") and limit > 0:
@@ -314,7 +315,7 @@ def _frame(
     values: Any,
     single: bool,
 ) -> Any:
-    """Label the result as the values were labelled."""
+    """Label the result with the labels of the values."""
     import pandas
 
     index = pandas.Index(graph.name_of(rows), name=values.index.name)

@@ -1,7 +1,7 @@
 """Measures of mean distance: closeness, harmonic centrality, average length, efficiency.
 
-Each reduces rows of distances as they come (:class:`nearfar.solve.Reduction`), block by block, on
-the CPU or a GPU: no matrix is kept.
+Each reduces rows of distances block by block (:class:`nearfar.solve.Reduction`) on the CPU or a
+GPU, without storing a matrix.
 """
 
 from __future__ import annotations
@@ -40,26 +40,26 @@ def closeness(
     wf_improved: bool = True,
     progress: Callable[[float, float], None] | None = None,
 ) -> NDArray[np.float64]:
-    """Closeness: the reciprocal of the mean distance from the vertices that reach one.
+    """Compute closeness: the reciprocal of the mean distance from the vertices that reach a vertex.
 
     Parameters
     ----------
     graph : Graph, TurnGraph, SciPy sparse matrix or NetworkX graph
-        Weights that are not negative.
+        Graph with non-negative weights.
     vertices : vertices or None
-        Of which, in this order; None means every vertex.
+        Vertices of the result, in this order; None means every vertex.
     weight, device, threads, limit, progress
         As for :func:`nearfar.distances`.
     outward : bool
-        Take distances from the vertex instead of distances to it, which differ in directed graphs.
+        Use distances from the vertex instead of distances to it, which differ in directed graphs.
     wf_improved : bool
-        Multiply by the share of the graph that is reached (Wasserman and Faust), so that a vertex
-        of a small component is not close to everything.
+        Multiply by the share of the graph that is reached (Wasserman and Faust), so that a
+        vertex of a small component does not get a high score.
 
     Returns
     -------
     float64 array, shape (n,) or (len(vertices),)
-        0 for a vertex that nothing reaches, and where all distances are 0.
+        Closeness; 0 for a vertex that no other reaches, or if all distances are 0.
 
     Raises
     ------
@@ -70,8 +70,8 @@ def closeness(
 
     Notes
     -----
-    One search per vertex, reduced as it comes. Sums of whole numbers are exact; floats are added in
-    a fixed order, the same on every device.
+    One search per vertex, whose row is reduced at once. Sums of integers are exact; floats are
+    added in the same fixed order on every device.
 
     References
     ----------
@@ -106,23 +106,23 @@ def harmonic(
     outward: bool = False,
     progress: Callable[[float, float], None] | None = None,
 ) -> NDArray[np.float64]:
-    """Harmonic centrality: the sum of the reciprocals of the distances to a vertex.
+    """Compute harmonic centrality: the sum of the reciprocals of the distances to a vertex.
 
     Parameters
     ----------
     graph : Graph, TurnGraph, SciPy sparse matrix or NetworkX graph
-        Weights that are not negative.
+        Graph with non-negative weights.
     vertices : vertices or None
-        Of which, in this order; None means every vertex.
+        Vertices of the result, in this order; None means every vertex.
     weight, device, threads, limit, progress
         As for :func:`nearfar.distances`.
     outward : bool
-        Take distances from the vertex instead of distances to it.
+        Use distances from the vertex instead of distances to it.
 
     Returns
     -------
     float64 array, shape (n,) or (len(vertices),)
-        Vertices that do not reach it add 0, and so do those at distance 0.
+        Harmonic centrality; vertices that do not reach a vertex, or are at distance 0, add 0.
 
     Raises
     ------
@@ -133,7 +133,7 @@ def harmonic(
 
     Notes
     -----
-    One search per vertex, reduced as it comes; added in a fixed order, the same on every device.
+    One search per vertex, whose row is reduced at once in the same fixed order on every device.
 
     References
     ----------
@@ -165,7 +165,7 @@ def average_length(
     seed: int | None = None,
     progress: Callable[[float, float], None] | None = None,
 ) -> float:
-    """The mean distance over all ordered pairs of different vertices.
+    """Return the mean distance over all ordered pairs of different vertices.
 
     Parameters
     ----------
@@ -173,25 +173,25 @@ def average_length(
     weight, device, threads, progress
         As for :func:`nearfar.distances`.
     samples : int or None
-        Take the rows of so many vertices, drawn at random, for all: an estimate.
+        Estimate the value from the rows of this number of random vertices.
     seed : int or None
-        Of the draw; None draws anew in each call.
+        Seed of the draw; None gives a different draw in each call.
 
     Returns
     -------
-    float
-        In units of the weights; 0 for a graph of one vertex.
+    float Mean in units of the weights; 0 for a graph of one vertex.
 
     Raises
     ------
     UnreachableError
-        If some vertex does not reach another: no mean is finite then; ``efficiency`` is.
+        If some vertex does not reach another, so that the mean is infinite; ``efficiency`` is
+        finite.
     NegativeCycleError, OptionError
         As for :func:`nearfar.distances`.
 
     Notes
     -----
-    One search per vertex, reduced as it comes.
+    One search per vertex, whose row is reduced at once.
 
     Examples
     --------
@@ -226,23 +226,23 @@ def efficiency(
     seed: int | None = None,
     progress: Callable[[float, float], None] | None = None,
 ) -> float:
-    """Global efficiency: the mean of ``1 / distance`` over all ordered pairs of vertices.
+    """Compute global efficiency: the mean of ``1 / distance`` over all ordered pairs of vertices.
 
     Parameters
     ----------
     graph : Graph, TurnGraph, SciPy sparse matrix or NetworkX graph
-        Weights that are not negative.
+        Graph with non-negative weights.
     weight, device, threads, progress
         As for :func:`nearfar.distances`.
     samples : int or None
-        Take the rows of so many vertices, drawn at random, for all: an estimate.
+        Estimate the value from the rows of this number of random vertices.
     seed : int or None
-        Of the draw; None draws anew in each call.
+        Seed of the draw; None gives a different draw in each call.
 
     Returns
     -------
     float
-        Pairs without a path add 0, and so do those at distance 0.
+        Efficiency; pairs without a path, or at distance 0, add 0.
 
     Raises
     ------
@@ -253,7 +253,7 @@ def efficiency(
 
     Notes
     -----
-    One search per vertex, reduced as it comes.
+    One search per vertex, whose row is reduced at once.
 
     References
     ----------
@@ -276,12 +276,12 @@ def efficiency(
 
 
 def _oriented(graph: Graph | TurnGraph, outward: bool) -> Graph | TurnGraph:
-    """Rows of distances to a vertex are rows from it in the transposed graph."""
+    """Return the graph whose rows are distances from or to a vertex: itself or its transpose."""
     return graph if outward else graph.transpose()
 
 
 def _drawn(n: int, samples: int | None, seed: int | None) -> NDArray[np.int64] | None:
-    """Vertex indices to take for all; None for all themselves."""
+    """Return a random sample of vertex indices; None for all vertices."""
     return None if draws_nothing(samples, seed) else sampled_sources(n, samples, seed)
 
 
@@ -302,7 +302,7 @@ def _reduced(
     limit: Any,
     progress: Any,
 ) -> Any:
-    """The reduction of the rows of vertex indices, None for all, on the host."""
+    """Return the reduction of the rows of vertex indices, None for all, on the host."""
     plain = graph.without_names()
     call: dict[str, Any]
     call = {"device": device, "threads": threads, "limit": limit, "progress": progress}

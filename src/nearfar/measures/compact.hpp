@@ -4,7 +4,7 @@
 // - A vertex with one neighbour, and then a whole tree that hangs on one vertex, is entered and
 //   left by that vertex alone. What paths do inside is a product of numbers of sources and targets;
 //   outside, the tree counts as further sources and targets at its root (Baglioni et al. 2012).
-//   Sums of floats that begin elsewhere tie elsewhere, so trees are folded for whole numbers only.
+//   Sums of floats that begin elsewhere tie elsewhere, so trees are folded for integers only.
 // - A vertex without a way on (most of a peer-to-peer or web graph) ends paths and does nothing
 //   else: one with a single edge into it counts as a target at the tail of that edge, the others
 //   are kept apart as sinks and looked at once per search, by the edges that enter them.

@@ -1,4 +1,4 @@
-"""Demand between vertices as a caller gives it: a sparse matrix, triples, a data frame."""
+"""Demand between vertices, given as a sparse matrix, triples or a data frame."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Demand(NamedTuple):
 
 
 def read_demand(graph: Graph, demand: Any, zones: Any = None) -> Demand:
-    """Check demand and bring it into one form."""
+    """Check demand and convert it to one form."""
     if hasattr(demand, "tocoo"):
         sources, targets, amounts = _of_matrix(graph, demand, zones)
     else:
@@ -105,7 +105,7 @@ def _is_column(value: Any) -> bool:
 
 
 def _whole(vertices: Any) -> Any:
-    """Vertex numbers from an array that holds amounts too, and so floats."""
+    """Return vertex numbers from an array that also holds amounts, and is therefore of floats."""
     if not isinstance(vertices, np.ndarray):
         return list(vertices)
     if vertices.dtype.kind == "f" and (vertices == np.floor(vertices)).all():
@@ -114,7 +114,7 @@ def _whole(vertices: Any) -> Any:
 
 
 def _numbers(amounts: Any) -> NDArray[Any]:
-    """int64 or float64 amounts, finite and at least 0."""
+    """Return int64 or float64 amounts, finite and at least 0."""
     array = np.asarray(amounts)
     if array.dtype == object or not array.size:
         array = np.array(array.tolist())

@@ -1,4 +1,4 @@
-"""The figures of a graph and how they are shown; :mod:`nearfar.measures.figures` measures them."""
+"""Figures of a graph and their presentation; :mod:`nearfar.measures.figures` measures them."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ __all__ = ["SHAPES", "GraphStatistics", "Reach"]
 
 @dataclass(frozen=True, slots=True)
 class Reach:
-    """How far sweeps came.
+    """Extent of sweeps over a graph.
 
     Attributes
     ----------
     source : int or vertex name
         External name of the vertex where the first sweep starts.
     reached : int
-        Vertices it reaches, itself included.
+        Number of vertices it reaches, including itself.
     hops : int
-        Greatest number of edges that a reached vertex is away.
+        Greatest number of edges to a reached vertex.
     distance : int or float or None
-        Greatest distance; None where negative weights forbid the sweep.
+        Greatest distance; None for negative weights.
     diameter_hops, diameter_distance : int or float or None
         The greater of both sweeps: lower bounds of the diameter.
     """
@@ -53,8 +53,8 @@ class GraphStatistics:
     degree : dict
         Out-degrees: ``min``, ``median``, ``mean``, ``p99``, ``max``, and ``max_in``.
     degree_counts : list of (int, int, int)
-        ``(low, high, vertices)``: how many vertices have an out-degree in ``low .. high``; classes
-        double in width.
+        ``(low, high, vertices)``: number of vertices with an out-degree in ``low .. high``;
+        classes double in width.
     isolated, without_out_edges : int
         Vertices without any edge; without out-edges.
     self_loops, parallel_edges : int
@@ -96,11 +96,11 @@ class GraphStatistics:
     preparing: Outlook | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values, ready for JSON."""
+        """Return plain values, ready for JSON."""
         return dataclasses.asdict(self)
 
     def rows(self) -> list[tuple[str, str]]:
-        """Labels and values for people, in reading order."""
+        """Return labels and values to print, in reading order."""
         d, w = self.degree, self.weight
         kind = "directed" if self.directed else "undirected, both directions stored"
         listed = [

@@ -1,4 +1,4 @@
-"""Loads of edges on CUDA: trees from the batch methods, and a walk per pair over them."""
+"""Loads of edges on CUDA, from trees of the batch methods and a walk over them per pair."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 __all__ = ["device_loads"]
 
 _DIRECTED: Slot[Graph] = Slot("directed")
-_HIGH, _LOW = 61, 36  # bits of an amount's whole and fractional part
+_HIGH, _LOW = 61, 36  # bits of an amount's integer and fractional part
 _MOST_PAIRS = 1 << 28  # low parts that 64 bits can add up
-_SOURCES = 1024  # searched at a time
+_SOURCES = 1024  # sources that are searched at a time
 _ADVICE = f"use {keyword('device', 'cpu')}, or a GPU with more memory"
 
 
@@ -34,7 +34,7 @@ def device_loads(
     targets: NDArray[np.int64],
     amounts: NDArray[Any],
 ) -> tuple[NDArray[Any], NDArray[np.float64]]:
-    """What each edge carries, and the lengths of all paths."""
+    """Return the load of each edge, and the lengths of all paths."""
     most = max(graph.n_vertices, graph.n_edges)
     if most > LARGEST_ON_DEVICE:
         raise OptionError(
@@ -109,7 +109,7 @@ def _loads(
 
 
 def _directed(graph: Graph) -> Graph:
-    """An undirected graph's stored edges as they are, so that they can be reversed."""
+    """Return a graph of the stored edges of an undirected graph, so that they can be reversed."""
     made: Graph = Graph.from_csr(
         graph.indptr, graph.indices, graph.weights, directed=True, copy=False
     )
@@ -117,10 +117,9 @@ def _directed(graph: Graph) -> Graph:
 
 
 def _parts(amounts: NDArray[Any]) -> tuple[NDArray[np.uint64], NDArray[np.uint64] | None, int]:
-    """Amounts in whole numbers: a high part, a low part for floats, and the scale of the high one.
+    """Split amounts into integers: a high part, a low part for floats, and the high part's scale.
 
-    No sum of high parts passes 2^62, for all of them together do not. The low part ends at 2^-97 of
-    the whole demand.
+    The sum of all high parts is at most 2^62. The low part ends at 2^-97 of the whole demand.
     """
     if amounts.dtype.kind == "i":
         return amounts.astype(np.uint64), None, 0

@@ -1,8 +1,9 @@
-"""Betweenness and numbers of paths on CUDA: a thread block per source.
+"""Betweenness and numbers of paths on CUDA, with a thread block per source.
 
-``breadth_first_shares.cuh`` searches itself; ``tight_shares.cuh`` starts from finished distances,
-which :func:`nearfar.distances` makes with its batch methods. Sources are dealt to blocks by their
-places, and each block adds to sums of its own, so a run repeats bit for bit on one kind of device.
+``breadth_first_shares.cuh`` searches itself; ``tight_shares.cuh`` starts from distances that the
+batch methods of :func:`nearfar.distances` computed. Sources are assigned to blocks by their
+positions, and each block has its own sums, so a run is reproducible bit for bit on one kind of
+device.
 """
 
 from __future__ import annotations
@@ -41,16 +42,16 @@ _FILES = {
 TOO_MANY_PATHS, ZERO_CYCLE, SATURATED = 1, 2, 4  # status of a source in path_shares.cuh
 _THREADS, _BLOCKS_EACH = 512, 2
 _SHARED_STATIC = 1024
-_EDGES_PER_LAUNCH = 1 << 27  # looked at by one block, so that Ctrl-C is seen in between
+_EDGES_PER_LAUNCH = 1 << 27  # handled by one block, so that Ctrl-C is seen in between
 _WORTH_FOLDING = 1024  # sources: folding takes the host as long as some hundred searches
 _ADVICE = f"use {keyword('device', 'cpu')}, or a GPU with more memory"
 
-#: What enters each vertex, or None where rows hold both directions of every edge.
+# : Edges that enter each vertex, or None if rows hold both directions of every edge.
 _ENTERING: Slot[Graph | None] = Slot("entering rows")
 
 
 class ZeroCycleFrom(Exception):
-    """A source reaches a cycle of weight 0, which the caller names."""
+    """Error for a source that reaches a cycle of weight 0, which the caller names."""
 
     def __init__(self, source: int) -> None:
         super().__init__(source)
@@ -58,20 +59,19 @@ class ZeroCycleFrom(Exception):
 
 
 class _Asked(NamedTuple):
-    """A request.
+    """Request of device shares.
 
     Attributes
     ----------
     sources : int64 array, shape (k,)
     weights : float64 array, shape (k,), or None
-        How many sources each stands for; None is one.
+        Number of original sources of each; None is one.
     ends : float64 array, shape (n, 2), or None
-        Targets at each vertex and what is folded onto it, and those of the latter; None is one at
-        each vertex.
+        Numbers of targets at each vertex including those folded onto it, and of the folded ones;
+        None is one target per vertex.
     limit, edges, endpoints
         As for :func:`device_shares`.
-    forward_only : bool
-        Numbers of paths alone.
+    forward_only : bool Compute only numbers of paths.
     rows_of : Graph or None
         As for :func:`device_shares`.
     """
@@ -87,7 +87,7 @@ class _Asked(NamedTuple):
 
 
 class _Shape(NamedTuple):
-    """What a program is compiled for, and its launches."""
+    """Compile-time parameters of a program, and its launches."""
 
     edges: bool
     threads: int
@@ -106,7 +106,7 @@ def device_shares(
     devices: Devices = None,
     rows_of: Graph | None = None,
 ) -> NDArray[np.float64]:
-    """Sums over the sources without any scale, per vertex or per edge."""
+    """Return unscaled sums over the sources, per vertex or per edge."""
     width = graph.n_edges if edges else graph.n_vertices
     if not width or not len(sources):
         return np.zeros(width)
@@ -134,7 +134,7 @@ def device_shares(
 
 
 def _shared(graph: Graph, asked: _Asked, devices: Devices) -> NDArray[np.float64]:
-    """Sums of shares over devices, added in their order."""
+    """Return the sums of shares over devices, added in their order."""
     sharing = several.chosen(devices)[: len(asked.sources)]
     totals: dict[int, NDArray[np.float64]] = {}
 
@@ -155,16 +155,16 @@ def _shared(graph: Graph, asked: _Asked, devices: Devices) -> NDArray[np.float64
 def device_path_counts(
     graph: Graph, source: int, limit: Any = None
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Mantissas and exponents of the numbers of shortest paths from one source."""
+    """Return mantissas and exponents of the numbers of shortest paths from one source."""
     asked = _Asked(np.array([source], dtype=np.int64), limit=limit, forward_only=True)
     return in_a_width_that_fits(graph, lambda solved: _Run(solved, asked).numbers())
 
 
 def in_a_width_that_fits(graph: Graph, solve: Callable[[Graph], Solved]) -> Solved:
-    """What ``solve`` returns for the graph, in 64 bits where its sums do not fit.
+    """Return the result of ``solve``, in 64 bits if sums of the graph do not fit its dtype.
 
-    Whole numbers have the same ties in either width, so those that may not fit are not tried;
-    floats have others, and are widened only once it shows.
+    Integers have the same ties in either width, so those that may not fit are widened first;
+    floats may have other ties, and are widened only if a sum does not fit.
     """
     if graph.is_weighted and graph.weight_dtype == np.int32 and may_saturate(graph):
         return solve(widest(graph))
@@ -181,7 +181,7 @@ def _rows_into(graph: Graph) -> Graph | None:
 
 
 def _entering(graph: Graph) -> Graph | None:
-    """The reversed graph, or None if every edge is there in both directions with one weight."""
+    """Return the reversed graph, or None if every edge is stored both ways with one weight."""
     arrays = graph.indptr, graph.indices, graph.weights
     forth = Graph.from_csr(*arrays, directed=True, copy=False)
     back = forth.transpose()  # whose rows are sorted
@@ -258,9 +258,9 @@ class _Run:
         return each + (0 if self.shape.shared else 8 * -(-self.n // 32))
 
     def _blocks(self, kernel: Any, scaled: bool, count: int) -> int:
-        """Blocks of a launch: what is resident and fits half of the device's memory.
+        """Return the number of blocks of a launch: the resident ones that fit half of the memory.
 
-        Of all its memory, not of what is free, so that results do not depend on other programs.
+        All memory counts, not only the free part, so that results do not depend on other programs.
         """
         here = runtime.device()
         resident = kernel.resident_blocks(self.shape.threads, self.shape.shared)
@@ -270,18 +270,18 @@ class _Run:
     # ---- runs ---------------------------------------------------------------------------------
 
     def add(self, sources: NDArray[np.int64], weights: NDArray[np.float64] | None) -> None:
-        """Add the shares of all paths from these."""
+        """Add the shares of all paths from these sources."""
         status = self._pass(sources, weights, scaled=False)
         many = status == TOO_MANY_PATHS
         if many.any():
             self._pass(sources[many], None if weights is None else weights[many], scaled=True)
 
     def total(self) -> NDArray[np.float64]:
-        """The sums so far."""
+        """Return the sums so far."""
         return np.asarray(runtime.download(self.sum))
 
     def numbers(self) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-        """Mantissas and exponents of the numbers of paths from the one source."""
+        """Return mantissas and exponents of the numbers of paths from the one source."""
         mantissas, exponents = np.zeros(self.n), np.zeros(self.n, dtype=np.int64)
         launch = _Launch(self, scaled=True, count=1)
         status, reached = launch(self.asked.sources, None)
@@ -314,7 +314,7 @@ class _Run:
 
 
 class _Launch:
-    """The memory of all blocks, and launches that use it for some sources at a time."""
+    """Memory of all blocks, and launches that use it for some sources at a time."""
 
     def __init__(self, run: _Run, scaled: bool, count: int) -> None:
         cp = runtime.cupy()
@@ -332,7 +332,7 @@ class _Launch:
         self.count_bytes = 16 if scaled else 8
         self.order = cp.empty(blocks * n, dtype=np.int32)
         self.bounds = cp.empty(blocks * (n + 2), dtype=np.int32)
-        # Lanes without a vertex look at the number of vertex 0, which may not have been reached.
+        # Lanes without a vertex read the number of vertex 0, which may not have been reached.
         self.values = cp.zeros(blocks * n * self.count_bytes // 8, dtype=np.uint64)
         self.sums = (
             None if run.asked.forward_only else cp.zeros(blocks * run.width, dtype=np.float64)
@@ -345,10 +345,10 @@ class _Launch:
         self.arguments = struct_dtype("measures/path_shares.cuh", "PathSums", macros)
 
     def parts(self, count: int) -> Iterator[slice]:
-        """Ranges of sources, each for a launch."""
+        """Yield the ranges of sources, each for a launch."""
         run = self.run
         each = max(1, _EDGES_PER_LAUNCH // (run.n + run.m))
-        if run.weighted:  # their rows of distances take memory
+        if run.weighted:  # rows of distances take memory too
             free, _ = runtime.memory()
             each = max(1, min(each, free // 4 // (self.blocks * self.row)))
         step = self.blocks * each
@@ -358,7 +358,7 @@ class _Launch:
     def __call__(
         self, sources: NDArray[np.int64], weights: NDArray[np.float64] | None
     ) -> tuple[NDArray[np.uint8], NDArray[np.int32]]:
-        """Status of each source, and how many vertices it reached."""
+        """Return the status of each source, and the number of vertices it reached."""
         cp = runtime.cupy()
         run, k = self.run, len(sources)
         status = cp.zeros(k, dtype=np.uint8)
@@ -407,7 +407,7 @@ class _Launch:
         return runtime.download(status), runtime.download(reached)
 
     def added_to(self, total: Any) -> Any:
-        """The sums of all blocks, added in their order to a total."""
+        """Return the sums of all blocks, added in their order to a total."""
         cp = runtime.cupy()
         run = self.run
         if total is None:

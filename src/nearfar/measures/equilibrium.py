@@ -1,14 +1,15 @@
 """User equilibrium of traffic by the bi-conjugate Frank-Wolfe method.
 
 Mitradjieva and Lindberg 2013, "The Stiff Is Moving - Conjugate Direction Frank-Wolfe Methods with
-Applications to Traffic Assignment": each iteration puts all demand on the paths that are shortest
-now, aims at a point between those loads and the last two aims whose direction is conjugate to the
-last two, by the second derivatives of the objective, and goes as far as the objective falls. Where
-a direction does not descend, or the last step went all the way, the next aim is the loads alone.
+Applications to Traffic Assignment": each iteration loads all demand onto the current shortest
+paths, aims at a point between those loads and the last two aims whose direction is conjugate to
+the last two with respect to the second derivatives of the objective, and minimises the objective
+along it. If the direction does not descend, or the last step was a full one, the next aim is the
+loads themselves.
 
-User classes share the links: they have demand, further costs and a weight in the flow of their own.
-Their flows are kept apart, and the shares of an aim are found from the sums. Sums over links are
-NumPy's, not those of a library with threads, so the result has the same bits for any of them.
+User classes share the links, but each has its own demand, further costs and weight in the flow.
+Flows are stored per class, and the shares of an aim are computed from the sums. NumPy sums over
+links, not a threaded library, so the result has the same bits for any number of threads.
 """
 
 from __future__ import annotations
@@ -40,24 +41,24 @@ if TYPE_CHECKING:
 
 __all__ = ["Assignment", "AssignmentStep", "UserClass", "assign"]
 
-_WHOLE_STEP = 1 - 1e-9  # after which the last aim says nothing about directions
+_WHOLE_STEP = 1 - 1e-9  # step above which the last aim says nothing about directions
 _MOST_SHARE = 0.99  # of the last aim in a conjugate one
 _MOST_TRIALS = 60  # of a step
-_BALANCE = 1e-6  # of given flows, relative to what passes a vertex
+_BALANCE = 1e-6  # of given flows, relative to the flow through a vertex
 
 
 @dataclass(frozen=True, slots=True)
 class UserClass:
-    """Users of links with demand and costs of their own.
+    """Users of links with their own demand and costs.
 
     Attributes
     ----------
     demand
         As for :func:`nearfar.measures.edge_loads`.
     fixed : float or array, shape (m,)
-        Costs of the links beside their times, in units of time.
+        Costs of the links besides their times, in units of time.
     equivalents : float
-        What one unit of demand counts in the flow of a link, such as 2 for a truck.
+        Contribution of one unit of demand to the flow of a link, such as 2 for a truck.
     """
 
     demand: Any
@@ -66,18 +67,17 @@ class UserClass:
 
 
 class AssignmentStep(NamedTuple):
-    """One iteration of an assignment.
+    """Iteration of an assignment.
 
     Attributes
     ----------
     gap : float
         Relative gap of the flows before the step.
     total_cost : float
-        What all users spend at those flows.
+        Total cost of all users at those flows.
     step : float
-        The share of the way to the aim that was gone; 0 in the last iteration.
-    seconds : float
-        Since the begin.
+        Length of the step as a share of the distance to the aim; 0 in the last iteration.
+    seconds : float Seconds since the start.
     """
 
     gap: float
@@ -88,25 +88,25 @@ class AssignmentStep(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Assignment:
-    """Flows of an assignment and how they were reached.
+    """Flows of an assignment, with its convergence history.
 
     Attributes
     ----------
     flows : float64 array, shape (m,)
-        Of the links, by position in :attr:`nearfar.Graph.indices`; classes count by their
+        Flows of the links, by position in :attr:`nearfar.Graph.indices`; classes count by their
         equivalents.
     times : float64 array, shape (m,)
-        Of the links at these flows, without fixed costs.
+        Times of the links at these flows, without fixed costs.
     gap : float
-        The share of all costs that would be saved if each took the shortest path at these times.
+        Share of all costs that would be saved if every user took the shortest path at these times.
     converged : bool
-        Whether the gap is at most the one that was asked for.
+        Whether the gap is at most the requested one.
     class_flows : dict of float64 arrays, shape (m,)
-        Per user class, in units of its demand.
+        Flows per user class, in units of its demand.
     history : list of AssignmentStep
         One per iteration.
     unreached : dict of float
-        Demand without a path per user class; it is in no flow.
+        Demand without a path per user class, which no flow includes.
     """
 
     flows: NDArray[np.float64]
@@ -139,8 +139,8 @@ def assign(
     Parameters
     ----------
     graph : Traffic, Graph, TurnGraph, SciPy sparse matrix or NetworkX graph
-        What :func:`nearfar.formats.read_traffic` gives has demand, zones, closed zones and costs
-        of its own, which the arguments below replace. Weights of a graph are not used.
+        A Traffic from :func:`nearfar.formats.read_traffic` has demand, zones, closed zones and
+        costs, which the arguments below replace. Weights of a graph are not used.
     demand : matrix, triples, table, UserClass, or dict of these by name
         As for :func:`nearfar.measures.edge_loads`; a dict has one entry per user class.
     costs : Bpr, LinkCosts or callable
@@ -149,28 +149,29 @@ def assign(
     device : {"auto", "cpu", "cuda"}
         As for :func:`nearfar.measures.edge_loads`.
     threads : int or None
-        CPU workers; None takes all cores of this process. The result is the same bits for any.
+        CPU workers; None uses all cores of this process. The result has the same bits for any
+        number.
     progress : callable or None
-        Called with a share of the work, by digits of the gap or iterations, and 1.
+        Called with the finished share of the work, by digits of the gap or iterations, and 1.
     fixed : float or array, shape (m,)
-        Costs of the links beside their times, in units of time, for all classes.
+        Costs of the links besides their times, in units of time, for all classes.
     gap : float
-        The relative gap to stop at.
+        Relative gap to stop at.
     iterations : int
-        Steps to take at most; 0 computes the gap of ``start``.
+        Maximum number of steps; 0 computes the gap of ``start``.
     length_factor, toll_factor : float
         Units of time per unit of length and of toll, which are columns of a Traffic: 0.04 and 0.02
         for the test problem Chicago Sketch.
     start : Assignment, array of shape (m,), dict of arrays, or None
-        Flows to begin with, per class where there are several; they carry the same demand. None
-        begins with the paths that are shortest without traffic.
+        Initial flows, per class if there are several, which carry the same demand. None starts
+        from the shortest paths without traffic.
     zones : vertices or None
-        What the rows and columns of a matrix are; None means every vertex in order.
+        Vertices of the rows and columns of a matrix; None means every vertex in order.
 
     Returns
     -------
     Assignment
-        ``converged`` is False where the iterations ended first.
+        ``converged`` is False if the iterations ended first.
 
     Raises
     ------
@@ -180,7 +181,7 @@ def assign(
     GraphError
         If the graph is not directed.
     VertexError
-        For what is not a vertex.
+        For an entry that is not a vertex.
 
     Notes
     -----
@@ -246,7 +247,7 @@ def assign(
 
 
 class _Class(NamedTuple):
-    """A user class whose arguments are checked."""
+    """User class with checked arguments."""
 
     name: Any
     trips: Trips
@@ -255,7 +256,7 @@ class _Class(NamedTuple):
 
 
 def _classes(graph: Graph, demand: Any, zones: Any, more: NDArray[np.float64]) -> list[_Class]:
-    """The user classes of a caller's demand."""
+    """Return the user classes of the given demand."""
     if not (isinstance(demand, Mapping) and not hasattr(demand, "columns")):
         demand = {"all": demand}
     if not demand:
@@ -277,7 +278,7 @@ def _classes(graph: Graph, demand: Any, zones: Any, more: NDArray[np.float64]) -
 
 
 def _given(graph: Graph, classes: list[_Class], start: Any) -> NDArray[np.float64]:
-    """Flows of a caller, per class, which carry the demand."""
+    """Return the given flows per class, after checking that they carry the demand."""
     if isinstance(start, Assignment):
         start = start.class_flows
     if not isinstance(start, Mapping):
@@ -328,20 +329,20 @@ class _Problem:
         self.n_edges = len(classes[0].fixed)
 
     def together(self, flows: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Flows of the links from those of the classes."""
+        """Return the flows of the links from those of the classes."""
         total: NDArray[np.float64] = (self.weights[:, None] * flows).sum(axis=0)
         return total
 
     def begin(self) -> NDArray[np.float64]:
-        """Loads of the paths that are shortest without traffic."""
+        """Return the loads of the shortest paths without traffic."""
         return self.shortest(self.costs.times(np.zeros(self.n_edges)))[0]
 
     def shortest(self, times: NDArray[np.float64]) -> tuple[NDArray[np.float64], float]:
-        """Loads of the shortest paths per class, and what all spend on them."""
+        """Return the loads of the shortest paths per class, and their total cost."""
         loads, spent = np.empty((len(self.classes), len(times))), 0.0
         searched = None
         for i, one in enumerate(self.classes):
-            # Classes of the same costs share the search graph.
+            # Classes with the same costs share the search graph.
             if i == 0 or (one.fixed != self.classes[i - 1].fixed).any():
                 searched = Searched(self.network.with_weights(times + one.fixed), "weight")
             assert searched is not None
@@ -353,7 +354,7 @@ class _Problem:
         return loads, spent
 
     def spent(self, flows: NDArray[np.float64], times: NDArray[np.float64]) -> float:
-        """What all users spend at these times."""
+        """Return the total cost of all users at these times."""
         beside = sum(
             one.equivalents * float((flow * one.fixed).sum())
             for one, flow in zip(self.classes, flows, strict=True)
@@ -361,7 +362,7 @@ class _Problem:
         return float((self.together(flows) * times).sum()) + beside
 
     def step(self, flows: NDArray[np.float64], away: NDArray[np.float64]) -> float:
-        """How far to go: where the objective ends falling, by Newton's method between bounds."""
+        """Return the step that minimises the objective, by Newton's method between bounds."""
         total, move = self.together(flows), self.together(away)
         beside = self.spent(away, np.zeros(self.n_edges))
 
@@ -391,7 +392,7 @@ class _Problem:
 
 
 class _Aims:
-    """The last two aims, and the next from the loads of the shortest paths."""
+    """The last two aims, from which the next one is computed."""
 
     def __init__(self, problem: _Problem) -> None:
         self.problem = problem
@@ -400,7 +401,7 @@ class _Aims:
         self.step = 0.0
 
     def gone(self, aim: NDArray[np.float64], step: float) -> None:
-        """Note the step that was taken to an aim."""
+        """Record the step that was taken to an aim."""
         self.before, self.last, self.step = self.last, aim, step
         if not 0 < step < _WHOLE_STEP:
             self.last = self.before = None
@@ -408,7 +409,7 @@ class _Aims:
     def next(
         self, flows: NDArray[np.float64], best: NDArray[np.float64], times: NDArray[np.float64]
     ) -> NDArray[np.float64]:
-        """A point whose direction from the flows is conjugate to the last ones and descends."""
+        """Return a point whose direction from the flows descends, conjugate to the last ones."""
         if self.last is None:
             return best
         together = self.problem.together
@@ -470,7 +471,7 @@ def _equilibrium(
             aim = best
             step = problem.step(flows, aim - flows)
         history[-1] = history[-1]._replace(step=step)
-        if step == 0.0:  # as near as floats come
+        if step == 0.0:  # as close as floats can be
             break
         flows = np.maximum(flows + step * (aim - flows), 0)
         aims.gone(aim, step)
@@ -481,7 +482,7 @@ def _equilibrium(
 def _tell(
     progress: Callable[[float, float], None], gap: float, goal: float, done: int, most: int
 ) -> None:
-    """Report digits of the gap, or iterations where those are nearer to their end."""
+    """Report progress in digits of the gap, or in iterations if those are nearer to their end."""
     asked = -math.log10(goal) if 0 < goal < 1 else math.inf
     share = -math.log10(max(gap, 1e-300)) / asked
     progress(1.0 if gap <= goal else min(max(share, done / (most + 1), 0.0), 1.0), 1.0)

@@ -1,14 +1,14 @@
-"""How far a graph reaches: eccentricities, diameter, radius, center, periphery.
+"""Extent of a graph: eccentricities, diameter, radius, center and periphery.
 
 A search from ``w`` bounds the eccentricity of every other vertex ``v``:
 
     max(d(v, w), ecc(w) - d(w, v))  <=  ecc(v)  <=  d(v, w) + ecc(w)
 
-Takes and Kosters (2011) choose the next ``w`` by these bounds, in turn the vertex with the greatest
-upper and the one with the least lower bound, and drop every vertex whose bounds decide that it
-cannot matter: a diameter takes a handful of searches on most graphs instead of n. In a directed
-graph each step is two searches, one of them backwards. With turns none of this holds, since a path
-to ``w`` and one from there may make no path together: every vertex is searched from.
+Takes and Kosters (2011) choose the next ``w`` by these bounds, alternately the vertex with the
+greatest upper bound and the one with the least lower bound, and drop every vertex that the
+bounds exclude: a diameter takes a few searches on most graphs instead of n. In a directed graph
+each step is two searches, one of them backwards. The bounds do not hold with turns, since a path
+to ``w`` and one from ``w`` may not join into a path: every vertex is then searched from.
 """
 
 from __future__ import annotations
@@ -44,32 +44,32 @@ def eccentricity(
     threads: int | None = None,
     progress: Callable[[float, float], None] | None = None,
 ) -> NDArray[Any]:
-    """The distance from a vertex to the vertex farthest from it.
+    """Compute the distance from a vertex to the vertex farthest from it.
 
     Parameters
     ----------
     graph : Graph, TurnGraph, SciPy sparse matrix or NetworkX graph
     vertices : vertices or None
-        Of which, in this order; None means every vertex.
+        Vertices of the result, in this order; None means every vertex.
     weight, device, threads, progress
         As for :func:`nearfar.distances`.
 
     Returns
     -------
     array, shape (n,) or (len(vertices),)
-        Dtype of the distances.
+        Eccentricities in the dtype of the distances.
 
     Raises
     ------
     UnreachableError
         If one of the vertices does not reach all others; ``nearfar.distances(graph,
-        reduce="max")`` gives the farthest that is reached.
+        reduce="max")`` gives the greatest distance that is reached.
     NegativeCycleError, VertexError, OptionError
         As for :func:`nearfar.distances`.
 
     Notes
     -----
-    One search per vertex, reduced as it comes.
+    One search per vertex, whose row is reduced at once.
 
     Examples
     --------
@@ -105,12 +105,12 @@ def diameter(
     threads: int | None = None,
     stats: dict[str, Any] | None = None,
 ) -> Any:
-    """The greatest distance between two vertices, exact, from few searches.
+    """Compute the greatest distance between two vertices exactly, by few searches.
 
     Parameters
     ----------
     graph : Graph, TurnGraph, SciPy sparse matrix or NetworkX graph
-        Weights that are not negative.
+        Graph with non-negative weights.
     weight, device, threads
         As for :func:`nearfar.sssp`.
     stats : dict or None
@@ -118,8 +118,7 @@ def diameter(
 
     Returns
     -------
-    int or float
-        In units of the weights.
+    int or float Distance in units of the weights.
 
     Raises
     ------
@@ -132,8 +131,8 @@ def diameter(
 
     Notes
     -----
-    Searches until bounds of all eccentricities decide; n at worst, as on a ring, and a handful on
-    most graphs.
+    Searches run until the bounds of all eccentricities decide: n at worst, as on a ring, and a
+    few on most graphs.
 
     References
     ----------
@@ -157,12 +156,12 @@ def periphery(
     threads: int | None = None,
     stats: dict[str, Any] | None = None,
 ) -> list[Any]:
-    """The vertices whose eccentricity is the diameter.
+    """Return the vertices whose eccentricity is the diameter.
 
     Parameters
     ----------
     graph : Graph, TurnGraph, SciPy sparse matrix or NetworkX graph
-        Weights that are not negative.
+        Graph with non-negative weights.
     weight, device, threads
         As for :func:`nearfar.sssp`.
     stats : dict or None
@@ -180,7 +179,7 @@ def periphery(
 
     Notes
     -----
-    As :func:`diameter`, and every vertex that may be in the answer is searched from.
+    The cost is that of :func:`diameter`, plus a search from every vertex that may be in the answer.
 
     Examples
     --------
@@ -199,12 +198,12 @@ def radius(
     threads: int | None = None,
     stats: dict[str, Any] | None = None,
 ) -> Any:
-    """The least eccentricity, exact, from few searches.
+    """Compute the least eccentricity exactly, by few searches.
 
     Parameters
     ----------
     graph : Graph, TurnGraph, SciPy sparse matrix or NetworkX graph
-        Weights that are not negative.
+        Graph with non-negative weights.
     weight, device, threads
         As for :func:`nearfar.sssp`.
     stats : dict or None
@@ -212,17 +211,14 @@ def radius(
 
     Returns
     -------
-    int or float
-        In units of the weights.
+    int or float Distance in units of the weights.
 
     Raises
     ------
     UnreachableError, NegativeWeightError, OptionError
         As for :func:`diameter`.
 
-    Notes
-    -----
-    As :func:`diameter`.
+    Notes ----- The cost is that of :func:`diameter`.
 
     Examples
     --------
@@ -241,12 +237,12 @@ def center(
     threads: int | None = None,
     stats: dict[str, Any] | None = None,
 ) -> list[Any]:
-    """The vertices of least eccentricity.
+    """Return the vertices of least eccentricity.
 
     Parameters
     ----------
     graph : Graph, TurnGraph, SciPy sparse matrix or NetworkX graph
-        Weights that are not negative.
+        Graph with non-negative weights.
     weight, device, threads
         As for :func:`nearfar.sssp`.
     stats : dict or None
@@ -264,7 +260,7 @@ def center(
 
     Notes
     -----
-    As :func:`diameter`, and every vertex that may be in the answer is searched from.
+    The cost is that of :func:`diameter`, plus a search from every vertex that may be in the answer.
 
     Examples
     --------
@@ -288,8 +284,8 @@ class _Bounds:
         self.named, self.graph = named, named.without_names()
         self.device, self.threads = device, threads
         whole = named.weight_dtype.kind == "i"
-        # Sums of two 64-bit distances fit unsigned integers. Float bounds may be off by the
-        # rounding of a path's sum, and are taken that much wider.
+        # Sums of two 64-bit distances fit unsigned integers. Float bounds may differ by the
+        # rounding of a path's sum, and are widened by it.
         self.dtype = np.dtype(np.uint64) if whole else np.dtype(np.float64)
         epsilon = 0.0 if whole else float(np.finfo(named.weight_dtype).eps)
         self.slack = 4 * n * epsilon
@@ -300,7 +296,7 @@ class _Bounds:
         self.searches = 0
 
     def greatest(self, stats: Any, *, every: bool = False) -> tuple[Any, list[Any]]:
-        """The diameter and, with ``every``, all vertices that have it."""
+        """Return the diameter and, with ``every``, all vertices that have it."""
         check_stats(stats)
         most: Any = self.dtype.type(0)
         high = True
@@ -313,7 +309,7 @@ class _Bounds:
         return self._answer(most, stats)
 
     def least(self, stats: Any, *, every: bool = False) -> tuple[Any, list[Any]]:
-        """The radius and, with ``every``, all vertices that have it."""
+        """Return the radius and, with ``every``, all vertices that have it."""
         check_stats(stats)
         high = False
         while True:
@@ -335,7 +331,7 @@ class _Bounds:
         return value.item(), self.named.name_of(at).tolist()
 
     def _step(self, open_: NDArray[np.bool_], high: bool) -> bool:
-        """Search from one of the vertices that may still matter; False when there is none."""
+        """Search from one of the vertices that are still open; return False if there is none."""
         left = np.flatnonzero(open_)
         if not len(left):
             return False

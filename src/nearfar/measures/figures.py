@@ -1,10 +1,10 @@
-"""What has to be known of a graph to choose a method.
+"""Figures of a graph that determine the choice of a method.
 
-Degrees and weights come from one pass over the edges. Components come from SciPy. How far the
-graph reaches is measured, not derived: two breadth-first and two weighted sweeps, the second of
-each pair from the farthest vertex of the first, give lower bounds of the diameter in edges and in
-weight. That double sweep is exact on trees and close on road networks (Magnien, Latapy, Habib:
-"Fast computation of empirically tight bounds for the diameter of massive graphs", JEA 13, 2009).
+Degrees and weights come from one pass over the edges. Components come from SciPy. The extent of the
+graph is measured: two breadth-first and two weighted sweeps, the second of each pair from the
+farthest vertex of the first, give lower bounds of the diameter in edges and in weight. That double
+sweep is exact on trees and close on road networks (Magnien, Latapy, Habib: "Fast computation of
+empirically tight bounds for the diameter of massive graphs", JEA 13, 2009).
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ __all__ = ["GraphStatistics", "Reach", "describe"]
 
 
 def describe(graph: GraphLike, source: Any = None, *, seed: int = 1) -> GraphStatistics:
-    """Measure a graph: degrees, weights, components, and how far it reaches.
+    """Measure degrees, weights, components and extent of a graph.
 
     ``shape`` is ``"dense"`` from a mean out-degree of 100; else ``"long"`` if the diameter bound
     in edges exceeds four times ``log2(n)``; else ``"skewed"`` if the greatest out-degree exceeds
@@ -38,11 +38,11 @@ def describe(graph: GraphLike, source: Any = None, *, seed: int = 1) -> GraphSta
     ----------
     graph : Graph, SciPy sparse matrix or NetworkX graph
     source : int, vertex name or None
-        Where the first sweep starts. None takes the graph's ``attributes["source_vertex"]``, an
-        index, if there is one, else draws from the largest strongly connected part, or takes the
-        vertex of greatest out-degree where that part is below a hundredth of the graph.
-    seed : int
-        For that draw.
+        Start of the first sweep. None takes the index in the graph's
+        ``attributes["source_vertex"]``, if there is one, else draws from the largest strongly
+        connected part, or takes the vertex of greatest out-degree if that part is less than a
+        hundredth of the graph.
+    seed : int Seed of that draw.
 
     Returns
     -------
@@ -55,13 +55,14 @@ def describe(graph: GraphLike, source: Any = None, *, seed: int = 1) -> GraphSta
     VertexError
         If the source is not a vertex of the graph.
     GraphError
-        If it is not a graph.
+        If ``graph`` is not a graph.
 
     Notes
     -----
     O(n + m) for counts and components, plus four single-source runs (two with negative weights).
-    Whether preparing pays is found from an order where that takes less than a second, up to 100,000
-    vertices and few hubs, else guessed from samples; ``preparing.exact`` says which.
+    Whether preparing pays is computed from an elimination order if that takes less than a second
+    (up to 100,000 vertices and few hubs), else estimated from samples; ``preparing.exact`` says
+    which.
 
     Examples
     --------
@@ -127,7 +128,7 @@ def _shape(graph: Graph, reach: Reach | None) -> str:
 
 
 def _degree_counts(degrees: NDArray[Any]) -> list[tuple[int, int, int]]:
-    """Vertices by out-degree, in the classes 0, 1, 2, 3, 4, 5..8, 9..16, ..."""
+    """Return numbers of vertices by out-degree, in classes 0, 1, 2, 3, 4, 5..8, 9..16, ..."""
     if not len(degrees):
         return []
     counts = np.bincount(np.minimum(degrees, 4), minlength=5)
@@ -159,14 +160,14 @@ def _weights(graph: Graph) -> dict[str, Any]:
 
 
 def _components(graph: Graph) -> tuple[tuple[int, int, Any], tuple[int, int, Any]]:
-    """Count parts, vertices of the largest, and mark those: weak, then strong."""
+    """Count weak and strong parts and the vertices of the largest, and mark those."""
     if not graph.n_vertices:
         return (0, 0, None), (0, 0, None)
     from scipy.sparse import csr_array
     from scipy.sparse.csgraph import connected_components
 
     n = graph.n_vertices
-    # SciPy's search for strong components can run for ever on parallel edges: merge them first.
+    # SciPy's search for strong components may not terminate on parallel edges: merge them first.
     ones = np.ones(graph.n_edges, dtype=np.bool_)
     matrix = csr_array((ones, graph.indices.copy(), graph.indptr.copy()), shape=(n, n))
     matrix.sum_duplicates()
@@ -182,9 +183,9 @@ def _components(graph: Graph) -> tuple[tuple[int, int, Any], tuple[int, int, Any
 
 
 def _draw(graph: Graph, strong: tuple[int, int, Any], seed: int) -> int:
-    """Choose where the first sweep starts.
+    """Choose the start of the first sweep.
 
-    The vertex that the graph's origin names as source; else a random vertex of the largest strong
+    This is the source vertex in the graph's attributes; else a random vertex of the largest strong
     part if that is at least a hundredth of the graph; else the vertex of greatest out-degree.
     """
     named = graph.attributes.get("source_vertex")
@@ -200,7 +201,7 @@ def _draw(graph: Graph, strong: tuple[int, int, Any], seed: int) -> int:
 
 
 def _sweeps(graph: Graph, source: int) -> Reach:
-    """Two sweeps by edges and, without negative weights, two by weight."""
+    """Sweep twice by edges and, without negative weights, twice by weight."""
     plain = graph.without_weights()
     reached, hops, far = _sweep(plain, source)
     _, back, _ = _sweep(plain, far)
@@ -215,7 +216,7 @@ def _sweeps(graph: Graph, source: int) -> Reach:
 
 
 def _sweep(graph: Graph, source: int) -> tuple[int, Any, int]:
-    """Reached vertices, greatest distance, and the vertex it belongs to (the lowest such id)."""
+    """Return the number of reached vertices, the greatest distance, and its vertex of lowest id."""
     from nearfar.solve.one import sssp
 
     name = graph.name_of(source)

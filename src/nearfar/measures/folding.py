@@ -1,9 +1,9 @@
-"""Trees that hang on a graph, folded onto their roots before betweenness searches it on a GPU.
+"""Trees attached to a graph, folded onto their roots before betweenness searches it on a GPU.
 
-A vertex with one neighbour, and then a whole tree that hangs on one vertex, is entered and left by
-that vertex alone. What paths do inside is a product of numbers of sources and targets; outside, the
-tree counts as further sources and targets at its root (Baglioni et al. 2012). A third of a social
-network's vertices go, and with them a third of the searches.
+A vertex with one neighbour, and recursively a whole tree attached to one vertex, is entered and
+left only through that vertex. Shares of paths inside the tree are products of numbers of sources
+and targets; outside, the tree counts as further sources and targets at its root (Baglioni et al.
+2012). This removes a third of a social network's vertices, and a third of the searches.
 """
 
 from __future__ import annotations
@@ -21,22 +21,23 @@ if TYPE_CHECKING:
 
 __all__ = ["Core", "Counts", "core_of"]
 
-_LEAST_SHARE = 0.1  # of the vertices; fewer are not worth a second graph
+_LEAST_SHARE = 0.1  # share of the vertices; fewer are not worth a second graph
 
 
 class Counts(NamedTuple):
-    """Sources and targets of a request, folded.
+    """Sources and targets of a request after folding.
 
     Attributes
     ----------
     sources : int64 array, shape (k,)
         Vertices of the core to search from.
     weights : float64 array, shape (k,)
-        How many sources each stands for.
+        Number of original sources of each.
     ends : float64 array, shape (core's n, 2)
-        Targets at each vertex of the core with what is folded onto it, and those of the latter.
+        Numbers of targets at each vertex of the core including those folded onto it, and of the
+        folded ones.
     inside : float64 array, shape (n,)
-        What paths add up to that trees alone decide.
+        Shares of paths that the trees determine.
     """
 
     sources: NDArray[np.int64]
@@ -46,18 +47,17 @@ class Counts(NamedTuple):
 
 
 class Core(NamedTuple):
-    """A graph without the trees that hang on it.
+    """Graph without the trees attached to it.
 
     Attributes
     ----------
     graph : Graph
-        Of the vertices that are left.
+        Graph of the remaining vertices.
     kept : int64 array
-        Their numbers in the whole graph, ascending.
+        Indices of its vertices in the whole graph, ascending.
     rounds : list of pairs of int64 arrays
-        Vertices that are folded and what onto, each after all that is folded onto it.
-    component : int array, shape (n,)
-        Of every vertex.
+        Folded vertices and their roots, each after all vertices that are folded onto it.
+    component : int array, shape (n,) Component of every vertex.
     """
 
     graph: Graph
@@ -77,7 +77,7 @@ class Core(NamedTuple):
         all_targets = np.bincount(self.component, weights=is_target)[self.component]
         sources_below, targets_below = sources - is_source, targets - is_target
         # From below to below in another branch, from below to elsewhere, from elsewhere to below;
-        # the last at a root is left to the searches, which come by.
+        # the last at a root is left to the searches, which pass it.
         inside = sources_below * targets_below - pairs + sources_below * (all_targets - targets)
         folded = np.ones(len(sources), dtype=bool)
         folded[self.kept] = False
@@ -92,10 +92,10 @@ _CORE: Slot[Core | None] = Slot("core")
 
 
 def core_of(graph: Graph) -> Core | None:
-    """The core of a graph with every edge in both directions, cached; None where it is no smaller.
+    """Return the core of a graph with edges in both directions, cached; None if it is no smaller.
 
-    Sums of floats that begin elsewhere tie elsewhere, and weights of zero make cycles: such graphs
-    stay whole.
+    Graphs with float weights, whose ties would change with the start of the sums, and with
+    weights of zero, which make cycles, are not folded.
     """
     if graph.is_weighted and (
         graph.weight_dtype.kind == "f" or graph.has_zero_weight or may_saturate(graph)
@@ -117,7 +117,7 @@ def _cut(graph: Graph) -> Core | None:
     leaves = np.flatnonzero(degree == 1)
     while len(leaves):
         roots = others[leaves]
-        both = (degree[roots] == 1) & (roots > leaves)  # the last two of a component: one is left
+        both = (degree[roots] == 1) & (roots > leaves)  # the last two of a component: one remains
         leaves, roots = leaves[~both], roots[~both]
         degree[leaves] = 0
         np.subtract.at(degree, roots, 1)

@@ -1,4 +1,4 @@
-"""Travel times of links by flow: the function of the Bureau of Public Roads, and a caller's own."""
+"""Travel times of links by flow: the function of the Bureau of Public Roads, and others."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _LARGEST_PRODUCT = 8  # powers up to this are products
 
 
 def edge_numbers(values: Any, n_edges: int, what: str) -> NDArray[np.float64]:
-    """One finite number of at least 0 per edge; a single number stands for all."""
+    """Return one finite number of at least 0 per edge; a single number applies to all."""
     array = np.asarray(values)
     if array.shape not in ((), (n_edges,)) or array.dtype.kind not in "iuf":
         raise OptionError(
@@ -43,11 +43,11 @@ class LinkCosts:
     Parameters
     ----------
     times : callable
-        Takes the flows, a float64 array of shape (m,), and returns as many times. The time of a
-        link depends on its own flow alone and does not fall when that grows.
+        Function that takes the flows, a float64 array of shape (m,), and returns as many times.
+        The time of a link depends only on its own flow and does not fall when that grows.
     slopes : callable or None
-        Derivatives of the times, in the same form; None takes differences. They steer the search
-        for the equilibrium; its gap is computed from the times alone.
+        Derivatives of the times, in the same form; None uses differences. They guide the search
+        for the equilibrium; its gap is computed only from the times.
     """
 
     def __init__(
@@ -58,7 +58,7 @@ class LinkCosts:
         self._times, self._slopes = times, slopes
 
     def times(self, flows: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Times of all links.
+        """Return the times of all links.
 
         Raises
         ------
@@ -68,7 +68,7 @@ class LinkCosts:
         return edge_numbers(self._times(flows.copy()), len(flows), "the time of a link")
 
     def slopes(self, flows: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Derivatives of the times of all links.
+        """Return the derivatives of the times of all links.
 
         Raises
         ------
@@ -89,7 +89,7 @@ class LinkCosts:
 
 
 class Bpr(LinkCosts):
-    """Times by the function of the Bureau of Public Roads.
+    """Travel times by the function of the Bureau of Public Roads.
 
     ``free_flow_time * (1 + b * (flow / capacity) ** power)``
 
@@ -136,12 +136,12 @@ class Bpr(LinkCosts):
         self.product = int(alike) if product and alike is not None else 0
 
     def _raised(self, ratio: NDArray[np.float64], less: int) -> NDArray[np.float64]:
-        """``ratio ** (power - less)``; below power 0 it is 0, for its factor is."""
+        """Return ``ratio ** (power - less)``; 0 for lower powers, whose factor is 0."""
         if not self.product:
             powers = self.power - less
             with np.errstate(divide="ignore"):
                 raised = ratio**powers
-            # At flow 0 a power between 0 and 1 has an infinite slope, which steers nothing.
+            # At flow 0 a power between 0 and 1 has an infinite slope, which is replaced.
             return np.where(np.isfinite(raised) & (self.power > 0), raised, 0.0 if less else 1.0)
         raised = np.ones_like(ratio)
         for _ in range(self.product - less):
@@ -149,17 +149,17 @@ class Bpr(LinkCosts):
         return raised
 
     def times(self, flows: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Times of all links."""
+        """Return the times of all links."""
         return self.free + self.extra * self._raised(flows * self.per_unit, 0)
 
     def slopes(self, flows: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Derivatives of the times of all links."""
+        """Return the derivatives of the times of all links."""
         raised = self._raised(flows * self.per_unit, 1)
         return self.extra * self.per_unit * self.power * raised
 
 
 def link_costs(costs: Any, n_edges: int) -> LinkCosts:
-    """What a caller gives as costs, for a graph of so many edges."""
+    """Return the costs that a caller gives, for a graph with this number of edges."""
     if isinstance(costs, Bpr):
         if len(costs.free) not in (1, n_edges):
             raise OptionError(f"costs are of {len(costs.free)} edges: the graph has {n_edges}")

@@ -1,4 +1,4 @@
-"""Floats in fixed point for measures, where paths are equally long whatever order adds them."""
+"""Floats in fixed point for measures, so that lengths of paths do not depend on summation order."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _STEPS: Slot[tuple[Graph, FixedPoint | None]] = Slot("weights in fixed point")
 
 
 def in_steps(graph: Graph) -> tuple[Graph, FixedPoint | None]:
-    """The graph with float weights in fixed point, if they fit.
+    """Return the graph with float weights in fixed point, if they fit.
 
     Sums of floats from left to right depend on the order of the edges, so that two paths over the
     same weights may differ in length. In fixed point they do not.

@@ -2,7 +2,7 @@
 //
 // Sources are cut into blocks whose size depends on their number alone. A worker adds up a whole
 // block in memory of its own, and blocks are added to the total in their order: one that is done
-// early waits. So every addition happens in the same order whoever makes it.
+// early waits. So every addition happens in the same order for any thread.
 #pragma once
 
 #include <algorithm>

@@ -85,7 +85,7 @@ class PathDag {
     if (cycle_.empty()) tight(distance, limit, tolerance, interrupt);
   }
 
-  // Makes room for the next source.
+  // Clears the buffers for the next source.
   void clear() {
     for (std::size_t i = 0; i < count_; ++i) place_[order_[i]] = kUnseen;
     std::fill_n(paths_.get(), count_ + 1, 0.0);

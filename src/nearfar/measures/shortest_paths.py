@@ -1,4 +1,4 @@
-"""All shortest paths from one source: as a graph of predecessors, in numbers, and one by one."""
+"""All shortest paths from one source: as a graph of predecessors, as numbers, and one by one."""
 
 from __future__ import annotations
 
@@ -40,12 +40,12 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class PathCounts:
-    """Numbers of shortest paths from one source, of any size.
+    """Numbers of shortest paths from one source, without an upper bound.
 
     Attributes
     ----------
     mantissas : float64 array, shape (n,)
-        0 for a vertex that is not reached, else from 0.5 up to 1.
+        0 for an unreached vertex, else at least 0.5 and less than 1.
     exponents : int64 array, shape (n,)
         The number of paths to ``v`` is ``mantissas[v] * 2**exponents[v]``: exact below 2**53, else
         rounded once per addition.
@@ -60,17 +60,17 @@ class PathCounts:
         return int(self.exponents.max(initial=0)) <= 1024
 
     def values(self) -> NDArray[np.float64]:
-        """The numbers themselves.
+        """Return the numbers themselves.
 
         Returns
         -------
         float64 array, shape (n,)
-            By vertex index.
+            Numbers by vertex index.
 
         Raises
         ------
         DistanceOverflowError
-            If one does not fit; :meth:`log2` always does.
+            If a number does not fit; :meth:`log2` always fits.
         """
         if not self.fit:
             raise DistanceOverflowError(
@@ -79,12 +79,12 @@ class PathCounts:
         return np.ldexp(self.mantissas, self.exponents)
 
     def log2(self) -> NDArray[np.float64]:
-        """Their logarithms to base 2.
+        """Return their logarithms to base 2.
 
         Returns
         -------
         float64 array, shape (n,)
-            -inf for a vertex that is not reached.
+            Logarithms by vertex index; -inf for an unreached vertex.
         """
         found = np.full(len(self.mantissas), -np.inf)
         reached = self.mantissas > 0
@@ -99,17 +99,17 @@ class ShortestPathDag:
     Attributes
     ----------
     graph : Graph
-        The graph it belongs to.
+        Graph of the answer.
     distances : array, shape (n,)
         As in :attr:`nearfar.Paths.distances`.
     order : int64 array, shape (r,)
-        Indices of the reached vertices, each behind its predecessors; the source first.
+        Indices of the reached vertices, each after its predecessors; the source first.
     indptr : int64 array, shape (n + 1,)
         The predecessors of vertex ``v`` are entries ``indptr[v]`` to ``indptr[v + 1]``.
     predecessors : int64 array
-        Indices of the vertices before, ascending for each vertex.
+        Indices of the predecessors, ascending for each vertex.
     edges : int64 array, same shape
-        Positions in :attr:`nearfar.Graph.indices` of the edges from there; of parallel edges the
+        Positions in :attr:`nearfar.Graph.indices` of the edges from them; of parallel edges the
         lightest of lowest id.
     counts : PathCounts
         Numbers of shortest paths to each vertex.
@@ -125,7 +125,7 @@ class ShortestPathDag:
 
     @property
     def source(self) -> Any:
-        """The source, in its external name."""
+        """External name of the source."""
         return self.graph.name_of(int(self.order[0]))
 
     @cached_property
@@ -135,7 +135,7 @@ class ShortestPathDag:
         return place
 
     def predecessors_of(self, vertex: Any) -> list[Any]:
-        """The vertices before one on its shortest paths.
+        """Return the predecessors of a vertex on its shortest paths.
 
         Parameters
         ----------
@@ -144,7 +144,7 @@ class ShortestPathDag:
         Returns
         -------
         list
-            External names; empty for the source and for a vertex that is not reached.
+            External names; empty for the source and for an unreached vertex.
         """
         v = self.graph.index_of(vertex, "vertex")
         names: list[Any] = self.graph.name_of(
@@ -153,7 +153,7 @@ class ShortestPathDag:
         return names
 
     def count_to(self, target: Any) -> int:
-        """The exact number of shortest paths to one vertex.
+        """Return the exact number of shortest paths to a vertex.
 
         Parameters
         ----------
@@ -162,7 +162,7 @@ class ShortestPathDag:
         Returns
         -------
         int
-            0 for a vertex that is not reached. Whole numbers of Python have no end.
+            A Python integer, which does not overflow; 0 for an unreached vertex.
         """
         end = self.graph.index_of(target, "target")
         if self._place[end] < 0:
@@ -191,12 +191,12 @@ def shortest_path_dag(
     limit: float | None = None,
     tolerance: float | None = None,
 ) -> ShortestPathDag:
-    """All predecessors of every vertex on its shortest paths from one source.
+    """Return all predecessors of every vertex on its shortest paths from one source.
 
     Parameters
     ----------
     graph : Graph, SciPy sparse matrix or NetworkX graph
-        Weights that are not negative.
+        Graph with non-negative weights.
     source : int or vertex name
     weight, threads, limit
         As for :func:`nearfar.sssp`.
@@ -278,25 +278,25 @@ def path_counts(
     limit: float | None = None,
     tolerance: float | None = None,
 ) -> PathCounts:
-    """How many shortest paths lead from one source to every vertex.
+    """Count the shortest paths from one source to every vertex.
 
     Parameters
     ----------
     graph : Graph, SciPy sparse matrix or NetworkX graph
-        Weights that are not negative.
+        Graph with non-negative weights.
     source : int or vertex name
     weight, threads, limit
         As for :func:`nearfar.sssp`.
     device : {"auto", "cpu", "cuda"}
-        Where to count. One source is work for one thread block of a GPU, which one core outruns
-        on most graphs: auto is the CPU.
+        Device. One source uses one thread block of a GPU, which is slower than one core on most
+        graphs, so ``"auto"`` is the CPU.
     tolerance : float or None
         As for :func:`betweenness`.
 
     Returns
     -------
     PathCounts
-        With an exponent per number, for they grow beyond any float.
+        Numbers with separate exponents, since they can exceed the range of floats.
 
     Raises
     ------
@@ -328,23 +328,22 @@ def path_counts(
 
 
 class AllShortestPaths:
-    """The shortest paths between two vertices, spelled out one at a time.
+    """Iterable of the shortest paths between two vertices.
 
-    Every iteration begins anew. Paths come in order of their vertices from the target backwards.
+    Every iteration starts from the first path. Paths are ordered by their vertices from the target
+    backwards.
 
     Parameters
     ----------
-    dag : ShortestPathDag
-        Of the source.
+    dag : ShortestPathDag Shortest paths from the source.
     target : int
-        Index of the target, which is reached.
+        Index of a reached target.
 
     Attributes
     ----------
     count : int
-        How many there are, exactly.
-    length : int or float
-        Of each, in units of the weights.
+        Exact number of paths.
+    length : int or float Length of each path, in units of the weights.
     """
 
     def __init__(self, dag: ShortestPathDag, target: int) -> None:
@@ -393,12 +392,12 @@ def all_shortest_paths(
     threads: int | None = None,
     tolerance: float | None = None,
 ) -> AllShortestPaths:
-    """All shortest paths between two vertices, counted first and then one by one.
+    """Return all shortest paths between two vertices, with their number.
 
     Parameters
     ----------
     graph : Graph, SciPy sparse matrix or NetworkX graph
-        Weights that are not negative.
+        Graph with non-negative weights.
     source, target : int or vertex name
     weight, threads
         As for :func:`nearfar.sssp`.
@@ -408,8 +407,8 @@ def all_shortest_paths(
     Returns
     -------
     AllShortestPaths
-        Its ``count`` is there before the first path; iterating gives lists of external names. The
-        one path from a vertex to itself is that vertex.
+        Iterable of lists of external names, whose ``count`` is known before the first path. The
+        only path from a vertex to itself is that vertex.
 
     Raises
     ------

@@ -1,7 +1,7 @@
-"""What every measure starts from: checked sources, and a graph with one edge between two vertices.
+"""Common inputs of the measures: checked sources, and a graph with at most one edge per pair.
 
-A path is a sequence of vertices, so parallel edges make no further paths: the lightest counts, of
-equal ones that of lowest id, and self-loops are on no shortest path.
+A path is a sequence of vertices, so parallel edges do not add paths: the lightest of lowest id
+counts, and self-loops are on no shortest path.
 """
 
 from __future__ import annotations
@@ -50,24 +50,24 @@ __all__ = [
 
 Answer = TypeVar("Answer")
 
-#: Sources times vertices and edges from which a GPU is worth its copies and its compiler.
+# : Sources times vertices and edges, from which a GPU is worth its copies and its compiler.
 _WORTH_A_DEVICE = 1 << 28
-#: Vertices, and edges, that the kernels of this folder number.
+# : Greatest number of vertices, and of edges, that the kernels of this folder support.
 LARGEST_ON_DEVICE = 2**31 - 2**16
 
-#: Sources below which it is not looked whether rows beat searches.
+# : Sources below which rows are not considered instead of searches.
 _FEW = 16
 
 
 class Simple(NamedTuple):
-    """A graph without parallel edges and self-loops.
+    """Graph without parallel edges and self-loops.
 
     Attributes
     ----------
     graph : Graph
-        Without names; the given one where it has neither.
+        Graph without names; the given one if it has neither.
     edges : int array, shape (m,), or None
-        Which edge of the given graph each is; None where they are the same.
+        Position of each edge in the given graph; None if they are the same.
     """
 
     graph: Graph
@@ -78,7 +78,7 @@ _SIMPLE: Slot[Simple] = Slot("without parallel edges")
 
 
 def measured_turns(graph: Any, weight: Any) -> Graph | TurnGraph:
-    """As :func:`measured`; a graph with turns is taken as it is."""
+    """Return the result of :func:`measured`; a graph with turns is returned unchanged."""
     if not isinstance(graph, TurnGraph):
         return measured(graph, weight)
     if graph.n_negative:
@@ -87,7 +87,7 @@ def measured_turns(graph: Any, weight: Any) -> Graph | TurnGraph:
 
 
 def measured(graph: Any, weight: Any) -> Graph:
-    """A Graph with weights that are not negative."""
+    """Return a Graph with weights that are not negative."""
     found = as_graph(graph, weight)
     if found.n_negative:
         raise NegativeWeightError(found.first_negative, found.n_negative)
@@ -95,9 +95,9 @@ def measured(graph: Any, weight: Any) -> Graph:
 
 
 def simple(graph: Graph) -> Simple:
-    """The graph with the lightest edge between two vertices and no self-loops, cached.
+    """Return the graph with only the lightest edge per pair and no self-loops, cached.
 
-    O(n + m), and a sort of the edges where there are parallel ones.
+    O(n + m), plus a sort of the edges if there are parallel ones.
     """
     return _SIMPLE.of(graph, lambda: _simplified(graph))
 
@@ -125,10 +125,10 @@ def _simplified(graph: Graph) -> Simple:
 def many_rows(
     graph: Graph, sources: int, threads: int
 ) -> Callable[[NDArray[np.int64]], NDArray[Any]] | None:
-    """A function of sources that gives their rows of distances, where that beats searches.
+    """Return a function from sources to their rows of distances, if that is faster than searches.
 
-    So do prepared graphs, graphs worth preparing for so many sources, and those in which searches
-    share their work, as in peer-to-peer networks.
+    It is for prepared graphs, graphs worth preparing for that number of sources, and those in
+    which searches share their work, such as peer-to-peer networks.
     """
     if not graph.is_weighted or sources < _FEW or may_saturate(graph):
         return None
@@ -137,7 +137,7 @@ def many_rows(
     if 2 * together.seconds > sources * alone.seconds:
         return None
     plain, method = graph.without_names(), together.variant.id
-    # Who follows tight edges in floats needs the sums of a search.
+    # Following tight edges in floats needs the sums of a search.
     searched = graph.weight_dtype.kind == "f" and together.variant.family == "prepared"
     form: Any = {"sums": "search"} if searched else {}
 
@@ -151,14 +151,14 @@ def many_rows(
 def source_indices(
     graph: Graph | TurnGraph, vertices: Any, what: str = "source"
 ) -> NDArray[np.int64]:
-    """Indices of some vertices, each once and in order; None means every vertex."""
+    """Return the indices of some vertices, distinct and sorted; None means every vertex."""
     if vertices is None:
         return np.arange(graph.n_vertices, dtype=np.int64)
     return np.unique(vertex_indices(graph, vertices, what))
 
 
 def check_tolerance(graph: Graph, tolerance: Any) -> float:
-    """The relative tolerance of ties; None is 0."""
+    """Return the relative tolerance of ties; None is 0."""
     if tolerance is None:
         return 0.0
     number = isinstance(tolerance, (int, float, np.number)) and not isinstance(tolerance, bool)
@@ -174,7 +174,7 @@ def check_tolerance(graph: Graph, tolerance: Any) -> float:
 
 
 def takes_device(device: Any, graph: Graph, sources: int, tolerance: float = 0.0) -> bool:
-    """Whether a measure that is a sum over shortest paths runs on a GPU."""
+    """Return whether a measure that is a sum over shortest paths runs on a GPU."""
     chosen = canonical_device(device) if isinstance(device, str) else device
     if chosen not in ("auto", "cpu", "cuda"):
         raise OptionError(f"{keyword('device')} is {quoted(device)}: use 'auto', 'cpu' or 'cuda'")
@@ -195,7 +195,7 @@ def takes_device(device: Any, graph: Graph, sources: int, tolerance: float = 0.0
 def on_device_or_cores(
     device: Any, on_device: Callable[[], Answer], on_cores: Callable[[], Answer]
 ) -> Answer:
-    """The answer of a GPU that :func:`takes_device` took, or of the CPU where memory is short."""
+    """Return the result of a GPU that was chosen, or of the CPU if memory is short."""
     try:
         return on_device()
     except OutOfMemoryError:

@@ -1,4 +1,4 @@
-"""Measures side by side: a table of the vertices with what was computed of them."""
+"""Tables of the vertices with several measures side by side."""
 
 from __future__ import annotations
 
@@ -18,22 +18,21 @@ def table(graph: Any, library: str | None = None, /, **columns: ArrayLike) -> An
 
     Parameters
     ----------
-    graph : Graph, SciPy sparse matrix or NetworkX graph
-        Of which the values are.
+    graph : Graph, SciPy sparse matrix or NetworkX graph Graph of the values.
     library : {"pandas", "polars"} or None
-        None takes the first that is installed.
+        None uses the first that is installed.
     **columns : array_like, shape (n,)
-        By name, such as ``closeness=nearfar.measures.closeness(graph)``.
+        Values by name, such as ``closeness=nearfar.measures.closeness(graph)``.
 
     Returns
     -------
     DataFrame
-        Columns ``vertex``, ``x`` and ``y`` where the graph has coordinates, and those given.
+        Columns ``vertex``, ``x`` and ``y`` if the graph has coordinates, and the given ones.
 
     Raises
     ------
     OptionError
-        For another library, and a column that has not one value per vertex.
+        For an unknown library, or a column without one value per vertex.
     MissingDependencyError
         If the library is not installed.
 

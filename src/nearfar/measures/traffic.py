@@ -1,7 +1,7 @@
-"""Loads of edges when demand takes shortest paths, and what else adds up along the paths.
+"""Loads of edges when demand takes shortest paths, and totals of other quantities along the paths.
 
-``loads.cpp`` does both. With turns, the graph that is searched has an edge for every way to reach
-an edge; what they carry is added up for the original one.
+``loads.cpp`` does both. With turns, the searched graph has several edges per original edge,
+whose loads are added up.
 """
 
 from __future__ import annotations
@@ -34,17 +34,17 @@ __all__ = ["EdgeLoads", "Searched", "Skims", "Trips", "edge_loads", "skims"]
 
 @dataclass(frozen=True, slots=True)
 class EdgeLoads:
-    """What demand puts on edges.
+    """Loads of edges by demand.
 
     Attributes
     ----------
     loads : int64 or float64 array, shape (m,)
-        What each edge carries, by its position in :attr:`nearfar.Graph.indices`; whole numbers when
-        demand is.
+        Load of each edge, by its position in :attr:`nearfar.Graph.indices`; integers if demand
+        is.
     carried : int or float
-        Demand that has a path, vertices to themselves included.
+        Demand that has a path, including demand from vertices to themselves.
     total_length : float
-        Carried demand times the length of its path, added up.
+        Sum of carried demand times the length of its path.
     unreached : int or float
         Demand without a path.
     unreached_sources, unreached_targets : array
@@ -69,10 +69,10 @@ class Skims:
     Attributes
     ----------
     distances : array, shape (k, l)
-        Of the paths, as :func:`nearfar.distances` gives them.
+        Lengths of the paths, as from :func:`nearfar.distances`.
     totals : list or dict of arrays, shape (k, l)
-        One for each quantity, as they were given: whole numbers for whole quantities. Where there
-        is no path: inf, or the maximum of int64.
+        One array per quantity, as they were given: integers for integer quantities. Pairs
+        without a path have inf, or the maximum of int64.
     """
 
     distances: NDArray[Any]
@@ -80,7 +80,7 @@ class Skims:
 
 
 class Searched:
-    """A graph that is searched for a caller's, and how their vertices and edges belong together."""
+    """Searched graph of a caller's graph, and the relation of their vertices and edges."""
 
     def __init__(self, graph: Any, weight: Any) -> None:
         self.turns = graph if isinstance(graph, TurnGraph) else None
@@ -90,28 +90,28 @@ class Searched:
             raise NegativeWeightError(self.graph.first_negative, self.graph.n_negative)
 
     def starts(self, vertices: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Where paths from these begin."""
+        """Return the vertices where paths from the given ones begin."""
         return vertices if self.turns is None else self.turns.starts[vertices]
 
     def loads(self, found: NDArray[Any]) -> NDArray[Any]:
-        """Loads of the caller's edges."""
+        """Return the loads of the caller's edges."""
         if self.turns is None:
             return found
         return self.turns.to_edges(found)
 
     def quantity(self, values: NDArray[Any]) -> NDArray[Any]:
-        """A quantity of the caller's edges, for those that are searched."""
+        """Return a quantity of the caller's edges for the searched edges."""
         return values if self.turns is None else self.turns.of_edges(values)
 
     def solved(self, run: Callable[[Graph], NDArray[np.bool_]]) -> None:
-        """Run; again in 64 bits where a distance that does not fit may look unreached."""
+        """Run, and repeat in 64 bits if a distance that does not fit may appear unreached."""
         unreached = run(self.graph)
         if not unreached.any() or not may_saturate(self.graph):
             return
         wide = widest(self.graph)
         unreached = unreached if wide is self.graph else run(wide)
         if unreached.any() and may_saturate(wide):
-            # Every edge counting 1, all that can be reached is.
+            # With every edge counting 1, all reachable pairs are within any limit.
             if (run(self.graph.without_weights()) != unreached).any():
                 raise DistanceOverflowError(
                     f"a distance does not fit {wide.weight_dtype}: scale the weights down"
@@ -128,12 +128,12 @@ def edge_loads(
     threads: int | None = None,
     zones: Iterable[Any] | None = None,
 ) -> EdgeLoads:
-    """What each edge carries when all demand takes a shortest path.
+    """Compute the load of each edge when all demand takes a shortest path.
 
     Parameters
     ----------
     graph : Graph, TurnGraph, SciPy sparse matrix or NetworkX graph
-        Weights that are not negative.
+        Graph with non-negative weights.
     demand : sparse matrix, array of shape (k, 3), list of triples, three arrays, or data frame
         Amounts of at least 0 from source to target. A matrix has a row and a column per vertex, or
         per zone; triples and three arrays in a tuple are sources, targets and amounts; a table has
@@ -141,16 +141,17 @@ def edge_loads(
     weight : str, callable or None
         As for :meth:`nearfar.Graph.from_any`; None counts edges.
     device : {"auto", "cpu", "cuda"}
-        Where to run; auto takes a GPU, where there is one, for all but small requests.
+        Device; ``"auto"`` uses a GPU, if there is one, for all but small requests.
     threads : int or None
-        CPU workers; None takes all cores of this process. The result is the same bits for any.
+        CPU workers; None uses all cores of this process. The result has the same bits for any
+        number.
     zones : vertices or None
-        What the rows and columns of a matrix are; None means every vertex in order.
+        Vertices of the rows and columns of a matrix; None means every vertex in order.
 
     Returns
     -------
     EdgeLoads
-        With the demand that has no path, as a number and pair by pair.
+        Loads, and the demand without a path, in total and per pair.
 
     Raises
     ------
@@ -159,7 +160,7 @@ def edge_loads(
     NegativeWeightError
         For negative weights.
     VertexError
-        For what is not a vertex.
+        For an entry that is not a vertex.
     DistanceOverflowError
         If a distance does not fit 64 bits.
     OutOfMemoryError
@@ -167,12 +168,12 @@ def edge_loads(
 
     Notes
     -----
-    All of a pair's demand takes one path, the one that :class:`nearfar.Paths` gives: of equally
-    short ones by the rule of predecessors, of parallel edges the lightest of lowest id. One search
-    per source, which ends at the last target, and the edges on its paths once each. Loads of whole
-    numbers are exact; floats are added in an order that depends on the demand alone. On a GPU a
-    source's search does not end early and every pair walks its path; floats are added exactly there
-    and rounded once, so the order is of no account, and both agree to 1e-12.
+    All demand of a pair takes the path of :class:`nearfar.Paths`: of equally short ones by the
+    rule of predecessors, of parallel edges the lightest of lowest id. The cost is one search per
+    source, which ends at the last target, plus one pass over the edges on its paths. Integer
+    loads are exact; floats are added in an order that depends only on the demand. On a GPU
+    searches do not end early and the path of every pair is followed; floats are added exactly
+    and rounded once, so both agree to 1e-12.
 
     Examples
     --------
@@ -200,11 +201,11 @@ def edge_loads(
 
 
 class Trips:
-    """Demand arranged by source, to be put on the shortest paths of a graph again and again."""
+    """Demand arranged by source, for repeated loading onto the shortest paths of a graph."""
 
     def __init__(self, pairs: Demand) -> None:
         self.pairs = pairs
-        # From a vertex to itself there is nothing to carry; with turns its start has no way in.
+        # Demand from a vertex to itself uses no edge; with turns its start cannot be reached.
         self.away = np.flatnonzero(pairs.sources != pairs.targets)
         begins, self.targets, self.amounts = (column[self.away] for column in pairs)
         first = np.ones(len(begins), dtype=bool)
@@ -216,7 +217,7 @@ class Trips:
     def on(
         self, searched: Searched, device: Any, workers: int
     ) -> tuple[NDArray[Any], NDArray[np.float64]]:
-        """Loads of the caller's edges, and the length of each pair's path: inf for none."""
+        """Return the loads of the caller's edges, and the length of each pair's path, or inf."""
         rows = searched.starts(self.sources)
         lengths = np.zeros(len(self.pairs.amounts))
 
@@ -238,7 +239,7 @@ class Trips:
 def _on_cores(
     searched: Searched, rows: NDArray[np.int64], trips: Trips, workers: int
 ) -> tuple[NDArray[Any], NDArray[np.float64]]:
-    """Loads of the searched edges and the lengths of all paths, on the CPU."""
+    """Return the loads of the searched edges and the lengths of all paths, on the CPU."""
     from nearfar import _cpu
 
     loads = np.zeros(searched.graph.n_edges, dtype=trips.amounts.dtype)
@@ -277,18 +278,18 @@ def skims(
     threads: int | None = None,
     quantities: Sequence[ArrayLike] | Mapping[str, ArrayLike] = (),
 ) -> Skims:
-    """Totals of further edge quantities along shortest paths: metres and tolls of the fastest way.
+    """Sum further edge quantities along shortest paths, such as metres of the fastest way.
 
     Parameters
     ----------
     graph : Graph, TurnGraph, SciPy sparse matrix or NetworkX graph
-        Weights that are not negative; they choose the paths.
+        Graph with non-negative weights, which determine the paths.
     sources, targets : vertices
         Rows and columns, in this order.
     weight : str, callable or None
         As for :meth:`nearfar.Graph.from_any`; None counts edges.
     threads : int or None
-        CPU workers; None takes all cores of this process.
+        CPU workers; None uses all cores of this process.
     quantities : list or dict of arrays, shape (m,)
         Finite numbers, one per edge in the order of :attr:`nearfar.Graph.indices`.
 
@@ -299,18 +300,19 @@ def skims(
     Raises
     ------
     OptionError
-        If a quantity has not one finite number per edge, or whole numbers may not fit 64 bits.
+        If a quantity has not one finite number per edge, or integers may not fit 64 bits.
     NegativeWeightError
         For negative weights.
     VertexError
-        For what is not a vertex.
+        For an entry that is not a vertex.
     DistanceOverflowError
         If a distance does not fit 64 bits.
 
     Notes
     -----
-    The paths are those of :func:`edge_loads`. Floats are added from the source on. One search per
-    source, which ends at the last target, and the edges on its paths once each.
+    The paths are those of :func:`edge_loads`. Floats are added from the source on. The cost is
+    one search per source, which ends at the last target, plus one pass over the edges on its
+    paths.
 
     Examples
     --------

@@ -1,13 +1,13 @@
-"""The NetworkX backend: ``networkx.config.backend_priority = ["nearfar"]``, and the code stays.
+"""NetworkX backend, enabled by ``networkx.config.backend_priority = ["nearfar"]``.
 
-Or a call at a time: ``networkx.single_source_dijkstra_path_length(G, s, backend="nearfar")``. The
-module is what the entry point ``networkx.backends`` names; its functions carry NetworkX's names,
-parameters, results and exceptions. What NetworkX needs before it can import this is in
-``_nx_nearfar``.
+It also works for single calls: ``networkx.single_source_dijkstra_path_length(G, s,
+backend="nearfar")``. The entry point ``networkx.backends`` names this module; its functions have
+NetworkX's names, parameters, results and exceptions. ``_nx_nearfar`` has what NetworkX needs before
+it imports this module.
 
-Four rules: a weight is an attribute with plain numbers, never a function; a path mapping spells a
-path out when it is asked for; a graph is converted once and kept until NetworkX sees it change;
-small graphs stay with NetworkX.
+Four rules apply: a weight is an attribute with plain numbers, never a function; a mapping of
+paths builds a path on access; a graph is converted once and cached until NetworkX notices a
+change; NetworkX handles small graphs itself.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _CHEAP_PAIR = frozenset({"has_path"})
 
 
 def can_run(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool | str:
-    """Whether the backend can serve a call: True, or the reason in words."""
+    """Return whether the backend can serve a call: True, or the reason in words."""
     if name not in FUNCTIONS:
         return f"nearfar does not implement {name}"
     given = _arguments(name, args, kwargs)
@@ -56,7 +56,7 @@ def can_run(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool | 
 
 
 def should_run(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool | str:
-    """Whether the backend is likely faster: True, or the reason in words."""
+    """Return whether the backend is likely faster: True, or the reason in words."""
     given = _arguments(name, args, kwargs) or {}
     graph = given.get("G")
     if graph is None or isinstance(graph, BackendGraph):

@@ -1,4 +1,4 @@
-"""NetworkX's functions over all pairs: Floyd-Warshall, and measures of one number per vertex.
+"""Functions of NetworkX over all pairs: Floyd-Warshall, and measures of one number per vertex.
 
 Parameters, results and exceptions are those of the NetworkX functions of the same name. The
 measures solve a block of rows at a time and keep the count, the sum and the maximum of each row,
@@ -64,14 +64,14 @@ def _nested(G: BackendGraph, matrix: NDArray[Any]) -> dict[Any, dict[Any, Any]]:
 
 
 def floyd_warshall(G: BackendGraph, weight: Any = "weight") -> dict[Any, dict[Any, Any]]:
-    """All distances in nested dicts, inf for unreached."""
+    """Return all distances in nested dicts, inf for unreached."""
     return _nested(G, _matrix(G, weight))
 
 
 def floyd_warshall_predecessor_and_distance(
     G: BackendGraph, weight: Any = "weight"
 ) -> tuple[dict[Any, dict[Any, Any]], dict[Any, dict[Any, Any]]]:
-    """All predecessors and distances in nested dicts."""
+    """Return all predecessors and distances in nested dicts."""
     matrix, before = _matrix(G, weight, predecessors=True)
     names, solved = G.names, G.weighted(weight)
     nested: dict[Any, dict[Any, Any]] = {}
@@ -91,7 +91,7 @@ def floyd_warshall_predecessor_and_distance(
 def floyd_warshall_numpy(
     G: BackendGraph, nodelist: Any = None, weight: Any = "weight"
 ) -> NDArray[np.float64]:
-    """All distances in a float64 matrix, inf for unreached."""
+    """Return all distances in a float64 matrix, inf for unreached."""
     order = None
     if nodelist is not None:
         listed = list(nodelist)
@@ -108,7 +108,7 @@ def floyd_warshall_numpy(
 
 
 class _Rows(NamedTuple):
-    """Of every row: how many vertices are reached, their distances' sum and maximum."""
+    """Number of reached vertices, sum and maximum of the distances of every row."""
 
     reached: list[int]
     total: list[Any]
@@ -134,7 +134,7 @@ def _summaries(G: BackendGraph, solved: Graph, sources: NDArray[np.int64] | None
 
 
 def eccentricity(G: BackendGraph, v: Any = None, sp: Any = None, weight: Any = None) -> Any:
-    """Distance of the farthest vertex, of one vertex or of many."""
+    """Return the distance of the farthest vertex, of one vertex or of many."""
     if sp is not None:
         raise NotImplementedError("distances are given: nothing is left to compute")
     single = v is not None and G.has(v)
@@ -161,26 +161,26 @@ def _eccentricities(G: BackendGraph, e: Any, usebounds: bool, weight: Any) -> di
 
 
 def diameter(G: BackendGraph, e: Any = None, usebounds: bool = False, weight: Any = None) -> Any:
-    """The greatest eccentricity."""
+    """Return the greatest eccentricity."""
     return max(_eccentricities(G, e, usebounds, weight).values())
 
 
 def radius(G: BackendGraph, e: Any = None, usebounds: bool = False, weight: Any = None) -> Any:
-    """The least eccentricity."""
+    """Return the least eccentricity."""
     return min(_eccentricities(G, e, usebounds, weight).values())
 
 
 def center(
     G: BackendGraph, e: Any = None, usebounds: bool = False, weight: Any = None
 ) -> list[Any]:
-    """The vertices of least eccentricity."""
+    """Return the vertices of least eccentricity."""
     found = _eccentricities(G, e, usebounds, weight)
     least = min(found.values())
     return [v for v, far in found.items() if far == least]
 
 
 def wiener_index(G: BackendGraph, weight: Any = None) -> Any:
-    """Sum of the distances of all pairs; inf when the graph is not connected."""
+    """Return the sum of the distances of all pairs; inf when the graph is not connected."""
     rows = _summaries(G, G.weighted(weight))
     if min(rows.reached) < len(G):
         return float("inf")
@@ -191,7 +191,7 @@ def wiener_index(G: BackendGraph, weight: Any = None) -> Any:
 def average_shortest_path_length(
     G: BackendGraph, weight: Any = None, method: str | None = None
 ) -> Any:
-    """Mean distance of all pairs of different vertices."""
+    """Return mean distance of all pairs of different vertices."""
     if method is None:
         method = "unweighted" if weight is None else "dijkstra"
     known = ("unweighted", "dijkstra", "bellman-ford", "floyd-warshall", "floyd-warshall-numpy")
@@ -214,7 +214,7 @@ def average_shortest_path_length(
 def closeness_centrality(
     G: BackendGraph, u: Any = None, distance: Any = None, wf_improved: bool = True
 ) -> Any:
-    """Reciprocal of the mean distance to a vertex from those that reach it."""
+    """Return the reciprocal of the mean distance to a vertex from those that reach it."""
     if u is not None and not G.has(u):
         raise nx.NodeNotFound(f"Source {u} is not in G")
     sources = None if u is None else np.array([G.places[u]])

@@ -1,8 +1,8 @@
-"""NetworkX's measures of what lies on shortest paths, and the paths themselves.
+"""Measures of NetworkX over the vertices on shortest paths, and the paths themselves.
 
-Parameters, results and exceptions are those of the NetworkX functions of the same name. Graphs
-with cycles of weight zero are left to NetworkX, whose counts of paths depend there on the order of
-its search.
+Parameters, results and exceptions are those of the NetworkX functions of the same name. NetworkX
+handles graphs with cycles of weight zero itself, since its counts of paths then depend on the
+order of its search.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def _raw(G: BackendGraph, weight: Any, sources: Any, **how: Any) -> NDArray[np.f
 
 
 def _places(G: BackendGraph, vertices: Iterable[Any]) -> NDArray[np.int64]:
-    """Indices; a vertex that occurs twice counts twice, which is left to NetworkX."""
+    """Return indices; repeated vertices, which count repeatedly, are left to NetworkX."""
     listed = list(vertices)
     for vertex in listed:
         if not G.has(vertex):
@@ -61,7 +61,7 @@ def _places(G: BackendGraph, vertices: Iterable[Any]) -> NDArray[np.int64]:
 
 
 def _sources(G: BackendGraph, k: Any, seed: Any) -> NDArray[np.int64]:
-    """All vertices, or those that NetworkX draws."""
+    """Return all vertices, or those that NetworkX draws."""
     if k is None:
         return np.arange(len(G), dtype=np.int64)
     if k == 0:
@@ -95,7 +95,7 @@ def betweenness_centrality(
     endpoints: bool = False,
     seed: Any = None,
 ) -> dict[Any, float]:
-    """Share of shortest paths through each vertex."""
+    """Return the share of shortest paths through each vertex."""
     sources = _sources(G, k, seed)
     values = _raw(G, weight, sources, endpoints=bool(endpoints))
     drawn = None if k is None else sources
@@ -106,7 +106,7 @@ def betweenness_centrality(
 def betweenness_centrality_subset(
     G: BackendGraph, sources: Any, targets: Any, normalized: bool = False, weight: Any = None
 ) -> dict[Any, float]:
-    """Share of shortest paths from some vertices to some through each vertex."""
+    """Return the share of shortest paths from some vertices to some through each vertex."""
     values = _raw(G, weight, _places(G, sources), targets=_places(G, targets))
     values = _scaled(G, values, normalized, inside=True)
     return dict(zip(G.names, values.tolist(), strict=True))
@@ -115,7 +115,7 @@ def betweenness_centrality_subset(
 def edge_betweenness_centrality(
     G: BackendGraph, k: Any = None, normalized: bool = True, weight: Any = None, seed: Any = None
 ) -> dict[Any, float]:
-    """Share of shortest paths through each edge."""
+    """Return the share of shortest paths through each edge."""
     sources = _sources(G, k, seed)
     values = _raw(G, weight, sources, edges=True)
     values = _scaled(G, values, normalized, drawn=None if k is None else sources)
@@ -125,7 +125,7 @@ def edge_betweenness_centrality(
 def edge_betweenness_centrality_subset(
     G: BackendGraph, sources: Any, targets: Any, normalized: bool = False, weight: Any = None
 ) -> dict[Any, float]:
-    """Share of shortest paths from some vertices to some through each edge."""
+    """Return the share of shortest paths from some vertices to some through each edge."""
     ends = _places(G, targets)
     if len(ends) < len(G):
         # NetworkX shares what passes a vertex equally among its predecessors unless it is a target,
@@ -136,7 +136,7 @@ def edge_betweenness_centrality_subset(
 
 
 def _per_edge(G: BackendGraph, weight: Any, values: NDArray[np.float64]) -> dict[Any, float]:
-    """Values by edge; parallel edges of the least weight share theirs, as in NetworkX."""
+    """Return values by edge; parallel edges of the least weight share theirs, as in NetworkX."""
     solved = G.weighted(weight)
     carrying = np.flatnonzero(values)
     tails, heads = solved.tails()[carrying].tolist(), solved.indices[carrying].tolist()
@@ -161,7 +161,7 @@ def _per_edge(G: BackendGraph, weight: Any, values: NDArray[np.float64]) -> dict
 def harmonic_centrality(
     G: BackendGraph, nbunch: Any = None, distance: Any = None, sources: Any = None
 ) -> dict[Any, float]:
-    """Sum of the reciprocals of the distances to each vertex."""
+    """Return the sum of the reciprocals of the distances to each vertex."""
     names = list(dict.fromkeys(G.original.nbunch_iter(nbunch)))
     if not names:
         return {}
@@ -176,7 +176,7 @@ def harmonic_centrality(
 
 
 def global_efficiency(G: BackendGraph) -> float:
-    """Mean of the reciprocals of all distances, edges counted."""
+    """Return the mean of the reciprocals of all distances, edges counted."""
     n = len(G)
     if n < 2:
         return 0
@@ -189,7 +189,7 @@ def global_efficiency(G: BackendGraph) -> float:
 def all_shortest_paths(
     G: BackendGraph, source: Any, target: Any, weight: Any = None, method: str = "dijkstra"
 ) -> Iterator[list[Any]]:
-    """Every shortest path between two vertices, one after the other."""
+    """Yield every shortest path between two vertices."""
     if method not in ("dijkstra", "bellman-ford", "unweighted"):
         raise ValueError(f"method not supported: {method}")
     solved = _weighted(G, None if method == "unweighted" else weight)
@@ -209,6 +209,6 @@ def all_shortest_paths(
 
 
 def _no_path(target: Any) -> Iterator[list[Any]]:
-    """What raises when the first path is asked for, as NetworkX's generator does."""
+    """Raise when the first path is requested, as NetworkX's generator does."""
     raise nx.NetworkXNoPath(f"Target {target} cannot be reached from given sources")
     yield []

@@ -1,8 +1,8 @@
-"""A NetworkX graph as nearfar sees it, converted once and kept by NetworkX on the graph itself.
+"""NetworkX graphs converted to nearfar's, once per graph and cached on it by NetworkX.
 
 NetworkX stores what :func:`convert_from_nx` returns in the graph's cache and drops it when the
-graph changes through its methods; a weight written into ``G[u][v]`` directly goes unseen, as for
-every NetworkX backend.
+graph changes through its methods; a weight written into ``G[u][v]`` directly is not noticed, as
+in every NetworkX backend.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ __all__ = ["BackendGraph", "convert_from_nx", "convert_to_nx"]
 
 
 class BackendGraph:
-    """Vertices, their places, and a :class:`nearfar.Graph` per weight attribute."""
+    """Vertices, their positions, and a :class:`nearfar.Graph` per weight attribute."""
 
     __networkx_backend__ = "nearfar"
 
@@ -37,22 +37,22 @@ class BackendGraph:
         return len(self.names)
 
     def is_directed(self) -> bool:
-        """As of the NetworkX graph."""
+        """Return whether the NetworkX graph is directed."""
         return bool(self.original.is_directed())
 
     def is_multigraph(self) -> bool:
-        """As of the NetworkX graph."""
+        """Return whether the NetworkX graph is a multigraph."""
         return bool(self.original.is_multigraph())
 
     def has(self, vertex: Hashable) -> bool:
-        """Whether a vertex is in the graph; what cannot be hashed is not."""
+        """Return whether a vertex is in the graph; unhashable objects are not."""
         try:
             return vertex in self.places
         except TypeError:
             return False
 
     def weighted(self, weight: Any) -> Graph:
-        """The graph with an edge attribute as weights; None counts edges."""
+        """Return the graph with an edge attribute as weights; None counts edges."""
         if callable(weight):
             raise NotImplementedError("weight is a function: only NetworkX can call it")
         found = self._graphs.get(weight)
@@ -88,7 +88,7 @@ class BackendGraph:
 
 
 def _narrow(weights: Any) -> Any:
-    """int32 where integers fit it: half the memory, and a sum that does not fit is repeated."""
+    """Return int32 if integers fit it, to halve memory; sums that do not fit are repeated."""
     if weights is None or weights.dtype.kind == "f" or not len(weights):
         return weights
     bounds = np.iinfo(np.int32)
@@ -97,7 +97,7 @@ def _narrow(weights: Any) -> Any:
 
 
 def _plain(adjacency: Any) -> dict[Any, dict[Any, Any]]:
-    """Dicts of dicts from a view, such as that of a subgraph or of a reversed graph."""
+    """Return the dicts of dicts from a view, such as that of a subgraph or of a reversed graph."""
 
     def edge(data: Any) -> Any:
         if type(data) is dict:
@@ -122,7 +122,7 @@ def convert_from_nx(
     name: str | None = None,
     graph_name: str | None = None,
 ) -> BackendGraph:
-    """NetworkX's way in."""
+    """Return NetworkX's way in."""
     if isinstance(graph, BackendGraph):
         return graph
     converted = BackendGraph(graph)
@@ -132,5 +132,5 @@ def convert_from_nx(
 
 
 def convert_to_nx(result: Any, *, name: str | None = None) -> Any:
-    """NetworkX's way out: the graph that was converted; every other result is plain already."""
+    """Return the original NetworkX graph; other results are plain already."""
     return result.original if isinstance(result, BackendGraph) else result

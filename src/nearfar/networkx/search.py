@@ -1,4 +1,4 @@
-"""The searches behind every function of the backend, and their answers in NetworkX's types."""
+"""Searches of all functions of the backend, and their answers in NetworkX's types."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ BLOCK_ENTRIES = 1 << 22
 
 
 class LazyPaths(Mapping[Any, list[Any]], dict[Any, list[Any]]):  # type: ignore[misc,metaclass]
-    """Vertex -> path, nearest first; a path is made when it is asked for.
+    """Mapping from vertex to path, nearest first, which builds paths on access.
 
-    It is a dict with the vertices as keys, for :mod:`json` and for whoever asks, and cannot be
-    changed; ``copy`` gives a plain one.
+    It is an immutable dict with the vertices as keys, for :mod:`json` among others; ``copy``
+    returns a plain one.
     """
 
     def __init__(
@@ -85,12 +85,12 @@ class LazyPaths(Mapping[Any, list[Any]], dict[Any, list[Any]]):  # type: ignore[
         return f"LazyPaths({len(self)} targets)"
 
     def copy(self) -> dict[Any, list[Any]]:
-        """All paths in a plain dict."""
+        """Return all paths in a plain dict."""
         return dict(self)
 
 
 class Search:
-    """The answer of one search: distances and predecessors of the graph's own vertices."""
+    """Answer of one search: distances and predecessors of the graph's own vertices."""
 
     def __init__(self, graph: BackendGraph, paths: Paths, towards: bool = False) -> None:
         self.graph, self._paths, self._towards = graph, paths, towards
@@ -105,15 +105,15 @@ class Search:
         return np.where(found == n, -1, found) if self._paths._source_index == n else found
 
     def lengths(self) -> dict[Any, Any]:
-        """Vertex -> distance, reached vertices only."""
+        """Return vertex -> distance, reached vertices only."""
         return to_dict(self.graph, self.distances)
 
     def paths(self) -> LazyPaths:
-        """Vertex -> path."""
+        """Return vertex -> path."""
         return LazyPaths(self.graph, self.distances, self.before, towards=self._towards)
 
     def length_to(self, target: Any) -> Any:
-        """Distance of one vertex."""
+        """Return the distance of one vertex."""
         if not self.graph.has(target):
             raise nx.NetworkXNoPath(f"No path to {target}.")
         found = self.distances[self.graph.places[target]]
@@ -123,7 +123,7 @@ class Search:
 
 
 def to_dict(graph: BackendGraph, distances: NDArray[Any]) -> dict[Any, Any]:
-    """Vertex -> distance in Python numbers, reached vertices only, nearest first."""
+    """Return vertex -> distance in Python numbers, reached vertices only, nearest first."""
     from nearfar import _cpu
 
     row = np.ascontiguousarray(distances)
@@ -131,19 +131,19 @@ def to_dict(graph: BackendGraph, distances: NDArray[Any]) -> dict[Any, Any]:
 
 
 def nearest_first(distances: NDArray[Any]) -> NDArray[np.int64]:
-    """Places of the reached vertices by distance, those of one distance in the graph's order."""
+    """Return positions of the reached vertices by distance, ties in the graph's order."""
     reached = np.flatnonzero(distances != unreached_value(distances.dtype))
     return reached[np.argsort(distances[reached], kind="stable")]
 
 
 def require_nonnegative(solved: Graph) -> None:
-    """Leave negative weights to NetworkX, whose Dijkstra decides what it makes of them."""
+    """Leave negative weights to NetworkX, whose Dijkstra has its own rules for them."""
     if solved.n_negative:
         raise NotImplementedError(f"{solved.n_negative} negative weights: NetworkX decides")
 
 
 def _require_plain(cutoff: Any) -> None:
-    """Leave a cutoff below 0 or NaN to NetworkX, whose sources are within all the same."""
+    """Leave a cutoff below 0 or NaN to NetworkX, for which sources are within any cutoff."""
     if cutoff is not None and not cutoff >= 0:
         raise NotImplementedError(f"cutoff is {cutoff}: NetworkX decides")
 
@@ -158,7 +158,7 @@ def search(
     negative: bool = False,
     towards: bool = False,
 ) -> Search:
-    """One search from one or many sources."""
+    """Return one search from one or many sources."""
     places = []
     for source in sources:
         if not graph.has(source):
@@ -191,7 +191,7 @@ def blocks(
     predecessors: bool = False,
     negative: bool = False,
 ) -> Iterator[tuple[NDArray[np.int64], Any, Any]]:
-    """Rows of distances from many sources, a block at a time: (sources, distances, predecessors).
+    """Yield (sources, distances, predecessors) for blocks of many sources.
 
     Checks happen at the call, not at the first block, so that NetworkX can still take over.
     """
@@ -216,14 +216,14 @@ def blocks(
 def each_row(
     graph: BackendGraph, rows: Iterator[tuple[Any, Any, Any]], answer: Callable[[Any, Any], Any]
 ) -> Iterator[tuple[Any, Any]]:
-    """(vertex, answer of its row), one by one."""
+    """Yield (vertex, answer of its row), one by one."""
     for part, distances, before in rows:
         for i, at in enumerate(part.tolist()):
             yield graph.names[at], answer(distances[i], None if before is None else before[i])
 
 
 def tight_lists(found: Search, solved: Graph, start: int) -> dict[Any, list[Any]]:
-    """Vertex -> every predecessor on a shortest path, nearest first. O(m)."""
+    """Return vertex -> every predecessor on a shortest path, nearest first. O(m)."""
     distances, far = found.distances, found.far
     tails = solved.tails(np.int64)
     keep = distances[tails] != far

@@ -1,4 +1,4 @@
-"""NetworkX's unweighted shortest paths, and its functions that take weights or none.
+"""Unweighted shortest paths of NetworkX, and its functions with optional weights.
 
 Parameters, results and exceptions are those of the NetworkX functions of the same name.
 """
@@ -28,24 +28,24 @@ __all__ = [
 
 
 def _levels(cutoff: Any) -> Any:
-    """NetworkX's level search goes on while the cutoff is above the level: it rounds up."""
+    """Return NetworkX's level search goes on while the cutoff is above the level: it rounds up."""
     return cutoff if cutoff is None or not math.isfinite(cutoff) else math.ceil(cutoff)
 
 
 def single_source_shortest_path(G: BackendGraph, source: Any, cutoff: Any = None) -> LazyPaths:
-    """Paths of fewest edges from a vertex."""
+    """Return the paths of fewest edges from a vertex."""
     return search(G, [source], None, cutoff=_levels(cutoff)).paths()
 
 
 def single_source_shortest_path_length(
     G: BackendGraph, source: Any, cutoff: Any = None
 ) -> dict[Any, int]:
-    """Fewest edges from a vertex."""
+    """Return fewest edges from a vertex."""
     return search(G, [source], None, cutoff=_levels(cutoff)).lengths()
 
 
 def single_target_shortest_path(G: BackendGraph, target: Any, cutoff: Any = None) -> LazyPaths:
-    """Paths of fewest edges to a vertex."""
+    """Return the paths of fewest edges to a vertex."""
     if not G.has(target):
         raise nx.NodeNotFound(f"Target {target} not in G")
     return search(G, [target], None, cutoff=_levels(cutoff), towards=True).paths()
@@ -54,14 +54,14 @@ def single_target_shortest_path(G: BackendGraph, target: Any, cutoff: Any = None
 def single_target_shortest_path_length(
     G: BackendGraph, target: Any, cutoff: Any = None
 ) -> dict[Any, int]:
-    """Fewest edges to a vertex."""
+    """Return fewest edges to a vertex."""
     if not G.has(target):
         raise nx.NodeNotFound(f"Target {target} is not in G")
     return search(G, [target], None, cutoff=_levels(cutoff), towards=True).lengths()
 
 
 def all_pairs_shortest_path(G: BackendGraph, cutoff: Any = None) -> Iterator[tuple[Any, LazyPaths]]:
-    """Paths of fewest edges from every vertex."""
+    """Return the paths of fewest edges from every vertex."""
     rows = blocks(G, G.weighted(None), cutoff=_levels(cutoff), predecessors=True)
     return each_row(G, rows, lambda row, before: LazyPaths(G, row, before))
 
@@ -69,13 +69,13 @@ def all_pairs_shortest_path(G: BackendGraph, cutoff: Any = None) -> Iterator[tup
 def all_pairs_shortest_path_length(
     G: BackendGraph, cutoff: Any = None
 ) -> Iterator[tuple[Any, dict[Any, int]]]:
-    """Fewest edges from every vertex."""
+    """Return fewest edges from every vertex."""
     rows = blocks(G, G.weighted(None), cutoff=_levels(cutoff))
     return each_row(G, rows, lambda row, before: to_dict(G, row))
 
 
 def has_path(G: BackendGraph, source: Any, target: Any) -> bool:
-    """Whether the target can be reached."""
+    """Return whether the target can be reached."""
     for vertex in (source, target):
         if not G.has(vertex):
             raise nx.NodeNotFound(f"Node {vertex} is not in G")
@@ -84,7 +84,7 @@ def has_path(G: BackendGraph, source: Any, target: Any) -> bool:
 
 
 def _check_method(method: str) -> bool:
-    """Whether negative weights are taken."""
+    """Return whether negative weights are taken."""
     if method not in ("dijkstra", "bellman-ford"):
         raise ValueError(f"method not supported: {method}")
     return method == "bellman-ford"
@@ -97,7 +97,7 @@ def shortest_path(
     weight: Any = None,
     method: str = "dijkstra",
 ) -> Any:
-    """Paths between two vertices, from one, to one, or from every vertex."""
+    """Return the paths between two vertices, from one, to one, or from every vertex."""
     negative = _check_method(method) and weight is not None
     if source is None and target is None:
         if weight is None:
@@ -126,7 +126,7 @@ def shortest_path_length(
     weight: Any = None,
     method: str = "dijkstra",
 ) -> Any:
-    """Distances between two vertices, from one, to one, or from every vertex."""
+    """Return the distances between two vertices, from one, to one, or from every vertex."""
     negative = _check_method(method) and weight is not None
     if source is None and target is None:
         if weight is None:

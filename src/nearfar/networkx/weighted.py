@@ -1,4 +1,4 @@
-"""NetworkX's weighted shortest paths: the Dijkstra and the Bellman-Ford family.
+"""Weighted shortest paths of NetworkX: the Dijkstra and the Bellman-Ford family.
 
 Parameters, results and exceptions are those of the NetworkX functions of the same name. ``weight``
 is an edge attribute (or None); a function is refused.
@@ -52,13 +52,13 @@ def _require_vertex(G: BackendGraph, vertex: Any) -> None:
 
 
 def dijkstra_path(G: BackendGraph, source: Any, target: Any, weight: Any = "weight") -> list[Any]:
-    """A shortest path between two vertices."""
+    """Return a shortest path between two vertices."""
     path: list[Any] = single_source_dijkstra(G, source, target=target, weight=weight)[1]
     return path
 
 
 def dijkstra_path_length(G: BackendGraph, source: Any, target: Any, weight: Any = "weight") -> Any:
-    """The distance between two vertices."""
+    """Return the distance between two vertices."""
     _require_vertex(G, source)
     if source == target:
         return 0
@@ -68,7 +68,7 @@ def dijkstra_path_length(G: BackendGraph, source: Any, target: Any, weight: Any 
 def bidirectional_dijkstra(
     G: BackendGraph, source: Any, target: Any, weight: Any = "weight"
 ) -> tuple[Any, list[Any]]:
-    """Distance and shortest path between two vertices."""
+    """Return distance and shortest path between two vertices."""
     _require_vertex(G, source)
     _require_vertex(G, target)
     if source == target:
@@ -80,28 +80,28 @@ def bidirectional_dijkstra(
 def single_source_dijkstra(
     G: BackendGraph, source: Any, target: Any = None, cutoff: Any = None, weight: Any = "weight"
 ) -> tuple[Any, Any]:
-    """Distances and paths from a vertex, to all or to one."""
+    """Return distances and paths from a vertex, to all or to one."""
     return multi_source_dijkstra(G, [source], target, cutoff, weight)
 
 
 def single_source_dijkstra_path(
     G: BackendGraph, source: Any, cutoff: Any = None, weight: Any = "weight"
 ) -> LazyPaths:
-    """Paths from a vertex."""
+    """Return the paths from a vertex."""
     return search(G, [source], weight, cutoff=cutoff).paths()
 
 
 def single_source_dijkstra_path_length(
     G: BackendGraph, source: Any, cutoff: Any = None, weight: Any = "weight"
 ) -> dict[Any, Any]:
-    """Distances from a vertex."""
+    """Return the distances from a vertex."""
     return search(G, [source], weight, cutoff=cutoff).lengths()
 
 
 def multi_source_dijkstra(
     G: BackendGraph, sources: Any, target: Any = None, cutoff: Any = None, weight: Any = "weight"
 ) -> tuple[Any, Any]:
-    """Distances and paths from the nearest of some vertices."""
+    """Return distances and paths from the nearest of some vertices."""
     listed = _source_list(G, sources)
     if target in listed:
         return 0, [target]
@@ -114,14 +114,14 @@ def multi_source_dijkstra(
 def multi_source_dijkstra_path(
     G: BackendGraph, sources: Any, cutoff: Any = None, weight: Any = "weight"
 ) -> LazyPaths:
-    """Paths from the nearest of some vertices."""
+    """Return the paths from the nearest of some vertices."""
     return search(G, _source_list(G, sources), weight, cutoff=cutoff).paths()
 
 
 def multi_source_dijkstra_path_length(
     G: BackendGraph, sources: Any, cutoff: Any = None, weight: Any = "weight"
 ) -> dict[Any, Any]:
-    """Distances from the nearest of some vertices."""
+    """Return the distances from the nearest of some vertices."""
     return search(G, _source_list(G, sources), weight, cutoff=cutoff).lengths()
 
 
@@ -137,7 +137,7 @@ def _source_list(G: BackendGraph, sources: Any) -> list[Any]:
 def dijkstra_predecessor_and_distance(
     G: BackendGraph, source: Any, cutoff: Any = None, weight: Any = "weight"
 ) -> tuple[dict[Any, list[Any]], dict[Any, Any]]:
-    """All predecessors on shortest paths, and distances."""
+    """Return all predecessors on shortest paths, and distances."""
     found = search(G, [source], weight, cutoff=cutoff)
     lists = tight_lists(found, G.weighted(weight), G.places[source])
     return lists, found.lengths()
@@ -146,7 +146,7 @@ def dijkstra_predecessor_and_distance(
 def all_pairs_dijkstra(
     G: BackendGraph, cutoff: Any = None, weight: Any = "weight"
 ) -> Iterator[tuple[Any, tuple[dict[Any, Any], LazyPaths]]]:
-    """Distances and paths from every vertex."""
+    """Return distances and paths from every vertex."""
     rows = blocks(G, G.weighted(weight), cutoff=cutoff, predecessors=True)
     return each_row(G, rows, lambda row, before: (to_dict(G, row), LazyPaths(G, row, before)))
 
@@ -154,7 +154,7 @@ def all_pairs_dijkstra(
 def all_pairs_dijkstra_path(
     G: BackendGraph, cutoff: Any = None, weight: Any = "weight"
 ) -> Iterator[tuple[Any, LazyPaths]]:
-    """Paths from every vertex."""
+    """Return the paths from every vertex."""
     rows = blocks(G, G.weighted(weight), cutoff=cutoff, predecessors=True)
     return each_row(G, rows, lambda row, before: LazyPaths(G, row, before))
 
@@ -162,7 +162,7 @@ def all_pairs_dijkstra_path(
 def all_pairs_dijkstra_path_length(
     G: BackendGraph, cutoff: Any = None, weight: Any = "weight"
 ) -> Iterator[tuple[Any, dict[Any, Any]]]:
-    """Distances from every vertex."""
+    """Return the distances from every vertex."""
     rows = blocks(G, G.weighted(weight), cutoff=cutoff)
     return each_row(G, rows, lambda row, before: to_dict(G, row))
 
@@ -173,7 +173,7 @@ def all_pairs_dijkstra_path_length(
 def bellman_ford_path(
     G: BackendGraph, source: Any, target: Any, weight: Any = "weight"
 ) -> list[Any]:
-    """A shortest path between two vertices; weights of either sign."""
+    """Return a shortest path between two vertices; weights of either sign."""
     path: list[Any] = single_source_bellman_ford(G, source, target, weight)[1]
     return path
 
@@ -181,7 +181,7 @@ def bellman_ford_path(
 def bellman_ford_path_length(
     G: BackendGraph, source: Any, target: Any, weight: Any = "weight"
 ) -> Any:
-    """The distance between two vertices; weights of either sign."""
+    """Return the distance between two vertices; weights of either sign."""
     _require_vertex(G, source)
     if source == target:
         return 0
@@ -191,7 +191,7 @@ def bellman_ford_path_length(
 def single_source_bellman_ford(
     G: BackendGraph, source: Any, target: Any = None, weight: Any = "weight"
 ) -> tuple[Any, Any]:
-    """Distances and paths from a vertex; weights of either sign."""
+    """Return distances and paths from a vertex; weights of either sign."""
     _require_vertex(G, source)
     if source == target:
         return 0, [source]
@@ -204,21 +204,21 @@ def single_source_bellman_ford(
 def single_source_bellman_ford_path(
     G: BackendGraph, source: Any, weight: Any = "weight"
 ) -> LazyPaths:
-    """Paths from a vertex; weights of either sign."""
+    """Return the paths from a vertex; weights of either sign."""
     return search(G, [source], weight, negative=True).paths()
 
 
 def single_source_bellman_ford_path_length(
     G: BackendGraph, source: Any, weight: Any = "weight"
 ) -> dict[Any, Any]:
-    """Distances from a vertex; weights of either sign."""
+    """Return the distances from a vertex; weights of either sign."""
     return search(G, [source], weight, negative=True).lengths()
 
 
 def all_pairs_bellman_ford_path(
     G: BackendGraph, weight: Any = "weight"
 ) -> Iterator[tuple[Any, LazyPaths]]:
-    """Paths from every vertex; weights of either sign."""
+    """Return the paths from every vertex; weights of either sign."""
     solved = G.weighted(weight)
     if solved.n_negative:  # a source at a time: only a cycle that it reaches counts
         return ((v, single_source_bellman_ford_path(G, v, weight)) for v in G.names)
@@ -229,7 +229,7 @@ def all_pairs_bellman_ford_path(
 def all_pairs_bellman_ford_path_length(
     G: BackendGraph, weight: Any = "weight"
 ) -> Iterator[tuple[Any, dict[Any, Any]]]:
-    """Distances from every vertex; weights of either sign."""
+    """Return the distances from every vertex; weights of either sign."""
     solved = G.weighted(weight)
     if solved.n_negative:
         return ((v, single_source_bellman_ford_path_length(G, v, weight)) for v in G.names)
@@ -243,7 +243,7 @@ def bellman_ford_predecessor_and_distance(
     weight: Any = "weight",
     heuristic: bool = False,
 ) -> tuple[dict[Any, list[Any]], dict[Any, Any]]:
-    """All predecessors on shortest paths, and distances; weights of either sign."""
+    """Return all predecessors on shortest paths, and distances; weights of either sign."""
     _require_vertex(G, source)
     _refuse_negative_loops(G, weight)
     found = search(G, [source], weight, negative=True)
@@ -252,7 +252,7 @@ def bellman_ford_predecessor_and_distance(
 
 
 def _refuse_negative_loops(G: BackendGraph, weight: Any) -> None:
-    """NetworkX refuses a negative self-loop anywhere in these two functions."""
+    """Refuse a negative self-loop anywhere, as NetworkX does in these two functions."""
     solved = G.weighted(weight)
     if solved.n_negative:
         import numpy as np
@@ -265,7 +265,7 @@ def _refuse_negative_loops(G: BackendGraph, weight: Any) -> None:
 def goldberg_radzik(
     G: BackendGraph, source: Any, weight: Any = "weight"
 ) -> tuple[dict[Any, Any], dict[Any, Any]]:
-    """One predecessor each, and distances; weights of either sign."""
+    """Return one predecessor each, and distances; weights of either sign."""
     _require_vertex(G, source)
     _refuse_negative_loops(G, weight)
     found = search(G, [source], weight, negative=True)
@@ -275,14 +275,14 @@ def goldberg_radzik(
 
 
 def negative_edge_cycle(G: BackendGraph, weight: Any = "weight", heuristic: bool = True) -> bool:
-    """Whether the graph has a negative cycle anywhere."""
+    """Return whether the graph has a negative cycle anywhere."""
     from nearfar.solve.negative_cycles import find_negative_cycle as find
 
     return find(G.weighted(weight)) is not None
 
 
 def find_negative_cycle(G: BackendGraph, source: Any, weight: Any = "weight") -> list[Any]:
-    """A negative cycle that the source reaches, its first vertex repeated at the end."""
+    """Return a negative cycle that the source reaches, its first vertex repeated at the end."""
     from nearfar.solve.one import sssp
 
     _require_vertex(G, source)
@@ -295,7 +295,7 @@ def find_negative_cycle(G: BackendGraph, source: Any, weight: Any = "weight") ->
 
 
 def johnson(G: BackendGraph, weight: Any = "weight") -> dict[Any, LazyPaths]:
-    """Paths from every vertex; weights of either sign."""
+    """Return the paths from every vertex; weights of either sign."""
     from nearfar.cpu.potentials import refuse_negative_cycle
 
     solved = G.weighted(weight)

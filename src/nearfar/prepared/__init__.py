@@ -1,13 +1,13 @@
-"""Prepared graphs: an elimination order with its shortcuts, made once and asked many times.
+"""Prepared graphs: an elimination order with its shortcuts, built once for many queries.
 
 Eliminating vertices in a nested-dissection order joins the neighbours of each by shortcuts; where
 separators are small there are few, and every query becomes a walk to the root of the elimination
 tree (Dibbelt, Strasser and Wagner 2016, "Customizable contraction hierarchies"; in matrix words, a
 min-plus Cholesky factor).
 
-A folder per part:
+There is a folder per part:
 
-- ``order``: in which order to eliminate (``elimination``; ``reduce.cpp``, ``dissect.cpp``) and the
+- ``order``: the elimination order (``elimination``; ``reduce.cpp``, ``dissect.cpp``) and the
   tree that follows (``tree``, ``symbolic.cpp``), before any shortcut is built.
 - ``metric``: what the arcs weigh, on the host.
 - ``cpu``: queries on the host, by walks, labels and sweeps; ``exact`` has the sums of floats.
@@ -31,6 +31,6 @@ __all__ = ["is_prepared"]
 
 
 def is_prepared(graph: object) -> TypeGuard[Prepared]:
-    """Whether it is a prepared graph; a search on another one need not import what makes one."""
+    """Return whether a graph is prepared, without importing the modules that prepare."""
     module = sys.modules.get("nearfar.prepared.prepared")
     return module is not None and isinstance(graph, module.Prepared)

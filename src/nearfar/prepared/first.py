@@ -1,7 +1,7 @@
-"""Preparing a plain graph inside a call: what it would cost, and what of it stays with the graph.
+"""Prepare a plain graph within a call: costs, and the cached result.
 
-Where the sources are many enough to repay it, a call prepares the graph, answers from that, and
-keeps it with the graph for the next call, on whichever device that runs.
+If there are enough sources, a call prepares the graph, answers from the prepared graph, and
+caches it on the graph for later calls on any device.
 """
 
 from __future__ import annotations
@@ -61,8 +61,7 @@ class FirstOptions:
     sums : {"fixed", "search"}
         As for ``elimination_tree@cpu``.
     force : bool
-        Prepare even a graph without small separators, on which this takes far longer than
-        searches.
+        Prepare even a graph without small separators, which takes far longer than searches.
     """
 
     sums: Sums = "fixed"
@@ -70,7 +69,7 @@ class FirstOptions:
 
 
 def can_be_prepared(graph: Graph, request: Request) -> Literal[True] | str:
-    """Whether a graph can be prepared at all: True, or why not."""
+    """Return whether a graph can be prepared: True, or the reason in words."""
     if isinstance(graph, Prepared):
         return True
     if max(graph.n_vertices, graph.n_edges) >= 2**31:
@@ -79,7 +78,7 @@ def can_be_prepared(graph: Graph, request: Request) -> Literal[True] | str:
 
 
 def is_ready(graph: Graph) -> bool:
-    """Whether an earlier call prepared this graph, or it is prepared."""
+    """Return whether an earlier call prepared this graph, or it is prepared."""
     return isinstance(graph, Prepared) or _READY.filled(graph)
 
 
@@ -90,7 +89,7 @@ def cost_of_preparing(
     rows: Callable[[Facts, Request, Prepared], float],
     guessed: Callable[[Facts, Request, Guess], tuple[float, float]],
 ) -> Estimate | None:
-    """What a call takes that prepares first."""
+    """Estimate a call that prepares the graph first."""
     graph, k = facts.graph, request.n_sources
     if isinstance(graph, Prepared) or graph.on_device:
         return None
@@ -116,7 +115,7 @@ def cost_of_preparing(
 def with_trees(
     prepared: Prepared, sources: NDArray[np.int64], answer: Answer, workspace: Workspace
 ) -> Answer:
-    """The answer with predecessors, where only the prepared graph can tell them.
+    """Return the answer with predecessors, where only the prepared graph can tell them.
 
     Rows in fixed point have no tight edges in floats, which a pass over the plain graph looks for.
     """
@@ -137,7 +136,7 @@ def with_trees(
 def of_prepared(
     graph: Graph, force: bool, threads: int, ask: Callable[[Prepared], Answer]
 ) -> Answer:
-    """What the graph prepared answers, by this call or by an earlier one."""
+    """Return the answer of the prepared graph, which may be cached."""
     prepared, seconds = made_ready(graph, force, threads)
     found = ask(prepared)
     if seconds:
@@ -146,7 +145,7 @@ def of_prepared(
 
 
 def made_ready(graph: Graph, force: bool, threads: int) -> tuple[Prepared, float]:
-    """The graph prepared, by this call or an earlier one, and the seconds that this one took."""
+    """Return the prepared graph, which may be cached, and the seconds spent on preparing."""
     seconds = 0.0
 
     def make() -> Prepared:
@@ -161,7 +160,7 @@ def made_ready(graph: Graph, force: bool, threads: int) -> tuple[Prepared, float
 
 
 def _made(graph: Graph, force: bool, threads: int) -> Prepared:
-    """The graph prepared, unless the exact figures speak against it."""
+    """Return the graph prepared, unless the exact figures speak against it."""
     structure = _STRUCTURE.get(graph)
     if structure is not None:
         return weighed(graph, structure, True, threads, {})

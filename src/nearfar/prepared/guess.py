@@ -1,7 +1,8 @@
-"""What preparing a graph would cost, guessed from samples before an order is known.
+"""Estimate the cost of preparing a graph from samples, before an order is known.
 
-Fitted to roads, grids and triangulations; :mod:`nearfar.prepared.order.tree` has the exact figures
-once there is an order. A graph without small separators is told by its hops, which grow with the
+The estimate is fitted to roads, grids and triangulations; :mod:`nearfar.prepared.order.tree`
+computes exact figures for a given order. A graph without small separators is recognised by its
+hops, which grow with the
 root of the vertices where separators are small, and with their logarithm where they are not.
 """
 
@@ -35,16 +36,16 @@ _DEGREE: Slot[float] = Slot("undirected degree")
 
 @dataclass(frozen=True, slots=True)
 class Guess:
-    """What preparing would cost, roughly.
+    """Estimated cost of preparing.
 
     Attributes
     ----------
     n_arcs, n_triangles : float
         Edges and shortcuts together; steps of a customization.
     order : float
-        Seconds for the order, on one core whatever the number of workers.
+        Seconds for the order, which uses one core.
     weights : float
-        Seconds on one core for all that follows: analysis, arcs, and their weights with pruning.
+        Seconds on one core for the other steps: analysis, arcs, and their weights with pruning.
     """
 
     n_arcs: float
@@ -54,7 +55,7 @@ class Guess:
 
 
 def guess(facts: Facts) -> Guess | str:
-    """What preparing would cost, or why the graph has no small separators."""
+    """Estimate the cost of preparing, or return why the graph has no small separators."""
     n, hops = facts.n, facts.hops
     few = max(16.0, 0.12 * math.sqrt(n))
     if hops < few and n > 256:
@@ -77,13 +78,13 @@ def guess(facts: Facts) -> Guess | str:
 def row_seconds(
     facts: Facts, n_arcs: float, width: int | None = None, restored: bool = False
 ) -> float:
-    """Seconds on one core for the row of one source among many."""
+    """Return seconds on one core for the row of one source among many."""
     exact = POLISH * facts.n if restored else 0.0
     return _ARC * n_arcs + _WRITTEN * (facts.n if width is None else width) + exact
 
 
 def undirected_degree(graph: Graph) -> float:
-    """Neighbours per vertex whatever the direction, from a sample; cached."""
+    """Return the neighbours per vertex whatever the direction, from a sample; cached."""
 
     def make() -> float:
         if not (graph.directed and graph.n_vertices):

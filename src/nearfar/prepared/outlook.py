@@ -1,4 +1,4 @@
-"""Whether a graph is worth preparing, with figures, for people who look at a graph."""
+"""Predict whether a graph is worth preparing, with figures to show."""
 
 from __future__ import annotations
 
@@ -24,22 +24,21 @@ _QUICK = 100_000
 
 @dataclass(frozen=True, slots=True)
 class Outlook:
-    """Whether a graph is worth preparing.
+    """Prediction of whether a graph is worth preparing.
 
     Attributes
     ----------
     worth : bool
-        Whether :func:`nearfar.prepare` would take it.
+        Whether :func:`nearfar.prepare` would accept it.
     exact : bool
-        Whether the figures come from an order, not from samples of the graph.
+        Whether the figures come from an order instead of samples of the graph.
     n_shortcuts, n_triangles, nbytes : int or None
         Arcs that elimination adds, steps of a customization, and bytes besides the graph. None
-        where the graph was seen to have no small separators before an order was looked for.
+        if samples already showed that the graph has no small separators.
     break_even : int or None
-        Sources from which on preparing and answering on one core takes less than so many searches,
-        roughly; None where it never does.
-    remark : str
-        In words.
+        Approximate number of sources from which preparing and answering on one core takes less
+        than that many searches; None if it never does.
+    remark : str Summary in words.
     """
 
     worth: bool
@@ -65,11 +64,11 @@ class Outlook:
 
 
 def outlook(graph: Graph) -> Outlook:
-    """Whether a graph is worth preparing.
+    """Predict whether a graph is worth preparing.
 
     Notes
     -----
-    Looks for an order where that takes less than a second, and at samples of larger graphs.
+    An order is computed if that takes less than a second; larger graphs are sampled.
     """
     if isinstance(graph, Prepared):
         return _exactly(graph.preparation.figures, None, "it is prepared")

@@ -1,4 +1,4 @@
-"""How a prepared graph is made: from a graph, or from a file."""
+"""Prepare a graph, or load a prepared one from a file."""
 
 from __future__ import annotations
 
@@ -64,18 +64,18 @@ def prepare(
     threads: int | None = None,
     device: Literal["cpu", "cuda", "gpu"] = "cpu",
 ) -> Prepared | PreparedTurns:
-    """Prepare a graph for many queries: find an order, build the arcs, give them their weights.
+    """Prepare a graph for many queries: find an order, build the arcs and compute their weights.
 
-    Pays for graphs with small separators: roads, grids, meshes, power grids and most planar or
-    geometric graphs. Others are refused with the figures before anything large is built.
+    Preparing pays for graphs with small separators: roads, grids, meshes, power grids and most
+    planar or geometric graphs. Others are refused with the figures before anything large is built.
 
     Parameters
     ----------
     graph : Graph, TurnGraph, SciPy sparse matrix or NetworkX graph
     order : {"auto", "metis", "inertial", "levels"} or int array, shape (n,)
-        How to find the elimination order, or the order itself: the first vertex is eliminated
+        Method for the elimination order, or the order itself: the first vertex is eliminated
         first; with turns an array orders the original vertices. ``"metis"`` needs
-        ``pip install 'nearfar[prepare]'`` and gives the fastest queries; ``"auto"`` takes it where
+        ``pip install 'nearfar[prepare]'`` and gives the fastest queries; ``"auto"`` uses it if
         it is installed, else ``"inertial"`` for a graph with coordinates, else ``"levels"``.
     seed : int
         The same seed gives the same order.
@@ -157,7 +157,7 @@ def prepare(
 def foreseen(
     graph: Graph | TurnGraph, order: Any = "auto", *, seed: int = 0, perfect: bool = True
 ) -> Figures:
-    """What preparing a graph would cost, without doing it: the order and the symbolic analysis.
+    """Predict the cost of preparing a graph from its order and a symbolic analysis.
 
     Parameters
     ----------
@@ -173,7 +173,7 @@ def foreseen(
     Raises
     ------
     OptionError, MissingDependencyError
-        For an order that does not exist or cannot be used here.
+        For an order that does not exist or is not available.
     """
     if isinstance(graph, TurnGraph):
         found, _ = turn_order(graph, order, seed)
@@ -201,11 +201,11 @@ def load(
     Parameters
     ----------
     path : str or path
-        As :meth:`Prepared.save` wrote it.
+        File written by :meth:`Prepared.save`.
     check : bool
-        Compare the checksums of all arrays and look whether their contents belong together, which
-        reads the whole file and takes as long as weighing the arcs again. Without it a damaged
-        array is not noticed and can end the process: for files that you wrote yourself.
+        Compare the checksums of all arrays and check that their contents are consistent, which
+        reads the whole file and takes as long as customizing the arcs again. Without it a
+        damaged array is not detected and can crash the process: use it only for trusted files.
     turns : bool
         Whether the file holds a graph with turn costs.
 
@@ -216,9 +216,10 @@ def load(
     Raises
     ------
     GraphFormatError
-        If it is not such a file, of another version, cut off or damaged; says which.
+        If it is not such a file, or of another version, truncated or damaged; the message says
+        which.
     OptionError
-        If the name does not end in ``.nfp``, or ``turns`` is not what the file holds.
+        If the name does not end in ``.nfp``, or ``turns`` does not agree with the file.
     OSError
         If the file cannot be read.
     """
@@ -249,7 +250,7 @@ class _Clock:
         self._last = time.perf_counter()
 
     def lap(self, name: str) -> None:
-        """The step that ends now."""
+        """Record the step that ends now."""
         now = time.perf_counter()
         self.seconds[name] = now - self._last
         self._last = now

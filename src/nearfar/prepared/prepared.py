@@ -1,4 +1,4 @@
-"""A prepared graph: a graph with an elimination order, its arcs and their weights."""
+"""Prepared graph: a graph with an elimination order, its arcs and their weights."""
 
 from __future__ import annotations
 
@@ -78,9 +78,9 @@ _MOST_SIGNED = 2.0**60
 
 
 class Prepared(Graph):
-    """A graph that answers queries from an elimination tree instead of searching.
+    """Graph that answers queries from an elimination tree instead of searching.
 
-    Made by :func:`nearfar.prepare`. It is a :class:`Graph` and goes wherever one goes; its own
+    :func:`nearfar.prepare` returns it. It is a :class:`Graph` and can be used as one; its own
     methods answer point queries in microseconds. Like a graph it never changes:
     :meth:`reweight` and :meth:`update` return another one that shares order and arcs.
 
@@ -94,11 +94,11 @@ class Prepared(Graph):
         Float weights as the integers that arcs add; None for integers, and for floats that are
         added as a search adds them.
     perfect : bool
-        Whether arcs that no shortest path needs are left out of queries.
+        Whether queries omit arcs that no shortest path needs.
     seconds : dict of str to float
-        What preparing took, step by step.
+        Seconds of each step of preparing.
     n_updated : int
-        How many vertices' arcs :meth:`update` computed again to make this one.
+        Number of vertices whose arcs :meth:`update` recomputed.
     """
 
     # ---- making --------------------------------------------------------------------------------
@@ -121,29 +121,29 @@ class Prepared(Graph):
 
     @property
     def summed(self) -> Graph:
-        """The graph whose weights the arcs add: in fixed point, or the graph itself."""
+        """Graph whose weights the arcs add: in fixed point, or the graph itself."""
         if self.fixed is not None:
             return self.fixed.graph
         return self.without_weights() if self.beyond_arcs else self
 
     @property
     def adds_floats(self) -> bool:
-        """Whether answers are made of the sums of a search, from left to right."""
+        """Whether answers are sums of a search, from left to right."""
         return self.fixed is None and self.weight_dtype.kind == "f"
 
     @property
     def answer_dtype(self) -> np.dtype[Any]:
-        """Dtype in which distances are found: 64 bits for integers of which some are negative."""
+        """Dtype in which distances are computed: 64 bits for integers if some are negative."""
         signed = self.weight_dtype.kind == "i" and self.n_negative > 0
         return np.dtype(np.int64) if signed else self.weight_dtype
 
     @cached_property
     def beyond_arcs(self) -> bool:
-        """Whether negative weights may add up to more than arcs can hold: searches answer then."""
+        """Whether negative weights may exceed the range of arcs, so that searches answer."""
         return _beyond_arcs(self)
 
     def summing(self, sums: str) -> Prepared:
-        """The same with the sums that are wanted.
+        """Return the same with the sums that are wanted.
 
         Parameters
         ----------
@@ -172,24 +172,24 @@ class Prepared(Graph):
 
     @property
     def nbytes(self) -> int:
-        """Bytes of the graph's arrays and of what was prepared, paths' help included once made."""
+        """Bytes of the graph's arrays and the prepared data, including data for paths if built."""
         return sum(self.parts().values())
 
     def parts(self) -> dict[str, int]:
-        """What it takes, in bytes, part by part.
+        """Return the bytes of each part.
 
         Returns
         -------
         dict of str to int
-            ``graph``, its arrays; ``tree``; ``arcs``, without weights; ``edges``, which arcs they
-            weigh; ``metric``, the weights of the arcs and the arcs that queries follow;
-            ``origins``, what paths are unpacked by, 0 until the first path is asked for;
+            ``graph``, its arrays; ``tree``; ``arcs``, without weights; ``edges``, the arcs of
+            each edge; ``metric``, the weights of the arcs and the arcs that queries follow;
+            ``origins``, the data for unpacking paths, 0 until the first path;
             ``fixed``, the edges' weights in fixed point.
 
         Notes
         -----
         With w bytes per weight: 12 per arc and w per direction, and 4 + w per direction and arc
-        that queries follow; one direction where every edge weighs the same both ways. Without
+        that queries follow, with one direction if every edge has the same weight both ways. Without
         pruning queries follow all arcs and share their arrays. 56 to 64 per vertex, 8 per edge.
         """
         arcs, made = self.preparation.arcs, self.__dict__.get("_origins")
@@ -208,7 +208,7 @@ class Prepared(Graph):
         }
 
     def describe_preparation(self) -> dict[str, Any]:
-        """What it is made of, as plain data.
+        """Describe the preparation as plain data.
 
         Returns
         -------
@@ -239,7 +239,7 @@ class Prepared(Graph):
 
     @cached_property
     def metric_view(self) -> Any:
-        """The C++ side's typed pointers into the arrays that queries read."""
+        """Typed pointers of the C++ module into the arrays that queries read."""
         m = self.metric
         return _cpu.PreparedMetric(
             self.preparation.view,
@@ -257,7 +257,7 @@ class Prepared(Graph):
 
     @cached_property
     def _origins(self) -> NDArray[np.int32]:
-        """What each arc has its weight from; 8 bytes per arc and value of it."""
+        """Origin of the weight of each arc; 8 bytes per arc and value of it."""
         found = np.empty(2 * len(self.metric.weights), dtype=np.int32)
         weights = self.summed.effective_weights
         _cpu.prepared_origins(self.metric_view, weights, found, default_threads())
@@ -271,9 +271,9 @@ class Prepared(Graph):
         perfect: bool | None = None,
         unit: str | None = None,
     ) -> Prepared:
-        """The same order and arcs for other weights of the edges.
+        """Return a graph with the same order and arcs for other weights of the edges.
 
-        Weights on a CUDA device are customized there, and what is returned is made of device
+        Weights on a CUDA device are customized on that device, and the result consists of device
         arrays; :meth:`reweight_each` does several at once.
 
         Parameters
@@ -284,8 +284,9 @@ class Prepared(Graph):
         threads : int or None
             None uses all cores of this process.
         perfect : bool or None
-            As for :func:`nearfar.prepare`; None is as here. False takes a third of the time and
-            makes queries slower by as much as arcs are kept that no shortest path needs.
+            As for :func:`nearfar.prepare`; None keeps the setting of this graph. False takes a
+            third of the time and makes queries slower, since they follow arcs that no shortest
+            path needs.
         unit : str or None
             Unit of the new weights, as for :meth:`nearfar.Graph.with_weights`.
 
@@ -301,7 +302,7 @@ class Prepared(Graph):
         NegativeCycleError
             If the weights have a negative cycle.
         OutOfMemoryError
-            If the device has no room, before anything is allocated.
+            If the device lacks memory, before anything is allocated.
 
         Notes
         -----
@@ -322,7 +323,7 @@ class Prepared(Graph):
         perfect: bool | None = None,
         unit: str | None = None,
     ) -> list[Prepared]:
-        """The same order and arcs for several metrics, such as one per hour of the day.
+        """Return prepared graphs for several metrics, such as one per hour of the day.
 
         Parameters
         ----------
@@ -345,7 +346,7 @@ class Prepared(Graph):
         NegativeCycleError
             If the weights of a row have a negative cycle.
         OutOfMemoryError
-            If the device has no room, before anything is allocated.
+            If the device lacks memory, before anything is allocated.
         """
         there = runtime.is_device_array(weights)
         rows: Any = runtime.upload(weights) if there else np.asarray(weights)
@@ -375,19 +376,19 @@ class Prepared(Graph):
         *,
         perfect: bool | None = None,
     ) -> Prepared:
-        """The same order and arcs after some edges changed their weight.
+        """Return a graph with the same order and arcs after some edges changed their weight.
 
-        Only arcs above a changed edge whose weight changes with it are computed again. What queries
-        leave out is then found anew for all arcs, since one edge may shorten the way between the
-        ends of any arc below; for one change after another leave that out by ``perfect=False``.
+        Only arcs above a changed edge whose weights change with it are recomputed. Pruning is
+        then repeated for all arcs, since one edge may shorten the path between the ends of any
+        arc below it; ``perfect=False`` skips that for a sequence of changes.
 
         Parameters
         ----------
         edges : int array, shape (k,)
             Positions of the edges.
         weights : array, shape (k,)
-            Their new weights, which the dtype of the weights must hold. Of an edge that is named
-            twice the last counts.
+            Their new weights, which the dtype of the weights must hold. For a repeated edge the
+            last one counts.
         threads : int or None
             None uses all cores of this process.
         perfect : bool or None
@@ -508,14 +509,14 @@ class Prepared(Graph):
         threads: int | None = None,
         perfect: bool = False,
     ) -> Scenario:
-        """The graph as it is beside the same with streets closed, slower or faster.
+        """Return the graph together with a copy in which streets are closed, slower or faster.
 
         Parameters
         ----------
         closed : int array
             Positions of edges that no path takes.
         factor : mapping or list of (edges, number)
-            What the weights of some edges are multiplied by: ``{edge: 1.3}``,
+            Factors of the weights of some edges: ``{edge: 1.3}``,
             ``{(edge, edge): 1.3}`` or ``[(edges, 1.3)]``. Integer weights are rounded.
         threads : int or None
             None uses all cores of this process.
@@ -553,7 +554,7 @@ class Prepared(Graph):
         return Scenario(self, made, shut, edges)
 
     def astype(self, dtype: Any) -> Prepared:
-        """The prepared graph with weights of another dtype, cached per dtype.
+        """Return the prepared graph with weights of another dtype, cached per dtype.
 
         Parameters
         ----------
@@ -612,7 +613,7 @@ class Prepared(Graph):
     # ---- queries -------------------------------------------------------------------------------
 
     def distance(self, source: Any, target: Any, *, sums: Sums = "fixed") -> Any:
-        """The distance between two vertices.
+        """Return the distance between two vertices.
 
         Parameters
         ----------
@@ -620,7 +621,7 @@ class Prepared(Graph):
         sums : {"fixed", "search"}
             How floats are added. ``"fixed"`` adds in fixed point, where the order does not matter,
             and rounds once: the same bits on every device, and within the bound of
-            :func:`nearfar.prepare`. ``"search"`` gives the very number that a search returns, by
+            :func:`nearfar.prepare`. ``"search"`` returns exactly the number of a search, by
             adding from left to right, which takes longer. Integers are exact either way.
 
         Returns
@@ -637,17 +638,17 @@ class Prepared(Graph):
 
         Notes
         -----
-        Two walks to the root of the elimination tree: O(arcs on them).
+        The cost is two walks to the root of the elimination tree: O(arcs on them).
         """
         begin, end = self.index_of(source, "source"), self.index_of(target, "target")
         found = pair_distances(self.summing(sums), np.array([begin]), np.array([end]), 1)[0]
         return float("inf") if found == unreached_value(found.dtype) else found.item()
 
     def path(self, source: Any, target: Any) -> tuple[list[Any], Any]:
-        """A shortest path and its length.
+        """Return a shortest path and its length.
 
-        Where there are several it is always the same one, but need not be the one of a search,
-        where the smallest predecessors decide: here the elimination tree does.
+        If there are several, the result is always the same one. It may differ from that of a
+        search, which chooses by the smallest predecessors instead of the elimination tree.
 
         Parameters
         ----------
@@ -674,7 +675,7 @@ class Prepared(Graph):
         return self.name_of(steps).tolist(), self.lengths(edges)[-1]
 
     def lengths(self, edges: NDArray[Any]) -> list[Any]:
-        """The distance from the source of every vertex of a path.
+        """Return the distance from the source of every vertex of a path.
 
         Parameters
         ----------
@@ -710,7 +711,7 @@ class Prepared(Graph):
         return [0, *np.cumsum(weights, dtype=np.int64).tolist()]
 
     def path_edges(self, source: Any, target: Any) -> NDArray[np.int32]:
-        """The edges of a shortest path.
+        """Return the edges of a shortest path.
 
         Parameters
         ----------
@@ -720,7 +721,7 @@ class Prepared(Graph):
         -------
         int32 array
             Positions in :attr:`indices`, from the source on; of parallel edges the first of the
-            lightest. Empty where source and target are the same.
+            lightest. Empty if source and target are the same.
 
         Raises
         ------
@@ -746,10 +747,10 @@ class Prepared(Graph):
         memory: int | None = None,
         stats: dict[str, Any] | None = None,
     ) -> Any:
-        """Distances of many pairs, by walks or by labels, on all cores or on GPUs.
+        """Return the distances of many pairs, by walks or by labels, on all cores or on GPUs.
 
-        Labels are made within the call, and dropped after it, for at least a quarter as many pairs
-        as there are vertices. :meth:`label` makes labels for several calls.
+        Labels are built within the call, and dropped after it, if there are at least a quarter
+        as many pairs as vertices. :meth:`label` builds labels for several calls.
 
         Parameters
         ----------
@@ -758,14 +759,14 @@ class Prepared(Graph):
         threads : int or None
             None uses all cores of this process.
         sums : {"fixed", "search"}
-            As for :meth:`distance`. The sums of a search are made on the CPU.
+            As for :meth:`distance`. The sums of a search are computed on the CPU.
         device : {"auto", "cpu", "cuda"}
-            Where to walk; ``"auto"`` is where ``pairs`` are.
+            Device of the walks; ``"auto"`` is that of ``pairs``.
         devices : "all", list of int or None
             CUDA devices that share the pairs, by number; None is the current one.
         memory : int or None
-            Memory on the host that labels may take (:attr:`label_bytes`), 0 for none; None is a
-            quarter of what is free.
+            Host memory for labels (:attr:`label_bytes`), 0 for none; None is a quarter of the
+            free memory.
         stats : dict or None
             Filled with ``pairs_by``, which is ``"walks"`` or ``"labels"``, and for labels with
             ``label_bytes`` and ``label_seconds``; on the CPU.
@@ -801,7 +802,7 @@ class Prepared(Graph):
         *,
         device: Literal["auto", "cpu", "cuda"] = "auto",
     ) -> PairPaths:
-        """A shortest path for each of many pairs, on all cores or on a GPU.
+        """Return a shortest path for each of many pairs, on all cores or on a GPU.
 
         Parameters
         ----------
@@ -810,14 +811,14 @@ class Prepared(Graph):
         threads : int or None
             None uses all cores of this process.
         device : {"auto", "cpu", "cuda"}
-            Where to walk; ``"auto"`` is where ``pairs`` are. Paths by the sums of a search, and of
-            integers whose sums may not fit 64 bits, are found on the CPU.
+            Device of the walks; ``"auto"`` is that of ``pairs``. Paths by the sums of a search, and
+            of integers whose sums may not fit 64 bits, are computed on the CPU.
 
         Returns
         -------
         PairPaths
-            ``(offsets, edges, reached)``; the same paths as :meth:`path_edges` gives. CuPy arrays
-            where ``pairs`` are on a device and ``device`` is not ``"cpu"``.
+            ``(offsets, edges, reached)``; the same paths as from :meth:`path_edges`. CuPy arrays
+            if ``pairs`` are on a device and ``device`` is not ``"cpu"``.
 
         Raises
         ------
@@ -826,7 +827,7 @@ class Prepared(Graph):
         OptionError
             If ``pairs`` has another shape.
         OutOfMemoryError
-            If the device has no room, before anything is allocated.
+            If the device lacks memory, before anything is allocated.
 
         Notes
         -----
@@ -874,16 +875,16 @@ class Prepared(Graph):
         *,
         device: Literal["cpu", "cuda"] = "cpu",
     ) -> TreeLabels | DeviceLabels:
-        """Every vertex's search space written down, for many point queries.
+        """Store the search space of every vertex, for many point queries.
 
         Parameters
         ----------
         memory : int or None
-            Memory that they may take; None asks the system what is free.
+            Memory that the labels may take; None means the free memory.
         threads : int or None
             None uses all cores of this process.
         device : {"cpu", "cuda"}
-            Where they lie and are read.
+            Device of the labels.
 
         Returns
         -------
@@ -892,7 +893,7 @@ class Prepared(Graph):
         Raises
         ------
         OutOfMemoryError
-            If they take more, before anything is allocated.
+            If the labels take more, before anything is allocated.
 
         Notes
         -----
@@ -914,14 +915,14 @@ class Prepared(Graph):
         return may_saturate(self)
 
     def _wider(self) -> Prepared | None:
-        """The same in 64 bits, for 32-bit weights whose sums may be too large."""
+        """Return the same in 64 bits, for 32-bit weights whose sums may be too large."""
         if self.weight_dtype.itemsize == 8 or not self._may_saturate:
             return None
         wide = self.astype(np.float64 if self.weight_dtype.kind == "f" else np.int64)
         return wide.summing("search") if self.adds_floats else wide
 
     def tight_form(self, sources: Any, rows: Any) -> tuple[Graph, Any]:
-        """The graph and distances in whose arithmetic the edges of shortest paths are tight.
+        """Return the graph and distances in whose arithmetic the edges of shortest paths are tight.
 
         Parameters
         ----------
@@ -959,12 +960,12 @@ class Prepared(Graph):
         return fixed.graph, runtime.upload(steps) if there else steps
 
     def fitting(self) -> Prepared | None:
-        """The same in a dtype that every sum of its weights fits, or None where there is none.
+        """Return the graph in a dtype that fits every sum of its weights, or None.
 
         Returns
         -------
         Prepared or None
-            Itself, or in 64 bits.
+            The graph itself, or in 64 bits.
         """
         if not self._may_saturate:
             return self
@@ -972,7 +973,7 @@ class Prepared(Graph):
         return None if wide is None or wide._may_saturate else wide
 
     def _hops(self) -> Prepared:
-        """The same order and arcs where every edge counts 1."""
+        """Return the same order and arcs where every edge counts 1."""
         return _HOPS.of(
             self,
             lambda: weighed(self.without_weights(), self.preparation, False, default_threads(), {}),
@@ -987,7 +988,7 @@ def weighed(
     seconds: dict[str, float],
     sums: Sums = "fixed",
 ) -> Prepared:
-    """The graph with its weights on the arcs."""
+    """Return the graph with its weights on the arcs."""
     began = time.perf_counter()
     n_arcs = preparation.arcs.n_arcs
     floats = graph.weight_dtype.kind == "f"
@@ -1005,7 +1006,7 @@ def weighed(
 def weighed_there(
     graphs: list[Graph], structure: DeviceArcs, perfect: bool, seconds: dict[str, float]
 ) -> list[Prepared]:
-    """Graphs of one structure with their weights on the arcs, all at once on the current device."""
+    """Customize graphs of one structure together on the current device."""
     for graph in graphs:
         if graph.n_negative and graph.weight_dtype.kind == "f":
             raise GraphError(
@@ -1035,7 +1036,7 @@ def weighed_there(
 
 
 def _refuse_negative_cycle(prepared: Prepared) -> None:
-    """An arc there and back of negative weight is a negative cycle, and every one shows so."""
+    """Raise if an arc and its reverse have a negative sum, as every negative cycle implies."""
     if not prepared.n_negative:
         return
     if not prepared.adds_floats and not prepared.beyond_arcs:
@@ -1054,7 +1055,7 @@ def _refuse_negative_cycle(prepared: Prepared) -> None:
 
 
 def _beyond_arcs(graph: Graph) -> bool:
-    """Whether negative integers may add up to more than arcs can hold."""
+    """Return whether negative integers may add up to more than arcs can hold."""
     if not graph.n_negative or graph.weight_dtype.kind != "i":
         return False
     heaviest = float(max(graph.max_weight, -graph.min_weight))
@@ -1064,7 +1065,7 @@ def _beyond_arcs(graph: Graph) -> bool:
 
 
 def _is_cuda(device: str, given: Any) -> bool:
-    """Whether to work on a GPU: asked for, or the device array given is there."""
+    """Return whether to work on a GPU: by request, or because the given array is on it."""
     device = canonical_device(device)
     return device == "cuda" or (device == "auto" and runtime.is_device_array(given))
 

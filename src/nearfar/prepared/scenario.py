@@ -1,4 +1,4 @@
-"""A prepared graph with some edges closed or of another weight, beside the one that it was."""
+"""Scenario: a prepared graph, and a copy with some edges closed or of another weight."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ __all__ = ["Scenario", "changes_of", "renewed_without", "without_edges"]
 
 
 class Scenario(NamedTuple):
-    """A prepared graph and the same with changed streets.
+    """Prepared graph and a copy with changed streets.
 
-    Made by :meth:`nearfar.Prepared.scenario`; :func:`nearfar.table` takes it and answers for both.
-    Edges have the same positions in both graphs.
+    :meth:`nearfar.Prepared.scenario` returns it; :func:`nearfar.table` accepts it and answers for
+    both. Edges have the same positions in both graphs.
 
     Attributes
     ----------
     base : Prepared
     changed : Prepared
-        Shares the order and the arcs.
+        Changed graph, which shares the order and the arcs.
     closed : int64 array
-        Positions of the edges that are closed.
+        Positions of the closed edges.
     factored : int64 array
         Positions of the edges with another weight.
     """

@@ -1,9 +1,9 @@
-"""Prepared graphs with turn costs: the graph that is searched, ordered by the one it was made of.
+"""Prepared graphs with turn costs: the searched graph, in an order of the original one.
 
 The vertices of a :class:`nearfar.TurnGraph` are ordered in groups: the copies for the two
-directions of an edge are one, a vertex that stays one is one, start and end of any other are one.
-The graph of these groups is little more than that of which edges meet, so a small cut through the
-edges of the original graph is a small separator here (Buchhold, Wagner, Zeitz and Zündorf 2020,
+directions of an edge, an unsplit vertex, and the start and end of any other vertex each form a
+group. The graph of these groups is similar to the line graph, so a small cut through the edges
+of the original graph is a small separator of it (Buchhold, Wagner, Zeitz and Zündorf 2020,
 "Customizable contraction hierarchies with turn costs").
 """
 
@@ -36,27 +36,26 @@ _GRAPH = ("indptr", "indices", "weights", "vertex_names", "coordinates")
 
 
 class PreparedTurns(TurnGraph):
-    """A graph with turn costs that answers queries from an elimination tree.
+    """Graph with turn costs that answers queries from an elimination tree.
 
-    Made by :func:`nearfar.prepare` of a :class:`nearfar.TurnGraph`, and taken wherever one is. Its
-    own methods answer point queries in microseconds.
+    :func:`nearfar.prepare` returns it for a :class:`nearfar.TurnGraph`, and it can be used as
+    one. Its own methods answer point queries in microseconds.
 
     Attributes
     ----------
     graph : Prepared
-        The prepared graph that is asked, without names.
+        Prepared graph that answers, without names.
     """
 
     graph: Prepared
 
     def distance(self, source: Any, target: Any, *, sums: Sums = "fixed") -> Any:
-        """The distance between two vertices, as :meth:`nearfar.Prepared.distance` gives it.
+        """Return the distance between two vertices, as :meth:`nearfar.Prepared.distance` does.
 
         Parameters
         ----------
         source, target : int or vertex name
-        sums : {"fixed", "search"}
-            As there.
+        sums : {"fixed", "search"} As for :meth:`nearfar.Prepared.distance`.
 
         Returns
         -------
@@ -72,7 +71,7 @@ class PreparedTurns(TurnGraph):
         return self.graph.distance(*self._ends(source, target), sums=sums)
 
     def path(self, source: Any, target: Any) -> tuple[list[Any], Any]:
-        """A shortest path and its length, as :meth:`nearfar.Prepared.path` gives them.
+        """Return a shortest path and its length, as :meth:`nearfar.Prepared.path` does.
 
         Parameters
         ----------
@@ -82,8 +81,7 @@ class PreparedTurns(TurnGraph):
         -------
         path : list
             Vertices, source first, in external names.
-        length : int or float
-            The costs of turns included.
+        length : int or float Length, including the costs of turns.
 
         Raises
         ------
@@ -99,7 +97,7 @@ class PreparedTurns(TurnGraph):
         return names, self.graph.lengths(searched)[-1]
 
     def path_edges(self, source: Any, target: Any) -> NDArray[np.int64]:
-        """The edges of a shortest path.
+        """Return the edges of a shortest path.
 
         Parameters
         ----------
@@ -120,7 +118,7 @@ class PreparedTurns(TurnGraph):
         return self._real(self._searched_path(source, target))
 
     def lengths(self, edges: NDArray[Any]) -> list[Any]:
-        """The distance from the source of every vertex of a path, costs of turns included.
+        """Return the distance from the source of every vertex of a path, costs of turns included.
 
         Parameters
         ----------
@@ -141,14 +139,13 @@ class PreparedTurns(TurnGraph):
         return self.graph.lengths(np.array(places, dtype=np.int64))
 
     def distances_of_pairs(self, pairs: Any, threads: int | None = None, **how: Any) -> Any:
-        """Distances of many pairs, as :meth:`nearfar.Prepared.distances_of_pairs` gives them.
+        """Return distances of pairs, as :meth:`nearfar.Prepared.distances_of_pairs` does.
 
         Parameters
         ----------
         pairs : list of (source, target), or int array of shape (k, 2)
         threads : int or None
-        **how
-            As there.
+        **how As for :meth:`nearfar.Prepared.distances_of_pairs`.
 
         Returns
         -------
@@ -166,7 +163,7 @@ class PreparedTurns(TurnGraph):
         return self.graph.distances_of_pairs(ways, threads, **how)
 
     def reweight(self, weights: ArrayLike, threads: int | None = None) -> PreparedTurns:
-        """The same turns, order and arcs for other weights of the original edges.
+        """Return a graph with the same turns, order and arcs for other weights.
 
         Parameters
         ----------
@@ -193,7 +190,7 @@ class PreparedTurns(TurnGraph):
     def update(
         self, edges: ArrayLike, weights: ArrayLike, threads: int | None = None
     ) -> PreparedTurns:
-        """The same turns, order and arcs after some original edges changed their weight.
+        """Return the same turns, order and arcs after some original edges changed their weight.
 
         Parameters
         ----------
@@ -283,7 +280,7 @@ class PreparedTurns(TurnGraph):
             ) from None
 
     def _real(self, searched: NDArray[Any]) -> NDArray[np.int64]:
-        """The original edges of a path in the graph that is searched."""
+        """Return the original edges of a path in the graph that is searched."""
         edges: NDArray[np.int64] = self.edges[searched]
         return edges[edges >= 0]
 
@@ -292,7 +289,7 @@ class PreparedTurns(TurnGraph):
 
 
 def prepared_turns(turns: TurnGraph, prepared: Prepared) -> PreparedTurns:
-    """The same turns over the prepared graph."""
+    """Return the same turns over the prepared graph."""
     return PreparedTurns(
         turns.original,
         prepared,
@@ -305,7 +302,7 @@ def prepared_turns(turns: TurnGraph, prepared: Prepared) -> PreparedTurns:
 
 
 def turn_order(turns: TurnGraph, order: Any, seed: int) -> tuple[NDArray[np.int32], str]:
-    """All vertices of the graph that is searched in the order of their elimination.
+    """Return all vertices of the graph that is searched in the order of their elimination.
 
     An array orders the original vertices: the copies for an edge then follow the later of its ends.
     """
@@ -338,14 +335,14 @@ def turn_order(turns: TurnGraph, order: Any, seed: int) -> tuple[NDArray[np.int3
 
 
 def has_turns(about: Mapping[str, Any]) -> bool:
-    """Whether a file with this header holds a prepared graph with turns."""
+    """Return whether a file with this header holds a prepared graph with turns."""
     return "turns" in about
 
 
 def turns_of(
     about: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]], prepared: Prepared
 ) -> PreparedTurns:
-    """The prepared graph with the turns that a file holds beside it."""
+    """Return the prepared graph with the turns stored in its file."""
     check_kinds(about["turns"], {"directed": (bool,), "attributes": (dict,)})
     parts: dict[str, Any] = {name: arrays.get(f"original.{name}") for name in _GRAPH}
     original = Graph(

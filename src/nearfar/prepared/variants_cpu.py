@@ -1,4 +1,4 @@
-"""Prepared graphs as variants: what ``sssp``, ``distances`` and ``all_pairs`` run on one."""
+"""Variants of ``sssp``, ``distances`` and ``all_pairs`` for prepared graphs on the CPU."""
 
 from __future__ import annotations
 
@@ -50,8 +50,8 @@ class TreeOptions:
     Parameters
     ----------
     sums : {"fixed", "search"}
-        How floats are added: in fixed point, within the bound of :func:`nearfar.prepare`; or from
-        left to right by a pass over the edges afterwards, bit for bit as searches add. Integers
+        Form of float sums: in fixed point, within the bound of :func:`nearfar.prepare`; or from
+        left to right by a pass over the edges afterwards, bit for bit as in searches. Integers
         are exact either way.
     """
 
@@ -67,8 +67,8 @@ class TreeRowsOptions:
     sums : {"fixed", "search"}
         As for ``elimination_tree@cpu``.
     lanes : int
-        Sources per sweep: 16 or 32 for weights of 32 bits, 8 or 16 for 64; 0 takes the larger for
-        tables of many sources, else the smaller.
+        Sources per sweep: 16 or 32 for weights of 32 bits, 8 or 16 for 64; 0 means the larger
+        for tables of many sources, else the smaller.
     """
 
     sums: Sums = "fixed"
@@ -132,7 +132,7 @@ def _is_prepared(graph: Graph, request: Request) -> Literal[True] | str:
 
 
 def _first_bytes(graph: Graph, request: Request) -> int:
-    """Arcs and their weights where they are not there yet, and what rows take."""
+    """Return the bytes of arcs and weights that are not built yet, and of the rows."""
     rows = _lane_bytes(graph, request)
     if is_ready(graph):
         return rows
@@ -142,7 +142,7 @@ def _first_bytes(graph: Graph, request: Request) -> int:
 
 
 def _lane_bytes(graph: Graph, request: Request) -> int:
-    """A line of memory or two per vertex and worker, and whole rows of floats before the cut."""
+    """Return one or two cache lines per vertex and worker, and whole rows of floats."""
     sweeps = request.threads * graph.n_vertices * (128 + 8)
     floats = not isinstance(graph, Prepared) or graph.adds_floats
     return sweeps + (2**29 if floats and graph.weight_dtype.kind == "f" else 0)
@@ -163,7 +163,7 @@ def _lane_bytes(graph: Graph, request: Request) -> int:
 def elimination_tree(
     graph: Graph, source: int, options: TreeOptions, workspace: Workspace
 ) -> Answer:
-    """One row."""
+    """Return one row."""
     assert isinstance(graph, Prepared)
     graph = graph.summing(options.sums)
     out = np.empty(graph.n_vertices, dtype=graph.answer_dtype)
@@ -179,7 +179,7 @@ def elimination_tree(
 def _near(
     graph: Prepared, sources: NDArray[np.int64], workspace: Workspace, out: NDArray[Any]
 ) -> bool:
-    """Fill whole rows within a limit, where there is one that leaves out most of the graph."""
+    """Fill whole rows within a limit, if that leaves out most of the graph."""
     limit = workspace.limit
     if limit is None or graph.adds_floats or graph.n_negative:
         return False
@@ -208,7 +208,7 @@ def _near(
 def elimination_tree_rows(
     graph: Graph, sources: NDArray[np.int64], options: TreeRowsOptions, workspace: Workspace
 ) -> Answer:
-    """Rows, or a table where there are columns: then only what the columns need is looked at."""
+    """Solve rows, or a table of only the requested columns."""
     assert isinstance(graph, Prepared)
     graph = graph.summing(options.sums)
     narrow = 16 if graph.metric.dtype.itemsize == 4 else 8
@@ -254,7 +254,7 @@ def elimination_tree_rows(
 def prepare_first(
     graph: Graph, sources: NDArray[np.int64], options: FirstOptions, workspace: Workspace
 ) -> Answer:
-    """Rows, after preparing a plain graph; what was prepared stays with it."""
+    """Prepare a plain graph, cache the prepared graph on it, and solve rows."""
 
     def rows(it: Prepared) -> Answer:
         answer = elimination_tree_rows(it, sources, TreeRowsOptions(options.sums), workspace)

@@ -1,4 +1,4 @@
-"""Prepared graphs on CUDA as a variant: many sources in one sweep over cells of the tree."""
+"""Variant for prepared graphs on CUDA: many sources in one sweep over cells of the tree."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ def _is_prepared(graph: Graph, request: Request) -> Literal[True] | str:
 
 
 def is_table(prepared: Prepared, columns: Any) -> bool:
-    """Whether targets are few enough for a product; a search's sums are made in whole rows."""
+    """Return whether targets are few enough for a product; sums of a search need whole rows."""
     if columns is None or prepared.adds_floats:
         return False
     return table_pays(prepared, len(columns))
@@ -166,7 +166,7 @@ def _reduced(
 def elimination_tree_rows(
     graph: Graph, sources: NDArray[np.int64], options: DeviceTreeOptions, workspace: Workspace
 ) -> Answer:
-    """Rows, a table or a reduction, in as many sweeps as the memory asks for."""
+    """Solve rows, a table or a reduction, in sweeps that fit the memory."""
     assert isinstance(graph, Prepared)
     cp = runtime.cupy()
     graph = graph.summing(options.sums)
@@ -223,7 +223,7 @@ def _sources_at_once(
 
 
 def sources_per_sweep(sweep: Sweep | TileSweep, sources: int) -> int:
-    """As many sources as a third of the free memory has room for, and no more than pay."""
+    """Return the sources that fit a third of the free memory, and no more than pay."""
     free, _ = runtime.memory()
     each = query_bytes(sweep.tree, sweep.dtype, 1, sweep.n_kept) // UNIT
     room = max(1, min(free // (3 * each), sweep.most_sources) // 128) * 128
@@ -247,7 +247,7 @@ def sources_per_sweep(sweep: Sweep | TileSweep, sources: int) -> int:
 def prepare_first(
     graph: Graph, sources: NDArray[np.int64], options: FirstOptions, workspace: Workspace
 ) -> Answer:
-    """Answer after preparing a plain graph on the host; what was prepared stays with it."""
+    """Prepare a plain graph on the host, cache the prepared graph on it, and answer."""
 
     def ask(it: Prepared) -> Answer:
         answer = elimination_tree_rows(it, sources, DeviceTreeOptions(options.sums), workspace)

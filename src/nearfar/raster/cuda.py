@@ -20,7 +20,7 @@ _C_TYPES = {"float32": "float", "float64": "double", "int32": "int", "int64": "l
 
 
 def macros(dtype: np.dtype[Any], ndim: int, rule: int, steps: NDArray[np.int8]) -> dict[str, Any]:
-    """Macros of the program: tiles are as large as 48 KiB of shared memory hold."""
+    """Return the macros of the program: tiles are as large as 48 KiB of shared memory hold."""
     wide = dtype.itemsize == 8
     side = (32 if wide or rule == 2 else 64) if ndim == 2 else 16
     depth = 1 if ndim == 2 else 4 if wide else 8 if rule == 2 else 16
@@ -48,7 +48,7 @@ def search(
     limit: float | None,
     ends: NDArray[np.int64],
 ) -> tuple[NDArray[Any], dict[str, Any]]:
-    """Distances on the host, and counters."""
+    """Return distances on the host, and counters."""
     runtime.device()  # or the reason why there is none
     cp = runtime.cupy()
     given, dtype = grid.describe(), grid.dtype
@@ -111,7 +111,7 @@ def search(
 
 
 def _passable(grid: Raster) -> tuple[NDArray[Any], NDArray[Any] | None]:
-    """Costs whose barriers never improve a distance, and finite elevations."""
+    """Return costs whose barriers never improve a distance, and finite elevations."""
     given = grid.describe()
     cost, heights = grid.cost, grid.elevation
     blocked = np.zeros(0, dtype=bool)
@@ -130,7 +130,7 @@ def _passable(grid: Raster) -> tuple[NDArray[Any], NDArray[Any] | None]:
 
 
 def _first_delta(grid: Raster, side: int) -> Any:
-    """A width of the first phases; the kernel adapts it."""
+    """Return a width of the first phases; the kernel adapts it."""
     width = float(grid.greatest_cost) * side * max(grid.cell_size if grid.lengths else (1.0,))
     if grid.dtype.kind == "i":
         return grid.dtype.type(max(1, min(width, np.iinfo(grid.dtype).max // 4)))

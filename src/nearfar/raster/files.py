@@ -1,4 +1,4 @@
-"""Rasters from files and into them: GeoTIFF through rasterio, mapped ``.npy``, grid worlds."""
+"""Read and write rasters: GeoTIFF through rasterio, mapped ``.npy``, grid worlds."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _OPEN_TERRAIN = b".GS"
 
 
 class Georeference(NamedTuple):
-    """Where a raster lies: the affine transform of rasterio and the coordinate system."""
+    """Location of a raster: the affine transform of rasterio and the coordinate system."""
 
     transform: Any
     crs: Any
@@ -42,7 +42,7 @@ def _rasterio() -> Any:
 
 
 def read_array(path: str | os.PathLike[str], band: int = 1) -> tuple[NDArray[Any], Any, Any]:
-    """(array, no-data value or None, Georeference or None) of a file."""
+    """Return (array, no-data value or None, Georeference or None) of a file."""
     name = os.fspath(path)
     suffix = os.path.splitext(name)[1].lower()
     if suffix == ".npy":
@@ -67,7 +67,7 @@ def read_array(path: str | os.PathLike[str], band: int = 1) -> tuple[NDArray[Any
 
 
 def _read_map(name: str) -> NDArray[np.float32]:
-    """A grid world: 1 where the terrain is passable, NaN elsewhere."""
+    """Return a grid world: 1 where the terrain is passable, NaN elsewhere."""
     source = Source(name)
     lines = bytes(source.data).split(b"\n")
     if not lines[0].startswith(b"type") or b"map" not in (line.strip() for line in lines[:4]):
@@ -96,12 +96,11 @@ def read_raster(
     Parameters
     ----------
     path : str or path
-        ``.tif`` (GeoTIFF, needs the extra ``raster``), ``.npy``, which is mapped into memory and
-        not read, or ``.map``, a grid world of movingai.com whose passable cells cost 1. Published
-        lengths of such maps do not cut corners, which :func:`nearfar.read` has; a raster's diagonal
-        steps pass between two barriers.
-    band : int
-        Of a GeoTIFF, from 1.
+        ``.tif`` (GeoTIFF, needs the extra ``raster``), ``.npy``, which is mapped into memory
+        instead of read, or ``.map``, a grid world of movingai.com whose passable cells cost 1.
+        Published lengths of such maps do not cut corners, which :func:`nearfar.read` has; a
+        raster's diagonal steps pass between two barriers.
+    band : int Band of a GeoTIFF, from 1.
     elevation : str, path or None
         A file with the elevation model.
     **raster
@@ -157,16 +156,16 @@ def write_raster(
     Parameters
     ----------
     values : Surface or array
-        Of a surface the distances, NaN where no source leads.
+        Values to write; of a surface the distances, with NaN for unreached cells.
     path : str or path
-        ``.tif`` or ``.npy``; the file appears whole or not at all.
+        Path ending in ``.tif`` or ``.npy``; the file is written atomically.
     like : Raster or None
-        Gives a GeoTIFF its place; by default the surface's own.
+        Raster with the location of the GeoTIFF; by default the surface's own.
 
     Raises
     ------
     OptionError
-        For another suffix, or a GeoTIFF of more than two dimensions.
+        For an unknown suffix, or a GeoTIFF of more than two dimensions.
     MissingDependencyError
         Without rasterio.
     """

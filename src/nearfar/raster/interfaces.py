@@ -1,8 +1,8 @@
 """Functions with the arguments of scikit-image, xarray-spatial and dijkstra3d.
 
 Change one import: ``from nearfar.raster.interfaces import MCP_Geometric``. Costs are computed in
-the dtype that each library computes in, so that the numbers are its own; among several least-cost
-paths another one may be chosen.
+the dtype of each library, so that the numbers agree; of several least-cost paths another one may
+be chosen.
 """
 
 from __future__ import annotations
@@ -36,16 +36,16 @@ _ROOT, _NONE = 254, 255
 
 
 class MCP:
-    """Least-cost paths as ``skimage.graph.MCP`` finds them: a path costs the sum of its cells.
+    """Least-cost paths as in ``skimage.graph.MCP``: a path costs the sum of its cells.
 
     Parameters
     ----------
     costs : array
         Two or three dimensions; negative, infinite and NaN costs are barriers.
     offsets : None
-        Only the neighbourhoods of ``fully_connected`` are there.
+        Not supported; the neighbourhoods are those of ``fully_connected``.
     fully_connected : bool
-        Diagonal steps too.
+        Allow diagonal steps too.
     sampling : sequence of float or None
         Length of a cell along each axis.
     """
@@ -93,18 +93,17 @@ class MCP:
         ends : sequence of tuples of int or None
             Stop once all of these are found.
         find_all_ends : bool
-            Only True is there.
+            Only True is supported.
         max_coverage : float
-            Only 1 is there.
+            Only 1 is supported.
         max_cumulative_cost : float or None
-            Leave what costs more.
-        max_cost : None
-            Not there.
+            Greatest cost to search.
+        max_cost : None Not supported.
 
         Returns
         -------
         cumulative_costs : float64 array
-            inf where no start leads.
+            Costs; inf for unreached cells.
         traceback : int16 array
             Rows of :attr:`offsets` that led to each cell, -1 for starts, -2 for cells not reached.
 
@@ -127,7 +126,7 @@ class MCP:
         return self._surface.distances, traceback
 
     def traceback(self, end: Sequence[int]) -> list[tuple[int, ...]]:
-        """Give the path to a cell, after :meth:`find_costs`.
+        """Return the path to a cell, after :meth:`find_costs`.
 
         Parameters
         ----------
@@ -141,7 +140,7 @@ class MCP:
         Raises
         ------
         UnreachableError
-            A ValueError, as scikit-image's: if there is none.
+            If there is no path; it is a ValueError, as in scikit-image.
         """
         if self._surface is None:
             raise OptionError("traceback: call find_costs first")
@@ -149,7 +148,7 @@ class MCP:
 
 
 class MCP_Geometric(MCP):
-    """Least-cost paths as ``skimage.graph.MCP_Geometric``: the mean of both cells times length."""
+    """Least-cost paths as in ``skimage.graph.MCP_Geometric``: mean of both cells times length."""
 
     _geometric = True
 
@@ -167,9 +166,9 @@ def route_through_array(
     ----------
     array : array
     start, end : tuple of int
-        Negative ones count from the end.
+        Negative indices count from the end.
     fully_connected : bool
-        Diagonal steps too.
+        Allow diagonal steps too.
     geometric : bool
         Mean of both cells times length; False sums the cells.
 
@@ -202,7 +201,7 @@ def cost_distance(
     max_cost: float = np.inf,
     connectivity: int = 8,
 ) -> Any:
-    """Accumulated cost to the nearest of the marked cells, as ``xrspatial.cost_distance``.
+    """Return accumulated cost to the nearest of the marked cells, as ``xrspatial.cost_distance``.
 
     Parameters
     ----------
@@ -214,7 +213,7 @@ def cost_distance(
         Names of the dimensions.
     target_values : sequence of float
     max_cost : float
-        Leave what costs more.
+        Greatest cost to search.
     connectivity : {4, 8}
 
     Returns
@@ -243,7 +242,7 @@ def cost_distance(
 
 
 def _field(data: ArrayLike, source: Any, connectivity: int, voxel_graph: Any) -> Surface:
-    """The surface of dijkstra3d's arguments: float32, steps cost the entered cell."""
+    """Return the surface of dijkstra3d's arguments: float32, steps cost the entered cell."""
     if voxel_graph is not None:
         raise OptionError("voxel_graph: mark barriers as infinite costs")
     array = np.asarray(data)
@@ -265,7 +264,7 @@ def distance_field(
     voxel_graph: None = None,
     return_max_location: bool = False,
 ) -> Any:
-    """Least cost of every voxel, as ``dijkstra3d.distance_field``.
+    """Return the least cost of every voxel, as ``dijkstra3d.distance_field`` does.
 
     Parameters
     ----------
@@ -273,10 +272,9 @@ def distance_field(
         Cost of entering each voxel.
     source : tuple of int, or several
     connectivity : {6, 18, 26}
-    voxel_graph : None
-        Not there.
+    voxel_graph : None Not supported.
     return_max_location : bool
-        Give the farthest voxel too.
+        Return the farthest voxel too.
 
     Returns
     -------
@@ -315,7 +313,7 @@ def dijkstra(
         Cost of entering each voxel.
     source, target : tuple of int
     bidirectional, compass, compass_norm
-        How dijkstra3d searches; the path costs the same without.
+        Ignored options of dijkstra3d, which do not change the cost of the path.
     connectivity : {6, 18, 26}
     line_preference_weight, voxel_graph, anisotropy
         Keep their defaults.
@@ -327,7 +325,7 @@ def dijkstra(
     Raises
     ------
     OptionError
-        For what is not there.
+        For an unsupported option.
     UnreachableError
         If there is no path.
     """
@@ -339,7 +337,7 @@ def dijkstra(
 def parental_field(
     data: ArrayLike, source: Sequence[int], connectivity: int = 26, voxel_graph: None = None
 ) -> NDArray[Any]:
-    """For every voxel the one before it, as ``dijkstra3d.parental_field``.
+    """Return the predecessor of every voxel, as ``dijkstra3d.parental_field`` does.
 
     Parameters
     ----------
@@ -347,8 +345,7 @@ def parental_field(
         Cost of entering each voxel.
     source : tuple of int
     connectivity : {6, 18, 26}
-    voxel_graph : None
-        Not there.
+    voxel_graph : None Not supported.
 
     Returns
     -------
@@ -370,7 +367,7 @@ def parental_field(
 
 
 def path_from_parents(parents: NDArray[Any], target: Sequence[int]) -> NDArray[np.int64]:
-    """Give the path to a voxel from a parental field, as ``dijkstra3d.path_from_parents``.
+    """Return the path to a voxel from a parental field, as ``dijkstra3d.path_from_parents``.
 
     Parameters
     ----------

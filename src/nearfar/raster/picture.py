@@ -1,4 +1,4 @@
-"""A picture of a surface: hill-shaded relief, contour lines of the cost, and routes."""
+"""Draw a surface: hill-shaded relief, contour lines of the cost, and routes."""
 
 from __future__ import annotations
 
@@ -43,10 +43,9 @@ def draw_surface(
     file : str or path
         PNG, SVG or PDF, by suffix.
     routes : sequence of arrays, shape (length, 2)
-        Paths to draw, as :meth:`Surface.path_to` gives them.
+        Paths to draw, as from :meth:`Surface.path_to`.
     relief : array or None
-        What the hill shading shows: an elevation model; by default the raster's own, else its
-        costs.
+        Elevation model for the hill shading; by default the raster's own, else its costs.
     levels : int
         Number of contour lines.
     title, unit : str
@@ -111,7 +110,7 @@ def draw_surface(
 
 
 def _shaded(heights: NDArray[Any], size: Any, every: int, light: Any) -> NDArray[Any]:
-    """Hill shading between 0 and 1; cells without a height are flat."""
+    """Return hill shading between 0 and 1; cells without a height are flat."""
     known = np.isfinite(heights)
     if min(heights.shape) < 2 or not known.any():
         return np.full(heights.shape, 0.7)

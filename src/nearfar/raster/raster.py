@@ -1,4 +1,4 @@
-"""The raster: an array of costs as the implicit graph that it stands for."""
+"""Raster: an array of costs as an implicit graph."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _SLOPE = 2
 
 
 class Raster:
-    """An array of costs whose cells are vertices and whose steps to neighbours are edges.
+    """Array of costs whose cells are vertices and whose steps to neighbours are edges.
 
     Parameters
     ----------
@@ -200,13 +200,13 @@ class Raster:
         return f"Raster({size}, {self.dtype}, connectivity {self.connectivity}, {self.step})"
 
     def cells(self, given: Any, role: str = "cell") -> NDArray[np.int64]:
-        """Positions, in row-major order, of cells that a caller names.
+        """Return the positions of cells, in row-major order.
 
         Parameters
         ----------
         given : tuple of int, sequence of those, or bool array of the raster's shape
         role : str
-            What a message calls them.
+            Their role, for the message of an error.
 
         Returns
         -------
@@ -215,7 +215,7 @@ class Raster:
         Raises
         ------
         VertexError
-            For a cell outside the raster, or what is no cell.
+            For a cell outside the raster, or an invalid cell.
         """
         if isinstance(given, np.ndarray) and given.dtype == np.bool_:
             if given.shape != self.shape:
@@ -241,7 +241,7 @@ class Raster:
         )
 
     def cells_at(self, points: ArrayLike) -> NDArray[np.int64]:
-        """Give the cells that contain points, in the coordinates of a ``DataArray`` or a GeoTIFF.
+        """Return the cells that contain points, in the coordinates of a ``DataArray`` or GeoTIFF.
 
         Parameters
         ----------
@@ -282,7 +282,7 @@ class Raster:
         return found
 
     def points_of(self, cells: ArrayLike) -> NDArray[np.float64]:
-        """Give the centres of cells, in the coordinates of :meth:`cells_at`.
+        """Return the centres of cells, in the coordinates of :meth:`cells_at`.
 
         Parameters
         ----------
@@ -307,12 +307,12 @@ class Raster:
         return np.stack([x, y], axis=1).astype(np.float64)
 
     def describe(self, dtype: np.dtype[Any] | None = None) -> dict[str, Any]:
-        """Give the raster as an engine reads it.
+        """Return the raster in the form of an engine.
 
         Parameters
         ----------
         dtype : dtype or None
-            Of the distances, where it is wider than that of the costs.
+            Dtype of the distances, if it is wider than that of the costs.
 
         Returns
         -------
@@ -341,7 +341,7 @@ class Raster:
         }
 
     def is_barrier(self, cell: int) -> bool:
-        """Whether no path enters a cell, given by its position."""
+        """Return whether no path enters a cell, given by its position."""
         value = self.cost.reshape(-1)[cell]
         if self.elevation is not None and not math.isfinite(self.elevation.reshape(-1)[cell]):
             return True
@@ -357,7 +357,7 @@ class Raster:
         return self._scanned
 
     def _axes(self) -> list[NDArray[np.float64]] | None:
-        """Coordinates along each axis, None without them."""
+        """Return coordinates along each axis, None without them."""
         if self._labels is None or any(d not in self._labels.coords for d in self._labels.dims):
             return None
         try:
@@ -366,7 +366,7 @@ class Raster:
             return None
 
     def _sizes(self, given: Any, ndim: int) -> tuple[float, ...]:
-        """Length of a cell along each axis."""
+        """Return the length of a cell along each axis."""
         if given is None:
             axes = self._axes()
             if axes is None:
@@ -406,7 +406,7 @@ def _is_labelled(array: Any) -> bool:
 
 
 def _array(given: Any, what: str) -> NDArray[Any]:
-    """A NumPy array of what a caller gave, not copied where it need not be."""
+    """Return a NumPy array of the given array, without a copy if possible."""
     if isinstance(given, np.ma.MaskedArray):
         kind = given.dtype if given.dtype.kind == "f" else np.dtype(np.float64)
         filled: NDArray[Any] = np.ma.filled(np.ma.asarray(given, dtype=kind), np.nan)
@@ -418,7 +418,7 @@ def _array(given: Any, what: str) -> NDArray[Any]:
 
 
 def _engine_dtype(given: np.dtype[Any], exact: bool, wanted: Any) -> np.dtype[Any]:
-    """The dtype that an engine computes in."""
+    """Return the dtype that an engine computes in."""
     if wanted is not None:
         dtype = weight_dtype_of(wanted)
         if dtype is None:
@@ -439,7 +439,7 @@ def _engine_dtype(given: np.dtype[Any], exact: bool, wanted: Any) -> np.dtype[An
 
 
 def _in_dtype(array: NDArray[Any], dtype: np.dtype[Any], no_data: Any) -> NDArray[Any]:
-    """The array in an engine's dtype, contiguous; no copy where it is so already."""
+    """Return the array in an engine's dtype, contiguous; no copy where it is so already."""
     if dtype.kind == "i" and array.dtype.kind == "f":
         raise OptionError(f"costs are {array.dtype}: they would lose their fractions in {dtype}")
     widest = dtype.kind == "i" and array.dtype == np.uint64
@@ -451,7 +451,7 @@ def _in_dtype(array: NDArray[Any], dtype: np.dtype[Any], no_data: Any) -> NDArra
 
 
 def _no_data_in(no_data: Any, dtype: np.dtype[Any]) -> Any:
-    """The mark of barriers in a dtype; None where no cost can equal it."""
+    """Return the mark of barriers in a dtype; None where no cost can equal it."""
     if no_data is None or no_data != no_data:
         return None
     if dtype.kind == "f":
@@ -461,7 +461,7 @@ def _no_data_in(no_data: Any, dtype: np.dtype[Any]) -> Any:
 
 
 def _negative(raster: Raster, first: int) -> NegativeWeightError:
-    """The error for a negative cost, which names the cell in place of an edge."""
+    """Return the error for a negative cost, which names the cell in place of an edge."""
     count = int(np.count_nonzero(raster.cost < 0))
     error = NegativeWeightError(first, count)
     cell = tuple(int(i) for i in np.unravel_index(first, raster.shape))
@@ -473,7 +473,7 @@ def _negative(raster: Raster, first: int) -> NegativeWeightError:
 
 
 def offsets(ndim: int, connectivity: int) -> NDArray[np.int8]:
-    """Offsets of a cell's neighbours, ascending by position in the array."""
+    """Return the offsets of a cell's neighbours, ascending by position in the array."""
     reach = 2 if connectivity == 16 else 1
     kept = []
     for offset in itertools.product(range(-reach, reach + 1), repeat=ndim):

@@ -1,4 +1,4 @@
-"""What a slope does to the cost of a step: a table that the engines interpolate."""
+"""Effect of a slope on the cost of a step, as a table that the engines interpolate."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _MOST = 1 << 20  # entries
 
 
 class SlopeTable:
-    """A function of the slope of a step, by which its cost is multiplied.
+    """Factor of the cost of a step, as a function of its slope.
 
     Between equally spaced slopes the engines interpolate linearly; beyond the first and the last
     the value is that of the end. An infinite value makes steps of that slope impassable.
@@ -50,7 +50,7 @@ class SlopeTable:
 
     @classmethod
     def from_any(cls, given: Any) -> SlopeTable:
-        """Make a table of what a caller gave.
+        """Make a table from a table, a function or a pair of arrays.
 
         Parameters
         ----------
@@ -91,7 +91,7 @@ class SlopeTable:
         Parameters
         ----------
         function : callable
-            Takes an array of slopes, gives the factors.
+            Function of an array of slopes that returns the factors.
         low, high : float
             Range of slopes.
         steps : int
@@ -104,14 +104,14 @@ class SlopeTable:
         return cls(low, high, function(np.linspace(low, high, steps + 1)))
 
     def in_dtype(self, dtype: np.dtype[Any]) -> tuple[NDArray[Any], Any, Any]:
-        """(values with the last one twice, low, intervals per unit of slope) for an engine."""
+        """Return (values, the last one twice; low; intervals per unit of slope) for an engine."""
         values = np.append(self.values, self.values[-1]).astype(dtype)
         scale = (len(self.values) - 1) / (self.high - self.low)
         return values, dtype.type(self.low), dtype.type(scale)
 
 
 def hiking(*, off_path: bool = False) -> SlopeTable:
-    """Tobler's hiking function: the seconds that a metre takes on foot, by slope.
+    """Return Tobler's hiking function: the seconds per metre on foot, by slope.
 
     The speed is 6 exp(-3.5 |slope + 0.05|) km/h, greatest slightly downhill.
 

@@ -1,4 +1,4 @@
-"""Least costs over a raster from one or several sources: check, choose the device, run."""
+"""Compute least costs over a raster from one or several sources."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ def cost_distance(
     stats: dict[str, Any] | None = None,
     **raster: Any,
 ) -> Surface:
-    """Least cost of every cell from the nearest of the sources.
+    """Compute the least cost of every cell from the nearest of the sources.
 
     Parameters
     ----------
     cost : Raster or array
-        An array is taken as :class:`Raster` takes it, with the further keywords.
+        Costs; an array is converted as by :class:`Raster`, with the further keywords.
     sources : tuple of int, sequence of those, or bool array
         Cells to start from: (row, column), or (plane, row, column).
     initial : array, shape (k,), or None
@@ -144,7 +144,7 @@ def cost_distances(
     limit: float | None = None,
     **raster: Any,
 ) -> NDArray[Any]:
-    """Least costs from each of several sources apart: one search per source.
+    """Compute the least costs from each of several sources, by one search per source.
 
     Parameters
     ----------
@@ -152,7 +152,7 @@ def cost_distances(
         As for :func:`cost_distance`.
     sources : cells
     targets : cells or None
-        Give the distances of these alone; a search ends once they are settled.
+        Return only the distances of these cells; a search ends once they are settled.
 
     Returns
     -------
@@ -165,7 +165,7 @@ def cost_distances(
 
     Notes
     -----
-    As k searches.
+    The cost is that of k searches.
     """
     grid = as_raster(cost, raster)
     starts = grid.cells(sources, "source")
@@ -194,30 +194,31 @@ def corridor(
     threads: int | None = None,
     **raster: Any,
 ) -> NDArray[np.float64]:
-    """Cost of the cheapest way from one place to another over each cell.
+    """Compute the cost of the cheapest path from one place to another through each cell.
 
     Parameters
     ----------
     cost, device, threads, **raster
         As for :func:`cost_distance`.
     first, second : cells
-        Several cells are one place.
+        Cells of each place.
 
     Returns
     -------
     float64 array of the raster's shape
-        Sum of both surfaces; its least value is the cost of the cheapest way. inf where one of the
-        places does not lead.
+        Sum of both surfaces; its minimum is the cost of the cheapest path. inf for cells that
+        one of the places does not reach.
 
     Raises
     ------
     VertexError, OptionError, GraphError
         As :func:`cost_distance`; where a step's cost depends on its direction (``elevation`` or
-        ``step="enter"``) the way to the second place is not that from it: corridors are refused.
+        ``step="enter"``) the path to the second place is not the reverse of that from it, and the
+        call is refused.
 
     Notes
     -----
-    As two searches.
+    The cost is that of two searches.
     """
     grid = as_raster(cost, raster)
     if grid.step == "enter" or grid.elevation is not None:
@@ -231,7 +232,7 @@ def corridor(
 
 
 def as_raster(cost: Any, keywords: dict[str, Any]) -> Raster:
-    """A Raster of what a caller gave."""
+    """Convert an array to a Raster; a Raster is returned unchanged."""
     if isinstance(cost, Raster):
         if keywords:
             raise OptionError(f"{next(iter(keywords))}: the Raster has it already")
@@ -254,7 +255,7 @@ def _search(
     ends: NDArray[np.int64],
     threads: int,
 ) -> tuple[NDArray[Any], dict[str, Any]]:
-    """The CPU engine."""
+    """Return the CPU engine."""
     from nearfar import _cpu
 
     needed = grid.n_vertices * (dtype.itemsize * (2 if dtype != grid.dtype else 1))
@@ -270,7 +271,7 @@ def _search(
 def _widened(
     grid: Raster, distances: NDArray[Any], counters: dict[str, Any], *given: Any
 ) -> tuple[NDArray[Any], dict[str, Any]]:
-    """The same in 64 bits, where a 32-bit sum may have saturated and some distance needs them."""
+    """Solve again in 64 bits, if a 32-bit sum may have saturated and some distance needs them."""
     from nearfar import _cpu
 
     top = np.iinfo(np.int32).max
@@ -284,7 +285,7 @@ def _widened(
 
 
 def _in(row: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
-    """A row in a wider integer dtype, unreached cells as that dtype has them."""
+    """Return a row in a wider integer dtype, unreached cells as that dtype has them."""
     if row.dtype == dtype:
         return row
     return np.where(row == unreached_value(row.dtype), unreached_value(dtype), row.astype(dtype))

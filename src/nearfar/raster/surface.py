@@ -1,4 +1,4 @@
-"""The surface: least costs of all cells, the paths, which source is nearest, and the proof."""
+"""Surface: least costs of all cells, the paths, the nearest sources, and the proof."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _BROKEN = {
 
 @dataclass(repr=False, eq=False)
 class Surface:
-    """The answer of :func:`nearfar.raster.cost_distance`.
+    """Answer of :func:`nearfar.raster.cost_distance`.
 
     Parameters
     ----------
@@ -43,7 +43,7 @@ class Surface:
         Positions of the sources in row-major order, as given.
     distances : array, shape of the raster
         Least cost from the nearest source, initial costs counted; inf, or the maximum of an
-        integer dtype, where no source leads.
+        integer dtype, for unreached cells.
     initial : array, shape (k,), or None
         Cost at which each source starts; None means 0.
     limit : float or None
@@ -71,17 +71,17 @@ class Surface:
 
     @property
     def reachable(self) -> NDArray[np.bool_]:
-        """Bool array of the raster's shape: which cells were reached."""
+        """Bool array of the raster's shape, True for reached cells."""
         reached: NDArray[np.bool_] = self.distances != unreached_value(self.distances.dtype)
         return reached
 
     @cached_property
     def links(self) -> NDArray[np.uint8]:
-        """Back-links, uint8 of the raster's shape; made on first use by one pass, O(n).
+        """Back-links, uint8 of the raster's shape; computed on first use by one pass, O(n).
 
         A value below 254 is a row of :attr:`Raster.steps`: the offset of the cell before this one.
-        254 is a source, 255 a cell that was not reached. Of several cells before it the one with
-        the smallest position is taken.
+        254 is a source, 255 a cell that was not reached. Of several predecessors the one with
+        the smallest position is chosen.
         """
         links, flaw = self._links()
         if flaw is not None:
@@ -106,7 +106,7 @@ class Surface:
 
     @property
     def predecessors(self) -> NDArray[np.int64]:
-        """Position of the cell before each, -1 for sources and unreached cells."""
+        """Position of the predecessor of each cell, -1 for sources and unreached cells."""
         links = self.links
         away = np.append(self._away(), np.zeros(256 - len(self.raster.steps), dtype=np.int64))
         before = np.arange(links.size).reshape(links.shape) + away[links]
@@ -115,7 +115,7 @@ class Surface:
 
     @cached_property
     def allocation(self) -> NDArray[np.int32]:
-        """For each cell the row of its nearest source in :attr:`sources`, -1 where unreached."""
+        """Position in :attr:`sources` of the nearest source of each cell, -1 if unreached."""
         from nearfar import _cpu
 
         described = self.raster.describe()
@@ -127,7 +127,7 @@ class Surface:
         return rows
 
     def distance_to(self, cell: Any) -> float | int:
-        """Distance of one cell.
+        """Return the distance of one cell.
 
         Parameters
         ----------
@@ -143,7 +143,7 @@ class Surface:
         return float("inf") if unreached else value.item()
 
     def path_to(self, cell: Any) -> NDArray[np.int64]:
-        """The cells of a least-cost path.
+        """Return the cells of a least-cost path.
 
         Parameters
         ----------
@@ -169,7 +169,7 @@ class Surface:
         return np.stack(np.unravel_index(path, self.raster.shape), axis=1).astype(np.int64)
 
     def paths_to(self, cells: Iterable[Any]) -> list[NDArray[np.int64]]:
-        """Least-cost paths to several cells.
+        """Return least-cost paths to several cells.
 
         Parameters
         ----------
@@ -203,7 +203,7 @@ class Surface:
             raise self._flaw(flaw)
 
     def to_xarray(self) -> Any:
-        """The distances as a ``DataArray`` with the coordinates of the costs.
+        """Return the distances as a ``DataArray`` with the coordinates of the costs.
 
         Returns
         -------
@@ -222,12 +222,12 @@ class Surface:
         return labels.copy(data=self.as_floats())
 
     def as_floats(self) -> NDArray[Any]:
-        """Distances with NaN where no source leads, as files and pictures want them."""
+        """Return the distances with NaN where no source leads, as files and pictures want them."""
         kind = self.distances.dtype if self.distances.dtype.kind == "f" else np.float64
         return np.where(self.reachable, self.distances, np.nan).astype(kind)
 
     def _away(self) -> NDArray[np.int64]:
-        """What each step adds to a position."""
+        """Return the change of position by each step."""
         strides = np.cumprod((1, *self.raster.shape[:0:-1]))[::-1]
         away: NDArray[np.int64] = (self.raster.steps.astype(np.int64) * strides).sum(axis=1)
         return away

@@ -1,4 +1,4 @@
-"""A landscape to try things on: hills from noise of all wavelengths."""
+"""Synthetic landscapes: hills from noise of all wavelengths."""
 
 from __future__ import annotations
 
@@ -17,15 +17,14 @@ __all__ = ["landscape"]
 def landscape(
     rows: int, columns: int, *, seed: int = 0, height: float = 1000.0, roughness: float = 0.45
 ) -> NDArray[Any]:
-    """Make an elevation model of a landscape that does not exist.
+    """Generate an elevation model of a synthetic landscape.
 
     Parameters
     ----------
     rows, columns : int
         At least 2 each.
     seed : int
-    height : float
-        Of the highest cell; the lowest is 0.
+    height : float Height of the highest cell; the lowest is 0.
     roughness : float
         0 is smooth, 1 is rugged.
 

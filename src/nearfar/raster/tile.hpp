@@ -3,7 +3,7 @@
 // A tile is relaxed by sweeps while they lower many cells, and by a heap while few are lowered.
 // Where a wave arrives at a few cells, a heap gets a small budget, since the wave may fade at once;
 // sweeps take over when the budget is used up; when a whole round of them lowers few cells (a
-// winding corridor, or the last corrections) a heap finishes. The counts decide, not the kind of
+// winding passage, or the last corrections) a heap finishes. The counts decide, not the kind of
 // raster.
 #pragma once
 

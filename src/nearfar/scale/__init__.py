@@ -1,10 +1,10 @@
-"""Rows of many sources over machines, through Dask.
+"""Rows of many sources computed by several machines, through Dask.
 
-A client cuts the sources into blocks, as large as some seconds of work by a speed that it measures
-first, and hands them to the workers of a Dask cluster. Each worker has the graph once. Rows go from
-the workers to a Zarr folder that all machines share, in the form that a run on one machine writes;
-reductions go back to the client. :func:`distances` is the call, and
-``nearfar distances --cluster`` the command.
+A client divides the sources into blocks of some seconds of work, by a speed that it measures
+first, and sends them to the workers of a Dask cluster. Each worker has one copy of the graph.
+Workers write rows to a Zarr folder that all machines share, in the format of a run on one
+machine; reductions return to the client. The function is :func:`distances`, and the command
+``nearfar distances --cluster``.
 """
 
 from nearfar.scale.cluster import connect

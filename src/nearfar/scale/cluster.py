@@ -1,4 +1,4 @@
-"""The cluster as a run sees it: an address, its workers, and whether they can serve."""
+"""Connection to a cluster: its address, its workers, and whether they can serve."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ _VERSION = (
 
 @dataclass(frozen=True)
 class Workers:
-    """What the workers have together.
+    """Resources of all workers.
 
     Attributes
     ----------
     threads : int
-        Blocks that they solve at a time.
+        Number of blocks that they solve at a time.
     memory : int
-        Bytes that one block may take on the worker that has least.
+        Bytes that one block may take on the worker with the least memory.
     """
 
     threads: int
@@ -39,12 +39,12 @@ class Workers:
 
 
 def connect(address: str, timeout: float = _WAIT) -> Any:
-    """A Dask client of the cluster at an address.
+    """Return a Dask client of the cluster at an address.
 
     Parameters
     ----------
     address : str
-        Such as ``"tcp://10.0.0.1:8786"``, as the scheduler prints it.
+        Address such as ``"tcp://10.0.0.1:8786"``, as the scheduler prints it.
     timeout : float
         Seconds to wait for an answer.
 
@@ -55,7 +55,7 @@ def connect(address: str, timeout: float = _WAIT) -> Any:
     Raises
     ------
     ClusterError
-        If it is not an address, or no scheduler answers there.
+        If it is not an address, or no scheduler answers at it.
     MissingDependencyError
         Without Dask.
     """
@@ -79,7 +79,7 @@ def connect(address: str, timeout: float = _WAIT) -> Any:
 
 @contextlib.contextmanager
 def connected(client: Any) -> Iterator[Any]:
-    """The client that was given, or one for an address, closed at the end."""
+    """Yield the given client, or one for an address, which is closed at the end."""
     if not isinstance(client, str):
         yield client
         return

@@ -1,4 +1,4 @@
-"""Distances from many sources on a cluster: the client's side."""
+"""Client of a cluster: distances from many sources."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ _AHEAD = 3  # blocks that wait at the cluster per thread
 
 @dataclass
 class _Plan:
-    """What is written, as the file's manifest says it."""
+    """Content of a file, as its manifest records it."""
 
     graph: Graph
     rows: NDArray[np.int64]
@@ -81,25 +81,24 @@ def distances(
     progress: Callable[[float, float], None] | None = None,
     **options: Any,
 ) -> Any:
-    """Exact distances from many sources on the workers of a Dask cluster.
+    """Compute exact distances from many sources on the workers of a Dask cluster.
 
     Parameters
     ----------
-    client : distributed.Client or str
-        Or the scheduler's address.
+    client : distributed.Client or str Client, or the scheduler's address.
     graph : Graph, SciPy sparse matrix, NetworkX graph, or path
         Sent to each worker once. A path is read here and by each worker, which then maps a
         native container instead of holding it; ``.nfp`` is a prepared graph.
     sources : vertices or None
-        One row each, in this order; None means every vertex.
+        One row per source, in this order; None means every vertex.
     targets : vertices or None
-        One column each; None means every vertex.
+        One column per target; None means every vertex.
     reduce : str, tuple or None
         A few numbers per row, as for :func:`nearfar.distances`, instead of ``out``.
     out : path or None
         A Zarr folder, ``"rows.zarr"``, where every worker sees it, written in the form of
-        :func:`nearfar.distances`. The same call after an interruption goes on from the blocks
-        that are finished.
+        :func:`nearfar.distances`. The same call after an interruption resumes after the finished
+        blocks.
     method, device, devices, limit
         As for :func:`nearfar.distances`, on each worker. A worker with a GPU uses it by the
         estimate of ``device="auto"``, for one block at a time.
@@ -189,7 +188,7 @@ def _indices(graph: Graph, vertices: Any, what: str) -> NDArray[np.int64]:
 
 
 class _ClusterRun:
-    """Blocks on their way to the workers and back."""
+    """Run of blocks on the workers."""
 
     def __init__(
         self, client: Any, plan: _Plan, given: Given, job: Job, resources: dict[str, float] | None
@@ -207,13 +206,13 @@ class _ClusterRun:
         self.stats: dict[str, Any] = {"blocks": 0, "kept": 0, "engines": {}}
 
     def _submit(self, work: Callable[..., Any], *arguments: Any) -> Any:
-        """A task; one whose worker is killed goes to another."""
+        """Return a task; one whose worker is killed goes to another."""
         return self.client.submit(
             work, self.given, self.job, *arguments, pure=False, resources=self.resources
         )
 
     def _size(self, seconds: float) -> int:
-        """Rows per block that take about so many seconds, with some blocks for every thread."""
+        """Return rows per block that take the wanted time, with some blocks for every thread."""
         k = max(len(self.plan.rows), 1)
         with self._words():
             speed = float(self._submit(measure, self.plan.rows[: self.most]).result())
@@ -221,14 +220,14 @@ class _ClusterRun:
         return int(max(1, min(speed * seconds, self.most, even)))
 
     def reduced(self, sink: ReducingSink, seconds: float, progress: Any) -> Any:
-        """The numbers of every row."""
+        """Return the numbers of every row."""
         self.plan.block = self.plan.block or self._size(seconds)
         for made in self._blocks({}, progress):
             sink.blocks[made.number] = [made.figures]
         return sink.finish()
 
     def written(self, path: Path, seconds: float, progress: Any) -> Any:
-        """The Zarr array that the workers wrote, after its manifest names every block."""
+        """Return the Zarr array that the workers wrote, after its manifest names every block."""
         notes = Path(f"{path}.blocks")
         if not self.plan.block and not path.exists():
             self.plan.block = self._size(seconds)
@@ -238,7 +237,7 @@ class _ClusterRun:
             self.plan.block = self.plan.block or 1  # of the manifest, where there is one
             named = sink.open(self.plan.shape, self.plan.graph.weight_dtype)
             notes.mkdir(exist_ok=True)
-            for old in notes.glob("run-*"):  # of clients that were killed: nobody writes for them
+            for old in notes.glob("run-*"):  # left by clients that were killed
                 old.unlink(missing_ok=True)
             token.touch()
             said = json.dumps([sink.identity, self.plan.block])
@@ -263,7 +262,7 @@ class _ClusterRun:
             sink.close()
 
     def _blocks(self, named: dict[int, int], progress: Any) -> Iterator[Made]:
-        """What workers say of each block, as they finish."""
+        """Yield the workers' results of each block, as they finish."""
         from distributed import as_completed
 
         count, block = len(self.plan.rows), self.plan.block
@@ -303,7 +302,7 @@ class _ClusterRun:
 
     @contextlib.contextmanager
     def _words(self) -> Iterator[None]:
-        """Dask's own errors in a sentence."""
+        """Convert Dask's own errors to one sentence."""
         from concurrent.futures import CancelledError
 
         from distributed import KilledWorker

@@ -1,6 +1,6 @@
-"""What runs on the workers of a cluster: solve a block of rows, write it, and note that it is done.
+"""Work on a cluster's workers: solve a block of rows, write it, and record its completion.
 
-A chunk appears whole or not at all, and its note after it: a small file beside the data with the
+A chunk is written atomically, and then its note: a small file beside the data with the
 block's CRC-32 and a digest of the run's request. So a block that has a note with the digest and the
 checksum of what the chunk holds is finished, whoever made it, and is not solved again. Before a
 chunk is written the worker looks for the token of the client's run: without it the folder is not
@@ -49,14 +49,13 @@ _solving = threading.Lock()  # of a process with a GPU, which serves one block a
 
 @dataclass(frozen=True)
 class Given:
-    """What every block needs and no worker gets twice.
+    """Inputs of every block, sent once to each worker.
 
     Attributes
     ----------
     graph : Graph or str
-        Or the file that each worker reads it from.
-    digest : str
-        Of the graph.
+        Graph, or the file that each worker reads it from.
+    digest : str Digest of the graph.
     columns : int64 array or None
         Vertex indices of the targets.
     """
@@ -66,7 +65,7 @@ class Given:
     columns: NDArray[np.int64] | None
 
     def opened(self) -> Graph:
-        """The graph without names, which answers come back in on the client."""
+        """Return the graph without names, which answers come back in on the client."""
         if isinstance(self.graph, Graph):
             return self.graph.without_names()
         with _opening:  # two threads of a worker would both read it
@@ -75,7 +74,7 @@ class Given:
 
 @dataclass(frozen=True)
 class Job:
-    """What the blocks of a run share; small.
+    """Small settings that the blocks of a run share.
 
     Attributes
     ----------
@@ -84,11 +83,10 @@ class Job:
     request : str
         Digest of the request.
     path : str
-        The Zarr folder; empty for a reduction.
+        Zarr folder; empty for a reduction.
     token : str
-        File that is there as long as the client's run lasts.
-    shape : tuple of int
-        Of all rows.
+        File that exists during the client's run.
+    shape : tuple of int Shape of all rows.
     dtype : dtype
     block : int
         Rows per block.
@@ -108,7 +106,7 @@ class Job:
 
 @dataclass(frozen=True)
 class Made:
-    """What a worker says of a block: its checksum, or its figures; and whether it was there."""
+    """Result of a block: its checksum or figures, and whether it was finished before."""
 
     number: int
     checksum: int = 0
@@ -119,7 +117,7 @@ class Made:
 
 
 def open_graph(path: str) -> Graph:
-    """A graph, or a prepared one, from a file of its name."""
+    """Return a graph, or a prepared one, from a file of its name."""
     return load(path) if path.endswith(".nfp") else read(path)
 
 
@@ -148,7 +146,7 @@ def _name() -> str:
 
 
 def _solved(given: Given, job: Job, rows: NDArray[np.int64]) -> tuple[Any, str]:
-    """Rows or figures, and the method: a process with a GPU gives a block all it has."""
+    """Return rows or figures, and the method: a process with a GPU gives a block all it has."""
     graph = given.opened()
     stats: dict[str, Any] = {}
     call = {**job.call, "memory": job.memory, "stats": stats}
@@ -170,7 +168,7 @@ def _threads() -> int:
 
 
 def measure(given: Given, job: Job, rows: NDArray[np.int64]) -> float:
-    """Rows per second of this worker, from as many of them as take a quarter of a second."""
+    """Measure rows per second of this worker, on as many as take a quarter of a second."""
     count = min(1, len(rows))
     while True:
         began = time.perf_counter()
@@ -184,7 +182,7 @@ def measure(given: Given, job: Job, rows: NDArray[np.int64]) -> float:
 def solve_block(
     given: Given, job: Job, number: int, rows: NDArray[np.int64], named: int | None
 ) -> Made:
-    """Solve a block of rows and write it, unless it is there."""
+    """Solve a block of rows and write it, unless it is finished already."""
     began = time.perf_counter()
     if not job.path:
         figures, engine = _solved(given, job, rows)
@@ -213,7 +211,7 @@ def solve_block(
 
 
 def _noted(note: Path, request: str) -> int | None:
-    """The checksum that a note of this request gives."""
+    """Return the checksum that a note of this request gives."""
     try:
         said = json.loads(note.read_text(encoding="utf-8"))
         return int(said["checksum"]) if said["request"] == request else None

@@ -1,8 +1,8 @@
 """Distances along a neighbourhood graph for scikit-learn: Isomap, and the nearest by geodesics.
 
-Estimators with scikit-learn's conventions: parameters in the constructor, ``fit``, ``transform``,
-pipelines, cloning and grid search. Both take ``landmarks``: distances from some samples stand for
-those from all, which makes a hundred thousand samples a matter of seconds and of megabytes.
+The estimators follow scikit-learn's conventions: parameters in the constructor, ``fit``,
+``transform``, pipelines, cloning and grid search. Both take ``landmarks``: distances from some
+samples replace those from all, so a hundred thousand samples take seconds and megabytes.
 """
 
 from __future__ import annotations

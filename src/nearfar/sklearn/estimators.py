@@ -1,4 +1,4 @@
-"""The estimators: a neighbourhood graph by scikit-learn, distances along it by this library."""
+"""Estimators: a neighbourhood graph by scikit-learn, and distances along it by nearfar."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ __all__ = ["GeodesicKNeighborsTransformer", "Isomap"]
 
 
 class _Geodesic(TransformerMixin, BaseEstimator):  # type: ignore[misc]
-    """What both have: the neighbours of the samples, and the graph that joins them."""
+    """Base of both estimators: neighbours of the samples, and the graph that joins them."""
 
     n_neighbors: int
     metric: str
@@ -57,7 +57,7 @@ class _Geodesic(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return Graph.from_scipy(joined, directed=False, copy=False)
 
     def _landmarks(self, n: int, wanted: Any, random_state: Any) -> NDArray[np.int64]:
-        """Which samples are landmarks."""
+        """Return the positions of the landmarks."""
         if wanted is None:
             return np.arange(n)
         if isinstance(wanted, (int, np.integer)) and not isinstance(wanted, bool):
@@ -73,7 +73,7 @@ class _Geodesic(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return given.astype(np.int64)
 
     def _to_landmarks(self, X: Any) -> NDArray[np.float64]:
-        """Distances of new samples to the landmarks: over the nearest way through a neighbour."""
+        """Return distances of new samples to the landmarks, through their nearest neighbours."""
         X = validate_data(self, X, dtype=np.float64, reset=False)
         steps, neighbours = self.nbrs_.kneighbors(X)
         found = np.empty((len(X), self.distances_.shape[1]))
@@ -83,7 +83,7 @@ class _Geodesic(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
 
 class Isomap(ClassNamePrefixFeaturesOutMixin, _Geodesic):  # type: ignore[misc]
-    """Isomap: an embedding whose Euclidean distances are those along the neighbourhood graph.
+    """Embedding whose Euclidean distances approximate those along the neighbourhood graph.
 
     Without landmarks the embedding is that of :class:`sklearn.manifold.Isomap`. With landmarks it
     is Landmark Isomap (de Silva and Tenenbaum, 2003): distances from ``landmarks`` samples place
@@ -93,13 +93,13 @@ class Isomap(ClassNamePrefixFeaturesOutMixin, _Geodesic):  # type: ignore[misc]
     Parameters
     ----------
     n_neighbors : int
-        Neighbours of each sample, itself left out.
+        Number of neighbours of each sample, without itself.
     n_components : int
         Dimensions of the embedding.
     landmarks : int, array of int, or None
-        How many samples, drawn at random, or which. None takes all.
+        Number of random samples, or their positions. None means all samples.
     metric : str
-        Of the neighbours, as for :class:`sklearn.neighbors.NearestNeighbors`.
+        Metric of the neighbours, as for :class:`sklearn.neighbors.NearestNeighbors`.
     threads : int or None
         CPU workers; None uses all cores for distances and one for neighbours.
     device : {"auto", "cpu", "cuda", "gpu"}
@@ -161,7 +161,7 @@ class Isomap(ClassNamePrefixFeaturesOutMixin, _Geodesic):  # type: ignore[misc]
         Raises
         ------
         GraphError
-            If the neighbourhood graph falls into parts: there is no distance between them.
+            If the neighbourhood graph is not connected.
         OptionError
             For more neighbours or landmarks than there are samples.
         """
@@ -184,7 +184,7 @@ class Isomap(ClassNamePrefixFeaturesOutMixin, _Geodesic):  # type: ignore[misc]
         return self
 
     def fit_transform(self, X: Any, y: Any = None) -> NDArray[np.float64]:
-        """Embed samples and return where they are; see :meth:`fit`.
+        """Embed samples and return their coordinates; see :meth:`fit`.
 
         Parameters
         ----------
@@ -215,11 +215,10 @@ class Isomap(ClassNamePrefixFeaturesOutMixin, _Geodesic):  # type: ignore[misc]
 
 
 class GeodesicKNeighborsTransformer(_Geodesic):
-    """The nearest samples along the neighbourhood graph, as a sparse matrix of distances.
+    """Nearest samples along the neighbourhood graph, as a sparse matrix of distances.
 
-    It stands where :class:`sklearn.neighbors.KNeighborsTransformer` does: before an estimator with
-    ``metric="precomputed"``, which then goes by distances along the data instead of through the
-    air.
+    It replaces :class:`sklearn.neighbors.KNeighborsTransformer` before an estimator with
+    ``metric="precomputed"``, which then uses geodesic instead of straight-line distances.
 
     Parameters
     ----------
@@ -229,7 +228,7 @@ class GeodesicKNeighborsTransformer(_Geodesic):
         Nearest samples along the graph that each row holds, the sample itself among those that
         were fitted.
     landmarks : int, array of int, or None
-        Only these samples can be among the nearest, such as those with a label. None takes all.
+        Samples that can be among the nearest, such as those with a label. None means all samples.
     metric, threads, device, random_state
         As for :class:`Isomap`.
 
@@ -298,7 +297,7 @@ class GeodesicKNeighborsTransformer(_Geodesic):
         return self
 
     def fit_transform(self, X: Any, y: Any = None) -> Any:
-        """Fit, and the nearest of the samples themselves; see :meth:`transform`.
+        """Fit, and return the nearest of the samples themselves; see :meth:`transform`.
 
         Parameters
         ----------
@@ -313,7 +312,7 @@ class GeodesicKNeighborsTransformer(_Geodesic):
         return self._sparse(self.nearest_, self.nearest_distances_)
 
     def transform(self, X: Any) -> Any:
-        """The nearest fitted samples of further ones.
+        """Return the nearest fitted samples of further ones.
 
         Parameters
         ----------

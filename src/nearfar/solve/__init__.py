@@ -1,4 +1,4 @@
-"""A request's way: check, choose, run, widen, mask, finish; for one source and for many."""
+"""Solve a request in steps: check, choose, run, widen, mask and finish, for one source or many."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Steps of the pipe that differ for arrays on the host and on a device, each once for both."""
+"""Operations on arrays of the host or of a device, one implementation of each for both."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ __all__ = [
     "row_figures",
 ]
 
-_FEW = 16  # entries: fewer small copies from a device than one large one
+_FEW = 16  # entries: a few small copies from a device are faster than one large copy
 _REPEATED = 1 << 26  # bytes of rows that are repeated at a time
 
 
 def external_names(graph: Graph, places: Any) -> Any:
-    """External names of vertices and None for -1, on the host; of no names the indices as given.
+    """Return external names of vertices and None for -1, on the host; indices if unnamed.
 
-    Names have an array of their own kind where none is missing.
+    The array has the dtype of the names where none is missing.
     """
     if graph.vertex_names is None:
         return places
@@ -51,15 +51,15 @@ def external_names(graph: Graph, places: Any) -> Any:
 
 
 def mask_beyond(graph: Graph, values: Any, bound: Any, threads: int = 1) -> Any:
-    """The distances, with what is above a bound (None for none) made unreached in place.
+    """Return the distances, with those above a bound (None for no bound) unreached, in place.
 
-    Host arrays that cannot be written to are copied.
+    Read-only host arrays are copied.
     """
     if bound is None or values.size == 0:
         return values
     if is_device_array(values):
         dtype = np.dtype(values.dtype)
-        if bound < unreached_value(dtype):  # else nothing can be farther
+        if bound < unreached_value(dtype):  # no vertex is farther
             mask_above(graph, values, bound)
         return values
     if not (values.flags.writeable and values.flags.c_contiguous):
@@ -69,7 +69,7 @@ def mask_beyond(graph: Graph, values: Any, bound: Any, threads: int = 1) -> Any:
 
 
 def clear_unreached(before: Any, values: Any) -> Any:
-    """Predecessors without those of vertices that are not reached, in place."""
+    """Clear the predecessors of unreached vertices in place, and return the array."""
     gone = values == unreached_value(np.dtype(values.dtype))
     if is_device_array(before) != is_device_array(values):
         gone = upload(gone) if is_device_array(before) else to_host(gone)
@@ -78,7 +78,7 @@ def clear_unreached(before: Any, values: Any) -> Any:
 
 
 def entries(values: Any, places: NDArray[np.int64]) -> NDArray[Any]:
-    """Some entries of a vector, on the host."""
+    """Return some entries of a vector, on the host."""
     if not is_device_array(values):
         found: NDArray[Any] = values[places]
         return found
@@ -88,7 +88,7 @@ def entries(values: Any, places: NDArray[np.int64]) -> NDArray[Any]:
 
 
 def distinct_sources(rows: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64] | None]:
-    """Each of some sources once, in order of first appearance, and where each row comes from."""
+    """Return the distinct sources in order of first appearance, and each row's position in them."""
     if np.logical_and.reduce(rows[1:] > rows[:-1]):
         return rows, None
     order = np.argsort(rows, kind="stable")
@@ -106,9 +106,10 @@ def distinct_sources(rows: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArra
 
 
 def repeat_rows(found: Any, places: NDArray[np.int64]) -> Any:
-    """What was made of distinct sources, with a row for every source that was given.
+    """Return a row for every source that was given, from the rows of the distinct sources.
 
-    An array that has these rows already, of which the first are made, is filled in place.
+    An array that has all these rows already, of which only the first are computed, is filled in
+    place.
     """
     if isinstance(found, tuple):
         return tuple(repeat_rows(part, places) for part in found)
@@ -118,7 +119,7 @@ def repeat_rows(found: Any, places: NDArray[np.int64]) -> Any:
     if len(found) < len(places):
         return found[xp.asarray(places)]
     step = max(1, _REPEATED * len(found) // max(found.nbytes, 1))
-    # From the end: a row comes from one that is not behind it, and so has not been written to.
+    # Backwards: a row is copied from an equal or earlier place, which is not overwritten yet.
     for end in range(len(places), 0, -step):
         first = max(end - step, 0)
         found[first:end] = found[xp.asarray(places[first:end])]
@@ -126,7 +127,7 @@ def repeat_rows(found: Any, places: NDArray[np.int64]) -> Any:
 
 
 def reach(rows: Any, threads: int = 1) -> tuple[list[int], list[Any]]:
-    """Of every row: how many entries are reached, and the greatest of them."""
+    """Return the number of reached entries of every row, and the greatest of them."""
     if not is_device_array(rows):
         counts, places = _cpu.row_summaries(np.ascontiguousarray(rows), threads)
         return counts.tolist(), rows[np.arange(len(rows)), places].tolist()
@@ -135,10 +136,11 @@ def reach(rows: Any, threads: int = 1) -> tuple[list[int], list[Any]]:
 
 
 def row_figures(rows: Any, threads: int = 1) -> tuple[Any, Any, Any, Any]:
-    """How many entries of each row are reached, their sum, and the least and the greatest of them.
+    """Return the number of reached entries of each row, and their sum, minimum and maximum.
 
-    On the host, wherever the rows are. The sums are float64, those of integers exact before they
-    are rounded; None for rows on a device whose sums depend on their order or do not fit 64 bits.
+    The results are on the host. The sums are float64, and those of integers are exact before
+    they are rounded; they are None for rows on a device whose sums depend on their order or do
+    not fit 64 bits.
     """
     if is_device_array(rows):
         count, total, least, most = device_row_figures(rows)

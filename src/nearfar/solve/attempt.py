@@ -1,4 +1,4 @@
-"""From a plan to the finished distances of some sources, with everything that variants share.
+"""Run a plan to the finished distances of some sources, with the steps that all variants share.
 
 One source and many take the same steps: run the variant, check that every sum fitted, mask
 distances beyond the limit or the last target, and repeat in 64 bits the rows in which a sum did not
@@ -37,20 +37,20 @@ __all__ = ["Solved", "add_counters", "solve"]
 
 @dataclass(slots=True)
 class Solved:
-    """The finished distances of some sources: a vector for one, a block of rows for many."""
+    """Finished distances of some sources: a vector for one, a block of rows for many."""
 
-    plan: Plan  # that led to them; later sources begin with it
+    plan: Plan  # the plan that produced them; later sources begin with it
     distances: Any
-    predecessors: Any  # the variant's own, and those that the mask would take a path from; or None
+    predecessors: Any  # computed by the variant, or needed by the mask; else None
     stats: dict[str, Any]
-    partials: Any  # of the reduction, as :class:`nearfar.registry.Answer` has them
+    partials: Any  # of the reduction, as in :class:`nearfar.registry.Answer`
     lost: list[int]  # rows in which a distance may be missing because it does not fit
-    certain: bool  # the variant itself says so
-    wide: tuple[int, ...] = ()  # rows that 64 bits changed
+    certain: bool  # as reported by the variant
+    wide: tuple[int, ...] = ()  # rows that were repeated in 64 bits
 
 
 def solve(plan: Plan, rows: Any, out: Any = None) -> Solved:
-    """Answer some sources by a plan, or by those that its attempts lead to."""
+    """Answer some sources by a plan, or by the plans that replace it."""
     found = attempt(plan, rows, out)
     while isinstance(found, Plan):
         found = attempt(found, rows, out)
@@ -73,7 +73,7 @@ def attempt(plan: Plan, rows: Any, out: Any) -> Solved | Plan:
     except NegativeCycleError:
         if plan.method != "auto" or plan.by_source:
             raise
-        # Methods for batches refuse a cycle anywhere; it spoils only rows that reach it.
+        # Batch methods refuse any negative cycle, but a cycle only affects the rows that reach it.
         return plan.searched("a negative cycle somewhere")
     found, before, stats = answer.distances, answer.predecessors, answer.stats
     last = None if request.targets is None else _last_target(plan, found)
@@ -81,7 +81,7 @@ def attempt(plan: Plan, rows: Any, out: Any) -> Solved | Plan:
     if lost and graph.weight_dtype.itemsize == 8:
         if saturated is not True or plan.by_source:
             _refuse_lost(graph, [int(rows[i]) for i in lost])
-        # The batch method has less than 64 bits for a sum; searches use all of them.
+        # Batch methods reserve some of the 64 bits; searches use all of them.
         return plan.searched("sums near the end of 64 bits", device="cpu", threads=1)
     signed = plan.signed
     wanted = before is None and (plan.single or request.predecessors)
@@ -193,7 +193,7 @@ def add_counters(total: dict[str, Any], stats: dict[str, Any]) -> dict[str, Any]
 
 def _last_target(plan: Plan, found: Any) -> Any:
     """Return the distance of the farthest target, if a search may have stopped at it; else None."""
-    # A path of negative weights may lead over vertices farther than its end: no search stops.
+    # A path of negative weights may visit vertices farther than its end: no search stops.
     if not plan.single or plan.signed:
         return None
     farthest = entries(found, plan.request.targets).max()
@@ -202,14 +202,14 @@ def _last_target(plan: Plan, found: Any) -> Any:
 
 def _lost(plan: Plan, rows: Any, found: Any, saturated: Any, last: Any) -> list[int]:
     """Find the rows in which a distance of the answer may be missing because it does not fit."""
-    if plan.variant.unsafe or plan.variant is UNCHECKED:  # which looked itself
+    if plan.variant.unsafe or plan.variant is UNCHECKED:  # it checked for saturation itself
         return []
     if saturated:
         return list(range(len(rows))) if saturated is True else saturated
     if found.dtype != plan.graph.weight_dtype:
         return []  # the variant computes in 64 bits
     if last is not None:
-        return []  # the search stopped there: what it did not settle proves nothing
+        return []  # the search stopped there: vertices that it did not settle prove nothing
     request = plan.request
     return lost_rows(plan.graph, rows, found, request.limit, plan.columns, threads=request.threads)
 
@@ -225,7 +225,7 @@ def _refuse_lost(graph: Graph, sources: list[int]) -> None:
 
 
 def _joined(found: Solved, wide: Solved) -> Solved:
-    """Take over the lost rows that reach more in 64 bits, or that are certainly wrong."""
+    """Take over the rows that were lost in 32 bits and reach more in 64, or are certainly wrong."""
     plan, lost = found.plan, found.lost
     before = found.distances.reshape(-1, found.distances.shape[-1])
     k, before = len(before), before[lost]
@@ -244,7 +244,7 @@ def _joined(found: Solved, wide: Solved) -> Solved:
         reason = f"{wide.plan.reason}; repeated in 64 bits because a 32-bit sum saturated"
         found.plan = wide.plan._replace(reason=reason)
     elif after.dtype.kind == "i" and after.dtype != plan.dtype:
-        found.plan = wide.plan  # what follows need not be tried in 32 bits
+        found.plan = wide.plan  # later rows skip the attempt in 32 bits
     if len(found.wide) == k:
         found.distances, found.predecessors = wide.distances, wide.predecessors
         return found

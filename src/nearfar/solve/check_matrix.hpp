@@ -1,4 +1,4 @@
-// What one pass over the edges of a matrix that nobody has validated finds.
+// Results of one pass over the edges of an unvalidated matrix.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// One pass over the edges of a matrix that nobody has validated, at the speed of memory.
+// One pass over the edges of an unvalidated matrix, at the speed of memory.
 //
 // It takes a small part of the search that follows (search_matrix.cpp). With long rows it also
 // copies weights that are whole and small into a byte or two each: the search then reads less than

@@ -1,4 +1,4 @@
-"""Why ``auto`` takes what it takes, for a call as a user makes it."""
+"""Explain the choice of ``auto`` for a call as the user would make it."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def explain(
     predecessors: bool = False,
     reduce: str | tuple[str, Sequence[float]] | None = None,
 ) -> Explanation:
-    """Rank the methods for a request, with the reason why others are out; solves nothing.
+    """Rank the methods for a request, and say why others are excluded, without solving.
 
     Parameters
     ----------

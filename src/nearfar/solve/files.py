@@ -1,16 +1,16 @@
-"""Distances written to disk block by block, and continued after an interruption.
+"""Write distances to disk block by block, and resume after an interruption.
 
-A run leaves two things: the data (an ``.npy`` that can be memory-mapped, a ``.zarr`` folder, or a
-``.parquet`` folder with one file per block) and a manifest ``<name>.manifest.json`` that says what
-the data belongs to - digest of the graph, sources, targets, limit, dtype, rows per block - and for
-each finished block its CRC-32. A block's data is flushed before the manifest names it, and the
-manifest is replaced by a rename, so after a kill every block it names is whole. The same call then
-checks the blocks that are named, solves the others, and gives the bytes that an undisturbed run
-would have given.
+A run writes two files: the data (an ``.npy`` that can be memory-mapped, a ``.zarr`` folder, or a
+``.parquet`` folder with one file per block) and a manifest ``<name>.manifest.json`` that records
+the digest of the graph, the sources, targets, limit, dtype and rows per block, and for each
+finished block its CRC-32. A block's data is flushed before the manifest names it, and the manifest
+is replaced by a rename, so after a kill every block it names is complete. The same call then checks
+the blocks that are named, solves the others, and gives the bytes that an undisturbed run would have
+given.
 
-The manifest comes first, before any data, so a kill at any point leaves what the next run can go
-on from. One process writes at a time (:func:`nearfar.system.output.only_writer`), and what is not
-whole yet has one fixed name, so the next run replaces what a killed one left.
+The manifest is written before any data, so the next run can resume after a kill at any point. One
+process writes at a time (:func:`nearfar.system.output.only_writer`), and incomplete files have
+fixed names, so the next run replaces what a killed one left.
 """
 
 from __future__ import annotations
@@ -47,18 +47,18 @@ def _digest(array: NDArray[Any] | None) -> str | None:
 
 
 def checksum(rows: NDArray[Any]) -> int:
-    """CRC-32 of a block of rows."""
+    """Return the CRC-32 of a block of rows."""
     return zlib.crc32(np.ascontiguousarray(rows).reshape(-1).data.cast("B"))
 
 
 class Written(Protocol):
-    """What a run that is written says of itself."""
+    """Description of the run that a file is written by."""
 
     block: int
 
     @property
     def graph(self) -> Graph:
-        """Where the distances are."""
+        """Graph that the distances belong to."""
 
     @property
     def rows(self) -> NDArray[np.int64]:
@@ -74,15 +74,15 @@ class Written(Protocol):
 
     @property
     def engine(self) -> str:
-        """What solves, in a word."""
+        """Name of the engine that solves."""
 
     @property
     def further(self) -> dict[str, Any]:
-        """What else the rows depend on, for the manifest."""
+        """Further values that the rows depend on, for the manifest."""
 
 
 def _is_manifest(known: Any) -> bool:
-    """Whether JSON is what :class:`FileSink` writes, so far as it relies on it."""
+    """Return whether JSON has the fields of a :class:`FileSink` manifest that are relied on."""
     if not isinstance(known, dict) or not isinstance(known.get("blocks"), dict):
         return False
     block = known.get("block")
@@ -90,7 +90,7 @@ def _is_manifest(known: Any) -> bool:
 
 
 def finished_blocks(path: str | os.PathLike[str]) -> tuple[int, int] | None:
-    """Finished blocks of an interrupted run, and how many it has; None where nothing is kept."""
+    """Return the finished and all blocks of an interrupted run; None without a manifest."""
     data = Path(path)
     manifest = data.with_name(data.name + ".manifest.json")
     try:
@@ -112,7 +112,7 @@ class FileSink:
         self.manifest = self.path.with_name(self.path.name + ".manifest.json")
         self.blocks: dict[int, int] = {}
         self._held = contextlib.ExitStack()
-        self._one_at_a_time = threading.Lock()  # of those that write the manifest
+        self._one_at_a_time = threading.Lock()  # of the processes that write the manifest
         if self.path.suffix not in (".npy", ".zarr", ".parquet"):
             near = did_you_mean(os.fspath(path), ("csr", "pandas", "polars", "xarray"))
             raise OptionError(
@@ -120,7 +120,7 @@ class FileSink:
             )
 
     def start(self, shape: tuple[int, int], dtype: np.dtype[Any]) -> None:
-        """Open the data, and keep of an interrupted run what its checksums confirm."""
+        """Open the data, and keep the blocks of an interrupted run that their checksums confirm."""
         named = self.open(shape, dtype)
         for number, found in named.items():
             if self._checksum(number) == found:
@@ -129,7 +129,7 @@ class FileSink:
             self.save()
 
     def open(self, shape: tuple[int, int], dtype: np.dtype[Any]) -> dict[int, int]:
-        """Open the data, and trust nothing of an interrupted run yet."""
+        """Open the data without trusting the blocks of an interrupted run yet."""
         self._held.enter_context(only_writer(self.path))
         self.shape, self.dtype = shape, dtype
         run = self.run
@@ -147,7 +147,7 @@ class FileSink:
         known = self._load()
         fresh = known is None or not self.path.exists()
         if known is not None and not fresh:
-            run.block = int(known["block"])  # the blocks of the first run, whatever memory is now
+            run.block = int(known["block"])  # the blocks of the first run
         self.n_blocks = len(range(0, max(shape[0], 1), run.block))
         self.data = self._format()
         fresh = fresh or not self._reopened()
@@ -163,19 +163,19 @@ class FileSink:
         return {int(name): found for name, found in (known or {"blocks": {}})["blocks"].items()}
 
     def _names(self) -> str | None:
-        """A digest of the names that rows are kept under, which only Parquet keeps."""
+        """Return a digest of the row names, which only Parquet stores."""
         if self.path.suffix != ".parquet" or self.run.graph.vertex_names is None:
             return None
         names = self.run.graph.name_of(self.run.rows).tolist()
         return hashlib.sha256(repr(names).encode("utf-8", "backslashreplace")).hexdigest()
 
     def _reopened(self) -> bool:
-        """Whether the data beside the manifest could be opened; if not, it is written anew."""
+        """Return whether the data next to the manifest could be opened."""
         try:
             self.data.open(False)
         except MemoryError:
             raise
-        except Exception:  # whatever a library says of a damaged file
+        except Exception:  # libraries raise errors of many types for damaged files
             return False
         return True
 
@@ -212,7 +212,7 @@ class FileSink:
         return known
 
     def save(self) -> None:
-        """Write the manifest of the blocks that are kept so far."""
+        """Write the manifest of the blocks that are finished so far."""
         with self._one_at_a_time:
             self._save()
 
@@ -243,20 +243,20 @@ class FileSink:
             rows = self.data.read(number, first, count)
         except MemoryError:
             raise
-        except Exception:  # whatever a library says of a damaged file
+        except Exception:  # libraries raise errors of many types for damaged files
             return None
         return checksum(rows)
 
     def has(self, number: int) -> bool:
-        """Whether an earlier run finished the block and its checksum holds."""
+        """Return whether an earlier run finished the block and its checksum holds."""
         return number in self.blocks
 
     def memory(self, first: int, count: int) -> NDArray[Any] | None:
-        """Rows are solved into memory of their own, so that the file holds whole blocks."""
+        """Return None: blocks are solved in separate memory, so the file holds complete blocks."""
         return None
 
     def put(self, number: int, first: int, rows: NDArray[Any]) -> None:
-        """Write a block, flush it, and only then name it in the manifest."""
+        """Write and flush a block before naming it in the manifest."""
         if rows.dtype != self.dtype:
             raise DistanceOverflowError(
                 f"a distance does not fit {self.dtype}: convert the weights to {rows.dtype} first"
@@ -266,13 +266,13 @@ class FileSink:
         self.save()
 
     def keep(self, number: int, found: int) -> None:
-        """Remember the checksum of a block that is written and flushed."""
+        """Record the checksum of a block that is written and flushed."""
         self.blocks[number] = found
 
     def finish(self) -> Any:
-        """A read-only memory map, the Zarr array, or the folder of Parquet files."""
+        """Return a read-only memory map, the Zarr array, or the folder of Parquet files."""
         return self.data.result()
 
     def close(self) -> None:
-        """Let the next writer in."""
+        """Release the lock on the file."""
         self._held.close()

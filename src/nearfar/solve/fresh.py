@@ -1,9 +1,9 @@
-"""A SciPy matrix on its way to a Graph: validated when somebody looks, searched before that.
+"""Graphs over a SciPy matrix that is searched at once and validated only when its edges are read.
 
-A program that calls a shortest-path function with a matrix has one search made and drops the graph,
-and to validate the matrix and to pack its edges costs as much as that search. So such a matrix
-stays as it is until something needs more than its size, and the pipe gives the searches that need
-no more to :mod:`nearfar.algorithms.delta_stepping.bare`.
+A program that calls a shortest-path function with a matrix often runs one search and drops the
+graph. Validating the matrix and packing its edges would cost as much as that search. The matrix
+is therefore validated only when something needs more than its size, and
+:mod:`nearfar.algorithms.delta_stepping.bare` runs the searches that do not.
 """
 
 from __future__ import annotations
@@ -24,21 +24,21 @@ if TYPE_CHECKING:
 
 __all__ = ["UNCHECKED", "MatrixGraph", "fresh_matrix", "is_fresh", "pays", "takes"]
 
-#: From so many sources on it pays to validate and to pack first.
+# : From this number of sources on, validating and packing first is faster.
 _MANY = 4
 
-#: Fewer edges than this in all searches together cost less than the chooser's first look.
+# : Below this number of edges in all searches, they cost less than the chooser's first look.
 _TINY = 1 << 14
 
-#: From so many edges per vertex on, searches from several sources share the reading of rows.
+# : From this number of edges per vertex on, several searches share the reading of rows.
 _LONG_ROWS = 16
 
-#: With more edges than this a GPU is looked for first: importing CuPy costs a second.
+# : Above this number of edges a GPU is looked for first: importing CuPy costs a second.
 _LARGE = 1 << 24
 
 
 class MatrixArrays:
-    """Rows of a matrix as a Graph's arrays, checked when more than their size is needed."""
+    """Rows of a matrix as the arrays of a Graph, validated on first use."""
 
     there = None
     weight_dtype = np.dtype(np.float64)
@@ -47,28 +47,28 @@ class MatrixArrays:
     def __init__(
         self, indptr: Any, indices: Any, weights: Any, make: Callable[[Any, Any, Any], Graph]
     ) -> None:
-        #: The arrays until they are checked, then None.
+        # : The arrays until they are validated, then None.
         self.bare: tuple[Any, Any, Any] | None = (indptr, indices, weights)
         self.n_vertices = len(indptr) - 1
         self._make = make
         self._checked: Any = None
 
     def checked(self) -> Any:
-        """The arrays after the check, which is made now if it was not before."""
+        """Return the arrays, after validating them on the first call."""
         if self.bare is not None:
             self._checked = self._make(*self.bare)._arrays
             self.bare = None
         return self._checked
 
     def __getattr__(self, name: str) -> Any:
-        """What only checked arrays have."""
+        """Return an attribute of the validated arrays."""
         if name.startswith("_"):
             raise AttributeError(name)
         return getattr(self.checked(), name)
 
 
 class MatrixGraph(Graph):
-    """A graph over the rows of a matrix, which are checked on first use."""
+    """Graph over the rows of a matrix, which are validated on first use."""
 
     def __init__(self, arrays: MatrixArrays, *, skips_nan: bool = False) -> None:
         self._fill(cast("HostArrays", arrays))
@@ -76,7 +76,7 @@ class MatrixGraph(Graph):
 
     @property
     def bare(self) -> tuple[Any, Any, Any] | None:
-        """The arrays until they are checked, then None."""
+        """Arrays until they are validated, then None."""
         return self._matrix.bare
 
     def check(self) -> None:
@@ -90,7 +90,7 @@ def fresh_matrix(
     *,
     skips_nan: bool = False,
 ) -> MatrixGraph | None:
-    """A graph that is checked later, or None where rows are not of the dtypes that allow it."""
+    """Return a graph that is validated later, or None for rows of dtypes that do not allow it."""
     usual = all(isinstance(a, np.ndarray) and a.flags.c_contiguous and a.ndim == 1 for a in arrays)
     if not usual or [a.dtype for a in arrays] != [np.int32, np.int32, np.float64]:
         return None
@@ -100,12 +100,12 @@ def fresh_matrix(
 
 
 def is_fresh(graph: Graph) -> bool:
-    """Whether nobody has looked at the graph's edges yet."""
+    """Return whether the edges of the graph are not validated yet."""
     return isinstance(graph, MatrixGraph) and graph.bare is not None
 
 
 def pays(graph: Graph, k: int, predecessors: bool) -> bool:
-    """Whether to search an unchecked graph from k sources costs less than to check and pack it."""
+    """Return whether k searches of the unchecked graph cost less than validating and packing it."""
     if not isinstance(graph, MatrixGraph) or graph.bare is None:
         return False
     m = len(graph.bare[1])
@@ -117,7 +117,7 @@ def pays(graph: Graph, k: int, predecessors: bool) -> bool:
 
 
 def takes(graph: Graph, request: Request) -> bool:
-    """Whether a graph was not checked yet and a search on its bare rows can serve a request."""
+    """Return whether a graph is unchecked and a search on its bare rows can serve a request."""
     if not isinstance(graph, MatrixGraph) or graph.bare is None:
         return False
     if request.device == "cuda" or request.stats == "full" or request.targets is not None:

@@ -1,4 +1,4 @@
-"""A map of how far everything is from one place: solved and drawn."""
+"""Isochrone maps: solve from one source and draw the distances."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _SHOWN = {"s": (60.0, "minutes"), "ms": (60_000.0, "minutes"), "m": (1000.0, "km
 
 
 def shown_unit(graph: Graph) -> tuple[float, str]:
-    """What a map divides a graph's distances by, and the unit that it shows then."""
+    """Return the divisor of a graph's distances on a map, and the unit after dividing."""
     unit = graph.attributes.get("unit", "")
     return _SHOWN.get(unit, (1.0, unit))
 
@@ -56,10 +56,10 @@ def isochrone(
     Parameters
     ----------
     graph : Graph, TurnGraph or Raster
-        Of a Raster a picture as :func:`nearfar.raster.draw_surface` makes it. A graph has
+        A Raster is drawn as by :func:`nearfar.raster.draw_surface`. A graph needs
         ``coordinates``. Where ``attributes["unit"]`` is seconds, milliseconds or metres, the map
-        shows minutes or kilometres. :func:`nearfar.answer.draw_isochrones` draws an answer that is
-        there already, in any unit.
+        shows minutes or kilometres. :func:`nearfar.answer.draw_isochrones` draws an existing
+        answer, in any unit.
     source : int or vertex name, or a place
         As for :func:`nearfar.sssp`.
     file : str or path
@@ -69,25 +69,24 @@ def isochrone(
         As for :func:`nearfar.sssp`.
     title : str
     width : float
-        Of a picture, in inches; the height follows from the extent.
+        Width of a picture in inches; the height follows from the extent.
     dpi : int
-        Of a picture.
 
     Returns
     -------
     Paths
-        The answer that is drawn.
+        Answer that was drawn.
 
     Raises
     ------
     GraphError, MissingDependencyError
         As :func:`nearfar.answer.draw_isochrones`.
     OptionError
-        For another suffix, and as :func:`nearfar.answer.draw_isochrones`.
+        For an unknown suffix, and as :func:`nearfar.answer.draw_isochrones`.
 
     Notes
     -----
-    As one search, plus O(n + m).
+    The cost of one search, plus O(n + m).
     """
     suffix = os.path.splitext(os.fspath(file))[1].lower()
     if suffix not in _SUFFIXES:

@@ -1,8 +1,8 @@
-"""The k nearest of several sources for every vertex.
+"""Find the k nearest of several sources for every vertex.
 
-Three ways, with the same answer: lists of k that move up and down a prepared graph's elimination
-tree; one search in which every vertex is settled by up to k sources; and a row per source, for what
-neither of them serves.
+Three methods give the same answer: lists of k entries that move up and down the elimination tree
+of a prepared graph; one search in which up to k sources settle every vertex; and one row per
+source, for requests that neither of the others supports.
 """
 
 from __future__ import annotations
@@ -40,18 +40,18 @@ _ROWS = 1 << 26  # bytes of rows that are merged at a time
 
 
 class Nearest(NamedTuple):
-    """The nearest of several sources for every vertex.
+    """Nearest of several sources for every vertex.
 
     Attributes
     ----------
     distances : array, shape (n,), or (n, k) with ``k=``
-        From the nearest source, as of :func:`nearfar.sssp`; with ``k=`` from the k nearest, nearest
-        first, unreached where there are fewer.
+        Distance from the nearest source, as by :func:`nearfar.sssp`; with ``k=`` from the k
+        nearest, in ascending order, unreached where there are fewer.
     sources : array of that shape
-        Which source that is, -1 for unreached vertices. For a graph with names their names, in an
-        array of their own kind; of objects with None among them where a vertex is unreached.
+        Nearest source, -1 for unreached vertices. A graph with names has its names here, in an
+        array of their dtype, or of objects with None where a vertex is unreached.
     predecessors : int array, shape (n,), or None
-        Vertex indices, -1 for sources and unreached vertices; only if they were wanted.
+        Vertex indices, -1 for sources and unreached vertices; only if they were requested.
     """
 
     distances: Any
@@ -59,25 +59,25 @@ class Nearest(NamedTuple):
     predecessors: Any = None
 
     def to_frame(self, graph: Graph | TurnGraph, library: str | None = None) -> Any:
-        """A table with a row per vertex, or with ``k=`` per vertex and place in line.
+        """Return a table with a row per vertex, or with ``k=`` a row per vertex and rank.
 
         Parameters
         ----------
         graph : Graph or TurnGraph
-            That was searched: it has the vertices' names.
+            Graph that was searched, which has the names of the vertices.
         library : {"pandas", "polars"} or None
-            None takes the first that is installed.
+            None uses the first that is installed.
 
         Returns
         -------
         DataFrame
-            Columns ``vertex``, ``distance``, ``source``; with ``k=`` also ``place``, from 1. What
-            is not reached has missing values; with ``k=`` it has no row.
+            Columns ``vertex``, ``distance``, ``source``; with ``k=`` also ``place``, from 1.
+            Unreached vertices have missing values, and with ``k=`` no row.
 
         Raises
         ------
         OptionError
-            For another library, and a graph of other vertices.
+            For an unknown library, and for a graph with other vertices.
         MissingDependencyError
             If it is not installed.
         """
@@ -91,7 +91,7 @@ def k_nearest(
     given: dict[str, Any],
     stats: dict[str, Any] | None,
 ) -> Nearest:
-    """The k nearest of the sources for every vertex; see :func:`nearfar.nearest`."""
+    """Return the k nearest of the sources for every vertex; see :func:`nearfar.nearest`."""
     if isinstance(k, bool) or not isinstance(k, (int, np.integer)) or k < 1:
         raise OptionError(f"{keyword('k')} is {quoted(k)}: give a whole number of at least 1")
     check_stats(stats)
@@ -118,12 +118,12 @@ def k_nearest(
 
 class _Found(NamedTuple):
     distances: NDArray[Any]
-    places: NDArray[np.int64]  # numbers of sources
+    places: NDArray[np.int64]  # positions of sources
     reason: str
 
 
 def _by_lists(graph: Graph, sources: NDArray[np.int64], k: int, limit: Any) -> _Found | None:
-    """On a prepared graph, else by one search; None where a sum does not fit."""
+    """Return the answer by lists on a prepared graph or one search; None if a sum does not fit."""
     bound = check_limit(limit, graph.weight_dtype)
     shape = graph.n_vertices, k
     places = np.empty(shape, dtype=np.int64)
@@ -144,7 +144,7 @@ def _by_lists(graph: Graph, sources: NDArray[np.int64], k: int, limit: Any) -> _
 
 
 def _by_rows(graph: Graph, sources: NDArray[np.int64], k: int, given: dict[str, Any]) -> _Found:
-    """A row per source, merged some at a time."""
+    """Return the answer by one row per source, merging some rows at a time."""
     n = graph.n_vertices
     dtype = graph.weight_dtype
     nearest, stats = Reduction("nearest", k=k), dict[str, Any]()

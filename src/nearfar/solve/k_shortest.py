@@ -1,11 +1,11 @@
-"""The k shortest paths between two vertices that visit no vertex twice.
+"""Find the k shortest paths between two vertices that visit no vertex twice.
 
 Yen's method (1971) with Lawler's rule (1972): the next path leaves an earlier one at some vertex,
-the spur, and takes an edge that no earlier path with the same beginning takes there. Each spur is
-one search with the beginning's vertices removed. The searches are goal-directed: the distance to
-the target in the whole graph, computed once on the transpose, never overestimates what remains
-when vertices are removed, so a search scans little more than the path it finds, and vertices that
-cannot reach the target are never touched. With negative weights the same potentials make every
+the spur, and takes an edge that no earlier path with the same beginning takes there. One search per
+spur runs with the vertices of the beginning removed. The searches are goal-directed: the distance
+to the target in the whole graph, computed once on the transpose, never overestimates the remaining
+distance when vertices are removed, so a search scans little more than the path it finds and never
+touches vertices that cannot reach the target. With negative weights the same potentials make every
 step non-negative. The loop is in ``cpu/k_shortest.cpp``.
 """
 
@@ -46,7 +46,7 @@ def k_shortest_paths(
     stats: dict[str, Any] | None = None,
     cycles_anywhere: bool = False,
 ) -> list[tuple[list[Any], Any]]:
-    """The k shortest simple paths, shortest first.
+    """Return the k shortest simple paths, shortest first.
 
     Parameters
     ----------
@@ -54,14 +54,14 @@ def k_shortest_paths(
         Any weights without a negative cycle that leads to the target.
     source, target : int or vertex name
     k : int
-        At most so many, at least 0.
+        Maximum number of paths, at least 0.
     weight : str, callable or None
         As for :meth:`nearfar.Graph.from_any`: the edge attribute of a NetworkX graph; None counts
         edges.
     limit : number or None
         Inclusive, at least 0; longer paths are left out.
     stats : dict or None
-        Filled with the counters of the search that finds what remains to the target.
+        Filled with the counters of the search for the distances to the target.
     cycles_anywhere : bool
         Refuse a negative cycle anywhere in the graph, as SciPy does.
 
@@ -70,12 +70,12 @@ def k_shortest_paths(
     list of (path, length)
         ``path`` holds vertices in external names, source first; ``length`` is the sum of its
         weights in this order and in their dtype, as searches add. Two paths differ in their
-        vertices: parallel edges count once, by the lightest. Paths of one length come in an order
-        that is the same on every run; paths of float32 weights are found by sums in 64 bits, so
-        those that are equal up to rounding may trade places.
+        vertices: of parallel edges only the lightest counts. The order of paths of equal length
+        is the same on every run; paths of float32 weights are found by sums in 64 bits, so paths
+        that are equal up to rounding may be in either order.
 
-        With turns two paths differ in their edges, no path takes an edge twice, and where turns
-        differ a path may visit a vertex twice, as the way around a forbidden turn does.
+        With turns, two paths differ in their edges and no path uses an edge twice, but a path
+        may visit a vertex twice, for example to avoid a forbidden turn.
 
     Raises
     ------
@@ -85,8 +85,8 @@ def k_shortest_paths(
 
     Notes
     -----
-    O(k n (m + n log n)) at worst; in practice about the length of a path in small searches for
-    each.
+    O(k n (m + n log n)) at worst; in practice each path takes about as many small searches as it
+    has edges.
 
     Examples
     --------
@@ -118,9 +118,9 @@ def k_shortest_paths(
 
         refuse_negative_cycle(graph)
     solved = widest(graph)  # a path of n edges may be longer than the longest shortest path
-    # Shorter floats would round what remains; integers that do not fit are repeated by sssp.
+    # Shorter floats would round the remaining distance; sssp repeats integers that do not fit.
     back = (solved if graph.weight_dtype.kind == "f" else graph).transpose()
-    # A vertex whose way on does not fit 64 bits is none that a path needs which fits them.
+    # A vertex whose distance to the target exceeds 64 bits is on no path that fits 64 bits.
     lossy = not graph.n_negative and may_saturate(solved)
     most = FARTHEST[solved.weight_dtype]
     goal = back.name_of(end)
@@ -128,7 +128,7 @@ def k_shortest_paths(
         distances = sssp(
             back, goal, limit=most if lossy else None, device="cpu", stats=stats
         )._host_distances
-    except NegativeCycleError as error:  # found along the edges turned around
+    except NegativeCycleError as error:  # computed on the reversed edges
         raise NegativeCycleError(error.cycle[::-1], error.total) from None
     remaining = widened(distances, solved.weight_dtype)
     if lossy:
@@ -145,13 +145,13 @@ def k_shortest_paths(
 
 
 def _without_link(turns: TurnGraph, path: list[int]) -> list[int]:
-    """A path of the graph that is searched, without the link to the end of its last vertex."""
+    """Return a path in the searched graph without the link to the end of its last vertex."""
     linked = len(path) > 1 and turns.vertices[path[-2]] == turns.vertices[path[-1]]
     return path[:-1] if linked else path
 
 
 def _sum_along(graph: Graph, path: list[int], exact: float) -> float:
-    """The length of a path as a search adds it in float32, or as given where that does not fit."""
+    """Return the length of a path as a search adds it in float32, or as given if that overflows."""
     weights, total = graph.effective_weights, np.float32(0)
     with np.errstate(over="ignore"):
         for u, v in itertools.pairwise(path):

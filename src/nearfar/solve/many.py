@@ -1,8 +1,8 @@
-"""Many sources and all pairs: one call for a matrix, a file, a sparse matrix or a reduction.
+"""Distances from many sources or of all pairs, as a matrix, a file, a sparse matrix or a reduction.
 
-The work goes in blocks of rows. Each block is solved by one batch variant, masked, and handed to a
-sink (an array, a file, a reduction), so that no more than one block is in memory unless the caller
-wants the matrix.
+Rows are solved in blocks. A batch variant solves each block, distances beyond the limit are
+masked, and a sink (an array, a file, a reduction) takes it, so that at most one block is in
+memory unless the caller wants the matrix.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ _TURN_ROWS = 1 << 26
 
 
 class _Call(MethodOptions, total=False):
-    """What every form of :func:`all_pairs` takes, and options of the method."""
+    """Arguments that every form of :func:`all_pairs` takes, and options of the method."""
 
     weight: str | Callable[[Any, Any, Any], Any] | None
     method: str
@@ -76,7 +76,7 @@ class _Call(MethodOptions, total=False):
 
 
 class _PairsCall(_Call, total=False):
-    """What every form of :func:`distances` takes."""
+    """Arguments that every form of :func:`distances` takes."""
 
     pairs: Iterable[tuple[Any, Any]] | None
 
@@ -84,7 +84,7 @@ class _PairsCall(_Call, total=False):
 _Reduced = Literal["count", "sum", "mean", "max", "harmonic"]  # one array
 
 
-# What comes back, by `out`, `predecessors` and `reduce`: the type checker's side of the docstring.
+# Return types by `out`, `predecessors` and `reduce`, for the type checker.
 # fmt: off
 @overload
 def distances(graph: GraphLike, sources: Iterable[Any] | None = None, *,
@@ -125,15 +125,15 @@ def distances(
     devices: Devices = None,
     **options: Unpack[MethodOptions],
 ) -> Any:
-    """Exact distances from many sources at once.
+    """Compute exact distances from many sources.
 
     Parameters
     ----------
     graph : Graph, TurnGraph, SciPy sparse matrix, NetworkX graph or Raster
-        With turns, in the original graph's vertices; without predecessors. Of a Raster, cells are
-        tuples, and without targets a row has its shape.
+        With turns, vertices are those of the original graph, and predecessors are not available.
+        Cells of a Raster are tuples, and without targets a row has its shape.
     sources : vertices or None
-        One row each, in this order; None means every vertex. A source that is given twice is solved
+        One row per source, in this order; None means every vertex. A repeated source is solved
         once (with a file as ``out``, once per block).
     weight : str, callable or None
         As for :meth:`nearfar.Graph.from_any`: the edge attribute of a NetworkX graph; None counts
@@ -144,29 +144,30 @@ def distances(
     device, threads, limit
         As for :func:`nearfar.sssp`.
     targets : vertices or None
-        One column each, in this order; None means every vertex. A search stops once all are
+        One column per target, in this order; None means every vertex. A search stops once all are
         settled.
     predecessors : bool
-        Return ``(distances, predecessors)``, both arrays of one shape on one device; needs every
-        column. -1 for a source and for what it does not reach; the tree that
-        :func:`nearfar.sssp` gives.
+        Return ``(distances, predecessors)``, arrays of the same shape on the same device; needs
+        every column. The tree is that of :func:`nearfar.sssp`, with -1 for the source and for
+        unreached vertices.
     stats : dict or None
         Filled with the engine, the reason of the choice, counters and seconds.
     progress : callable or None
-        Called with the rows that are done and all rows, of distinct sources, after every block.
+        Called after every block with the number of finished rows and of all rows, counting distinct
+        sources.
     pairs : list of (source, target) or None
-        Instead of ``sources`` and ``targets``: one distance per pair, as a vector. How they are
-        found is decided once for all, ``stats["pairs_by"]``: one ``"table"`` where they fill much
-        of it; ``"walks"`` over a graph that is prepared, or that so many pairs repay preparing;
-        else ``"searches"`` from their sources.
+        Instead of ``sources`` and ``targets``: one distance per pair, as a vector. One method
+        serves all pairs, see ``stats["pairs_by"]``: one ``"table"`` if the pairs fill much of
+        it; ``"walks"`` if the graph is prepared, or if there are enough pairs to make preparing
+        it worthwhile; else ``"searches"`` from the sources.
     reduce : str, tuple or None
-        One number (or few) per row without the matrix: ``"count"``, ``"sum"``, ``"mean"``,
+        One number (or a few) per row instead of the matrix: ``"count"``, ``"sum"``, ``"mean"``,
         ``"max"``, ``"summary"``, ``"harmonic"``, ``"nearest:k"`` or ``("histogram", edges)``, also
         ``"histogram:0,10,20"``; see
         :class:`nearfar.solve.Reduction`.
     out : array, "csr", path or None
-        Where the rows go. None: a new array. An array (also memory-mapped, or a
-        CuPy array when the run is on a GPU) of the result's shape and dtype is written to and
+        Destination of the rows. None: a new array. An array (also memory-mapped, or a
+        CuPy array when the run is on a GPU) of the result's shape and dtype is filled and
         returned. ``"csr"``: a ``scipy.sparse.csr_array`` of the pairs
         reached (within ``limit``); a distance of 0 is stored too. ``"pandas"``, ``"polars"`` or
         ``"xarray"``: a table of that library that names sources and targets and leaves unreached
@@ -174,16 +175,17 @@ def distances(
         ``.zarr`` or ``.parquet``: written block by block with a manifest beside it; the same call
         again after an interruption resumes (see :mod:`nearfar.solve.files`).
     memory : int or None
-        Bytes that the run may use besides the graph's arrays; None asks the system what is free.
-        Where the edges as searches read them would take more than half, they go to a file without
-        a name beside ``out`` (or in the folder for temporary files), of which the system keeps in
-        memory what there is room for; ``stats["edges_in"]`` then names the folder.
+        Bytes that the run may use besides the graph's arrays; None means the memory that is
+        free. If the packed edges would take more than half of it, they are moved to an unnamed
+        file next to ``out`` (or in the folder for temporary files), which the operating system
+        caches as far as memory permits; ``stats["edges_in"]`` then names the folder.
     block : int or None
-        Rows per block; None chooses.
+        Rows per block; None chooses a number.
     devices : "all", list of int or None
-        CUDA devices that share the rows, by number: each has a copy of the graph and takes the next
-        block when it is done with one. A device that fails, for want of memory or otherwise, leaves
-        its block to the others, and ``stats["failed_devices"]`` says why. None is the current one.
+        CUDA devices that share the rows, by number. Each device has a copy of the graph and
+        takes the next block when it has finished one. If a device fails, for lack of memory or
+        otherwise, the others solve its block, and ``stats["failed_devices"]`` says why. None is
+        the current device.
     **options
         Options of the variant.
 
@@ -192,9 +194,9 @@ def distances(
     array, shape (k, n) or (k, len(targets))
         Dtype of the weights (int32 without weights) if every distance in it fits, else 64 bits,
         whatever the method; unreached is inf or the dtype's maximum. Other values of ``out``,
-        ``pairs`` and ``reduce`` return what they say. For a graph made of device arrays, and for
-        ``out`` on a device, the result is a CuPy array that never was on the host; otherwise it is
-        a NumPy array.
+        ``pairs`` and ``reduce`` return the result described there. For a graph made of device
+        arrays, and for ``out`` on a device, the result is a CuPy array that is never copied to
+        the host; otherwise it is a NumPy array.
 
     Raises
     ------
@@ -205,8 +207,8 @@ def distances(
 
     Notes
     -----
-    A row is the same bits whatever the method, the batch and its neighbours. O(k (n + m) log n) at
-    worst on the CPU for non-negative weights.
+    A row has the same bits whatever the method and the other rows of its batch. O(k (n + m) log n)
+    at worst on the CPU for non-negative weights.
 
     Examples
     --------
@@ -252,7 +254,7 @@ def distances(
         )
     if devices is not None:
         device = _on_cuda(device)
-    # A file takes the rows in their order: there each block solves what it has twice once.
+    # A file takes the rows in their order, so a block solves a repeated source once.
     places = None
     if out is None or not is_path(out):
         rows, places = distinct_sources(rows)
@@ -301,7 +303,7 @@ def distances(
 
 
 def _on_cuda(device: str) -> Literal["cuda"]:
-    """The kind of device that ``devices=`` means."""
+    """Return the kind of device that ``devices=`` means."""
     if canonical_device(device) not in ("auto", "cuda"):
         raise OptionError(
             f"{keyword('devices')} goes with {keyword('device', 'cuda')}, not with {quoted(device)}"
@@ -317,7 +319,7 @@ def _labelled(
     library: str,
     call: dict[str, Any],
 ) -> Any:
-    """A table that names the vertices of its rows and columns."""
+    """Return a table that names the vertices of its rows and columns."""
     graph = given_graph.original if isinstance(given_graph, TurnGraph) else given_graph
     labelling_library(library, LABELLED)
     if pairs is not None:
@@ -344,7 +346,7 @@ def _with_turns(
     out: Any,
     call: dict[str, Any],
 ) -> Any:
-    """The same of the graph that is searched: from starts to ends of the vertices."""
+    """Solve on the graph that is searched: from the starts to the ends of the vertices."""
     original = turns.original
     if pairs is not None:
         if sources is not None or targets is not None or reduce or out is not None:
@@ -359,7 +361,7 @@ def _with_turns(
         return distances(turns.graph, turns.starts[rows], targets=ends, out=out, **call)
     if out is not None:
         raise OptionError(f"{keyword('reduce')} goes without out: it returns arrays of its own")
-    # The search graph has other vertices than the rows that are reduced.
+    # The search graph has more vertices than the rows that are reduced.
     sink = Reduction.parse(reduce).sink(rows, columns, original)
     sink.start((len(rows), len(ends)), original.weight_dtype)
     block = max(1, _TURN_ROWS // (8 * max(len(ends), 1)))
@@ -412,7 +414,7 @@ def all_pairs(
     devices: Devices = None,
     **options: Unpack[MethodOptions],
 ) -> Any:
-    """Distances between all pairs: :func:`distances` with every vertex as a source.
+    """Compute the distances between all pairs: :func:`distances` with every vertex as a source.
 
     Parameters
     ----------
@@ -424,7 +426,7 @@ def all_pairs(
 
     Returns
     -------
-    array, shape (n, n), or what ``targets``, ``predecessors``, ``out`` and ``reduce`` say
+    array, shape (n, n), or as ``targets``, ``predecessors``, ``out`` and ``reduce`` determine
 
     Raises
     ------

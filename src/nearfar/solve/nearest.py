@@ -1,7 +1,7 @@
-"""One search from many sources: the distance of every vertex from the nearest of them.
+"""Distances of every vertex from the nearest of many sources, by one search.
 
-A further vertex with an edge of weight 0 to every source makes it a search from one source, by any
-method; its shortest-path tree says which source each vertex hangs from.
+An additional vertex with an edge of weight 0 to every source makes this a search from one
+source, by any method; the shortest-path tree determines the nearest source of each vertex.
 """
 
 from __future__ import annotations
@@ -55,14 +55,14 @@ def nearest(
     k: int | None = None,
     **options: Unpack[SearchOptions],
 ) -> Nearest:
-    """The nearest of several sources for every vertex, or the k nearest, by one search.
+    """Return the nearest of several sources for every vertex, or the k nearest, by one search.
 
-    For the nearest targets of a source see ``reduce="nearest:k"`` of :func:`nearfar.distances`.
+    For the nearest targets of each source see ``reduce="nearest:k"`` of :func:`nearfar.distances`.
 
     Parameters
     ----------
     graph : Graph, TurnGraph, SciPy sparse matrix, NetworkX graph or Raster
-        Of a Raster, cells are tuples and the arrays have its shape and hold positions of cells.
+        Cells of a Raster are tuples, and the arrays have its shape and hold positions of cells.
     sources : vertices
         At least one. Directed edges lead away from them.
     weight, method, device, threads, limit, stats, **options
@@ -70,29 +70,28 @@ def nearest(
     predecessors : bool
         Return the forest of shortest paths too; not with ``k``, nor with turns.
     k : int or None
-        How many sources to name per vertex; each counts once, however often it is given. A prepared
-        graph moves lists of k along its arcs, in the same time for ten sources and for a million.
+        Number of sources per vertex; repeated sources count once. A prepared graph moves lists
+        of k entries along its arcs, in a time that does not depend on the number of sources.
 
     Returns
     -------
     Nearest
-        ``(distances, sources, predecessors)``. Of sources at the same distance the one wins that
-        the smallest predecessors lead to, on every device. With ``k`` they come in order of the
-        vertex's index; floats in which only rounding makes two distances equal keep the order that
-        they had before it.
+        ``(distances, sources, predecessors)``. Of sources at the same distance, every device
+        returns the one that the smallest predecessors lead to. With ``k`` they are in order of
+        the vertex index; floats that only rounding makes equal keep their order before rounding.
 
     Raises
     ------
     OptionError
-        If there is no source, or ``k`` is not a whole number of at least 1.
+        If there is no source, or ``k`` is not an integer of at least 1.
     VertexError, NegativeWeightError, NegativeCycleError, VariantUnavailable
         As for :func:`nearfar.sssp`.
 
     Notes
     -----
-    As one search, plus O(n + m) to join the sources and O(n log n) to find whose tree is whose.
-    With ``k`` one search that settles every vertex k times, or O(k arcs) on a prepared graph; with
-    negative weights, a method or a GPU asked for, a row per source.
+    The cost of one search, plus O(n + m) to join the sources and O(n log n) to find the tree of
+    each vertex. With ``k``, one search that settles every vertex k times, or O(k arcs) on a
+    prepared graph; with negative weights, a named method or a GPU, one row per source.
 
     Examples
     --------
@@ -150,16 +149,16 @@ def nearest(
 
 
 def nearest_indices(graph: Graph, rows: NDArray[np.int64], **given: Any) -> Nearest:
-    """The same with vertex indices, from at least one checked source, and predecessors always."""
+    """Return the nearest of checked sources as vertex indices, with predecessors."""
     n = graph.n_vertices
     if (near := _within(graph, rows, **given)) is not None:
         return near
     joined = join_sources(graph, rows)
-    # A few edges more or less choose no other method, and to rank takes longer than many a search.
+    # A few more edges do not change the choice, and ranking takes longer than a small search.
     CHOICES.share(joined, _CHOICES_OF_JOINED.of(graph, dict))
     try:
         paths = solve_one(joined, n, once=True, predecessors=True, **given)
-    except DistanceOverflowError:  # names the further vertex
+    except DistanceOverflowError:  # names the added vertex
         raise DistanceOverflowError(
             f"a distance from the sources does not fit {joined.weight_dtype}: scale the weights "
             "down"
@@ -198,10 +197,10 @@ def _within(
 
 
 def join_sources(graph: Graph, sources: NDArray[Any]) -> Graph:
-    """The graph with a further vertex, number n, that has an edge of weight 0 to every source.
+    """Return the graph with vertex number n added, which has an edge of weight 0 to every source.
 
-    A search from vertex n is then a search from all sources, and its shortest-path tree says which
-    source each vertex hangs from. O(n + m).
+    A search from vertex n is then a search from all sources, and its shortest-path tree
+    determines the source of each vertex. O(n + m).
     """
     if graph.device_arrays is not None:
         return _join_there(graph, sources)
@@ -212,7 +211,7 @@ def join_sources(graph: Graph, sources: NDArray[Any]) -> Graph:
 
 
 def _join_there(graph: Graph, sources: NDArray[Any]) -> Graph:
-    """The same for a graph of device arrays, where they lie."""
+    """Return the graph with vertex n added, for a graph of device arrays, on its device."""
     cp = runtime.cupy()
     indptr, indices, weights = graph.device_arrays
     end = cp.asarray(np.array([graph.n_edges + len(sources)], dtype=graph.index_dtype))
@@ -228,7 +227,7 @@ def _join_there(graph: Graph, sources: NDArray[Any]) -> Graph:
 
 
 def _tops(before: Any, root: int) -> Any:
-    """The source above every vertex, by pointer jumping: O(n log depth)."""
+    """Return the source above every vertex in the forest, by pointer jumping: O(n log depth)."""
     here = module_of(before)
     top = (before == root) | (before < 0)
     jump = here.where(top, here.arange(root + 1), before)

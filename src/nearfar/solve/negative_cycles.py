@@ -1,4 +1,4 @@
-"""Negative cycles: the search for one in a graph."""
+"""Find a negative cycle in a graph."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["NegativeCycle", "find_negative_cycle", "potentials"]
 
 
 class NegativeCycle(NamedTuple):
-    """A cycle whose weights sum below zero.
+    """Cycle whose weights sum below zero.
 
     Attributes
     ----------
@@ -33,7 +33,7 @@ class NegativeCycle(NamedTuple):
 def find_negative_cycle(
     graph: Any, *, weight: str | Callable[[Any, Any, Any], Any] | None = "weight"
 ) -> NegativeCycle | None:
-    """Find one cycle of negative total weight, wherever it is.
+    """Find a cycle of negative total weight anywhere in the graph.
 
     Parameters
     ----------
@@ -51,13 +51,13 @@ def find_negative_cycle(
     Raises
     ------
     GraphError
-        For anything else, and for a weight that is not there.
+        For an unsupported graph or a missing weight.
 
     Notes
     -----
     Tarjan's subtree disassembly from a virtual source joined to every vertex by an edge of weight
     0, O(n m) at worst. With floats a cycle counts if and only if the exact sum of its weights is
-    below zero: sums that rounding could have changed are made again without rounding.
+    below zero: sums that rounding could have changed are recomputed exactly.
 
     Examples
     --------

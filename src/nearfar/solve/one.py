@@ -1,4 +1,4 @@
-"""One source: distances and paths from it, and the path to one target."""
+"""Distances and paths from one source, and the path to one target."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 __all__ = ["WALKED", "shortest_path", "solve_one", "sssp"]
 
-#: What stands as the reason where a prepared graph answers a point query.
+# : Reason of the choice where a prepared graph answers a point query.
 WALKED = "prepared: a walk to the root of the elimination tree from both ends"
 
 
@@ -50,7 +50,7 @@ def sssp(
     allow_unsafe: bool = False,
     **options: Unpack[SearchOptions],
 ) -> Paths:
-    """Exact shortest-path distances from one source.
+    """Compute exact shortest-path distances from one source.
 
     Parameters
     ----------
@@ -59,8 +59,8 @@ def sssp(
         predecessor per vertex. A :class:`nearfar.raster.Raster` gives a
         :class:`nearfar.raster.Surface`; cells are tuples.
     source : int or vertex name, or a place
-        A place is ``(lon, lat)`` or ``(x, y)``, one of them a float, or what
-        :meth:`nearfar.Graph.snap` made of one: it is then the last vertex of ``Paths.graph``, a
+        A place is ``(lon, lat)`` or ``(x, y)``, one of them a float, or a result of
+        :meth:`nearfar.Graph.snap`: it is then the last vertex of ``Paths.graph``, a
         copy with float64 weights.
     weight : str, callable or None
         As for :meth:`nearfar.Graph.from_any`: the edge attribute of a NetworkX graph; None counts
@@ -70,11 +70,11 @@ def sssp(
         the graph) or a variant id (``"near_far@cuda"``); hyphens are underscores. ``nearfar
         methods`` lists them.
     device : {"auto", "cpu", "cuda", "gpu"}
-        ``"gpu"`` is ``"cuda"``. ``"auto"`` stays where the graph's arrays are, or takes what is
-        faster for a graph on the host.
+        ``"gpu"`` is ``"cuda"``. ``"auto"`` is the device of the graph's arrays, or the faster
+        one for a graph on the host.
     threads : int or None
-        CPU workers; None uses all cores of this process. More than 64, or than four times the
-        cores, count as that many.
+        CPU workers; None uses all cores of this process. At most 64, and at most four times the
+        cores, are used.
     limit : number or None
         Inclusive, at least 0; vertices farther than this are left unreached. In units of the
         weights.
@@ -87,7 +87,7 @@ def sssp(
         Filled with the counters and seconds of :attr:`Paths.stats`, the engine and the reason of
         the choice.
     trace : bool
-        Record arrays with one entry per iteration in :attr:`Paths.stats` where the variant can.
+        Record arrays with one entry per iteration in :attr:`Paths.stats`, if the variant can.
     allow_unsafe : bool
         Permit a variant that is wrong by design.
     **options
@@ -100,11 +100,11 @@ def sssp(
     Raises
     ------
     GraphError
-        If there is no such weight, with the attributes that hold numbers.
+        If there is no such weight; the message lists the attributes that hold numbers.
     VertexError, OptionError
         For a bad source, target or option.
     NegativeWeightError
-        If the method asked for needs non-negative weights.
+        If the requested method needs non-negative weights.
     NegativeCycleError
         If the source reaches a cycle of negative weight.
     DistanceOverflowError
@@ -116,8 +116,8 @@ def sssp(
     -----
     All methods give bit-identical distances for non-negative weights. The answer has the dtype of
     the weights if every distance in it fits, and 64 bits otherwise, whatever the method: a 32-bit
-    run in which a sum saturated is repeated. What lies beyond the limit or the last target is not
-    in the answer. O((n + m) log n) at worst on the CPU for non-negative weights.
+    run in which a sum saturated is repeated. Vertices beyond the limit or the last target are
+    not in the answer. O((n + m) log n) at worst on the CPU for non-negative weights.
 
     Examples
     --------
@@ -177,7 +177,7 @@ def solve_one(
     allow_unsafe: bool = False,
     options: dict[str, Any] | None = None,
 ) -> Paths:
-    """As :func:`sssp`; ``once`` says that the graph was made for this search alone."""
+    """Solve as :func:`sssp`; ``once`` says that the graph was made for this search only."""
     check_stats(stats)
     if graph.n_vertices == 0:
         raise VertexError(f"source {quoted(source)} is not in the graph: it has no vertices")
@@ -214,7 +214,7 @@ def solve_one(
     )
     if predecessors:
         began = time.perf_counter()
-        _ = paths.predecessors  # made now, where the distances lie
+        _ = paths.predecessors  # computed now, on the device of the distances
         paths.stats["predecessor_seconds"] = time.perf_counter() - began
     if not graph.on_device and is_device_array(paths.distances):
         paths.bring_to_host()
@@ -236,7 +236,7 @@ def shortest_path(
     stats: dict[str, Any] | None = None,
     **options: Unpack[SearchOptions],
 ) -> tuple[list[Any], Any]:
-    """One shortest path and its length.
+    """Return one shortest path and its length.
 
     Parameters
     ----------
@@ -258,9 +258,10 @@ def shortest_path(
 
     Notes
     -----
-    Of several shortest paths a search gives the one whose vertices have the smallest predecessors,
-    whatever the method. A prepared graph answers by :meth:`nearfar.Prepared.path` in microseconds:
-    the length is the same, the path may be another of them. Name a method to have a search's.
+    Of several shortest paths, a search returns the one whose vertices have the smallest
+    predecessors, whatever the method. A prepared graph answers by :meth:`nearfar.Prepared.path` in
+    microseconds: the length is the same, but the path may be another shortest one. Name a method to
+    get the path of a search.
     """
     if is_prepared(graph):
         graph = as_graph(graph, weight)
@@ -285,7 +286,7 @@ def shortest_path(
 def _walked(
     graph: Any, source: Any, target: Any, limit: Any, stats: dict[str, Any] | None
 ) -> tuple[list[Any], Any]:
-    """A path in a prepared graph by walks to the root and unpacking, and its length."""
+    """Return a path in a prepared graph by walks to the root, unpacked, and its length."""
     check_stats(stats)
     solved = graph.graph if isinstance(graph, TurnGraph) else graph
     bound = check_limit(limit, solved.weight_dtype)

@@ -1,8 +1,8 @@
 """Distances of pairs: by one table, by walks or labels of a prepared graph, or by searches.
 
-Which of them is decided once, for all pairs of a call: a table where the pairs fill much of one;
-walks where the graph is prepared, or where preparing it within the call and walking takes less than
-a search per source; else searches, some sources at a time.
+One method is chosen for all pairs of a call: a table if the pairs fill much of it; walks if the
+graph is prepared, or if preparing it within the call and walking takes less than a search per
+source; else searches, some sources at a time.
 """
 
 from __future__ import annotations
@@ -42,14 +42,14 @@ if TYPE_CHECKING:
 
 __all__ = ["pair_distances"]
 
-#: Entries of a table per pair that was asked for, up to which it takes less than walks or labels.
+# : Entries of a table per requested pair, up to which it takes less than walks or labels.
 _FILLED = 64
 _MOST_TABLE = 2**30  # bytes of it without ``memory=``
 _FEW = 1024  # pairs of a prepared graph, below which walks take less than a table's first entry
-#: Sources of a block: its columns are about the targets of its own rows.
+# : Sources of a block: its columns are about the targets of its own rows.
 _BLOCK = 256
 _BY_LABELS = "prepared: labels of all vertices, made for so many pairs"
-#: What a walk takes by itself: the rest of a call's arguments are for searches.
+# : Arguments that walks support; the others are for searches.
 _WALKS_TAKE = frozenset({"threads", "stats", "limit", "devices", "memory", "block"})
 
 
@@ -70,7 +70,7 @@ class _Pairs(NamedTuple):
         return cls(starts, ends, rows, columns, row_of, column_of)
 
     def fill_a_table(self, memory: int | None) -> bool:
-        """Whether one table of all rows and columns takes little more than what was asked for."""
+        """Return whether one table of all rows and columns has few entries besides the pairs."""
         entries = len(self.rows) * len(self.columns)
         most = _MOST_TABLE if memory is None else memory // 4
         return entries <= _FILLED * len(self.starts) and 8 * entries <= most
@@ -86,7 +86,7 @@ def pair_distances(
     stats: dict[str, Any] | None = None,
     **arguments: Any,
 ) -> Any:
-    """Distances of (source, target) pairs as a vector."""
+    """Return the distances of (source, target) pairs as a vector."""
     device = "cuda" if device == "gpu" else device
     began = time.perf_counter()
     stats = {} if stats is None else stats
@@ -124,7 +124,7 @@ def pair_distances(
 
 
 def _finished(graph: Graph, found: Any, limit: Any, stats: dict[str, Any], began: float) -> Any:
-    """The distances within the limit, in the shortest dtype."""
+    """Return the distances within the limit, in the shortest dtype."""
     found = mask_beyond(graph, found, check_limit(limit, graph.weight_dtype))
     stats["seconds"] = time.perf_counter() - began
     return narrowed(found, graph.weight_dtype)
@@ -133,7 +133,7 @@ def _finished(graph: Graph, found: Any, limit: Any, stats: dict[str, Any], began
 def _prepared_for(
     graph: Graph, asked: _Pairs, device: Device, arguments: dict[str, Any]
 ) -> tuple[Prepared, float] | None:
-    """The graph prepared, and the seconds of this call for it, where walks then repay it."""
+    """Return the prepared graph and the seconds that it took, where walks then repay it."""
     request = make_request(
         graph,
         "batch",
@@ -167,7 +167,7 @@ def _prepared_for(
 
 
 def _walk_seconds(facts: Facts) -> float:
-    """A walk on one core, roughly: 4.6 us on roads and 48 on a grid of some 100,000 vertices."""
+    """Estimate a walk on one core: 4.6 us on roads, 48 on a grid of some 100,000 vertices."""
     return 1e-6 + 1e-7 * math.sqrt(facts.n)
 
 
@@ -181,7 +181,7 @@ def _searched(
     stats: dict[str, Any],
     arguments: dict[str, Any],
 ) -> Any:
-    """Entries of one table of all rows, or of a table for every few of them."""
+    """Return the pairs' entries of one table of all rows, or of one table per few rows."""
     stay = graph.on_device and device != "cpu"
     here: Any = runtime.cupy() if stay else np
     dtype = graph.weight_dtype
@@ -201,7 +201,7 @@ def _searched(
         except DistanceOverflowError:
             if step == 1:
                 raise
-            step, fill = 1, False  # what does not fit may be no pair that was asked for
+            step, fill = 1, False  # a distance that does not fit may belong to no requested pair
             continue
         matrix = runtime.upload(matrix) if stay else matrix
         if matrix.dtype != found.dtype:

@@ -1,6 +1,6 @@
-"""How a request is to be solved, as a value: the graph in one width, a variant and its options.
+"""Plans of a solve as values: the graph in one width, a variant and its options.
 
-An attempt that cannot answer gives the plan to try instead, whose reason says why.
+An attempt that cannot answer returns the plan to try next, with the reason.
 """
 
 from __future__ import annotations
@@ -29,26 +29,26 @@ __all__ = ["Plan", "first_plan", "select"]
 
 
 class Plan(NamedTuple):
-    """One way to solve a request."""
+    """Graph, variant and options by which a request is solved."""
 
-    graph: Graph  # with weights of the dtype that is computed in
+    graph: Graph  # with weights of the dtype of the computation
     request: Request
     method: str  # as the caller named it
     options: dict[str, Any]  # of the variant, as the caller gave them
     allow_unsafe: bool
-    devices: Sequence[int] | None  # that the variant shares a block's rows over
+    devices: Sequence[int] | None  # devices over which the variant shares the rows of a block
     single: bool  # one source: a vector, which may end at its targets
     columns: NDArray[np.int64] | None  # targets of many sources; None for every vertex
-    dtype: np.dtype[Any]  # of the answer, if every distance in it fits
+    dtype: np.dtype[Any]  # dtype of the answer, if every distance in it fits
     variant: Variant
-    reason: str  # why this variant, in words
+    reason: str  # reason for this variant, in words
     settings: Any  # the options as the variant takes them
     keep: bool = False  # rows stay on the device
-    reduction: RowReduction | None = None  # all that is kept of the rows
+    reduction: RowReduction | None = None  # what is kept of each row
 
     @property
     def by_source(self) -> bool:
-        """Whether the variant is one for a single source; many are then solved one by one."""
+        """Whether the variant is for a single source; several are then solved one by one."""
         return "sssp" in self.variant.problems
 
     @property
@@ -58,39 +58,39 @@ class Plan(NamedTuple):
 
     @property
     def signed(self) -> bool:
-        """Whether a path may become shorter by a further edge."""
+        """Whether a further edge can shorten a path."""
         return self.variant.weights == "any" and self.graph.n_negative > 0
 
     def scratch_bytes(self) -> int:
-        """Estimate the bytes that the variant takes besides the rows, from above."""
+        """Return an upper bound of the bytes that the variant takes besides the rows."""
         return self.variant.scratch_bytes(self.graph, self.request)
 
     def using(self, variant: Variant, reason: str, options: dict[str, Any] | None = None) -> Plan:
-        """Take another variant, by default with the caller's options."""
+        """Return a plan with another variant, by default with the caller's options."""
         given = self.options if options is None else options
         settings = build_options(variant.options, given, variant.id, having)
         return self._replace(variant=variant, reason=reason, options=given, settings=settings)
 
     def wider(self) -> Plan:
-        """Compute in 64 bits."""
+        """Return a plan that computes in 64 bits."""
         return self._replace(graph=widest(self.graph))
 
     def searched(self, why: str, **request: Any) -> Plan:
-        """Search source by source, where a batch method cannot answer; ``why`` says so in words."""
+        """Return a plan that searches source by source, because of ``why``, in words."""
         single = replace(self.request, problem="sssp", **request)
         chosen, reason = select(self.graph, single, "auto")
         return self.using(chosen, f"{self.reason}; {why}: {reason}", {})
 
     def without(self, declined: Declined) -> Plan:
-        """Take the variant that is chosen now that this one declined."""
+        """Return a plan with the variant that is chosen after this one declined."""
         if self.method != "auto":
             raise VariantUnavailable(f"{self.variant.id}: {declined}") from declined
         if isinstance(self.graph, MatrixGraph):
-            self.graph.check()  # says what is wrong with it, if anything is
+            self.graph.check()  # raises if the method is unknown
         return self.using(*_choice(self.graph, self.request, "auto", self.allow_unsafe))
 
     def within(self, memory: int) -> Plan:
-        """Take a variant and a number of workers that need at most half of some memory."""
+        """Return a plan whose variant and number of workers need at most half of some memory."""
         plan = self
         if plan.variant.device != "cpu" or is_prepared(plan.graph):
             return plan
@@ -139,7 +139,7 @@ def first_plan(
 
 
 def _choice(graph: Graph, request: Request, method: str, allow_unsafe: bool) -> tuple[Variant, str]:
-    """Choose a variant for the request; for a batch also one for a single source."""
+    """Choose a variant for the request, for a batch possibly one for a single source."""
     if request.problem == "sssp":
         return select(graph, request, method, allow_unsafe=allow_unsafe)
     try:
@@ -158,7 +158,7 @@ def _choice(graph: Graph, request: Request, method: str, allow_unsafe: bool) -> 
 def select(
     graph: Graph, request: Request, method: str, *, allow_unsafe: bool = False
 ) -> tuple[Variant, str]:
-    """Choose the variant that was named, or that ranks first, and the reason in words."""
+    """Return the named variant, or the one that ranks first, and the reason in words."""
     if method == "auto":
         return ranking.best(graph, request)
     if is_family(method):

@@ -1,4 +1,4 @@
-"""Requests on a :class:`nearfar.raster.Raster`, which its own engines answer."""
+"""Requests on a :class:`nearfar.raster.Raster`, solved by the raster engines."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["nearest_of", "rows_of", "surface_of"]
 
 
 def _refuse(method: str, **given: Any) -> None:
-    """Refuse what only graphs with stored edges have."""
+    """Refuse a method that only graphs with stored edges have."""
     if method != "auto":
         raise OptionError("a Raster has engines of its own: leave out method, name a device")
     for name, value in given.items():
@@ -28,7 +28,7 @@ def _refuse(method: str, **given: Any) -> None:
 def surface_of(
     raster: Raster, source: Any, method: str, options: dict[str, Any], **given: Any
 ) -> Surface:
-    """The surface of one source, or of several."""
+    """Return the surface of one source or of several."""
     _refuse(method, **options)
     return cost_distance(raster, source, **given)
 
@@ -36,7 +36,7 @@ def surface_of(
 def rows_of(
     raster: Raster, sources: Any, method: str, options: dict[str, Any], **given: Any
 ) -> Any:
-    """Distances, one row per source."""
+    """Return distances, one row per source."""
     _refuse(method, **options)
     if sources is None:
         raise OptionError("name the sources: a Raster has a row of its size for each")
@@ -51,7 +51,7 @@ def nearest_of(
     predecessors: bool,
     **given: Any,
 ) -> tuple[Any, Any, Any]:
-    """(distances, positions of the nearest sources, predecessors or None)."""
+    """Return (distances, positions of the nearest sources, predecessors or None)."""
     _refuse(method, **options)
     surface = cost_distance(raster, sources, **given)
     rows = surface.allocation

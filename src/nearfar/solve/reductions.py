@@ -1,8 +1,8 @@
-"""A few numbers of each row instead of the row: counts, sums, maxima, the nearest, histograms.
+"""Reductions of rows to a few numbers: counts, sums, maxima, the nearest and histograms.
 
 A reduction is a monoid over the columns of a row: :func:`identity`, :func:`combine` for partial
-results of two parts, and :func:`finish`. Partial results come from variants that made no rows, or
-from the rows of a block, wherever these are.
+results of two parts, and :func:`finish`. Partial results come from variants that do not
+materialise rows, or from the rows of a block on the host or a device.
 """
 
 from __future__ import annotations
@@ -32,31 +32,30 @@ __all__ = ["ReducingSink", "Reduction", "combine", "finish", "identity", "result
 _AT_ONCE = 1 << 18  # entries reduced at once, which stay in the cache
 _ON_THE_WAY = 40  # bytes per entry that reducing rows on a device takes
 _PLAIN = ("count", "sum", "mean", "max", "summary", "harmonic")
-#: How parts of the same rows are joined; the nearest are merged.
+# : Functions that join parts of the same rows; the nearest are merged.
 _JOINS = {"counts": np.add, "totals": np.add, "most": np.maximum, "bins": np.add}
 
 
 @dataclass(frozen=True, slots=True)
 class Reduction:
-    """What to keep of each row instead of the row.
+    """Quantity to keep of each row instead of the row.
 
-    The vertices that count are those reached (within the limit) apart from the source itself; with
-    ``targets``, those of the targets that are reached, the source included if it is one of them.
+    Vertices that are reached within the limit count, except for the source itself; with
+    ``targets``, the targets that are reached, including the source if it is one of them.
 
     Attributes
     ----------
     kind : {"count", "sum", "mean", "max", "summary", "harmonic", "nearest", "histogram"}
-        ``count``: how many, int64. ``sum`` and ``mean``: of their distances, float64 (mean is NaN
-        when there are none; closeness is ``1 / mean``). Integers are added exactly; floats in
-        float64 by halves: entry i and entry i + half, until one is left, so the sum is the same
-        bits on every device. ``max``: the greatest distance
-        (eccentricity), ``-1`` when there are none. ``summary``: count, sum and max of one pass, as
-        three arrays. ``harmonic``: the sum of ``1 / distance``, float64, added like a sum of
-        floats; distances of 0 do not count. ``nearest``: the ``k`` nearest as ``(vertices,
-        distances)``, both of shape ``(rows, k)``; equal distances in order of the vertex's
-        index; -1 and unreached fill up. A graph with names gives them as a NumPy array of objects,
-        with None for -1. ``histogram``: how many per half-open bin of the edges, shape ``(rows,
-        len(edges) - 1)``.
+        ``count``: their number, int64. ``sum`` and ``mean``: of their distances, float64 (the mean
+        is NaN when there are none; closeness is ``1 / mean``). Integers are added exactly; floats
+        are added in float64 by halves: entry i and entry i + half, until one is left, so the sum
+        has the same bits on every device. ``max``: the greatest distance (eccentricity), ``-1``
+        when there are none. ``summary``: count, sum and max from one pass, as three arrays.
+        ``harmonic``: the sum of ``1 / distance``, float64, added like a sum of floats; distances of
+        0 do not count. ``nearest``: the ``k`` nearest as ``(vertices, distances)``, both of shape
+        ``(rows, k)``; equal distances in order of the vertex's index; padded with -1 and unreached.
+        For a graph with names, a NumPy array of objects, with None for -1. ``histogram``: the
+        number per half-open bin of the edges, shape ``(rows, len(edges) - 1)``.
     k : int
         For ``nearest``.
     edges : tuple of float
@@ -69,7 +68,7 @@ class Reduction:
 
     @staticmethod
     def parse(given: Any) -> Reduction:
-        """From ``"mean"``, ``"nearest:5"``, ``("histogram", edges)`` or ``"histogram:0,10,20"``.
+        """Parse ``"mean"``, ``"nearest:5"``, ``("histogram", edges)`` or ``"histogram:0,10,20"``.
 
         Raises
         ------
@@ -81,7 +80,7 @@ class Reduction:
             kind, _, rest = given.partition(":")
         elif isinstance(given, tuple) and len(given) == 2 and isinstance(given[0], str):
             kind, rest = given
-        # More digits than memory has bytes cannot be a number to convert, or to divide.
+        # Such a number of digits exceeds any memory; do not convert it.
         if kind == "nearest" and isinstance(rest, str) and rest.isdecimal() and len(rest) < 20:
             if int(rest) > 0:
                 return Reduction("nearest", k=int(rest))
@@ -111,18 +110,18 @@ class Reduction:
         stay: bool = False,
         threads: int = 1,
     ) -> ReducingSink:
-        """A sink that keeps this of each row; with ``stay`` on the device that solves."""
+        """Return a sink that keeps the quantity per row, with ``stay`` on the solving device."""
         return ReducingSink(self, rows, columns, graph, stay, threads)
 
 
 def result_bytes(reduction: Reduction, rows: int) -> int:
-    """Bytes of a reduction of so many rows, if its values have 64 bits."""
+    """Return the bytes of a reduction of a number of rows, if its values have 64 bits."""
     each = {"nearest": 2 * reduction.k, "summary": 3, "histogram": len(reduction.edges) - 1}
     return 8 * rows * each.get(reduction.kind, 1)
 
 
 def identity(reduction: Reduction, rows: int, dtype: np.dtype[Any]) -> Partial:
-    """Partial results of no columns."""
+    """Return partial results of no columns."""
     if reduction.kind == "nearest":
         none = np.empty((rows, 0), dtype=np.int64)
         return Partial(vertices=none, distances=none.astype(dtype))
@@ -134,7 +133,7 @@ def identity(reduction: Reduction, rows: int, dtype: np.dtype[Any]) -> Partial:
 
 
 def combine(reduction: Reduction, one: Partial, other: Partial) -> Partial:
-    """Partial results of two parts of the columns of the same rows."""
+    """Combine partial results of two parts of the columns of the same rows."""
     if reduction.kind != "nearest":
         joined = {
             name: join(getattr(one, name), getattr(other, name))
@@ -150,7 +149,7 @@ def combine(reduction: Reduction, one: Partial, other: Partial) -> Partial:
 
 
 def finish(reduction: Reduction, found: Partial) -> Any:
-    """What is returned: an array, the two of ``nearest``, or the three of ``summary``."""
+    """Return the result: one array, the two of ``nearest``, or the three of ``summary``."""
     kind = reduction.kind
     if kind == "nearest":
         return found.vertices, found.distances
@@ -166,9 +165,10 @@ def finish(reduction: Reduction, found: Partial) -> Any:
 
 
 class ReducingSink(InMemory):
-    """Reduces each block as it comes, where it is: rows on a device are never copied to the host.
+    """Sink that reduces each block on its device; rows are never copied to the host.
 
-    With ``stay`` the result is left on the device, else its few numbers per row are fetched.
+    With ``stay`` the result is left on the device, else its few numbers per row are copied to the
+    host.
     """
 
     def __init__(
@@ -192,7 +192,7 @@ class ReducingSink(InMemory):
         self.dtype = dtype
 
     def memory(self, first: int, count: int) -> NDArray[Any] | None:
-        """Rows are solved into memory of their own."""
+        """Return None: rows are solved in separate memory."""
         return None
 
     def put(self, number: int, first: int, rows: Any) -> None:
@@ -200,19 +200,19 @@ class ReducingSink(InMemory):
         self.keep(number, self.of_rows(first, rows))
 
     def keep(self, number: int, partials: list[Partial]) -> None:
-        """Take the partial results of a block, of consecutive rows."""
+        """Take the partial results of a block of consecutive rows."""
         self.blocks[number] = [self._kept(finish(self.reduction, part)) for part in partials]
 
     def of_rows(self, first: int, rows: Any) -> list[Partial]:
-        """Reduce rows, a few at a time: on the host a signal is seen between them."""
+        """Reduce rows, a few at a time, so that signals are handled between them on the host."""
         width = max(rows.shape[1], 1)
         kind = self.reduction.kind
         plain = self.columns is None and not self.graph.n_negative and kind in FIGURES
         if module_of(rows) is np:
             step = _AT_ONCE // width
         elif plain and rows.dtype == np.int32:
-            step = len(rows)  # nothing is made on the way
-        else:  # as many as what is made of them on the way has room for
+            step = len(rows)  # no copy is made
+        else:  # as many rows as the copies have memory for
             step = int(runtime.memory()[0] // (2 * _ON_THE_WAY * width))
         return [
             self._reduced(first + low, rows[low : low + max(step, 1)])
@@ -240,7 +240,7 @@ class ReducingSink(InMemory):
         return self._figures(rows, int(one_less))
 
     def _kept(self, part: Any) -> Any:
-        """Few numbers per row: where the result is to lie."""
+        """Move a part, a few numbers per row, to the device of the result."""
         if isinstance(part, tuple):
             return tuple(self._kept(one) for one in part)
         if self.home is None or not runtime.is_device_array(part):
@@ -249,7 +249,7 @@ class ReducingSink(InMemory):
             return several.here(part)
 
     def _figures(self, rows: Any, less: int) -> Partial:
-        """Count, add and compare on the host or the device; ``less`` entries, of 0, do not count.
+        """Count, add and compare; ``less`` entries, of distance 0, do not count.
 
         The results are on the host.
         """
@@ -263,7 +263,7 @@ class ReducingSink(InMemory):
         return Partial(count, total, most)
 
     def _histogram(self, xp: Any, rows: Any, none: Any) -> Any:
-        """Differences of how many entries are below each edge."""
+        """Return the number of entries per bin, as differences of cumulative counts."""
         integer = rows.dtype.kind == "i"
         below = xp.empty((len(rows), len(self.reduction.edges)), dtype=np.int64)
         for i, edge in enumerate(self.reduction.edges):
@@ -280,12 +280,12 @@ class ReducingSink(InMemory):
         columns = self.columns
         if columns is None:
             return nearest_columns(rows, None, self.reduction.k)
-        # Equal distances in order of the vertex, not of the column.
+        # Equal distances are ordered by vertex, not by column.
         rows = rows[:, xp.asarray(self._by_vertex)]
         return nearest_columns(rows, xp.asarray(columns[self._by_vertex]), self.reduction.k)
 
     def finish(self) -> Any:
-        """One array, the two of ``nearest``, or the three of ``summary``."""
+        """Return one array, the two of ``nearest``, or the three of ``summary``."""
         parts = [part for number in sorted(self.blocks) for part in self.blocks[number]]
         if self.reduction.kind == "summary":
             columns = zip(*parts, strict=True)
@@ -298,7 +298,7 @@ class ReducingSink(InMemory):
         return self._home(external_names(self.graph, vertices)), self._home(near)
 
     def _home(self, found: Any) -> Any:
-        """On the device when the graph came from there, else on the host."""
+        """Return a result on the device if the graph came from there, else on the host."""
         if self.home is None or found.dtype == object:  # names
             return to_host(found)
         with runtime.on_device(self.home):
@@ -306,9 +306,9 @@ class ReducingSink(InMemory):
 
 
 def _joined(parts: list[Any]) -> Any:
-    """The rows of all parts, on the host if some are or if they come from several devices.
+    """Return the rows of all parts, on the host if some are or if they come from several devices.
 
-    There they are copied part by part, so that a signal is seen between.
+    Copies to the host are made part by part, so that signals are handled between them.
     """
     if len({int(part.device.id) if is_device_array(part) else -1 for part in parts}) > 1:
         parts = [to_host(part) for part in parts]
@@ -325,7 +325,7 @@ def _joined(parts: list[Any]) -> Any:
 
 
 def _sums_by_halves(xp: Any, rows: Any, reached: Any) -> Any:
-    """Sums of the reached entries, float64; the same bits on every device."""
+    """Return the sums of the reached entries, float64; the same bits on every device."""
     some = xp.where(reached, rows, rows.dtype.type(0)).astype(np.float64)
     width = rows.shape[1]
     while width > 1:
@@ -336,7 +336,7 @@ def _sums_by_halves(xp: Any, rows: Any, reached: Any) -> Any:
 
 
 def nearest_columns(rows: Any, names: Any, k: int) -> Partial:
-    """The k least entries of each row in order, the first of equals first."""
+    """Return the k least entries of each row in order, the first of equal ones first."""
     xp, none = module_of(rows), unreached_value(np.dtype(rows.dtype))
     count, width = rows.shape
     found = min(k, width)
@@ -356,7 +356,7 @@ def nearest_columns(rows: Any, names: Any, k: int) -> Partial:
 
 
 def _least_columns(rows: NDArray[Any], k: int) -> NDArray[Any]:
-    """The k least entries of each row in order, the first of equals first, without sorting rows."""
+    """Return the k least entries of each row in order without sorting whole rows."""
     order = np.empty((len(rows), k), dtype=np.int64)
     last = np.partition(rows, k - 1, axis=1)[:, k - 1]
     for i, row in enumerate(rows):

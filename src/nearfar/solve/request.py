@@ -1,4 +1,4 @@
-"""What a caller gives, checked: a graph, vertices, numbers, and the Request made of them."""
+"""Check the arguments of a call and make a Request of them."""
 
 from __future__ import annotations
 
@@ -33,26 +33,26 @@ __all__ = [
     "vertex_indices",
 ]
 
-_SAMPLED = 8  # sources from which a look is taken at how far a limit or targets lead
+_SAMPLED = 8  # sources that are sampled for how far a limit or targets reach
 
 
 def as_graph(graph: GraphLike, weight: Any = "weight") -> Graph:
-    """A Graph from a Graph, a SciPy sparse matrix or a NetworkX graph."""
+    """Return a Graph from a Graph, a SciPy sparse matrix or a NetworkX graph."""
     if isinstance(weight, str) and weight == "weight":
         if isinstance(graph, Graph):
-            return graph  # asking for what others have takes as long as a small search
+            return graph  # one query takes as long as a small search
         if hasattr(graph, "tocsr"):
             return _fresh(graph) or Graph.from_scipy(graph)
     return Graph.from_any(graph, weight)
 
 
 def as_graph_or_turns(graph: GraphLike, weight: Any = "weight") -> Graph | TurnGraph:
-    """As :func:`as_graph`; a graph with turns is taken as it is."""
+    """Return a graph as :func:`as_graph` does; a graph with turns is returned unchanged."""
     return graph if isinstance(graph, TurnGraph) else as_graph(graph, weight)
 
 
 def _fresh(matrix: Any) -> Graph | None:
-    """A graph over a CSR matrix that is checked later, if it is one of the usual dtypes."""
+    """Return a graph over a CSR matrix that is validated later, if its dtypes are usual ones."""
     shape = matrix.shape
     if getattr(matrix, "format", "") != "csr" or len(shape) != 2 or shape[0] != shape[1]:
         return None
@@ -60,7 +60,7 @@ def _fresh(matrix: Any) -> Graph | None:
 
 
 def check_stats(stats: Any, progress: Any = None) -> None:
-    """Empty the dict to fill, of an earlier call's; refuse what cannot be filled or called."""
+    """Empty the dict of statistics; refuse arguments that cannot be filled or called."""
     if stats is not None and not isinstance(stats, dict):
         raise OptionError(f"{keyword('stats')} is {quoted(stats)}: give a dict to fill, or None")
     if stats:
@@ -70,7 +70,7 @@ def check_stats(stats: Any, progress: Any = None) -> None:
 
 
 def check_targets(graph: Graph, targets: Iterable[Any] | None) -> NDArray[np.int64] | None:
-    """Target indices, or None when no early stop is asked for."""
+    """Return target indices, or None when no early stop is asked for."""
     if targets is None:
         return None
     found = vertex_indices(graph, targets, "target")
@@ -82,7 +82,7 @@ def check_targets(graph: Graph, targets: Iterable[Any] | None) -> NDArray[np.int
 
 
 def vertex_indices(graph: Graph | TurnGraph, vertices: Any, what: str) -> NDArray[np.int64]:
-    """Indices of vertices given in any sequence, set, array or iterator, or of a single one."""
+    """Return the indices of a vertex, or of those in any sequence, set, array or iterator."""
     if runtime.is_device_array(vertices):
         vertices = runtime.download(vertices)
     if isinstance(vertices, np.ndarray):
@@ -109,13 +109,13 @@ def make_request(
     reduced: bool = False,
     sparse: bool = False,
 ) -> Request:
-    """The checked request; sources and targets are vertex indices already.
+    """Return the checked request; sources and targets are vertex indices already.
 
-    ``once`` says that the graph was made for this request alone, ``reduced`` that only a few
-    numbers of each row are kept, ``sparse`` only what is reached.
+    ``once`` says that the graph was made for this request only, ``reduced`` that only a few
+    numbers of each row are kept, ``sparse`` that only reached entries are.
 
-    Where the arrays are, the answer is: ``"auto"`` is ``"cuda"`` for a graph or an ``out`` on a
-    device, unless the method has no form there.
+    The answer is on the device of the arrays: ``"auto"`` is ``"cuda"`` for a graph or an ``out``
+    on a device, unless the method has no CUDA form.
     """
     device = canonical_device(device)
     if not isinstance(method, str):
@@ -148,7 +148,7 @@ def make_request(
 
 
 def _sample(sources: Any, whole: bool) -> tuple[int, ...]:
-    """Return a sample of many sources; of whole rows any vertex."""
+    """Return a sample of many sources, or any vertex where whole rows are solved."""
     if whole or not len(sources):
         return (0,)
     step = -(-len(sources) // _SAMPLED)

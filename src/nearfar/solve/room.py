@@ -1,4 +1,4 @@
-"""What a run of many sources has room for: its blocks of rows, and the sink that they go to."""
+"""Fit a run of many sources into memory: its blocks of rows, and their sink."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 __all__ = ["is_path", "packed_edges", "sink_of"]
 
 _ALWAYS_FREE = 1 << 24  # bytes
-_REDUCED = 1 << 18  # rows of a block that are never made
-#: What makes a matrix that does not fit smaller, also in a shell.
+_REDUCED = 1 << 18  # rows of a block whose rows are not materialised
+# : Options that make a matrix smaller, in Python and on the command line.
 _LESS = (
     f"use {keyword('out', 'name.npy')} (or .zarr, .parquet), {keyword('reduce', ...)}, or fewer "
     "sources or targets"
@@ -33,7 +33,7 @@ _LESS = (
 
 
 def is_path(out: Any) -> bool:
-    """Whether ``out`` names a file."""
+    """Return whether ``out`` names a file."""
     return isinstance(out, (str, os.PathLike)) and out != "csr"
 
 
@@ -52,9 +52,9 @@ def packed_edges(run: Run, memory: int, folder: str | None) -> str | None:
 def sink_of(
     run: Run, out: Any, reduce: Any, memory: int | None, block: int | None, predecessors: bool
 ) -> Sink:
-    """The place the rows go to, after checking that everything fits into memory.
+    """Return the sink of the rows, after checking that everything fits into memory.
 
-    Sets how many rows the run solves at a time. The arguments are those of
+    This also sets the number of rows that the run solves at a time. The arguments are those of
     :func:`nearfar.distances`.
     """
     reduction = None if reduce is None else Reduction.parse(reduce)
@@ -66,7 +66,7 @@ def sink_of(
         runtime.require_memory(_matrix_bytes(run, beside), _LESS)
     held = _matrix_bytes(run, 8 if predecessors else 0) if own and not stay else 0
     kept, less = (0, "") if reduction is None else _result_memory(run, reduction)
-    # Rows that are written where they stay take no further memory, however many.
+    # Rows that are solved in place take no further memory, however many.
     whole = own or runtime.is_device_array(out) or _in_place(out, run)
     scratch = run.plan.scratch_bytes()
     must_look = not whole and (reduction is None or not run.plan.on_device)
@@ -108,13 +108,13 @@ def _check_out(run: Run, out: Any, reduction: Reduction | None) -> None:
 
 
 def _matrix_bytes(run: Run, beside: int) -> int:
-    """All rows, with ``beside`` bytes per entry besides the distance."""
+    """Return the bytes of all rows, with ``beside`` bytes per entry besides the distance."""
     k, width = run.shape
     return k * width * (run.graph.weight_dtype.itemsize + beside)
 
 
 def _result_memory(run: Run, reduction: Reduction) -> tuple[int, str]:
-    """Bytes that a reduction keeps, of the blocks and joined, and what makes them fewer."""
+    """Return the bytes of a reduction's blocks and result, and what would reduce them."""
     width, kept = run.shape[1], 2 * result_bytes(reduction, run.shape[0])
     less = f"what reduce keeps takes {size_text(kept)}: use fewer sources"
     if reduction.kind == "nearest":
@@ -132,12 +132,12 @@ def _room(
     *,
     must_look: bool,
 ) -> int:
-    """Bytes of main memory there are for the run, which are enough.
+    """Return the bytes of main memory that are free for the run, after checking that they suffice.
 
-    The run needs those of a matrix that it holds, of what is ``reduced``, and its scratch.
+    The run needs memory for a matrix that it holds, for ``reduced`` results and for scratch.
 
-    What is free takes as long to find out as a small run takes, so that is left out for one, unless
-    blocks are to be cut by it.
+    Asking for the free memory takes as long as a small run, so a small run skips it, unless the
+    blocks depend on it.
     """
     kept, less = reduced
     needed = held + kept + scratch
@@ -157,7 +157,7 @@ def _room(
 
 
 def _in_place(out: Any, run: Run) -> bool:
-    """Whether an array in memory takes the rows as they are; one mapped to a file does not."""
+    """Return whether rows can be solved in ``out``, an array in memory that maps no file."""
     return (
         type(out) is np.ndarray
         and out.flags.c_contiguous
@@ -167,19 +167,19 @@ def _in_place(out: Any, run: Run) -> bool:
 
 
 def _in_one_block(run: Run, on_device: bool) -> bool:
-    """Whether one block is made of all rows: by one device, or by a variant that shares it."""
+    """Return whether all rows are one block: on one device, or by a variant that shares it."""
     return run.devices is None or run.shares_itself(on_device)
 
 
 def _share(run: Run) -> int:
-    """Rows of one of the devices, if all get as many."""
+    """Return the rows of one of the devices, if all get equal numbers."""
     return -(-max(len(run.rows), 1) // len(run.devices or (0,)))
 
 
 def _fitting(run: Run, room: int) -> int:
-    """Rows of a block that has room.
+    """Return the number of rows of a block that fits into memory.
 
-    Progress and a file that resumes count by blocks: seconds each, yet enough rows for all cores.
+    Progress and resumable files count by blocks, so a block takes seconds, with rows for all cores.
     """
     row = run.shape[1] * run.graph.weight_dtype.itemsize
     held_at_most = min(max(2**28, 64 * run.plan.request.threads * row), 2**30)
@@ -194,11 +194,11 @@ def _cut_reduced(
     block: int | None,
     stay: bool,
 ) -> None:
-    """Set how many rows are made at a time, and how many are reduced in one go."""
+    """Set the numbers of rows that are solved at a time and that are reduced at a time."""
     share, fitting = _share(run), _fitting(run, room)
     if run.plan.on_device:
         runtime.require_memory(*kept)
-        # Rows of a block lie on the device, twice where they are widened, and what reducing takes.
+        # Rows of a block are on the device, twice where they are widened, with reduction scratch.
         row = run.shape[1] * run.graph.weight_dtype.itemsize
         fitting = int(runtime.memory()[0] // 4 // max(row, 1))
         if not run.plan.variant.reduces:
@@ -207,12 +207,12 @@ def _cut_reduced(
             share = k if whole else _even(k, max(fitting, 1), run.devices)
     run.block = run.rows_at_once = block or max(1, min(fitting, share))
     if run.plan.variant.reduces:
-        # A few numbers per row; rows only if they must be made.
+        # A few numbers per row; whole rows only if they must be materialised.
         run.block = block or max(1, -(-share // max(1, -(-share // _REDUCED))))
 
 
 def _even(k: int, most: int, devices: Sequence[int] | None) -> int:
-    """Rows per block so that all devices have as many blocks of one size."""
+    """Return the rows per block that give all devices equally many blocks of one size."""
     count = 1 if devices is None else len(devices)
     blocks = max(1, -(-k // most))
     return -(-k // (-(-blocks // count) * count))

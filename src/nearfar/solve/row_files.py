@@ -1,6 +1,6 @@
-"""The forms in which rows lie on disk, block by block: one .npy, a .zarr folder, a .parquet folder.
+"""File formats of rows, written block by block: an .npy file, a .zarr folder, a .parquet folder.
 
-:mod:`nearfar.solve.files` says which blocks are whole.
+:mod:`nearfar.solve.files` records which blocks are complete.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def sync_folder(folder: Path) -> None:
 
 
 def _reserve(path: Path) -> None:
-    """Take a mapped file's disk space now: writing to a map on a full disk kills the process."""
+    """Allocate a mapped file's disk space: writing to a map on a full disk kills the process."""
     if not hasattr(os, "posix_fallocate"):
         return
     with path.open("r+b") as file:
@@ -40,7 +40,7 @@ def _reserve(path: Path) -> None:
             os.posix_fallocate(file.fileno(), 0, path.stat().st_size)
         except OSError as error:
             if error.errno in (errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP):
-                return  # this file system cannot
+                return  # this file system does not support it
             raise OSError(
                 error.errno,
                 f"{error.strerror}: {path.stat().st_size:,} bytes needed",
@@ -49,23 +49,23 @@ def _reserve(path: Path) -> None:
 
 
 class RowForm(Protocol):
-    """What a form does; a block is whole once :meth:`write` has returned."""
+    """Format of rows on disk; a block is complete once :meth:`write` has returned."""
 
     def open(self, fresh: bool) -> None:
-        """Make the data, or open what is there."""
+        """Create the data, or open the existing data."""
 
     def write(self, number: int, first: int, rows: NDArray[Any]) -> None:
         """Write a block and flush it."""
 
     def read(self, number: int, first: int, count: int) -> NDArray[Any]:
-        """The rows of a block."""
+        """Return the rows of a block."""
 
     def result(self) -> Any:
-        """What the caller gets."""
+        """Return the result of the call that wrote the rows."""
 
 
 class NpyRows:
-    """One ``.npy`` file, memory-mapped."""
+    """Rows in one ``.npy`` file, memory-mapped."""
 
     map: Any
 
@@ -73,7 +73,7 @@ class NpyRows:
         self.path, self.shape, self.dtype = path, shape, dtype
 
     def open(self, fresh: bool) -> None:
-        """Make the data, or open what is there."""
+        """Create the data, or open the existing data."""
         if fresh:
             self._create()
         elif self.shape[0] * self.shape[1] == 0:
@@ -84,7 +84,7 @@ class NpyRows:
             raise ValueError("another matrix")
 
     def _create(self) -> None:
-        """The file takes its name once it has its disk space; until then nothing is kept of it."""
+        """Create the file, which takes its name only once its disk space is allocated."""
         with contextlib.suppress(FileNotFoundError):
             os.unlink(os.path.realpath(self.path))  # so that both need not fit on the disk
         with replacing(self.path, sole=True) as place:
@@ -112,16 +112,16 @@ class NpyRows:
             self.map.flush()
 
     def read(self, number: int, first: int, count: int) -> NDArray[Any]:
-        """The rows of a block."""
+        """Return the rows of a block."""
         return np.asarray(self.map[first : first + count])
 
     def result(self) -> Any:
-        """A read-only memory map of the file."""
+        """Return a read-only memory map of the file."""
         return np.load(self.path, mmap_mode="r" if self.map.size else None)
 
 
 class ZarrRows:
-    """A Zarr array with one chunk per block."""
+    """Rows in a Zarr array with one chunk per block."""
 
     def __init__(
         self, path: Path, shape: tuple[int, int], dtype: np.dtype[Any], block: int
@@ -135,7 +135,7 @@ class ZarrRows:
         self.zarr, self.path, self.shape, self.dtype, self.block = zarr, path, shape, dtype, block
 
     def open(self, fresh: bool) -> None:
-        """Make the array, or open the one that is there for the only writer."""
+        """Create the array, or open the existing one as its only writer."""
         self.array: Any
         if not fresh:
             self.join()
@@ -147,35 +147,35 @@ class ZarrRows:
         )
 
     def join(self) -> None:
-        """Open the array that is there; others may write other blocks."""
+        """Open the existing array, of which other processes may write other blocks."""
         self.array = self.zarr.open(str(self.path), mode="r+")
         if self.array.shape != self.shape or self.array.dtype != self.dtype:
             raise ValueError("another matrix")
 
     def tidy(self) -> None:
-        """Remove what a writer left of the chunks that it was at when it was killed."""
+        """Remove partial chunks that a killed writer left."""
         for left in self.path.rglob("*.partial"):
             left.unlink(missing_ok=True)
 
     def write(self, number: int, first: int, rows: NDArray[Any]) -> None:
-        """Write a block; a chunk appears whole or not at all."""
+        """Write a block; each chunk is written atomically."""
         with naming(self.path):
             self.array[first : first + len(rows)] = rows
 
     def read(self, number: int, first: int, count: int) -> NDArray[Any]:
-        """The rows of a block."""
+        """Return the rows of a block."""
         return np.asarray(self.array[first : first + count])
 
     def result(self) -> Any:
-        """The array, read-only."""
+        """Return the array, read-only."""
         self.tidy()
         return self.zarr.open(str(self.path), mode="r")
 
 
 class ParquetRows:
-    """A folder with one file per block; a row holds its source's name and the list of distances.
+    """Rows in a folder with one file per block, each with its source's name and its distances.
 
-    With ``columns``, their names, each distance has a column of its own and NaN is a missing value.
+    With ``columns``, their names, each distance has a separate column and NaN is a missing value.
     """
 
     def __init__(
@@ -201,10 +201,10 @@ class ParquetRows:
             )
 
     def open(self, fresh: bool) -> None:
-        """Make the data, or open what is there."""
+        """Create the folder, or open the existing one."""
         self.path.mkdir(exist_ok=True)
         own = set() if fresh else {self._file(number).name for number in range(self.n_blocks)}
-        for name in ("block-*.parquet", ".tmp.block-*.parquet"):  # the latter from a kill
+        for name in ("block-*.parquet", ".tmp.block-*.parquet"):  # left by a killed run
             for old in self.path.glob(name):
                 if old.name not in own:
                     old.unlink()
@@ -229,7 +229,7 @@ class ParquetRows:
         sync_folder(self.path)
 
     def read(self, number: int, first: int, count: int) -> NDArray[Any]:
-        """The rows of a block."""
+        """Return the rows of a block."""
         table = self.arrow.parquet.read_table(self._file(number))
         sources = self.arrow.chunked_array([self.sources[first : first + count]])
         named = "source" if self.columns is None else "origin"
@@ -242,12 +242,12 @@ class ParquetRows:
         return found
 
     def result(self) -> Any:
-        """The folder."""
+        """Return the folder."""
         return self.path
 
 
 def read_rows(folder: str | os.PathLike[str]) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Sources and distances from a ``.parquet`` folder that :func:`nearfar.distances` wrote.
+    """Return sources and distances from a ``.parquet`` folder that :func:`nearfar.distances` wrote.
 
     Parameters
     ----------

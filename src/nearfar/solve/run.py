@@ -1,7 +1,7 @@
-"""A planned request on its way into a sink, block by block.
+"""Run a planned request block by block into a sink.
 
-:mod:`nearfar.solve.attempt` answers the sources of a block; here blocks are shared out over
-devices, reduced where their rows are not wanted, and joined with their predecessors.
+:mod:`nearfar.solve.attempt` answers the sources of a block; this module distributes blocks over
+devices, reduces them where rows are not wanted, and joins them with their predecessors.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ __all__ = ["Run"]
 
 
 class Run:
-    """Many sources, solved some at a time; each block begins with the plan that the last led to."""
+    """Run of many sources in blocks; each block begins with the plan that the last ended with."""
 
     def __init__(
         self,
@@ -46,26 +46,26 @@ class Run:
     ) -> None:
         self.plan, self.graph, self.rows, self.columns = plan, plan.graph, rows, plan.columns
         self.devices = plan.devices  # that share the rows; None for the current one
-        self.places = places  # for each row of the answer the number of its source, if not its own
+        self.places = places  # position of the source of each row, if sources are repeated
         self.block = max(len(rows), 1)  # rows solved at a time
-        self.rows_at_once = self.block  # of a block that is reduced, where rows have to be made
+        self.rows_at_once = self.block  # of a block that is reduced where rows must be materialised
         self.stats: dict[str, Any] = {}
         self._wide_rows: list[int] = []  # solved in 64 bits
         self._trees: dict[int, Any] = {}  # of each block, None where they are left to the pass
 
     @property
     def limit(self) -> Any:
-        """The inclusive limit, or None."""
+        """Inclusive limit, or None."""
         return self.plan.request.limit
 
     @property
     def further(self) -> dict[str, Any]:
-        """Nothing else than graph, sources, targets and limit says what the rows are."""
+        """Further values that the rows depend on: none."""
         return {}
 
     @property
     def engine(self) -> str:
-        """The id of the variant."""
+        """Id of the variant."""
         return self.plan.variant.id
 
     @property
@@ -75,7 +75,7 @@ class Run:
         return len(self.rows if self.places is None else self.places), width
 
     def into(self, sink: Sink, progress: Callable[[float, float], None] | None = None) -> Any:
-        """Run block by block into the sink and return what it makes of the distinct sources."""
+        """Run block by block into the sink, and return its result for the distinct sources."""
         keep = sink.on_device and self.plan.on_device
         reduction = sink.reduction if isinstance(sink, ReducingSink) else None
         if keep or reduction is not None:
@@ -93,7 +93,7 @@ class Run:
                     progress(min((before + done) * self.block, count), count)
 
             if waiting and progress is not None:
-                report(0)  # the pace counts from here
+                report(0)  # the pace is measured from this row on
             if self.devices is not None and isinstance(sink, ReducingSink):
                 waiting = self._reduced_together(self.devices, sink, waiting, report)
             if self.devices is None or (len(blocks) == 1 and self.shares_itself(self.plan.keep)):
@@ -109,13 +109,13 @@ class Run:
             sink.close()
 
     def shares_itself(self, keep: bool) -> bool:
-        """Whether the variant shares one block of all rows over the devices, not this class."""
+        """Return whether the variant, not this class, shares one block of rows over the devices."""
         if ("device" if keep else "host") not in self.plan.variant.devices or self.devices is None:
             return False
         return not keep or several.joined(self.devices)
 
     def _solve(self, first: int, rows: Any, out: Any = None) -> Solved:
-        """Solve some of a block's rows, from the given one on, and take over what follows."""
+        """Solve some rows of a block, from the given one on, and take over plan and counters."""
         found = solve(self.plan, rows, out)
         self.plan = found.plan
         self._count(found.stats)
@@ -149,7 +149,7 @@ class Run:
         sink.put(number, first, rows if places is None else repeat_rows(rows, places))
 
     def _exact_limit(self) -> bool:
-        """Whether searches keep to the limit exactly: theirs is a float64, which rounds up."""
+        """Return whether searches apply the limit exactly: theirs is a float64, which rounds up."""
         integers = self.graph.weight_dtype.kind == "i"
         return self.limit is None or not integers or self.limit < 2**53
 
@@ -160,9 +160,9 @@ class Run:
         blocks: list[tuple[int, int]],
         progress: Callable[[int], None],
     ) -> list[tuple[int, int]]:
-        """Blocks left after those of which a variant whose devices share them made no rows.
+        """Reduce blocks by a variant that shares them over devices; return the others.
 
-        It has a block of each device at a time.
+        The variant is given one block per device at a time.
         """
         count = len(devices)
         for done in range(0, len(blocks), count):
@@ -181,11 +181,11 @@ class Run:
         blocks: Sequence[tuple[int, int]],
         progress: Callable[[int], None],
     ) -> None:
-        """Each device solves blocks and hands them to the sink, in a thread of its own."""
+        """Solve blocks on all devices, one thread per device, and hand them to the sink."""
         parts: list[Run] = []
 
         def begin() -> Callable[[tuple[int, int]], None]:
-            part = copy.copy(self)  # counts for itself, and may have to change the variant
+            part = copy.copy(self)  # has counters of its own, and may have to change the variant
             part.plan = self.plan._replace(devices=None)
             part.devices, part.stats, part._wide_rows = None, {}, []
             parts.append(part)
@@ -234,10 +234,10 @@ class Run:
         return answer.partials
 
     def predecessors(self, matrix: Any) -> Any:
-        """Predecessors of the rows, where the rows are: the variant's own, else one pass per row.
+        """Return predecessors on the device of the rows: the variant's own, or by a pass per row.
 
-        The pass is that over tight edges, as for a single source: on the device for a variant of
-        the device, so that a matrix on the host goes there and back a block at a time.
+        The pass finds tight edges, as for a single source. A variant of a device does it on the
+        device, so a matrix on the host is copied to the device and back block by block.
         """
         matrix, xp = matrix[: len(self.rows)], module_of(matrix)
         trees = [self._trees[number] for number in sorted(self._trees)]
@@ -249,7 +249,7 @@ class Run:
         if matrix.dtype == narrow or matrix.dtype.kind == "i":
             solved = graph if matrix.dtype == narrow else graph.astype(matrix.dtype)
             return self._pass(solved, rows, matrix)
-        # Sums of floats are tight in the dtype in which they were made.
+        # Sums of floats are tight in the dtype of their computation.
         found = xp.empty(matrix.shape, dtype=graph.index_dtype)
         wide = np.zeros(len(rows), dtype=bool)
         wide[self._wide_rows] = True
@@ -261,7 +261,7 @@ class Run:
         return found
 
     def _pass(self, graph: Graph, rows: Any, matrix: Any) -> Any:
-        """Predecessors by the pass over tight edges, for rows of the dtype of the weights."""
+        """Return predecessors by the pass over tight edges, for rows of the weights' dtype."""
         plan = self.plan
         return tight_predecessors(
             graph,

@@ -1,9 +1,9 @@
-"""Sums that did not fit the dtype of the weights.
+"""Detect sums that did not fit the dtype of the weights.
 
-Variants add with saturation: a sum beyond the dtype becomes "unreached". The one rule of the
-pipe is that an answer has the dtype of the weights if every distance in it fits, and 64 bits
-otherwise, whatever the method; what lies beyond the limit, or beyond the last target, is not in
-the answer and proves nothing.
+Variants add with saturation: a sum beyond the dtype becomes "unreached". The rule is that an
+answer has the dtype of the weights if every distance in it fits, and 64 bits
+otherwise, whatever the method; distances beyond the limit or the last target are not in the
+answer and prove nothing.
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ def lost_rows(
     *,
     threads: int = 1,
 ) -> list[int]:
-    """The rows in which a distance within the limit may be missing because it does not fit.
+    """Return the rows in which a distance within the limit may be missing because it does not fit.
 
-    For whole rows without negative weights and for 64 bits the answer is exact; otherwise a row
-    without a loss may be among them, so that a repetition in 64 bits decides.
+    For whole rows without negative weights and for 64 bits the answer is exact; otherwise it may
+    contain rows without a loss, which a repetition in 64 bits decides.
     """
     if found.size == 0 or not may_saturate(graph):
         return []
@@ -73,14 +73,14 @@ def lost_rows(
 
 
 def below(rows: Any) -> Any:
-    """Where float sums left the range downwards, or None: integers have no such number."""
+    """Return where float sums fell below the range, or None for integers, which have no mark."""
     if rows.dtype.kind != "f":
         return None
-    return ~(rows >= -FARTHEST[np.dtype(rows.dtype)])  # also where an infinity made it no number
+    return ~(rows >= -FARTHEST[np.dtype(rows.dtype)])  # also true for the NaN of an infinity
 
 
 def _walks_to(hops: Graph, source: int, targets: Any) -> bool:
-    """Whether some of the targets can be reached at all; O(n + m)."""
+    """Return whether some of the targets can be reached at all; O(n + m)."""
     variant, _ = best(hops, Request(device="cpu"))
     row = variant.run(hops, source, variant.options(), Workspace()).distances
     return bool((row[targets] != unreached_value(row.dtype)).any())

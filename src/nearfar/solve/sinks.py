@@ -1,6 +1,7 @@
-"""Where the rows of a many-source run go: an array here or on a device, or a sparse matrix.
+"""Sinks of the rows of a run: an array on the host or on a device, or a sparse matrix.
 
-:mod:`nearfar.solve.reductions` keeps a few numbers of each row, :mod:`nearfar.solve.files` writes.
+:mod:`nearfar.solve.reductions` has sinks that reduce rows, :mod:`nearfar.solve.files` those that
+write files.
 """
 
 from __future__ import annotations
@@ -23,15 +24,15 @@ __all__ = ["ArraySink", "CsrSink", "DeviceArraySink", "InMemory", "Sink"]
 
 
 class Sink(Protocol):
-    """Takes blocks of rows, each number once; from threads of several devices in any order.
+    """Receiver of blocks of rows, each once, from threads of several devices in any order.
 
     Attributes
     ----------
     on_device : bool
-        Whether it takes rows on the device, from a method that leaves them there.
+        Whether it takes rows on the device, from a method that leaves them on the device.
     in_order : bool
-        Whether it takes the caller's rows as they come, of a source that is given twice both; else
-        those of distinct sources.
+        Whether it takes the rows of all the caller's sources in their order, repeated ones
+        included; else those of distinct sources.
     """
 
     on_device: bool
@@ -41,39 +42,39 @@ class Sink(Protocol):
         """Prepare for rows of this shape and dtype."""
 
     def has(self, number: int) -> bool:
-        """Whether a block is there already, from a run that was interrupted."""
+        """Return whether an interrupted run finished a block."""
 
     def memory(self, first: int, count: int) -> NDArray[Any] | None:
-        """Memory that the solver may write rows ``first`` to ``first + count`` to, or None."""
+        """Return memory for the solver to write rows ``first`` to ``first + count`` to, or None."""
 
     def put(self, number: int, first: int, rows: NDArray[Any]) -> None:
         """Take a solved block."""
 
     def finish(self) -> Any:
-        """What the rows that were put came to."""
+        """Return the result of the rows."""
 
     def close(self) -> None:
-        """Let go of what the sink holds apart from the result; after an error, too."""
+        """Release the resources that the sink holds besides the result, also after an error."""
 
 
 class InMemory:
-    """What the sinks share that keep what they get in memory."""
+    """Base of the sinks that keep rows in memory."""
 
     in_order = False
 
     def has(self, number: int) -> bool:
-        """Nothing is there before the run."""
+        """Return False: no block is finished before the run."""
         return False
 
     def close(self) -> None:
-        """Nothing is held."""
+        """Do nothing: no resource is held."""
 
 
 class DeviceArraySink(InMemory):
-    """A new array on the device, or the caller's there; nothing is copied to the host.
+    """Sink with a new array on the device, or the caller's; nothing is copied to the host.
 
-    With ``shared`` several devices make rows: those of another device than the array's write to it
-    through their link, or are copied.
+    With ``shared`` several devices solve rows. Devices other than that of the array write to it
+    through their link, or their rows are copied.
     """
 
     on_device = True
@@ -84,21 +85,21 @@ class DeviceArraySink(InMemory):
         self._one_at_a_time = threading.Lock()
 
     def start(self, shape: tuple[int, int], dtype: np.dtype[Any]) -> None:
-        """Check the caller's array, or make one that several devices write to."""
+        """Check the caller's array, or allocate one that several devices write to."""
         if self.given is not None:
             _check_out(self.given, shape, dtype)
         elif self.shared:
             self.array = runtime.cupy().empty(shape, dtype)
 
     def memory(self, first: int, count: int) -> Any:
-        """The rows themselves, if they lie one after the other and can be written to from here."""
+        """Return the rows themselves, if they are contiguous and accessible from the device."""
         if self.array is None or not several.open_way(runtime.device().ordinal, self.home):
             return None
         part = self.array[first : first + count]
         return part if part.flags.c_contiguous else None
 
     def put(self, number: int, first: int, rows: Any) -> None:
-        """Take the rows as they are, or copy them on the device to where the caller wants them."""
+        """Take the rows without a copy, or copy them to the array on its device."""
         if self.array is None:
             self.array = rows
             return
@@ -119,7 +120,7 @@ class DeviceArraySink(InMemory):
             part[...] = widened(several.here(rows), self.array.dtype)
 
     def finish(self) -> Any:
-        """The array."""
+        """Return the array."""
         return self.array
 
 
@@ -133,7 +134,7 @@ def _check_out(given: Any, shape: tuple[int, int], dtype: np.dtype[Any]) -> None
 
 
 class ArraySink(InMemory):
-    """A new array, or the caller's; ``threads`` write to it."""
+    """Sink with a new array or the caller's, which ``threads`` write to."""
 
     on_device = False
 
@@ -142,7 +143,7 @@ class ArraySink(InMemory):
         self._one_at_a_time = threading.Lock()
 
     def start(self, shape: tuple[int, int], dtype: np.dtype[Any]) -> None:
-        """Check the caller's array, or make one."""
+        """Check the caller's array, or allocate one."""
         if self.given is None:
             self.array = empty(shape, dtype, self.threads)
             return
@@ -156,12 +157,12 @@ class ArraySink(InMemory):
             )
 
     def memory(self, first: int, count: int) -> NDArray[Any] | None:
-        """The rows themselves, if they lie one after the other."""
+        """Return the rows themselves, if they are contiguous."""
         part: NDArray[Any] = self.array[first : first + count]
         return part if part.flags.c_contiguous else None
 
     def put(self, number: int, first: int, rows: NDArray[Any]) -> None:
-        """Copy what was not written in place; change to 64 bits when the rows did."""
+        """Copy rows that were not solved in place; widen the array to 64 bits when the rows are."""
         with self._one_at_a_time:
             self._put(first, rows)
 
@@ -181,12 +182,12 @@ class ArraySink(InMemory):
         self.array[first : first + len(rows)] = widened(rows, self.array.dtype)
 
     def finish(self) -> Any:
-        """The array."""
+        """Return the array."""
         return self.array
 
 
 class CsrSink(InMemory):
-    """A sparse matrix of the pairs that are reached, zeros included."""
+    """Sink that keeps the reached pairs as a sparse matrix, zeros included."""
 
     on_device = False
 
@@ -199,7 +200,7 @@ class CsrSink(InMemory):
         self.shape, self.dtype = shape, dtype
 
     def memory(self, first: int, count: int) -> NDArray[Any] | None:
-        """Rows are solved into memory of their own."""
+        """Return None: rows are solved in separate memory."""
         return None
 
     def put(self, number: int, first: int, rows: NDArray[Any]) -> None:
@@ -209,7 +210,7 @@ class CsrSink(InMemory):
         self.blocks[number] = np.count_nonzero(reached, axis=1), columns, rows[reached]
 
     def put_sparse(self, number: int, indptr: Any, columns: Any, distances: Any) -> None:
-        """Take a block whose rows a variant made sparse."""
+        """Take a block whose rows a variant returned as sparse."""
         self.blocks[number] = np.diff(indptr), columns.astype(np.int64), distances
 
     def finish(self) -> Any:

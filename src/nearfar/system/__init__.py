@@ -1,1 +1,1 @@
-"""The machine below: memory, files, threads, devices."""
+"""Operating-system services: memory, files, threads, devices."""

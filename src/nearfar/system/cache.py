@@ -1,8 +1,8 @@
-"""Small JSON files in the user's cache: what was measured on this machine, for later runs.
+"""Small JSON files in the user's cache with measurements of this machine for later runs.
 
-Each file carries a format number, and one of another format counts as empty. It is written under a
-temporary name and renamed, under a lock, so that a reader never sees half of it and two writers
-lose nothing.
+Each file has a format number, and one of another format counts as empty. It is written under a
+temporary name and renamed, under a lock, so that readers never see a partial file and concurrent
+writers lose nothing.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _read: dict[Path, tuple[float, dict[str, Any]]] = {}
 
 
 def folder() -> Path:
-    """``$NEARFAR_CACHE``, else ``$XDG_CACHE_HOME/nearfar``, else ``~/.cache/nearfar``."""
+    """Return ``$NEARFAR_CACHE``, else ``$XDG_CACHE_HOME/nearfar``, else ``~/.cache/nearfar``."""
     own = os.environ.get("NEARFAR_CACHE")
     if own:
         return Path(own)
@@ -32,7 +32,7 @@ def folder() -> Path:
 
 
 def load(path: Path, key: str, version: int) -> dict[str, Any]:
-    """The entries below ``key``; a missing, damaged or foreign file counts as empty."""
+    """Return the entries below ``key``; a missing, damaged or foreign file counts as empty."""
     try:
         stamp = path.stat().st_mtime
     except OSError:
@@ -86,7 +86,7 @@ def update(
 
 @contextlib.contextmanager
 def locked(path: Path) -> Iterator[None]:
-    """Hold the lock of a file, which lies beside it; the folder is made if it is not there."""
+    """Hold the lock of a file, in the same folder, which is created if it does not exist."""
     import fcntl
 
     path.parent.mkdir(parents=True, exist_ok=True)

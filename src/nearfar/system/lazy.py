@@ -1,4 +1,4 @@
-"""Names of a package that are imported on first use."""
+"""Lazy import of the names of a package on first use."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["lazy_names"]
 def lazy_names(
     package: str, places: Mapping[str, str], modules: tuple[str, ...] = ()
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
-    """``__getattr__`` and ``__dir__`` of a package whose names lie in modules below it."""
+    """Return ``__getattr__`` and ``__dir__`` of a package with names in submodules."""
 
     def get(name: str) -> Any:
         if name in modules:

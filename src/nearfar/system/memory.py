@@ -1,4 +1,4 @@
-"""Main memory: how much of it a run can get, and memory for a result that all threads write to."""
+"""Main memory: the amount available to a run, and arrays that many threads write to."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _LARGE = 1 << 22  # bytes from which NumPy asks for huge pages
 
 
 def empty(shape: tuple[int, ...], dtype: DTypeLike, threads: int) -> NDArray[Any]:
-    """An array for a result that so many threads write to, as :func:`numpy.empty` makes it."""
+    """Allocate an array, as :func:`numpy.empty`, for a result that many threads write to."""
     from nearfar import _cpu
 
     made = np.empty(shape, dtype=dtype)
@@ -44,7 +44,7 @@ def empty(shape: tuple[int, ...], dtype: DTypeLike, threads: int) -> NDArray[Any
 
 
 def free_memory() -> int:
-    """Bytes of main memory that a run can still get, the limit of a container counted."""
+    """Return the bytes of main memory that a run can still get, within a container's limit."""
     free = 1 << 62
     try:
         with open("/proc/meminfo", encoding="ascii") as lines:
@@ -60,7 +60,7 @@ def free_memory() -> int:
 
 
 def _free_in_group(folder: str, most: str, used: str, idle: str) -> int:
-    """What a control group leaves; pages of files that were only read go when others need them."""
+    """Return the free memory of a control group, counting its reclaimable file pages."""
     limit, taken = (int(Path(folder, name).read_text(encoding="ascii")) for name in (most, used))
     statistics = Path(folder, "memory.stat").read_text(encoding="ascii").splitlines()
     kept = dict(line.split(" ", 1) for line in statistics if " " in line)
@@ -68,7 +68,7 @@ def _free_in_group(folder: str, most: str, used: str, idle: str) -> int:
 
 
 def bytes_left(memory: int | None, free: Callable[[], int]) -> int:
-    """Memory that something may take: what the caller grants, or what is free."""
+    """Return the memory that something may take: what the caller grants, or what is free."""
     if memory is None:
         return free()
     if (

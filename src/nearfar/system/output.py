@@ -1,8 +1,8 @@
-"""Files that appear whole or not at all: written under a temporary name, then renamed.
+"""Atomic files: written under a temporary name, then renamed.
 
-What is not a regular file (a device such as ``/dev/null``, a pipe) is written to where it is:
-renaming would put a plain file in its place. A symbolic link stays, and the file that it names is
-replaced. A file that is replaced hands its permissions on.
+Devices such as ``/dev/null`` and pipes are written directly: renaming would replace them by a
+plain file. A symbolic link is kept, and the file that it names is replaced. A new file inherits
+the permissions of the one it replaces.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A progress bar with the time left, on stderr and only where somebody looks at it."""
+"""Progress bar with the time left, on stderr if that is a terminal."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ class Progress:
         self(done, total)
 
     def left(self, now: float, done: float, total: float) -> str:
-        """The time left at the pace since the first call, in words; empty while unknown."""
+        """Return the time left at the pace since the first call, in words; empty while unknown."""
         if self.first is None:
             self.first = (now, done)
         begun, at_first = self.first

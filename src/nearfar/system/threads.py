@@ -18,12 +18,12 @@ T = TypeVar("T")
 
 
 def default_threads() -> int:
-    """Cores that this process may use."""
+    """Return the cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def check_threads(threads: int | None) -> int:
-    """Number of workers, at least 1; None means all cores of this process.
+    """Return the number of workers, at least 1; None means all cores of this process.
 
     Never more than 64, or four times the cores where that is more: workers meet after every step,
     and a thousand on two cores would spend minutes on a solve of milliseconds.
@@ -39,7 +39,7 @@ def check_threads(threads: int | None) -> int:
 
 
 def on_threads(one: Callable[[int], T], count: int, threads: int) -> list[T]:
-    """The results of one(0), one(1), ..., ``threads`` of them at a time.
+    """Return the results of one(0), one(1), ..., ``threads`` of them at a time.
 
     Python shows Ctrl-C to the main thread alone, so the searches of the others are told here; they
     end within their next look, and so does all after an error in one of them.

@@ -43,7 +43,7 @@ def shortest_path_distances(
     threads: int | None = None,
     **options: Unpack[MethodOptions],
 ) -> Any:
-    """Distances between all vertices of each graph of a batch, in one tensor.
+    """Return the distances between all vertices of each graph of a batch, in one tensor.
 
     The arguments are called as in PyTorch Geometric, and the result is laid out as
     ``torch_geometric.utils.to_dense_adj`` lays out adjacency.
@@ -145,18 +145,18 @@ def shortest_path_distances(
 
 
 def _detached(tensor: Any) -> Any:
-    """A tensor without its history, which DLPack refuses."""
+    """Return a tensor without its history, which DLPack refuses."""
     return tensor.detach() if hasattr(tensor, "detach") else tensor
 
 
 def _array(given: Any, there: bool, what: str) -> Any:
-    """A CuPy array, or a NumPy array."""
+    """Return a CuPy array, or a NumPy array."""
     given = _detached(given)
     return runtime.upload(given) if there else as_numpy(given, what)
 
 
 def _members(xp: Any, ends: Any, batch: Any, num_nodes: int | None, there: bool) -> Any:
-    """The graph of every vertex, checked."""
+    """Return the graph of every vertex, checked."""
     largest = int(ends.max()) if ends.size else -1
     if batch is None:
         return xp.zeros(_at_least(num_nodes, largest + 1, "num_nodes"), dtype=np.int64)
@@ -192,7 +192,7 @@ def _with_beginnings(xp: Any, ends: Any, weights: Any, member: Any, place: Any, 
 
 
 def _at_least(wanted: int | None, needed: int, what: str) -> int:
-    """A size that was given, or the one that is needed."""
+    """Return a size that was given, or the one that is needed."""
     if wanted is None:
         return needed
     if not isinstance(wanted, (int, np.integer)) or wanted < needed:

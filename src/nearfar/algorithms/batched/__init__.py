@@ -1,6 +1,6 @@
-"""Many sources at once: the batch is the primitive, not a loop over single sources.
+"""Methods for many sources, solved as a batch instead of a loop over single sources.
 
-Two ideas, on either kind of device::
+There are two ideas, for both kinds of devices::
 
     one source per worker:
         each worker (CPU core, thread block) takes the next source and solves it alone, in memory
@@ -14,9 +14,9 @@ Two ideas, on either kind of device::
                 distance[t][:] = where(improved, distance[v][:] + w, distance[t][:])
                 if any(improved): t waits
 
-The first does the least work an answer needs and wins where searches have little in common, as on
-road networks. The second does some edges again, but all lanes for one memory access, and wins on
-graphs of small diameter: its working set is one graph's, not one per worker.
+The first does the least work and is faster where searches have little in common, as on road
+networks. The second relaxes some edges repeatedly, but serves all lanes by one memory access,
+and is faster on graphs of small diameter: its working set is one graph, not one per worker.
 
-Rows are independent: a row is the same bits whatever batch it was solved in.
+Rows are independent: a row has the same bits in any batch.
 """

@@ -28,7 +28,7 @@ _SHARED_CACHE = 2**25  # bytes
 
 
 def answer_rows(graph: Graph, sources: NDArray[Any], workspace: Workspace) -> NDArray[Any]:
-    """Memory for the answer: the caller's, or new."""
+    """Return the memory for the answer: the caller's, or a new array."""
     columns = graph.n_vertices if workspace.columns is None else len(workspace.columns)
     shape = (len(sources), columns)
     if workspace.out is not None and workspace.out.shape == shape:
@@ -37,14 +37,14 @@ def answer_rows(graph: Graph, sources: NDArray[Any], workspace: Workspace) -> ND
 
 
 def _searches(facts: Facts, request: Request) -> Estimate:
-    """Fitted like the cost of lanes to ``benchmarks/all_pairs.py``.
+    """Estimate one source per worker; fitted with the cost of lanes to ``benchmarks/all_pairs.py``.
 
-    With ratios on 16 graphs of 225 to 264,346 vertices. What decides between the two is whether
-    searches from different sources run alike, which the number of hops across the graph tells:
-    small-world graphs need few, road networks hundreds.
+    The fit uses ratios on 16 graphs of 225 to 264,346 vertices. The faster of the two depends on
+    how similar searches from different sources are, which the number of hops across the graph
+    indicates: small-world graphs need few, road networks hundreds.
     """
     k = request.n_sources
-    # On roads and grids 1.5 times what the model of a single search says, elsewhere about that.
+    # Measured: 1.5 times the model of a single search on roads and grids, elsewhere about that.
     buckets = WorkerOptions().buckets(facts.graph)
     one = 1.5 * bucket_search(facts) if buckets else heap_search(facts)
     words = "searches that have little in common"
@@ -57,7 +57,7 @@ def _searches(facts: Facts, request: Request) -> Estimate:
 
 
 def _unevenness(facts: Facts) -> float:
-    """Doublings between median and mean of the weights; 0 where the median is 0."""
+    """Return the doublings between median and mean of the weights; 0 where the median is 0."""
     spread = facts.weight_spread
     return max(math.log2(spread), 0.0) if 0 < spread < math.inf else 0.0
 
@@ -76,7 +76,7 @@ def _unevenness(facts: Facts) -> float:
 def worker_per_source(
     graph: Graph, sources: NDArray[np.int64], options: WorkerOptions, workspace: Workspace
 ) -> Answer:
-    """One source per worker; with columns, only those, and each search stops at the last."""
+    """Solve one source per worker; with columns, each search stops at the last of them."""
     out = answer_rows(graph, sources, workspace)
     stats = _cpu.per_source(
         graph.view,
@@ -97,16 +97,15 @@ def _fits_lanes(graph: Graph, request: Request) -> Literal[True] | str:
 
 
 def _sweeps(facts: Facts, request: Request) -> Estimate | None:
-    """From eight sources on.
+    """Estimate lanes, from eight sources on.
 
-    A sweep would scan each vertex once if all its searches ran alike, and once per source if they
-    had nothing in common; between the two it scans it as often as independent searches would, which
-    the number of hops tells, and how many ways there are besides. Where the lanes of all vertices
-    exceed the caches, each edge waits. Fitted together with the cost of a worker per source, of
-    which it only has to be the right multiple, to 22 graphs of 1,000 to 264,346 vertices and three
-    dtypes each: where the cheaper of the two was the slower, it took 1.35 times as long at most.
-    A sweep of uneven weights scans a vertex again and again, for one width suits few of them: on
-    meshes up to 14 times as often for weights over nine decades, in small worlds twice as often.
+    A sweep would scan each vertex once if all searches were equal, and once per source if they
+    had nothing in common; the number of hops and the degree interpolate between the two. Where
+    the lanes of all vertices exceed the caches, each edge waits for memory. The cost is fitted
+    together with that of a worker per source, as only their ratio matters, to 22 graphs of 1,000
+    to 264,346 vertices and three dtypes each: a wrong choice took at most 1.35 times as long.
+    With uneven weights no width suits all, and vertices are scanned repeatedly: on meshes up to
+    14 times as often for weights over nine decades, in small worlds twice.
     """
     k, n, dtype = request.n_sources, facts.n, facts.dtype
     if k < 8:
@@ -116,7 +115,7 @@ def _sweeps(facts: Facts, request: Request) -> Estimate | None:
     apart = 2 + min(max(0.27, 0.022 * facts.degree**2), 0.75) * facts.hops
     scans = n / (batches / k + 1 / apart)
     scans *= 1 + 0.75 * max(_unevenness(facts) - 3, 0.0) * min(facts.hops / 32, 1.0)
-    scans *= facts.share if request.targets is None else 1.0  # a sweep stops at a limit alone
+    scans *= facts.share if request.targets is None else 1.0  # a sweep stops only at a limit
     beyond = min(1.0, 128 * n / _SHARED_CACHE)
     sweep = scans * (1e-7 + facts.degree * (9e-9 + 8e-8 * beyond)) + n * width * 1.3e-9
     return Estimate(
@@ -126,7 +125,7 @@ def _sweeps(facts: Facts, request: Request) -> Estimate | None:
 
 
 def _lane_bytes(graph: Graph, request: Request) -> int:
-    """Two cache lines of lanes per vertex for each worker, and its queue."""
+    """Return two cache lines of lanes per vertex for each worker, and its queue."""
     return 140 * graph.n_vertices * request.threads
 
 
@@ -145,7 +144,7 @@ def _lane_bytes(graph: Graph, request: Request) -> int:
 def lanes(
     graph: Graph, sources: NDArray[np.int64], options: LaneOptions, workspace: Workspace
 ) -> Answer:
-    """One source per lane; integers in 16-bit lanes first, repeated wider where they do not fit."""
+    """Solve one source per lane; integers in 16-bit lanes first, repeated wider if need be."""
     out = answer_rows(graph, sources, workspace)
     delta = options.delta if options.delta is not None else graph.mean_weight / 4
     heaviest = int(graph.max_weight) if graph.weight_dtype.kind == "i" else 0

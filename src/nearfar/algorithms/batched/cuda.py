@@ -28,10 +28,10 @@ __all__ = ["block_per_source", "block_per_source_global", "lanes"]
 BATCH = frozenset({"batch", "all_pairs"})
 MOST_ENTRIES = 8192  # of each queue in shared memory
 MOST_BLOCKS, LEAST_THREADS = 8, 128  # of a multiprocessor and of a block in shared memory
-RESIDENT = 1024  # threads per multiprocessor that 64 registers per thread leave room for
-LISTS_FROM = 20_000  # vertices; smaller graphs have few words to share out
+RESIDENT = 1024  # threads per multiprocessor that 64 registers per thread permit
+LISTS_FROM = 20_000  # vertices; smaller graphs have too few words to share
 _LIST = 8  # bytes of lists per thread, where there are lists
-_SHARED_STATIC = 1024  # what a block takes besides its dynamic shared memory, at most
+_SHARED_STATIC = 1024  # upper bound of a block's memory besides its dynamic shared memory
 
 
 def _bitmaps(n: int, count: int) -> int:
@@ -39,23 +39,23 @@ def _bitmaps(n: int, count: int) -> int:
 
 
 def _shared(n: int, bits: int) -> int:
-    """Dynamic shared memory of a block besides its lists: slots, then three bitmaps."""
+    """Return dynamic shared memory of a block besides its lists: slots, then three bitmaps."""
     return -(-n * bits // 32) * 4 + _bitmaps(n, 3)
 
 
 def _room(here: runtime.Device, lists: bool = False) -> int:
-    """Shared memory for the slots and bitmaps of a block that has a multiprocessor for itself."""
+    """Return the shared memory for slots and bitmaps of a block alone on a multiprocessor."""
     return here.shared_per_block - _SHARED_STATIC - (_LIST * RESIDENT if lists else 0)
 
 
 def _blocks(here: runtime.Device, n: int, bits: int, lists: bool) -> int:
-    """Blocks that share a multiprocessor."""
+    """Return the number of blocks per multiprocessor."""
     room = _room(here, lists) + _SHARED_STATIC
     return max(1, min(MOST_BLOCKS, room // (_shared(n, bits) + _SHARED_STATIC)))
 
 
 def _delta(graph: Graph) -> float:
-    """Step of the threshold in shared memory: thin frontiers want fewer steps, not less work."""
+    """Return the threshold's step in shared memory; thin frontiers call for fewer steps."""
     return (4.0 if sparse(graph) else 1.0) * graph.mean_weight
 
 
@@ -73,13 +73,13 @@ def _fits_narrow(graph: Graph, request: Request) -> Literal[True] | str:
     return True
 
 
-_FIXED = 4e-5  # seconds of a batch besides a launch, its rows and the way there and back
+_FIXED = 4e-5  # seconds of a batch besides a launch, its rows and the transfers
 
 
 def _in_blocks(facts: Facts, request: Request, edge: float, vertex: float, times: float) -> float:
-    """Seconds where each block has a source: bound by throughput, or by the steps of one block.
+    """Estimate one block per source: bound by throughput, or by the steps of one block.
 
-    A block alone does a source in about a microsecond per step and 4 ns per vertex and edge.
+    A single block takes about a microsecond per step and 4 ns per vertex and edge of a source.
     """
     k, n, m = request.n_sources, facts.n, facts.m
     alone = times * (2e-5 + (n + m) * 4e-9)
@@ -117,7 +117,7 @@ def _in_lanes(facts: Facts, request: Request) -> Estimate:
 def block_per_source(
     graph: Graph, sources: NDArray[np.int64], options: BlockOptions, workspace: Workspace
 ) -> Answer:
-    """Near-far in shared memory, block by block; 16-bit distances first for integers."""
+    """Run near-far in shared memory, one block per source; integers in 16 bits first."""
     rows = Rows(graph, sources, workspace, reduces=True)
     if rows.nothing is not None:
         return rows.nothing
@@ -128,14 +128,14 @@ def block_per_source(
 
 
 class _SharedSearch(Search):
-    """How the blocks of one batch use shared memory, and their launches.
+    """Use of shared memory by the blocks of one batch, and their launches.
 
     Attributes
     ----------
     bits : int
-        Of a distance in shared memory, at first.
+        Initial bits of a distance in shared memory.
     fits : bool
-        Whether the memory of a multiprocessor is enough for a block.
+        Whether the memory of a multiprocessor suffices for a block.
     """
 
     def __init__(
@@ -155,18 +155,18 @@ class _SharedSearch(Search):
         self.fits = _shared(n, self.bits) <= self.room
 
     def _first_bits(self) -> int:
-        """Bits of an integer distance that the first launch tries: those asked for, if they fit."""
+        """Return the bits of an integer distance in the first launch: the option's, if they fit."""
         n = self.rows.n
         narrow = 2 * int(self.graph.max_weight) < 2**16
         same = _blocks(self.here, n, 32, self.lists) == _blocks(self.here, n, 16, self.lists)
         if narrow and same and _shared(n, 32) <= self.room:
-            narrow = False  # wider ones are lowered by one instruction and never repeated
+            narrow = False  # wider slots are lowered by one instruction and never repeated
         asked = self.options.slot_bits or (16 if narrow else 32)
         fitting = (b for b in (asked, 32, 16) if b <= self.full and _shared(n, b) <= self.room)
         return next(fitting, 16)
 
     def solve(self, batch: Batch) -> NDArray[np.int64]:
-        """Write the rows of the sources to their places; which were too wide and repeated."""
+        """Solve the rows of the sources; return those that were too wide and repeated."""
         sources, places, out = batch.sources, batch.places, batch.out
         overflow = self._launch(batch, self.bits)
         batch.launched()
@@ -186,7 +186,7 @@ class _SharedSearch(Search):
         return lost
 
     def _launch(self, batch: Batch, bits: int) -> Any:
-        """One launch; a flag per source on the device says which rows did not fit, or None."""
+        """Launch once; return a flag per source on the device for rows that did not fit."""
         cp = runtime.cupy()
         sources = batch.sources
         rows, edges = self.rows, self.edges
@@ -226,7 +226,7 @@ class _SharedSearch(Search):
 
 
 def _common(batch: Batch, rows: Rows, edges: Essential, values: Values) -> dict[str, Any]:
-    """Arguments that both kernels with a block per source take."""
+    """Return the arguments that both kernels with a block per source take."""
     sources, places = batch.there()
     return {
         "offsets": edges.offsets,
@@ -249,7 +249,7 @@ def _common(batch: Batch, rows: Rows, edges: Essential, values: Values) -> dict[
 
 
 class _GlobalSearch(Search):
-    """How the blocks of one batch share a multiprocessor, and their launches."""
+    """Sharing of a multiprocessor by the blocks of one batch, and their launches."""
 
     def __init__(
         self, graph: Graph, options: BlockOptions, workspace: Workspace, rows: Rows
@@ -286,7 +286,7 @@ class _GlobalSearch(Search):
         self._memory: tuple[Any, Any] | None = None
 
     def solve(self, batch: Batch) -> NDArray[np.int64]:
-        """Write the rows of the sources to their places; none is ever repeated."""
+        """Solve the rows of the sources; none is ever repeated."""
         cp = runtime.cupy()
         sources = batch.sources
         rows, values = self.rows, self._values
@@ -326,7 +326,7 @@ class _GlobalSearch(Search):
 def block_per_source_global(
     graph: Graph, sources: NDArray[np.int64], options: BlockOptions, workspace: Workspace
 ) -> Answer:
-    """Near-far with a compact queue in shared memory; for graphs beyond shared memory."""
+    """Run near-far in global memory with a compact queue in shared memory; for large graphs."""
     rows = Rows(graph, sources, workspace, reduces=True)
     if rows.nothing is not None:
         return rows.nothing
@@ -348,7 +348,7 @@ def block_per_source_global(
 def lanes(
     graph: Graph, sources: NDArray[np.int64], options: NoOptions, workspace: Workspace
 ) -> Answer:
-    """Rounds over a queue of vertices with masks of improved lanes; 32 sources per launch."""
+    """Run rounds over a queue of vertices with masks of improved lanes; 32 sources per launch."""
     cp = runtime.cupy()
     rows = Rows(graph, sources, workspace)
     if rows.nothing is not None:

@@ -1,4 +1,4 @@
-"""What the CUDA variants for many sources share: rows on the device, and scalars of kernels."""
+"""Rows on the device and scalars of kernels, shared by the CUDA variants for many sources."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ __all__ = ["Rows", "Values", "steps_allowed"]
 
 
 def steps_allowed(n: int) -> int:
-    """The watchdog's bound on the steps of a row, far beyond what any graph takes."""
+    """Return the watchdog's bound on the steps of a row, far beyond that of any graph."""
     return 8 * n + 1_000_000
 
 
 class Values:
-    """Delta, cap and heaviest weight as the kernels' slots of 16, 32 or 64 bits have them."""
+    """Delta, cap and heaviest weight in the kernels' slots of 16, 32 or 64 bits."""
 
     def __init__(self, graph: Graph, limit: float | None, delta: float, bits: int) -> None:
         dtype = graph.weight_dtype
@@ -55,7 +55,7 @@ class Values:
 
 
 class Rows:
-    """A batch on the device: its graph, its answer rows in as many parts as fit, its counters."""
+    """Batch on the device: its graph, its answer rows in parts that fit, its counters."""
 
     def __init__(
         self,
@@ -76,7 +76,7 @@ class Rows:
         self.given = out if fits else None
         self.threads = workspace.threads
         self._host: NDArray[Any] | None = None
-        self.figures: Any = None  # RowFigures of block_distance.cuh, where kernels fill them in
+        self.figures: Any = None  # RowFigures of block_distance.cuh, if the kernels compute them
         self.reduction = workspace.reduction
         asked = reduces and self.reduction is not None and self.reduction.kind in FIGURES
         if asked and self.on_device and self.dtype.kind == "i" and listed is None:
@@ -87,14 +87,14 @@ class Rows:
 
     @property
     def nothing(self) -> Answer | None:
-        """The answer when there is nothing to solve."""
+        """Return the answer if there is nothing to solve, else None."""
         if self.n and len(self.sources):
             return None
         empty = runtime.cupy().empty((len(self.sources), self.width), self.dtype)
         return Answer(empty, {"iterations": 0})
 
     def parts(self, scratch: int) -> list[tuple[int, int]]:
-        """Ranges of rows whose answers fit beside the scratch memory."""
+        """Return the ranges of rows whose answers fit along with the scratch memory."""
         free, _ = runtime.memory()
         row = max(self.width * self.dtype.itemsize + 16, 1)
         k = len(self.sources)
@@ -109,13 +109,13 @@ class Rows:
         return [(first, min(first + each, k)) for first in range(0, max(k, 1), each)]
 
     def memory(self, first: int, last: int) -> Any:
-        """Device memory for rows ``first`` to ``last``: the caller's when it is on the device."""
+        """Return device memory for rows ``first`` to ``last``: the caller's if on the device."""
         if self.given is not None and runtime.is_device_array(self.given):
             return self.given
         return runtime.cupy().empty((last - first, self.width), dtype=self.dtype)
 
     def landing(self) -> AbstractContextManager[Landing | None]:
-        """What brings rows to the host while others are solved; None where that is not worth it."""
+        """Return a copier of rows to the host while others are solved; None if it does not pay."""
         there = self.given is not None and runtime.is_device_array(self.given)
         size = len(self.sources) * self.width * self.dtype.itemsize
         if self.on_device or there or self.threads == 1 or size < LARGE:
@@ -124,7 +124,7 @@ class Rows:
 
     @property
     def host(self) -> NDArray[Any]:
-        """Memory of the host for all rows."""
+        """Return host memory for all rows."""
         if self._host is None:
             shape = (len(self.sources), self.width)
             made = self.given is None
@@ -133,11 +133,11 @@ class Rows:
         return self._host
 
     def kept(self, part: Any) -> Any:
-        """A solved part: as it is when it is the only one, else on the host."""
+        """Return a solved part: unchanged if it is the only one, else copied to the host."""
         return part if len(part) == len(self.sources) else part.get()
 
     def gather(self, solved: list[Any]) -> Any:
-        """One array: on the device if it was one part, else on the host."""
+        """Return one array: on the device if there is one part, else on the host."""
         if len(solved) == 1:
             return solved[0]
         shape = (len(self.sources), self.width)
@@ -149,7 +149,7 @@ class Rows:
         return out
 
     def answer(self, solved: list[Any], others: Sequence[Rows] = (), **more: Any) -> Answer:
-        """Rows and counters; ``others`` counted on other devices."""
+        """Return rows and counters; ``others`` are those of other devices."""
         counted = [rows.counters.get() for rows in (self, *others)]
         edges, steps, vertices = (sum(int(each[i]) for each in counted) for i in range(3))
         if not all(int(each[3]) for each in counted):
@@ -169,7 +169,7 @@ class Rows:
         return Answer(self.gather(solved), stats, partials=partials)
 
     def _partials(self) -> list[Partial] | None:
-        """What the kernels counted, without the sources; None where a sum may not fit 64 bits."""
+        """Return the kernels' partial results; None if a sum may not fit 64 bits."""
         self._landing.copy_from(self.figures)
         counts, totals, most = self._landing.wait_for().view(np.int64).reshape(3, -1)
         assert self.reduction is not None

@@ -1,17 +1,18 @@
-"""Edges and vertices that a search from many sources need not look at again.
+"""Removal of edges and vertices that further searches from other sources need not scan.
 
-Dead ends: an edge whose target has no way on but back to where the edge came from improves nothing
-beyond that target. Such edges carry the sign bit of their target, whose bit is then never set. On
+Dead ends: an edge whose target has no other out-edge than the one back improves nothing beyond
+that target. Such edges have the sign bit of their target set, and the target is never queued. On
 p2p-Gnutella31 three vertices of four are the target of no other edge.
 
 Essential edges (Karger, Koller and Phillips, "Finding the hidden path", 1993): an edge longer than
-the distance between its ends lies on no shortest path. The row of a source says which of its own
-edges those are, so sources go in order of falling degree, and after a few of them the edges are
-packed anew without those found out. Dropping them all at once is safe because every edge of a
-shortest path is one itself. Integers only: rounded sums are not associative.
+the distance between its ends is on no shortest path. The row of a source identifies such edges
+among its own, so sources are solved by decreasing degree, and after a few of them the edges are
+packed again without the identified ones. Dropping them all at once is safe because every edge of
+a shortest path is itself a shortest path. This holds only for integers: rounded sums are not
+associative.
 
-What is left of the edges stays with the graph, so that the next block of rows, or the next call,
-begins where the last one ended, on whichever device.
+The remaining edges are kept with the graph, so that the next block of rows, or the next call,
+starts from them, on any device.
 """
 
 from __future__ import annotations
@@ -32,8 +33,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Essential", "essential", "sparse", "stages"]
 
-_SHARES = (0.3, 0.5, 0.7, 0.9)  # of the edges whose sources are solved when edges are dropped
-_WORTH = 0.1  # of the edges, so many at least that the last rows of a block say something about
+_SHARES = (0.3, 0.5, 0.7, 0.9)  # share of the edges whose sources are solved when edges are dropped
+_WORTH = 0.1  # share of the edges that the last rows of a block must at least decide
 _SPARSE = 4.0  # edges per vertex below which nearly all are essential
 _FEWEST = 1024  # sources that repay dropping edges
 _KERNELS, _THREADS = "algorithms/batched/essential.cuh", 256
@@ -41,17 +42,17 @@ _KEPT: Slot[Essential] = Slot("edges that a batch looks at")
 
 
 def sparse(graph: Graph) -> bool:
-    """Whether the graph has so few edges per vertex that frontiers stay thin."""
+    """Return whether the graph has so few edges per vertex that frontiers stay thin."""
     return graph.mean_degree < _SPARSE
 
 
 def stages(
     graph: Graph, sources: NDArray[np.int64], decided: NDArray[np.bool_]
 ) -> list[tuple[NDArray[np.int64] | None, bool]]:
-    """The launches of a batch: by falling degree, so that the first rows decide the most edges.
+    """Return the launches of a batch, by decreasing degree: the first rows decide most edges.
 
-    One launch where dropping would not pay: few sources, few edges per vertex, of which most are
-    essential, or little to say that earlier rows did not.
+    There is one launch where dropping would not pay: for few sources, few edges per vertex, of
+    which most are essential, or few undecided edges.
     """
     k = len(sources)
     if k < _FEWEST or sparse(graph) or not graph.is_weighted:
@@ -60,7 +61,7 @@ def stages(
     known = float(degrees[decided].sum()) / m
     fresh = np.where(decided[sources], 0, degrees[sources])
     order = np.argsort(-fresh)
-    # Sources that come twice count twice: the bounds are then merely later.
+    # Repeated sources count twice, which only delays the bounds.
     share = known + np.cumsum(fresh[order]) / m
     if share[-1] - known < _WORTH:
         return [(None, False)]
@@ -73,16 +74,15 @@ def stages(
 
 @dataclass(frozen=True, slots=True)
 class Essential:
-    """A graph's edges on a device with dead ends marked, without some that no path needs.
+    """Edges of a graph on a device with dead ends marked, without some non-essential ones.
 
     Attributes
     ----------
     offsets, edges : device arrays
         As in :class:`~nearfar.cuda.device_graph.DeviceGraph`.
-    count : int
-        Edges that are left.
+    count : int Number of remaining edges.
     decided : bool array, shape (n,)
-        Vertices of whose edges only essential ones are left.
+        Vertices with only essential edges left.
     """
 
     offsets: Any
@@ -91,7 +91,7 @@ class Essential:
     decided: NDArray[np.bool_]
 
     def without(self, graph: Graph, device: DeviceGraph, solved: Solved, rows: Any) -> Essential:
-        """Without the edges of solved sources that are longer than their ends are apart."""
+        """Return the edges without those of solved sources that are not shortest paths."""
         cp = runtime.cupy()
         program, grid = _program(device)
         n = device.n
@@ -111,7 +111,7 @@ class Essential:
 
 
 class Solved:
-    """Sources that are solved, and where their rows are."""
+    """Solved sources, and the positions of their rows."""
 
     def __init__(self, n: int, sources: NDArray[np.int64], places: NDArray[np.int64]) -> None:
         self.sources = sources
@@ -121,12 +121,12 @@ class Solved:
 
     @property
     def flags(self) -> NDArray[np.bool_]:
-        """Of every vertex whether it is one of them."""
+        """Return whether each vertex is one of them."""
         found: NDArray[np.bool_] = self._place >= 0
         return found
 
     def there(self) -> Any:
-        """The row of each vertex, or -1, on the current device."""
+        """Return the row of each vertex, or -1, on the current device."""
         at = runtime.device().ordinal
         if at not in self._there:
             self._there[at] = runtime.upload(self._place)
@@ -134,9 +134,9 @@ class Solved:
 
 
 def essential(graph: Graph, device: DeviceGraph) -> Essential:
-    """What is left of the graph's edges, on the current device; at first all of them.
+    """Return the remaining edges of the graph on the current device; initially all of them.
 
-    Where another device has fewer left they are copied from there.
+    They are copied from another device if that has fewer left.
     """
     at = runtime.device().ordinal
     kept = _KEPT.held(graph)
@@ -151,14 +151,14 @@ def essential(graph: Graph, device: DeviceGraph) -> Essential:
 
 
 def _marked(device: DeviceGraph) -> Essential:
-    """All edges, with those that lead to dead ends marked where there is room for a copy."""
+    """Return all edges, with dead ends marked if there is memory for a copy."""
     decided = np.zeros(device.n, dtype=np.bool_)
     if runtime.memory()[0] < device.edges.nbytes + 4 * device.n:
         return Essential(device.offsets, device.edges, device.m, decided)
     cp = runtime.cupy()
     program, grid = _program(device)
     ways, n = cp.empty(device.n, dtype=np.int32), np.int64(device.n)
-    # A copy, since records are read whole later, and what fills one up is in no field of it.
+    # A copy, since records are later read whole, including their padding.
     edges = runtime.copied(device.edges)
     given = {"offsets": device.offsets, "edges": device.edges, "n": n, "ways": ways}
     program.kernel("only_ways")(grid, _THREADS, given)
@@ -167,5 +167,5 @@ def _marked(device: DeviceGraph) -> Essential:
 
 
 def _program(device: DeviceGraph) -> tuple[runtime.Program, int]:
-    """The kernels, and how many blocks they take."""
+    """Return the kernels, and their number of blocks."""
     return runtime.program(_KERNELS, device.macros), runtime.device().multiprocessors * 8

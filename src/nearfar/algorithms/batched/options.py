@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 __all__ = ["BlockOptions", "LaneOptions", "WorkerOptions"]
 
-#: Below so many vertices the queue is short, and a heap of it costs less than a ring of buckets.
+# : Below this number of vertices the queue is short, and a heap costs less than a ring of buckets.
 BUCKETS_FROM = 512
 
 
@@ -24,12 +24,12 @@ class LaneOptions:
     Parameters
     ----------
     width : {8, 16, 32, 64} or None
-        Sources per sweep. None takes two cache lines per vertex: 64 lanes of 16 bits, 32 of 32 or
-        16 of 64. A width that the type of the lanes does not have is replaced by the nearest that
-        it has.
+        Sources per sweep. None means two cache lines per vertex: 64 lanes of 16 bits, 32 of 32
+        or 16 of 64. A width that the type of the lanes does not support is replaced by the
+        nearest one.
     delta : float or None
-        Width of a bucket in units of the weights, greater than 0; None takes a quarter of the mean
-        weight.
+        Width of a bucket in units of the weights, greater than 0; None means a quarter of the
+        mean weight.
     """
 
     width: int | None = None
@@ -50,7 +50,7 @@ class WorkerOptions:
     ----------
     queue : {"heap", "buckets"} or None
         A 4-ary heap (Dijkstra's method) or a ring of buckets (sequential delta-stepping). None
-        takes buckets from 512 vertices on. The answer is the same.
+        means buckets from 512 vertices on. The answer is the same.
     """
 
     queue: Literal["heap", "buckets"] | None = None
@@ -60,7 +60,7 @@ class WorkerOptions:
             raise OptionError(f"queue is {quoted(self.queue)}: use 'heap', 'buckets' or None")
 
     def buckets(self, graph: Graph) -> bool:
-        """Whether searches of this graph order their vertices in buckets."""
+        """Return whether searches of this graph order their vertices in buckets."""
         if self.queue is not None:
             return self.queue == "buckets"
         return graph.n_vertices >= BUCKETS_FROM
@@ -73,7 +73,7 @@ class BlockOptions(DeltaOptions):
     Parameters
     ----------
     delta : float or None
-        Step of the threshold in units of the weights; None takes the mean weight in the shared
+        Step of the threshold in units of the weights; None means the mean weight in the shared
         layout (4 times it below 4 edges per vertex) and 16 times it in the global one, whose steps
         cost more than repeated work.
     slot_bits : {16, 32, 64} or None
@@ -84,8 +84,8 @@ class BlockOptions(DeltaOptions):
         Threads per block; None fills the multiprocessor with as many blocks as their memory allows.
     lists : bool or None
         Whether a warp lists the vertices of its words before it relaxes them, so that all lanes
-        have one; takes 8 bytes per thread of shared memory. Shared layout only, and left out where
-        the memory does not allow it. None: for int32 weights and 20,000 vertices or more.
+        have one; uses 8 bytes of shared memory per thread. Only in the shared layout, and only
+        if memory permits. None: for int32 weights and 20,000 vertices or more.
     """
 
     slot_bits: int | None = None

@@ -1,4 +1,4 @@
-"""A batch with a block per source: in stages, between which edges are left out, on some devices."""
+"""Batches with a block per source, in stages that drop edges, on one or several devices."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ NONE = np.empty(0, dtype=np.int64)
 
 @dataclass(slots=True)
 class Batch:
-    """Sources whose rows are solved by one launch.
+    """Sources whose rows one launch solves.
 
     Attributes
     ----------
@@ -40,13 +40,13 @@ class Batch:
         Rows of ``out``; None means the first k.
     out : device array
     told : uint64 or None
-        The address of a byte per row, for a kernel to tell which are finished.
+        Address of a byte per row, in which a kernel marks finished rows.
     following : Following or None
-        What brings the rows to the host.
+        Copier of the rows to the host.
     figures : int64 array or None
-        For what the rows come to, beside those of ``out``.
+        Memory for figures of the rows, along with those in ``out``.
     beside : callable or None
-        What this thread does while the device solves.
+        Function that this thread calls while the device solves.
     """
 
     sources: NDArray[np.int64]
@@ -59,7 +59,7 @@ class Batch:
     _there: tuple[Any, Any] | None = None
 
     def there(self) -> tuple[Any, Any]:
-        """Sources and places on the current device; None for sources one after the other."""
+        """Return sources and places on the current device; None for consecutive sources."""
         if self._there is None:
             begin, k = int(self.sources[0]), len(self.sources)
             in_order = bool((self.sources == np.arange(begin, begin + k)).all())
@@ -69,7 +69,7 @@ class Batch:
         return self._there
 
     def launched(self) -> None:
-        """All launches are on the current stream that tell of rows."""
+        """Note that all launches that mark finished rows are on the current stream."""
         if self.following is not None:
             self.following.launched()
         if self.beside is not None:
@@ -77,17 +77,16 @@ class Batch:
 
 
 class Search(ABC):
-    """One device's launches of a batch; a layout says how a block has its distances.
+    """Launches of a batch on one device; a layout determines how a block stores distances.
 
     Attributes
     ----------
-    edges : Essential
-        What is left of the graph's edges.
+    edges : Essential Remaining edges of the graph.
     integer : bool
         Whether weights are integers.
     delta : float
     scratch : int
-        Bytes that the launches take besides rows and edges.
+        Bytes that the launches use besides rows and edges.
     """
 
     delta: float
@@ -102,17 +101,17 @@ class Search(ABC):
 
     @abstractmethod
     def solve(self, batch: Batch) -> NDArray[np.int64]:
-        """Write the rows of the sources to their places; which were too wide and repeated."""
+        """Solve the rows of the sources; return those that were too wide and repeated."""
 
     def drop(self, solved: Solved, out: Any) -> None:
-        """Leave out the edges that the rows of these sources do not need."""
+        """Drop the edges that the rows of these sources show to be non-essential."""
         self.edges = self.edges.without(self.graph, self.rows.device, solved, out)
 
 
 def in_stages(search: Search, **stats: Any) -> Answer:
-    """Solve the batch; after each stage the edges go that its rows show to be of no use.
+    """Solve the batch in stages, dropping edges that the rows show to be non-essential.
 
-    Only whole rows of integers show that: rounded sums are not associative.
+    Only whole rows of integers allow it: rounded sums are not associative.
     """
     rows, graph = search.rows, search.graph
     team = _Team(search)
@@ -123,7 +122,7 @@ def in_stages(search: Search, **stats: Any) -> Answer:
         for first, last in rows.parts(search.scratch + packing):
             out = rows.memory(first, last)
             chosen = rows.sources[first:last]
-            # None: every row in the order given, so that nothing is uploaded for them.
+            # None: rows in the given order, so that no indices are uploaded
             launches: list[tuple[Any, bool]] = [(None, False)]
             if whole:
                 launches = stages(graph, chosen, search.edges.decided)
@@ -152,7 +151,7 @@ def in_stages(search: Search, **stats: Any) -> Answer:
                     team.drop(dropped, out)
             if landing is None:
                 solved.append(rows.kept(out))
-            elif last < len(rows.sources):  # the memory is wanted
+            elif last < len(rows.sources):  # the memory is needed
                 landing.wait()
         rows.timer.stop()
     solved = solved or [rows.host]
@@ -162,7 +161,7 @@ def in_stages(search: Search, **stats: Any) -> Answer:
 
 
 def _make_ready(team: _Team, later: Batch | None, dropped: Solved | None) -> None:
-    """Bring to a device that works alone what it needs next, so that it need not wait for it."""
+    """Copy the next inputs to a single device in advance, so that it need not wait for them."""
     if team.shared:
         return
     if dropped is not None:
@@ -178,7 +177,7 @@ def _solve_and_send(
     host: NDArray[Any],
     places: NDArray[np.int64] | None,
 ) -> None:
-    """Solve into rows side by side, which follow to places of the host's as they are finished."""
+    """Solve into consecutive rows, and copy finished ones to their places on the host."""
     batch.told, finished = landing.flags(len(batch.sources))
     batch.following = landing.follow(batch.out, host, places, finished)
     if team.solve(batch):
@@ -187,17 +186,17 @@ def _solve_and_send(
 
 
 class _Team:
-    """The devices that share a batch, each with the graph and a search of its own.
+    """Devices that share a batch, each with the graph and its own search.
 
-    All write to the rows where they lie. They meet after each stage: what a stage says of edges
-    each device then reads from all rows of it before it goes on.
+    All write to the same rows. They synchronise after each stage: each device then drops edges
+    by all rows of the stage before it continues.
 
     Attributes
     ----------
     searches : dict of int to Search
-        By device.
+        Searches by device.
     repeated : int
-        Rows that were too wide.
+        Number of rows that were too wide.
     """
 
     def __init__(self, search: Search) -> None:
@@ -211,9 +210,9 @@ class _Team:
         self._dropped = dict.fromkeys([home, *self.devices], 0)
 
     def solve(self, batch: Batch) -> int:
-        """Write the rows of the sources to their places; how many were too wide and repeated."""
+        """Solve the rows of the sources; return the number of those that were too wide."""
         pieces, count = [batch], len(self.devices)
-        if count > 1:  # sources of every degree to each
+        if count > 1:  # sources of every degree for each device
             at = np.arange(len(batch.sources)) if batch.places is None else batch.places
             pieces = [
                 replace(
@@ -239,7 +238,7 @@ class _Team:
         return sum(repeated)
 
     def _here(self) -> Search:
-        """The current device's search, after what has been said of edges so far."""
+        """Return the current device's search, after dropping the decided edges."""
         at = runtime.device().ordinal
         if at not in self.searches:
             first = self._first
@@ -253,11 +252,11 @@ class _Team:
 
     @property
     def shared(self) -> bool:
-        """Whether several devices may work on it."""
+        """Return whether several devices may work on it."""
         return self._first.workspace.devices is not None
 
     def drop(self, solved: Solved, out: Any) -> None:
-        """Have every device leave out the edges that the rows of these sources do not need."""
+        """Drop on every device the edges that these sources' rows show to be non-essential."""
         if self.shared:
             self._drops.append((solved, out))
         else:
@@ -265,12 +264,12 @@ class _Team:
 
     @property
     def edges_kept(self) -> int:
-        """Edges that were left in the end."""
+        """Return the number of edges that were left at the end."""
         return min(search.edges.count for search in self.searches.values())
 
     @property
     def stats(self) -> dict[str, Any]:
-        """What there is to say of several devices."""
+        """Return the statistics of several devices."""
         given = self._first.workspace.devices
         found: dict[str, Any] = {} if given is None else {"devices": list(given)}
         return found | ({"failed_devices": self.failed} if self.failed else {})

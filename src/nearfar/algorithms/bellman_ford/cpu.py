@@ -1,4 +1,4 @@
-"""The CPU forms of Bellman-Ford, one thread each; the loops are in the headers of this folder."""
+"""CPU forms of Bellman-Ford, one thread each; the loops are in the headers of this folder."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def solve(
     workspace: Workspace,
     form: Callable[[_cpu.GraphView, int, NDArray[Any], bool, bool], dict[str, Any]],
 ) -> Answer:
-    """Run one form; where only rounding explains its find, let the subtree method decide."""
+    """Run one form; let the subtree method decide if only rounding explains a negative cycle."""
     distances = np.empty(graph.n_vertices, dtype=graph.weight_dtype)
     full, proof = workspace.stats == "full", proof_wanted(graph, int(source))
     stats = form(graph.view, int(source), distances, proof, full)
@@ -55,15 +55,15 @@ def solve(
     complexity="O(n m)",
 )
 def subtree(graph: Graph, source: int, options: NoOptions, workspace: Workspace) -> Answer:
-    """Tarjan's subtree disassembly."""
+    """Run Tarjan's subtree disassembly."""
     return solve(graph, source, workspace, _cpu.bellman_ford_subtree)
 
 
 def _in_topological_order(facts: Facts, request: Request) -> Estimate | None:
-    """For negative weights; stays near one look per edge on acyclic and on hard negative graphs.
+    """Estimate negative weights: about one scan per edge on acyclic and hard negative graphs.
 
-    The other forms look at edges many times there, how often depends on the weights and not on
-    counts: none of them is ever the one to take unseen.
+    The other forms scan edges repeatedly on such graphs, as often as the weights demand, so none
+    of them is chosen without a measurement.
     """
     if not facts.negative:
         return None
@@ -81,5 +81,5 @@ def _in_topological_order(facts: Facts, request: Request) -> Estimate | None:
     cost=_in_topological_order,
 )
 def goldberg_radzik(graph: Graph, source: int, options: NoOptions, workspace: Workspace) -> Answer:
-    """Goldberg and Radzik's scan in topological order."""
+    """Run Goldberg and Radzik's scan in topological order."""
     return solve(graph, source, workspace, _cpu.bellman_ford_goldberg_radzik)

@@ -1,9 +1,9 @@
 """Bellman-Ford on CUDA over a queue of active vertices, weights of either sign; see queue.cuh.
 
-Negative cycles: a run on a graph with negative weights gives up after some thousands of rounds,
-and the subtree method on the CPU decides: it raises the error with the cycle, or returns the
-distances. With floats rounding may hide a cycle: the CPU decides what a graph's first search
-reaches, and searches from there on are the GPU's alone.
+Negative cycles: a run on a graph with negative weights stops after some thousands of rounds, and
+the subtree method on the CPU decides: it raises the error with the cycle, or returns the
+distances. With floats, rounding may hide a cycle: the CPU checks the part that a graph's first
+search reaches, and later searches from that part run only on the GPU.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ __all__ = ["KERNELS", "QueueRun", "decide", "finish", "one_launch"]
 KERNELS = "algorithms/bellman_ford/queue.cuh"
 BLOCK = 256
 _PATIENCE = 4096  # rounds, on a graph with negative weights
-ROUNDS_BEYOND = 2  # the watchdog without: shortest paths have at most n - 1 edges
+ROUNDS_BEYOND = 2  # the watchdog without negative weights: shortest paths have at most n - 1 edges
 
 
 def _limit(limit: float | None, dtype: np.dtype[Any]) -> Any:
-    """The limit in the weights' dtype, not below it."""
+    """Return the limit in the weights' dtype, rounded up."""
     top = unreached_value(dtype)
     if limit is None or limit >= top:
         return dtype.type(top)
@@ -50,8 +50,8 @@ def _limit(limit: float | None, dtype: np.dtype[Any]) -> Any:
 class QueueRun:
     """Device arrays of one solve and the arguments that the kernels share.
 
-    ``lanes`` work on a vertex. ``parts`` are the places in each row where its edges change their
-    class, for kernels that treat classes apart.
+    ``lanes`` work on a vertex. ``parts`` are the positions in each row where the edge class
+    changes, for kernels that treat classes separately.
     """
 
     def __init__(
@@ -79,7 +79,7 @@ class QueueRun:
             self.parts = (cp.asarray(parts[0].astype(offset)), cp.asarray(parts[1].astype(offset)))
         macros = {**self.device.macros, "LANES_EACH": lanes, "CLASSES": int(parts is not None)}
         self.program = runtime.program(kernels, macros)
-        # A limit below zero is not an early stop where later edges may be negative.
+        # A limit below zero cannot stop early if later edges may be negative.
         limit = workspace.limit if graph.n_negative == 0 else None
         self.limit = _limit(limit, weight)
         self.grid = runtime.device().multiprocessors * 8
@@ -105,13 +105,13 @@ class QueueRun:
         }
 
     def most_rounds(self, graph: Graph) -> int:
-        """Rounds after which the CPU decides; without negative weights, that no run takes."""
+        """Return the number of rounds after which the CPU decides."""
         if graph.n_negative:
             return _PATIENCE
         return min(graph.n_vertices + ROUNDS_BEYOND, 2**31 - 2)
 
     def in_one_launch(self, most: int) -> bool:
-        """All rounds in one cooperative launch; whether the queue ran empty."""
+        """Run all rounds in one cooperative launch; return whether the queue ran empty."""
         cp = runtime.cupy()
         kernel = self.program.kernel("one_launch")
         barrier = cp.zeros(1, dtype=np.uint32)
@@ -122,7 +122,7 @@ class QueueRun:
         return int(self.sizes.get()[done % 3]) == 0
 
     def answer(self) -> Answer:
-        """Distances and counters."""
+        """Return distances and counters."""
         self.timer.stop()
         edges, rounds, vertices = (int(x) for x in self.stats.get()[:3])
         stats = {
@@ -135,7 +135,7 @@ class QueueRun:
 
 
 def decide(graph: Graph, source: int, answer: Answer | None) -> Answer:
-    """Let the subtree method on the CPU raise the cycle or give the distances."""
+    """Let the subtree method on the CPU raise the cycle or return the distances."""
     distances = np.empty(graph.n_vertices, dtype=graph.weight_dtype)
     proof = proof_wanted(graph, int(source))
     found = _cpu.bellman_ford_subtree(graph.view, int(source), distances, proof)
@@ -149,7 +149,7 @@ def decide(graph: Graph, source: int, answer: Answer | None) -> Answer:
 
 
 def finish(graph: Graph, source: int, run: QueueRun, finished: bool) -> Answer:
-    """What follows the rounds: the decision on the CPU, the counters."""
+    """Finish after the rounds: decide on the CPU if needed, and read the counters."""
     if not finished and not graph.n_negative:
         raise SolverError(
             f"Bellman-Ford on CUDA did not end within {run.most_rounds(graph)} rounds: check the "
@@ -184,6 +184,6 @@ def _cost(facts: Facts, request: Request) -> Estimate | None:
     cost=_cost,
 )
 def one_launch(graph: Graph, source: int, options: NoOptions, workspace: Workspace) -> Answer:
-    """The default for negative weights on a GPU."""
+    """Run all rounds in one launch; the default for negative weights on a GPU."""
     run = QueueRun(graph, source, workspace, 32)
     return finish(graph, source, run, run.in_one_launch(run.most_rounds(graph)))

@@ -29,9 +29,9 @@ _ADDED = {"sum": "sum", "mean": "sum", "summary": "sum", "harmonic": "harmonic"}
 
 
 def _cost(facts: Facts, request: Request) -> Estimate | None:
-    """Fitted on one core to searches that reach 1 to 10,000 vertices of two graphs.
+    """Estimate by a fit on one core to searches that reach 1 to 10,000 vertices of two graphs.
 
-    The vertices and edges within the limit are counted by searches from a few of the sources.
+    Searches from a few of the sources count the vertices and edges within the limit.
     """
     if request.predecessors or not _binds(facts.graph, request.limit):
         return None
@@ -102,7 +102,7 @@ def reduced_in_parts(
     sources: NDArray[np.int64],
     reduction: RowReduction,
 ) -> Answer:
-    """Reduce sparse rows to the nearest or to histograms, those of some sources at a time."""
+    """Reduce sparse rows to the nearest or to histograms, for some sources at a time."""
     partials: list[Partial] = []
     stats: dict[str, Any] = {}
     for first in range(0, max(len(sources), 1), _AT_ONCE):

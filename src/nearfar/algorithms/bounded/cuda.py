@@ -1,6 +1,6 @@
 """Bounded searches on CUDA, a block per source in shared memory; see bounded.cuh.
 
-A source that reaches more than a block's table holds is searched on the CPU.
+Sources that reach more vertices than a block's table holds are searched on the CPU.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _DECAYS = {"flat": 0, "linear": 1, "exponential": 2, "table": 3}
 
 
 def _limit(limit: Any, dtype: np.dtype[Any]) -> Any:
-    """The greatest distance within the limit, in the dtype of the weights."""
+    """Return the greatest distance within the limit, in the dtype of the weights."""
     if dtype.kind == "i":
         return dtype.type(math.floor(limit))
     near = dtype.type(limit)
@@ -46,7 +46,7 @@ def _limit(limit: Any, dtype: np.dtype[Any]) -> Any:
 
 
 class _Launched:
-    """Searches from some sources: counts (-1 for those given up), greatest distances, counters."""
+    """Results of some sources: counts (-1 for those given up), greatest distances, counters."""
 
     def __init__(
         self, graph: Graph, sources: NDArray[np.int64], limit: Any, mode: int, **arrays: Any
@@ -108,7 +108,7 @@ def _can_run(graph: Graph, request: Request) -> Literal[True] | str:
 
 
 def _cost(facts: Facts, request: Request) -> Estimate | None:
-    """A guess: blocks share a device as the searches of a batch do."""
+    """Estimate by a guess: blocks share a device like the searches of a batch."""
     if request.predecessors or _can_run(facts.graph, request) is not True:
         return None
     reach = facts.within(request.limit, request.sources, request.n_sources)  # type: ignore[arg-type]
@@ -123,7 +123,7 @@ def _cost(facts: Facts, request: Request) -> Estimate | None:
 
 
 def _rows(graph: Graph, sources: NDArray[np.int64], workspace: Workspace) -> SparseRows:
-    """Sparse rows in order of distance: counted by a first launch, written by a second."""
+    """Return sparse rows in order of distance: counted by a first launch, written by a second."""
     cp = runtime.cupy()
     counted = _Launched(graph, sources, workspace.limit, _FIGURES)
     beyond = counted.given_up

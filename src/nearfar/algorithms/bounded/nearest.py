@@ -1,4 +1,4 @@
-"""The nearest of several sources for each vertex within a limit, by one bounded search."""
+"""Find the nearest of several sources for each vertex within a limit, by one bounded search."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 
 __all__ = ["NearestWithin", "nearest_within"]
 
-_SAMPLED = 8  # sources from which a look is taken at how far the limit leads
-_SHARE = 4  # a search of all vertices is cheaper from one in so many on
+_SAMPLED = 8  # sources that are sampled for how far the limit reaches
+_SHARE = 4  # share of the vertices from which a search of all vertices is cheaper
 
 
 class NearestWithin(NamedTuple):
-    """Distances, the sources that they are from (-1 for none), predecessors, and counters."""
+    """Distances, nearest sources (-1 for none), predecessors and counters."""
 
     distances: NDArray[Any]
     sources: NDArray[np.int64]
@@ -32,7 +32,7 @@ class NearestWithin(NamedTuple):
 
 
 def nearest_within(graph: Graph, sources: NDArray[np.int64], limit: Any) -> NearestWithin | None:
-    """The nearest source of each vertex, or None where another search is to be made.
+    """Return the nearest source of each vertex, or None if another search is to run.
 
     Notes
     -----

@@ -7,8 +7,8 @@ Moore 1959; with the direction switch of Beamer, Asanovic and Patterson 2012. Le
         push:  every vertex of the frontier puts its unreached successors into the next one; or
         pull:  every unreached vertex looks for one predecessor in the frontier, and stops there
 
-Pushing looks at all edges of the frontier, pulling at a few edges of every unreached vertex. When
-the frontier holds a large part of all edges, as in the middle levels of social networks, pulling
-looks at far fewer. It needs the edges that lead into a vertex: those of an undirected graph are its
-own, and a directed graph is transposed only if that has been done before.
+Pushing scans all edges of the frontier, pulling a few edges of every unreached vertex. When the
+frontier has a large part of all edges, as in the middle levels of social networks, pulling scans
+far fewer. It needs the in-edges of a vertex: those of an undirected graph are its own edges, and
+the transpose of a directed graph is used only if it already exists.
 """

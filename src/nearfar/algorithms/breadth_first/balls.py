@@ -1,4 +1,4 @@
-"""What lies around each vertex, for searches on a GPU that run ahead; see balls.cuh."""
+"""Balls around each vertex, for searches on a GPU that run ahead; see balls.cuh."""
 
 from __future__ import annotations
 
@@ -29,35 +29,34 @@ __all__ = [
 ]
 
 BALL_WIDTH = 64  # words per vertex: measured, see the page on breadth-first search
-SHORTCUT_DEPTH = 3  # times that vertices of few edges are taken out
+SHORTCUT_DEPTH = 3  # rounds of removing vertices of few edges
 _ROW_EDGES = 8  # kRowEdges of balls.cuh
-_SECONDS = 4e-9  # per vertex, measured on an H200
+_SECONDS = 4e-9  # seconds per vertex, measured on an H200
 _MOST_VERTICES = 1 << 26  # kVertexBits of balls.cuh
 _THREADS = 128  # kFillThreads of fill_balls.cuh
 _BLOCKS_EACH = 16
 _MOST_HOPS = 30  # kMostHops of balls.cuh
-_FEWEST_HOPS = 2  # of balls that are worth having
-_FALL_SHORT = 0.03  # of the vertices may have smaller balls
-_TRIED = 3  # searches by balls after which it is asked whether they were worth it
+_FEWEST_HOPS = 2  # hops of balls that are worth having
+_FALL_SHORT = 0.03  # share of the vertices that may have smaller balls
+_TRIED = 3  # searches by balls after which their times are compared
 _BALLS: Slot[Balls | None] = Slot("balls")
 _HISTORY: Slot[History] = Slot("searches that run ahead")
 
 
 @dataclass(frozen=True)
 class Balls:
-    """The balls of a graph.
+    """Balls around the vertices of a graph.
 
     Attributes
     ----------
     words : cupy array of uint32, shape (n * BALL_WIDTH,)
-    hops : int
-        That nearly all of them reach.
+    hops : int Radius that nearly all of them reach.
     regular : bool
-        Whether most of them reach no farther, as on a grid, in rows without shortcuts.
+        Whether most of them have that radius, as on a grid, in rows without shortcuts.
     heads : RowHeads or None
-        Rows that go past vertices of few edges, which the balls are made of.
+        Rows that bypass vertices of few edges, from which the balls are built.
     seconds : float
-        Device time that making them took.
+        Device time for building them.
     """
 
     words: Any
@@ -69,28 +68,29 @@ class Balls:
 
 @dataclass
 class Spent:
-    """Whole searches of a graph: how many, and their device seconds together."""
+    """Number and total device seconds of whole searches of a graph."""
 
     searches: int = 0
     seconds: float = 0.0
 
     def add(self, seconds: float) -> None:
-        """Count one more."""
+        """Count one more search."""
         self.searches += 1
         self.seconds += seconds
 
 
 @dataclass
 class History:
-    """What the searches of a graph without balls and by balls have taken.
+    """Times of a graph's searches without balls and by balls.
 
     Attributes
     ----------
     without, by_balls : Spent
     thin : bool
-        Whether a search by levels had only thin ones.
+        Whether a search by levels had only thin levels.
     given_up : bool
-        Whether balls are of no use here: no room, a single hop, frontiers that grow, or slower.
+        Whether balls do not help on this graph: too little memory, a single hop, growing frontiers,
+        or slower.
     """
 
     without: Spent = field(default_factory=Spent)
@@ -99,12 +99,12 @@ class History:
     given_up: bool = False
 
     def pays(self, n: int) -> bool:
-        """Whether searches without balls took as long as it takes to make those of n vertices."""
+        """Return whether searches without balls have taken as long as building n balls."""
         return not self.given_up and self.without.seconds >= _SECONDS * n
 
     @property
     def slower(self) -> bool:
-        """Whether the first searches by balls took longer than those without."""
+        """Return whether the first searches by balls took longer than those without."""
         found, before = self.by_balls, self.without
         if found.searches != _TRIED or not before.searches:
             return False
@@ -112,22 +112,22 @@ class History:
 
 
 def history_of(graph: Graph, device: DeviceGraph) -> History:
-    """What is known of a graph's searches on a device."""
+    """Return the history of a graph's searches on a device."""
     return _HISTORY.of(graph, History, _key(device))
 
 
 def may_have_balls(device: DeviceGraph) -> bool:
-    """Whether words can name the graph's vertices."""
+    """Return whether vertex indices fit the words of the balls."""
     return device.vertex_dtype.itemsize == 4 and device.n <= _MOST_VERTICES
 
 
 def balls_at_hand(graph: Graph, device: DeviceGraph) -> Balls | None:
-    """The balls of a graph if they have been made."""
+    """Return the balls of a graph if they exist."""
     return _BALLS.get(graph, _key(device))
 
 
 def balls(graph: Graph, device: DeviceGraph) -> Balls | None:
-    """The balls of a graph, made on first use and kept with it."""
+    """Return the balls of a graph, built on first use and kept with it."""
 
     def make() -> Balls | None:
         try:
@@ -163,7 +163,7 @@ def balls(graph: Graph, device: DeviceGraph) -> Balls | None:
 
 
 def _shortcuts(graph: Graph, device: DeviceGraph) -> RowHeads | None:
-    """Rows that go past vertices of few edges, where enough of them can be taken out."""
+    """Return rows that bypass vertices of few edges, if enough of them can be removed."""
     if graph.mean_degree > SHORTCUT_DEGREE:
         return None
     try:
@@ -174,7 +174,7 @@ def _shortcuts(graph: Graph, device: DeviceGraph) -> RowHeads | None:
 
 
 def give_up(graph: Graph, device: DeviceGraph) -> None:
-    """Drop the balls of a graph for good: searches do without."""
+    """Drop the balls of a graph permanently, so that searches run without."""
     _BALLS.put(graph, None, _key(device))
     history_of(graph, device).given_up = True
 

@@ -6,7 +6,7 @@
 // when its distance is the last level), so there is no bitmap to fill and empty.
 //
 // With several workers a level that is worth it is cut into pieces of its frontier (pushing) or of
-// the vertices (pulling), which whoever is there takes; thin levels stay with one. A vertex is
+// the vertices (pulling), which any running worker takes; thin levels stay with one. A vertex is
 // claimed by exchanging its distance for the level. A pull reads distances while others write this
 // level's: both values of one mean "not in the frontier".
 #pragma once

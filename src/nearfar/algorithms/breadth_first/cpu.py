@@ -16,13 +16,13 @@ if TYPE_CHECKING:
     from nearfar.registry import Request, Workspace
 
 
-#: Seconds until helpers have come, and what a level costs those who share it.
+# : Seconds until helpers have started, and per level for the workers that share it.
 _START, _LEVEL = 5e-5, 3e-6
 _SHARED_FROM = 1 << 15  # kSpreadFrom of cpu.cpp
 
 
 def _seconds(facts: Facts) -> float:
-    """On one core; a skewed graph that is its own transpose is mostly pulled."""
+    """Estimate one core; a skewed graph that is its own transpose is mostly pulled."""
     pulled = not facts.graph.directed and facts.graph.max_degree > 50 * facts.degree
     return 1e-6 + facts.n * 7e-9 + facts.m * (0.6e-9 if pulled else 2.7e-9)
 
@@ -45,7 +45,7 @@ def _together(facts: Facts, request: Request) -> Estimate:
 
 
 def _search(graph: Graph, source: int, workspace: Workspace, threads: int) -> Answer:
-    """Level by level; pulls only where the edges into a vertex are at hand without work."""
+    """Search level by level; pull only if the in-edges are available without work."""
     distances = np.empty(graph.n_vertices, dtype=np.int32)
     reverse = graph.transpose() if graph.has_transpose else None
     stats = _cpu.breadth_first(
@@ -71,7 +71,7 @@ def _search(graph: Graph, source: int, workspace: Workspace, threads: int) -> An
     cost=_alone,
 )
 def breadth_first(graph: Graph, source: int, options: NoOptions, workspace: Workspace) -> Answer:
-    """On one core."""
+    """Search on one core."""
     return _search(graph, source, workspace, 1)
 
 
@@ -89,5 +89,5 @@ def breadth_first(graph: Graph, source: int, options: NoOptions, workspace: Work
 def breadth_first_parallel(
     graph: Graph, source: int, options: NoOptions, workspace: Workspace
 ) -> Answer:
-    """Workers take pieces of a level's frontier, or of the vertices, until none is left."""
+    """Search by workers that take pieces of a level's frontier, or of the vertices."""
     return _search(graph, source, workspace, workspace.threads)

@@ -44,11 +44,11 @@ _TALLY = ("pushes", "pulls", "sweeps")
 _SPARE = 4096  # entries
 _ROAD_LIKE, _SPARSE = 8.0, 4.0  # mean degree
 _WITHOUT_BALLS = "near_far@cuda"
-PATIENCE = 16  # thin levels before a search runs ahead on a graph that none did before
+PATIENCE = 16  # thin levels before a search runs ahead on a graph where none did before
 _PATIENCE_SECONDS = 1e-4  # of those levels, on an H200
 _WANTS_BALLS = 2  # kWantsBalls of search_state.cuh
 _SWEPT_FROM, _SWEPT_DEGREE = 1 << 20, 32.0  # vertices, mean degree
-_IN_A_CROWD = 4  # times the hops of most balls that entries may be beyond the nearest one
+_IN_A_CROWD = 4  # multiple of the hops of most balls that entries may be beyond the nearest one
 _WITHOUT_CUTS = 1 << 30  # hops: a multiple that no search reaches
 _AHEAD_SHARE = 256  # entries of the queue per block, at most
 _AHEAD_ROOM = 4096  # kAheadRoom of ahead.cuh
@@ -69,28 +69,28 @@ class BreadthFirstOptions:
     beta : float
         Push again once the frontier's vertices times beta are fewer than all vertices.
     transpose : bool or None
-        Pull over the transpose of a directed graph, which is made on the device and kept with the
-        graph. None makes it when the searches that it would have helped have together taken as long
-        as that will; True at once, False never.
+        Pull over the transpose of a directed graph, which is built on the device and kept with
+        the graph. None builds it once the searches that it would have helped have together taken
+        as long as building it; True at once, False never.
     thin_limit : int or None
-        Frontiers of up to so many vertices are thin: after 16 levels of them the search runs ahead,
-        and so do later searches of the graph from their start. On graphs of mean degree below 4
-        without long rows the first one does, too. None means 64 per multiprocessor on graphs of
-        mean degree 8 or less, else 0: never.
+        Frontiers of up to this number of vertices are thin: after 16 thin levels the search runs
+        ahead, and later searches of the graph do so from their start. On graphs of mean degree
+        below 4 without long rows the first one does, too. None means 64 per multiprocessor on
+        graphs of mean degree 8 or less, else 0: never.
     balls : bool or None
-        Run ahead by the targets that lie within several hops of each vertex, which are found on the
-        device and kept with the graph. None finds them when the searches that would have run ahead
-        have together taken as long as that will, lets near-far do those, and goes back to near-far
-        where three searches have shown that to be faster, or a frontier grew to a sixteenth of the
-        vertices. True finds them at once. False never: near-far does them all.
+        Run ahead by the targets within several hops of each vertex, which are computed on the
+        device and kept with the graph. None computes them once the searches that would have run
+        ahead have together taken as long as that takes; until then near-far runs, and again if
+        three searches show it to be faster or a frontier grows to a sixteenth of the vertices.
+        True computes them at once. False always runs near-far.
     ahead_rounds : int or None
-        So many rounds, of several hops each, that blocks run ahead of each other before the
-        frontier is dealt anew; 0 never runs ahead. None means 16 where most vertices have equally
-        many hops of targets at hand, as on grids, and 2 elsewhere: blocks drift apart there.
+        Rounds, of several hops each, that blocks run ahead of each other before the frontier is
+        redistributed; 0 never runs ahead. None means 16 if most balls have the same radius, as
+        on grids, and 2 otherwise, where blocks would drift apart.
     sweep : bool or None
-        On directed graphs without a transpose: take a frontier of more than a sixteenth of the
-        vertices in their order. None means from a million vertices on and up to a mean degree of
-        32: smaller graphs give the warps too few words of 32 vertices to share.
+        On directed graphs without a transpose: scan a frontier of more than a sixteenth of the
+        vertices in vertex order. None means from a million vertices on and up to a mean degree of
+        32: smaller graphs have too few words of 32 vertices for the warps to share.
     """
 
     alpha: float = 14.0
@@ -112,7 +112,7 @@ _WHOLE = ("source", "limit", "thin_limit", "patience")  # int64 arguments of the
 
 
 class _Searcher:
-    """Arrays and the prepared launch that a graph's searches share; kept with the graph."""
+    """Arrays and prepared launch that a graph's searches share; kept with the graph."""
 
     def __init__(
         self, device: DeviceGraph, reverse: DeviceGraph | None, directed: bool, ahead: bool
@@ -136,11 +136,11 @@ class _Searcher:
         )
         self.device, self.reverse, self.directed = device, reverse, directed
         self.queue = cp.empty(n, dtype=device.vertex_dtype)
-        # Bitmaps: visited, of pulling or of a swept frontier, and of what was visited before that.
+        # Bitmaps: visited, of pulling or of a swept frontier, and of earlier visited vertices.
         self.bits = cp.empty((2 if reverse is not None else 3, words), dtype=np.uint32)
         self.chunks = cp.empty(self.chunk_capacity * chunk, dtype=np.uint8)
         macros = {
-            # 64-bit vertices want more registers than 1024 threads leave.
+            # 64-bit vertices need more registers than 1024 threads leave.
             "BLOCK_THREADS": min(_BLOCK_THREADS, 512 if vertex > 4 else 1024),
             "BLOCKS_EACH": 1,
             "RUNS_AHEAD": int(ahead),
@@ -201,9 +201,9 @@ class _Searcher:
         around: Balls | None,
         sweeps: bool,
     ) -> Any:
-        """``struct Search`` of search_state.cuh."""
+        """Return ``struct Search`` of search_state.cuh."""
         reverse = self.reverse if options.alpha > 0 else None
-        frame = self._frame  # only what differs is set: to fill all fields takes 10 us
+        frame = self._frame  # only fields that differ are set: filling all of them takes 10 us
         frame["distance"] = distance.data.ptr
         frame["in_offsets"] = 0 if reverse is None else reverse.offsets.data.ptr
         frame["in_edges"] = 0 if reverse is None else reverse.edges.data.ptr
@@ -219,7 +219,7 @@ class _Searcher:
 
 
 def _sweeps(graph: Graph, options: BreadthFirstOptions) -> bool:
-    """Whether dense frontiers are swept where they cannot be pulled."""
+    """Return whether dense frontiers are swept if they cannot be pulled."""
     if options.sweep is not None:
         return options.sweep
     return graph.n_vertices >= _SWEPT_FROM and graph.mean_degree <= _SWEPT_DEGREE
@@ -262,7 +262,7 @@ def _cost(facts: Facts, request: Request) -> Estimate:
 def breadth_first(
     graph: Graph, sources: Any, options: BreadthFirstOptions, workspace: Workspace
 ) -> Answer:
-    """Launch once, read the counters, return the distances."""
+    """Launch once, read the counters and return the distances."""
     cp = runtime.cupy()
     device = device_graph(graph)
     reverse: DeviceGraph | None = device
@@ -279,7 +279,7 @@ def breadth_first(
     around = balls_at_hand(graph, device) if runs_ahead else None
     history = history_of(graph, device)
     if runs_ahead and around is None and (history.thin or _is_sparse(graph, history)):
-        # Its levels need not be seen first.
+        # Its levels need not be observed first.
         around, answer = _balls_or_answer(graph, device, sources, options, history, workspace)
         if answer is not None:
             return answer
@@ -348,9 +348,10 @@ def breadth_first(
 
 
 def _is_sparse(graph: Graph, history: History) -> bool:
-    """Whether near-far is as fast as levels even where frontiers grow.
+    """Return whether near-far is as fast as levels even where frontiers grow.
 
-    The longest row is asked for by the second search: to find it on the host takes as long as one.
+    The longest row is determined only for the second search: finding it on the host takes as long
+    as a search.
     """
     if graph.mean_degree >= _SPARSE:
         return False
@@ -365,7 +366,7 @@ def _balls_or_answer(
     history: History,
     workspace: Workspace,
 ) -> tuple[Balls | None, Answer | None]:
-    """Balls to run ahead by, or the answer of near-far, whose blocks advance hop by hop."""
+    """Return balls to run ahead by, or near-far's answer, whose blocks advance hop by hop."""
     around = None
     if options.balls or (options.balls is None and history.pays(device.n)):
         around = balls(graph, device)

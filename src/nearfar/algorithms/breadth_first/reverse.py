@@ -1,4 +1,4 @@
-"""The edges of a directed graph by their targets, made on the device; see reverse.cuh."""
+"""Edges of a directed graph by their targets, computed on the device; see reverse.cuh."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ __all__ = ["Reverse", "reverse_of", "reversing_pays"]
 _FILE = "algorithms/breadth_first/reverse.cuh"
 _HEAVY = 512  # kReverseHeavy of that file
 _THREADS = 1024
-_SECONDS = 1e-10  # per edge, measured on an H200
+_SECONDS = 1e-10  # seconds per edge, measured on an H200
 _REVERSE: Slot[Reverse | None] = Slot("edges by target")
 _SPENT: Slot[list[float]] = Slot("searches that would have pulled")
 
 
 @dataclass(frozen=True)
 class Reverse:
-    """The transpose of a graph on a device, without weights.
+    """Transpose of a graph on a device, without weights.
 
     Attributes
     ----------
     device : DeviceGraph
     seconds : float
-        Device time that making it took.
+        Device time for building it.
     """
 
     device: DeviceGraph
@@ -43,14 +43,14 @@ class Reverse:
 
 
 def reverse_of(graph: Graph, device: DeviceGraph, *, make: bool) -> Reverse | None:
-    """The edges of a graph by their targets, kept with it."""
+    """Return the edges of a graph by their targets, kept with it."""
     if not make:
         return _REVERSE.get(graph, _key(device))
     return _REVERSE.of(graph, lambda: _reverse(device), _key(device))
 
 
 def reversing_pays(graph: Graph, device: DeviceGraph, seconds: float = 0.0) -> bool:
-    """Whether searches that would have pulled took as long as it takes to make pulling possible."""
+    """Return whether searches that could have pulled have taken as long as the transpose."""
     spent = _SPENT.of(graph, lambda: [0.0], _key(device))
     spent[0] += seconds
     return spent[0] >= _SECONDS * device.m

@@ -1,4 +1,4 @@
-"""Delta-stepping: settle a bucket of width delta at a time, repeating what turns out shorter.
+"""Delta-stepping: settle a bucket of width delta at a time, and repeat improved vertices.
 
 Meyer and Sanders 2003. With buckets ``B[k]`` for distances from ``k * delta`` up to
 ``(k + 1) * delta``::
@@ -12,8 +12,8 @@ Meyer and Sanders 2003. With buckets ``B[k]`` for distances from ``k * delta`` u
                     distance[t] = d + w
                     put (t, d + w) into its bucket, which may be B[k] again
 
-Delta between 0 and infinity leads from Dijkstra's method to Bellman-Ford's. Inside a bucket any
-order is right, so its vertices can be fetched ahead of time on one core, and shared out among
+Delta from 0 to infinity interpolates between Dijkstra's method and Bellman-Ford's. Any order
+within a bucket is correct, so its vertices can be prefetched on one core, and shared among
 several. Departures from the paper: edges are not split into light and heavy ones, and delta adapts
 while running.
 """

@@ -1,10 +1,10 @@
 """Delta-stepping on the bare arrays of a matrix: neither validated nor packed beforehand.
 
-To validate a matrix as a Graph and to pack its edges costs as much as one search. So one pass at
-the speed of memory looks whether the edges are usual ones, and with long rows copies weights that
-are small whole numbers into a byte or two each; whatever is unusual (a negative or infinite weight,
-an index out of range) ends in :class:`UnusualMatrix`, and the caller validates the matrix, which
-says what is wrong with it.
+Validating a matrix as a Graph and packing its edges costs as much as one search. So one pass at
+the speed of memory checks whether the edges are usual, and with long rows copies small integer
+weights into one or two bytes each. Anything unusual (a negative or infinite weight, an index out
+of range) raises :class:`UnusualMatrix`, and the caller validates the matrix, which reports the
+fault.
 """
 
 from __future__ import annotations
@@ -29,17 +29,17 @@ _DENSE = 64
 
 
 class UnusualMatrix(Declined):
-    """The matrix needs a closer look before it is searched."""
+    """Signal that the matrix must be validated before it is searched."""
 
 
 def _search(graph: Any, source: int, options: Any, workspace: Workspace) -> Answer:
-    """One search; ``graph`` is a :class:`nearfar.solve.fresh.MatrixGraph` that was not checked."""
+    """Run one search; ``graph`` is an unchecked :class:`nearfar.solve.fresh.MatrixGraph`."""
     indptr, indices, weights = graph.bare
     n, m = len(indptr) - 1, len(indices)
     if not graph.skips_nan:
         with np.errstate(all="ignore"):
             if not math.isfinite(weights.sum()):
-                raise UnusualMatrix  # NaN weights improve nothing and would go unseen
+                raise UnusualMatrix  # NaN weights improve nothing and would go unnoticed
     distances = np.empty(n, np.float64)
     workers = workspace.threads if _SHARED < m < _DENSE * n else 1
     limit = None if workspace.limit is None else float(workspace.limit)
@@ -54,7 +54,7 @@ def _search(graph: Any, source: int, options: Any, workspace: Workspace) -> Answ
     return Answer(distances, stats, before)
 
 
-#: Not registered: it takes what is not a Graph yet. The loops are those of the two registered
+# : Not registered: its input is not a Graph yet. The loops are those of the two registered
 #: variants of this family.
 UNCHECKED = Variant(
     id="delta_stepping@cpu",

@@ -18,12 +18,12 @@ if TYPE_CHECKING:
     from nearfar.registry import Request, Workspace
 
 
-#: With so many edges per vertex, weights of a byte or two are read beside the targets.
+# : From this number of edges per vertex on, weights of one or two bytes are read with the targets.
 _LONG_ROWS = 16
 
 
 def _view(graph: Graph) -> Any:
-    """Long rows with small weights in a byte or two each, cached; else the graph as it is."""
+    """Return a cached view of long rows with weights in one or two bytes, or of the graph."""
     if graph.mean_degree < _LONG_ROWS or graph.weights is None:
         return graph.view
     arrays = graph.indptr, graph.indices, graph.weights
@@ -38,7 +38,7 @@ def _view(graph: Graph) -> Any:
 
 
 def _packing(facts: Facts, request: Request) -> float:
-    """Seconds to lay out the edges, where no later search repays them."""
+    """Return the seconds for packing the edges, if no later search benefits from it."""
     if not request.once or facts.packed:
         return 0.0
     return facts.m * (1e-9 if facts.dtype.kind == "i" else 3e-9)
@@ -53,15 +53,15 @@ def _alone(facts: Facts, request: Request) -> Estimate:
     )
 
 
-#: Seconds until helpers have come, and what a step of a thin frontier costs those who share it.
+# : Seconds until helpers have started, and per step of a thin frontier for the workers.
 _START, _STEP = 4e-4, 3e-6
 
 
 def _together(facts: Facts, request: Request) -> Estimate:
-    """Workers exchange what lies in their buckets, and a thin frontier keeps few of them busy.
+    """Estimate several workers, which exchange the contents of their buckets.
 
-    Fitted to ``benchmarks/results/many_cores.json``: a part of the work that shrinks with every
-    worker, one that does not (a memory that all share), and one that grows with the hops.
+    The fit to ``benchmarks/results/many_cores.json`` has a part of the work that shrinks with
+    every worker, one that does not (shared memory bandwidth), and one that grows with the hops.
     """
     alone, packing = bucket_search(facts), _packing(facts, request)
     if request.threads == 1:
@@ -88,7 +88,7 @@ def _together(facts: Facts, request: Request) -> Estimate:
 def delta_stepping(
     graph: Graph, source: int, options: DeltaOptions, workspace: Workspace
 ) -> Answer:
-    """Buckets in place of a heap, so that memory can be read ahead of time."""
+    """Search by buckets instead of a heap, so that memory can be prefetched."""
     distances = np.empty(graph.n_vertices, graph.weight_dtype)
     stats = _cpu.delta_stepping(
         _view(graph),
@@ -116,7 +116,7 @@ def delta_stepping(
 def delta_stepping_parallel(
     graph: Graph, source: int, options: DeltaOptions, workspace: Workspace
 ) -> Answer:
-    """Workers meet only where one has nothing better to do than to take from another."""
+    """Search by workers that synchronise only to take work from each other."""
     distances = np.empty(graph.n_vertices, graph.weight_dtype)
     stats = _cpu.delta_stepping_parallel(
         _view(graph),

@@ -15,7 +15,7 @@ struct DeltaPlan {
   bool adapt = true;
 };
 
-// Edges that nobody has packed or validated, and edges with weights of one or two bytes.
+// Edges that are neither packed nor validated, and edges with weights of one or two bytes.
 using BareCsr = SplitCsr<int32_t, double>;
 using ByteCsr = NarrowCsr<int32_t, uint8_t>;
 using ShortCsr = NarrowCsr<int32_t, uint16_t>;

@@ -1,10 +1,10 @@
 // When whatever the workers were doing at some moment is over.
 //
 // The era is a number that grows. A worker notes the one that it is in between two parts of its
-// work, and the era grows when everybody who works has noted it. So once it has grown by three
+// work, and the era grows when every active worker has noted it. So once it has grown by three
 // since a worker did something, every other worker has been between two parts after that: the era
 // grows by one while the worker is still at it, by a second one only after the worker has noted the
-// first, and by a third only after everybody has noted the second, which was later. Epochs of
+// first, and by a third only after every worker has noted the second, which was later. Epochs of
 // memory reclamation do the same (Fraser, "Practical lock-freedom", 2004); here nothing is freed,
 // but distances are looked at again.
 #pragma once
@@ -36,7 +36,7 @@ class Era {
   }
 
   // Between two parts: notes the next era; false while there is none. Who asks for it looks whether
-  // everybody, noted(0) to noted(count - 1), is in this one.
+  // every worker, noted(0) to noted(count - 1), is in this one.
   template <class Noted>
   NEARFAR_INLINE bool next(uint64_t& mine, bool ask, int count, const Noted& noted) {
     uint64_t era = mine;

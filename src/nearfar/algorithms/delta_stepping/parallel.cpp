@@ -4,7 +4,7 @@
 // own, whose width adapts to what it sees, and pushes what it improves into that ring. There is no
 // common bucket and no barrier. What keeps the order about right is that work moves:
 //   - a worker whose bucket is larger than a handful puts half of it on its shelf, where others may
-//     take it, and takes back what nobody took;
+//     take it, and takes back the rest;
 //   - before a worker turns to its next bucket, it looks at the shelves of others, and takes half
 //     of one whose distances are a bucket nearer; one with nothing to do takes from the nearest.
 // That is Wasp's scheme [1]: asynchronous work on priority levels, chunks stolen by priority.
@@ -28,14 +28,14 @@
 // What stops it. `active` counts the workers that hold entries, in now, ring, shelf or log. It
 // starts with the leader, who holds the source. A worker leaves the count when it holds none, and
 // enters it before it takes from a shelf, so an entry is held by a worker in the count at every
-// moment. Who brings the count to zero ends the search: nobody holds an entry, and nobody can get
+// moment. The worker that brings the count to zero ends the search: none holds an entry or can get
 // one. That entries come back from logs for ever would take stores that cross each other for ever.
 //
 // Long rows. A row of very many edges is put off, and its worker and whoever looks for entries take
 // pieces of it. Its worker holds it until the last piece is taken, and who takes one is in the
 // count and has lowered its level, as with entries from a shelf.
 //
-// Alone. While no helper is there and nothing lies on the leader's shelf, nobody can raise what the
+// Alone. While no helper runs and the leader's shelf is empty, no other worker can raise what the
 // leader stores: it keeps no log, and its buckets have the width of one core. Where other programs
 // keep the other cores busy, that is the whole search.
 //
@@ -49,7 +49,7 @@
 // Why there is no data race. Distances: relaxed atomics. Shelves: under their lock. Ring, now, log
 // and counters have one owner; the leader reads the counters when the workers are out of the crew.
 //
-// Busy cores. A helper that comes late finds shelves or nothing; nobody waits for it. One that
+// Busy cores. A helper that comes late finds shelves or nothing; no worker waits for it. One that
 // comes to the leader's own core goes again: all other cores are busy, and two that take turns on
 // one core, each waiting for the other, take three times as long as one. It is asked again some
 // time later (cpu/backoff.hpp).
@@ -168,7 +168,7 @@ class Team {
   alignas(128) uint32_t is_over = 0;  // the search has ended, or was given up
   uint32_t inside = 0;                // helpers that came
   alignas(128) Signal bell;           // something came onto a shelf, or the search has ended
-  alignas(128) uint64_t to_fill = 0;  // first distance that nobody is setting
+  alignas(128) uint64_t to_fill = 0;  // first distance that no worker is setting
   uint64_t filled = 0;
   Signal all_filled;
 
@@ -228,7 +228,7 @@ class Team {
     me.shelf.set_level(low, true);
   }
 
-  // The first phase, by whoever is there.
+  // The first phase, by all running workers.
   void fill() {
     const auto n = static_cast<uint64_t>(csr.n);
     for (;;) {
@@ -291,7 +291,7 @@ class Team {
     return got;
   }
 
-  // Rows that were put off, piece by piece, with the help of whoever looks for entries.
+  // Rows that were put off, piece by piece, with the help of workers that look for entries.
   void share_rows(One& me, int i) {
     auto& work = me.own->work;
     const auto go_on = [&] {
@@ -375,13 +375,13 @@ class Team {
     bell.next();
   }
 
-  // Whether there is anybody to take what lies on a shelf; calls the helpers when there is not yet.
+  // Whether a helper can take entries from a shelf; calls the helpers if none runs yet.
   bool someone_else(int i) {
     if (i == 0 && asked_at == 0) ask_helpers(steady_ns());
     return i != 0 || __atomic_load_n(&inside, __ATOMIC_RELAXED) != 0;
   }
 
-  // Whether somebody has nothing to do, or is ahead of this worker's bucket: while all are busy
+  // Whether some worker is idle, or is ahead of this worker's bucket: while all are busy
   // with about the same distances, to offer work and to take it back costs more than it brings.
   bool worth_sharing(const One& me, int i) const {
     if (__atomic_load_n(&hungry, __ATOMIC_RELAXED) != 0) return true;

@@ -18,8 +18,8 @@
 // there are enough of them for their memory to have arrived.
 //
 // Chains. A few entries leave nothing to fetch ahead, and each would take a way through memory that
-// is longer than its row: pushed, sorted into a bucket, read again. So follow() goes on with the one
-// vertex that a row improves, in registers and with branches, which a chain makes predictable.
+// is longer than its row: pushed, sorted into a bucket, read again. So follow() continues at the
+// one vertex that a row improves, in registers and with branches, which a chain makes predictable.
 //
 // Rows of very many edges are put off where there are several workers, who share them
 // (parallel.cpp).
@@ -49,7 +49,7 @@ constexpr std::size_t kChain = 1 << 10;   // rows of a chain that are relaxed to
 constexpr std::size_t kShared = 1 << 14;  // edges of a row that workers share
 constexpr std::size_t kDense = 32;        // edges per vertex from which there is a bound
 
-// How a distance is read and lowered. Relaxed atomics: where nobody else writes they cost nothing,
+// How a distance is read and lowered. Relaxed atomics: with a single writer they cost nothing,
 // and the compiler makes no branch of a store that depends on what was read.
 template <class Weight>
 struct AnyUpdate {
@@ -69,7 +69,7 @@ struct AnyUpdate {
   }
 };
 
-// One worker: nobody else writes distances.
+// One worker, the only one that writes distances.
 template <class Weight>
 struct PlainUpdate : AnyUpdate<Weight> {
   static constexpr bool shared = false;  // others may write meanwhile
@@ -86,7 +86,7 @@ struct AloneUpdate : AnyUpdate<Weight> {
 // Several workers. A store in place of compare and swap, which would wait for its cache line: what
 // another worker stored between the load and the store is lost, and is put right by who stored it.
 // That one holds an entry with the lesser distance, stores it again when it comes to the entry, and
-// looks once more when nobody can be between such a load and store any longer (eras.hpp).
+// looks once more when no worker can be between such a load and store any longer (eras.hpp).
 template <class Weight>
 struct SharedUpdate : AnyUpdate<Weight> {
   static constexpr bool shared = true;

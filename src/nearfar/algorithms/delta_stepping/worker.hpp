@@ -60,7 +60,7 @@ NEARFAR_INLINE std::size_t split(Entry* entries, std::size_t begin, std::size_t 
   return to == begin || to == end ? begin + (end - begin) / 2 : to;
 }
 
-// Entries that whoever has nothing better to do may take. All of about the same distance, because
+// Entries that any idle worker may take. All of about the same distance, because
 // they come from one bucket.
 template <class C>
 class alignas(128) Shelf {
@@ -72,7 +72,7 @@ class alignas(128) Shelf {
 
   static constexpr std::size_t kMost = 4096;  // entries taken at a time
 
-  // Looked at by everybody: how many entries lie here, and a distance that nothing undercuts which
+  // Read by every worker: the number of entries, and a distance that nothing undercuts which
   // the owner holds, here or elsewhere; the greatest when it holds nothing.
   NEARFAR_INLINE std::size_t size() const { return __atomic_load_n(&size_, __ATOMIC_ACQUIRE); }
   NEARFAR_INLINE Bits level() const { return __atomic_load_n(&level_, __ATOMIC_SEQ_CST); }
@@ -172,7 +172,7 @@ class alignas(128) LongRow {
     return idle;
   }
 
-  // `claim` is told the distance before anybody can miss the piece; it says whether to take it.
+  // `claim` gets the distance before the piece disappears, and returns whether to take it.
   template <class Claim>
   bool take(Piece& piece, const Claim& claim) {
     if (!open()) return false;

@@ -1,4 +1,4 @@
-"""Dijkstra's method: settle one vertex at a time, always the nearest that is not settled yet.
+"""Dijkstra's method: settle one vertex at a time, always the nearest unsettled one.
 
 Dijkstra 1959. With a queue ``Q`` of reached vertices keyed by their distances::
 
@@ -8,9 +8,9 @@ Dijkstra 1959. With a queue ``Q`` of reached vertices keyed by their distances::
         for each edge (v, t) of weight w:
             if distance[v] + w < distance[t]:
                 distance[t] = distance[v] + w
-                insert t into Q, or decrease its key there
+                insert t into Q, or decrease its key
 
-The variants differ in the queue only: a plain array (Martin et al. 2009, Fig. 1), a binary heap, a
+The variants differ only in the queue: a plain array (Martin et al. 2009, Fig. 1), a binary heap, a
 lazy heap of four children per place, a radix heap, a pairing heap, and the two baselines of the
 papers, the Fibonacci heap and the relaxed heap. One driver serves all heaps (``driver.hpp``); the
 heaps are one file each in ``cpu/heaps/``.

@@ -31,7 +31,7 @@ class DaryOptions:
     Parameters
     ----------
     arity : {2, 4, 8}
-        Children of a place in the heap.
+        Children per node of the heap.
     """
 
     arity: int = 4
@@ -60,9 +60,9 @@ def _by_heap(facts: Facts, request: Request) -> Estimate:
 
 
 def _by_radix_heap(facts: Facts, request: Request) -> Estimate:
-    """Wins with long rows of floats: an edge costs little, a shorter distance some bucket moves.
+    """Estimate the radix heap, which is fast on long rows of floats: few decreases per edge.
 
-    A vertex's distance falls about as often as the logarithm of its edges says.
+    The distance of a vertex decreases about as often as the logarithm of its number of edges.
     """
     n, degree = facts.n, max(facts.degree, 1.0)
     vertex = 25e-9 + 9e-9 * math.log2(n + 2) + 64e-9 * math.log(degree)
@@ -80,7 +80,7 @@ def _by_radix_heap(facts: Facts, request: Request) -> Estimate:
     cost=_by_scanning,
 )
 def dijkstra_array(graph: Graph, source: int, options: NoOptions, workspace: Workspace) -> Answer:
-    """Scan all unresolved vertices for the nearest one, n times."""
+    """Scan all unsettled vertices for the nearest one, n times."""
     return _run(_cpu.dijkstra_array, graph, source, workspace)
 
 
@@ -95,7 +95,7 @@ def dijkstra_array(graph: Graph, source: int, options: NoOptions, workspace: Wor
 def dijkstra_binary_heap(
     graph: Graph, source: int, options: NoOptions, workspace: Workspace
 ) -> Answer:
-    """The textbook queue: every reached vertex has one entry, found through a position table."""
+    """Use a binary heap with one entry per reached vertex, found by a position table."""
     return _run(_cpu.dijkstra_binary_heap, graph, source, workspace)
 
 
@@ -112,7 +112,7 @@ def dijkstra_binary_heap(
 def dijkstra_dary_heap(
     graph: Graph, source: int, options: DaryOptions, workspace: Workspace
 ) -> Answer:
-    """Push again instead of decrease-key; entries that are out of date are dropped when popped."""
+    """Use a d-ary heap without decrease-key: vertices are pushed again, stale entries dropped."""
     solver = {
         2: _cpu.dijkstra_dary_heap_2,
         4: _cpu.dijkstra_dary_heap_4,
@@ -133,7 +133,7 @@ def dijkstra_dary_heap(
 def dijkstra_radix_heap(
     graph: Graph, source: int, options: NoOptions, workspace: Workspace
 ) -> Answer:
-    """Made for integer weights; floats go by their bit patterns, which order alike."""
+    """Use a radix heap for integers; floats use their bit patterns, which have the same order."""
     return _run(_cpu.dijkstra_radix_heap, graph, source, workspace)
 
 
@@ -148,7 +148,7 @@ def dijkstra_radix_heap(
 def dijkstra_pairing_heap(
     graph: Graph, source: int, options: NoOptions, workspace: Workspace
 ) -> Answer:
-    """A heap-ordered tree that decrease-key cuts and links again."""
+    """Use a heap-ordered tree that decrease-key cuts and links."""
     return _run(_cpu.dijkstra_pairing_heap, graph, source, workspace)
 
 
@@ -163,7 +163,7 @@ def dijkstra_pairing_heap(
 def dijkstra_fibonacci_heap(
     graph: Graph, source: int, options: NoOptions, workspace: Workspace
 ) -> Answer:
-    """The best bound of the queues that compare keys; slow in practice: links, cuts, marks."""
+    """Use a Fibonacci heap, with the best bound by comparisons but slow in practice."""
     return _run(_cpu.dijkstra_fibonacci_heap, graph, source, workspace)
 
 
@@ -178,5 +178,5 @@ def dijkstra_fibonacci_heap(
 def dijkstra_relaxed_heap(
     graph: Graph, source: int, options: NoOptions, workspace: Workspace
 ) -> Answer:
-    """Binomial trees over groups of vertices, with at most one misplaced tree of each rank."""
+    """Use binomial trees over groups of vertices, with at most one misplaced tree per rank."""
     return _run(_cpu.dijkstra_relaxed_heap, graph, source, workspace)

@@ -6,13 +6,13 @@ The idea: allow the vertices as intermediate stops one after the other::
     for k in vertices:
         d[i][j] = min(d[i][j], d[i][k] + d[k][j])   for all i, j
 
-Blocked (Venkataraman, Sahni and Mukhopadhyaya 2003) the matrix falls into tiles, and a step takes a
-whole tile of stops: first the tile on the diagonal by itself, then its row and its column of tiles,
-then all others. The third phase is nearly all of the work and is a matrix product with + for times
-and min for plus, so it runs at the speed of arithmetic and not of memory.
+The blocked form (Venkataraman, Sahni and Mukhopadhyaya 2003) divides the matrix into tiles, and a
+step handles a whole tile of stops: first the tile on the diagonal by itself, then its row and its
+column of tiles, then all others. The third phase is nearly all of the work and is a matrix product
+with + for times and min for plus, so it runs at the speed of arithmetic and not of memory.
 
-O(n^3) whatever the number of edges. A negative cycle is looked for first, because it would make the
-entries fall without bound. Integers are exact. Floats are added in another order than along the
-path: with ``exact=True`` (the default) one more sweep per row makes them the bits that every other
-method returns; without, they are off by a few roundings and the sweep is saved.
+O(n^3) whatever the number of edges. Negative cycles are detected first, because they would
+decrease entries without bound. Integers are exact. Floats are not added in the order of the
+path: with ``exact=True`` (the default) one more sweep per row gives them the bits of every other
+method; without it they are off by a few roundings.
 """

@@ -39,7 +39,7 @@ _PAD, _TILE = 128, 64
 
 
 def far_value(dtype: np.dtype[Any]) -> Any:
-    """More than any path; twice it fits the dtype."""
+    """Return a value above every path, twice which fits the dtype."""
     return dtype.type(np.inf) if dtype.kind == "f" else dtype.type(np.iinfo(dtype).max // 2)
 
 
@@ -53,13 +53,13 @@ def _program(dtype: np.dtype[Any]) -> runtime.Program:
 
 
 def _squares(side: int, dtype: np.dtype[Any]) -> tuple[int, int]:
-    """Grid of the products over the whole matrix."""
+    """Return the grid of the products over the whole matrix."""
     square = side // (64 if dtype.itemsize == 8 else 128)
     return square, square
 
 
 def solve_matrix(matrix: Any) -> None:
-    """Close a padded matrix in place: 7 launches a 128 stops."""
+    """Close a padded matrix in place, with 7 launches per 128 stops."""
     side = len(matrix)
     dtype = np.dtype(matrix.dtype)
     program = _program(dtype)
@@ -83,7 +83,7 @@ def solve_matrix(matrix: Any) -> None:
 
     for number in range(side // _PAD):
         first, second = 2 * number, 2 * number + 1
-        # Both tiles of stops see each other before the rest of the matrix sees them together.
+        # Both tiles of stops are combined before the rest of the matrix uses them.
         through(first, first, second)
         through(second, second, first)
         rest.set(**{"pass": np.int64(number)})
@@ -91,7 +91,7 @@ def solve_matrix(matrix: Any) -> None:
 
 
 def tight_stops(closed: Any, direct: Any, before: Any) -> None:
-    """Predecessors from strictly nearer vertices, in one launch; the smallest id of each."""
+    """Find predecessors from strictly nearer vertices in one launch; the smallest id of each."""
     dtype = np.dtype(closed.dtype)
     side, n = len(closed), len(before)
     macros = {**_macros(dtype), "ID_T": C_NAMES[np.dtype(before.dtype).name]}
@@ -102,7 +102,7 @@ def tight_stops(closed: Any, direct: Any, before: Any) -> None:
 
 
 def add_min_ceiling(dtype: np.dtype[Any], turns: int = 20_000) -> float:
-    """Additions with minimum per second that the device reaches with nothing else to do."""
+    """Measure the device's peak rate of additions with minimum per second."""
     cp = runtime.cupy()
     kernel = _program(dtype).kernel("add_min_ceiling")
     blocks = runtime.device().multiprocessors * 8
@@ -141,10 +141,10 @@ def _cost(facts: Facts, request: Request) -> Estimate | None:
 def floyd_warshall(
     graph: Graph, sources: NDArray[np.int64], options: FloydWarshallOptions, workspace: Workspace
 ) -> Answer:
-    """All pairs of a dense or small graph on the GPU.
+    """Solve all pairs of a dense or small graph on the GPU.
 
     Predecessors take a second product over the matrix and a copy of the edges' matrix; they are
-    found on the device and stay there.
+    computed and kept on the device.
     """
     cp = runtime.cupy()
     solved = in_range(graph)
@@ -208,13 +208,13 @@ def floyd_warshall(
 
 
 def _edge_matrix(graph: Graph, side: int, dtype: np.dtype[Any]) -> Any:
-    """The edges as a padded matrix on the device, as :func:`solve_matrix` takes it."""
+    """Return the edges as a padded matrix on the device, as :func:`solve_matrix` takes it."""
     cp = runtime.cupy()
     matrix = cp.empty((side, side), dtype=dtype)
     blocks = runtime.device().multiprocessors * 8
     clear = _program(dtype).kernel("clear_matrix")
     clear(blocks, 256, {"matrix": matrix, "side": np.int64(side), "far": far_value(dtype)})
-    # Parallel edges count by their minimum, and a loop by nothing: sorted on the host once.
+    # Parallel edges count by their minimum, and loops not at all: sorted on the host once.
     tails = graph.tails(np.int64)
     heads, weights = graph.indices.astype(np.int64), graph.effective_weights.astype(dtype)
     order = np.lexsort((weights, heads, tails))
@@ -227,7 +227,7 @@ def _edge_matrix(graph: Graph, side: int, dtype: np.dtype[Any]) -> Any:
 
 
 def _as_distances(found: Any, dtype: np.dtype[Any]) -> tuple[Any, bool]:
-    """A closed matrix in the dtype of the answer, and whether an entry does not fit it."""
+    """Return a closed matrix in the dtype of the answer, and whether an entry does not fit it."""
     cp = runtime.cupy()
     if dtype.kind == "f":
         return cp.ascontiguousarray(found), False
@@ -241,7 +241,7 @@ def _as_distances(found: Any, dtype: np.dtype[Any]) -> tuple[Any, bool]:
 
 
 def _predecessors(graph: Graph, closed: Any, direct: Any, rows: Any) -> Any:
-    """Predecessors of all rows on the device: the product, then what edges of weight 0 leave."""
+    """Compute predecessors of all rows on the device: the product, then edges of weight 0."""
     cp = runtime.cupy()
     n = graph.n_vertices
     direct.reshape(-1)[:: len(direct) + 1] = far_value(np.dtype(direct.dtype))

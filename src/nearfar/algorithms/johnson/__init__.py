@@ -7,14 +7,14 @@
     for each source s: distance' from s with a method for non-negative weights
     distance[s][v] = distance'[s][v] + h[v] - h[s]
 
-The first step finds a negative cycle if the graph has one anywhere; then there is no answer, even
-for sources that do not reach it (use ``bellman_ford`` from such a source).
+The first step finds a negative cycle anywhere in the graph; there is then no answer, even for
+sources that do not reach it (use ``bellman_ford`` from such a source).
 
 **Exactness.** Integer potentials keep everything exact. With floats the shifted weights are
 rounded, so ``distance`` is off by a few roundings; one more pass, over the edges that are nearly
 tight in it, replaces them by sums along the path (see ``cpu/polish.hpp``), which are bit for bit
-what Bellman-Ford returns. On a graph with a cycle whose exact weight is zero or nearly so, rounding
-may let it improve for ever; such rows are searched again by ``tarjan_subtree``, and
+those of Bellman-Ford. On a graph with a cycle whose exact weight is zero or nearly so, rounding
+may let it improve forever; such rows are searched again by ``tarjan_subtree``, and
 ``stats["repeated_rows"]`` counts them.
 
 ``johnson@cpu`` and ``johnson@cuda`` take the inner method from the batched family.

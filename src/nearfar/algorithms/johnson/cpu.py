@@ -42,7 +42,7 @@ class JohnsonOptions:
     Parameters
     ----------
     inner : {"lanes", "worker_per_source"}
-        The method for the reweighted graph.
+        Method for the reweighted graph.
     """
 
     inner: Literal["lanes", "worker_per_source"] = "worker_per_source"
@@ -54,16 +54,16 @@ class JohnsonOptions:
 
 @dataclass(frozen=True, slots=True)
 class Shifted:
-    """A graph without negative weights that has the same shortest paths, and the way back.
+    """Graph without negative weights that has the same shortest paths, and the inverse shift.
 
     Attributes
     ----------
     graph : Graph
-        With weights ``w + h[u] - h[v]``.
+        Graph with weights ``w + h[u] - h[v]``.
     given : Graph
-        The graph given.
+        Given graph.
     base : Graph
-        The same in the dtype of the potentials, which holds sums of four of its paths.
+        Given graph in the dtype of the potentials, which holds sums of four of its paths.
     potentials : array, shape (n,)
     """
 
@@ -74,7 +74,7 @@ class Shifted:
 
 
 def shifted(graph: Graph) -> Shifted:
-    """Potentials and the reweighted graph, computed once per graph and cached on it."""
+    """Return potentials and reweighted graph, computed once and cached on the graph."""
 
     def make() -> Shifted:
         base = graph
@@ -98,12 +98,12 @@ def fits_shifted(graph: Graph, request: Request) -> Literal[True] | str:
 
 
 def potentials_seconds(facts: Facts) -> float:
-    """What the first step takes: some rounds over all edges, on a core."""
+    """Estimate the first step: some rounds over all edges, on one core."""
     return 3e-8 * (facts.n + facts.m) * math.sqrt(facts.n + 1)
 
 
 def _cost(facts: Facts, request: Request) -> Estimate | None:
-    """For negative weights; without any the inner method does it alone."""
+    """Estimate negative weights; without any the inner method suffices."""
     inner = find(JohnsonOptions().inner, "cpu")[0].estimate(facts, request)
     if not facts.negative or inner is None:
         return None
@@ -127,17 +127,17 @@ def _cost(facts: Facts, request: Request) -> Estimate | None:
 def johnson(
     graph: Graph, sources: NDArray[np.int64], options: JohnsonOptions, workspace: Workspace
 ) -> Answer:
-    """Johnson's method; the caller applies the limit, which shifted distances do not obey."""
+    """Run Johnson's method; the caller applies the limit, which shifted distances do not obey."""
     return solve_shifted(graph, sources, find(options.inner, "cpu")[0], workspace)
 
 
 def solve_shifted(
     graph: Graph, sources: NDArray[np.int64], inner: Variant, workspace: Workspace
 ) -> Answer:
-    """Reweight, run a batch variant for non-negative weights, shift back, make float rows exact."""
+    """Reweight, run a batch variant for non-negative weights, shift back, and polish float rows."""
     plan = shifted(graph)
     floating = graph.weight_dtype.kind == "f"
-    # A row is polished whole, so floats need every column until then.
+    # Polishing needs whole rows, so floats need every column until then.
     columns = None if floating else workspace.columns
     same = plan.base.weight_dtype == graph.weight_dtype
     out = workspace.out if same and columns is workspace.columns else None
@@ -157,7 +157,7 @@ def shift_rows(
     workspace: Workspace,
     stats: dict[str, Any],
 ) -> NDArray[Any]:
-    """True distances from shifted ones; for floats exact ones, from whole rows."""
+    """Return true distances from shifted ones; for floats exact ones, from whole rows."""
     floating = rows.dtype.kind == "f"
     n = plan.base.n_vertices
     picked = None if floating else workspace.columns

@@ -22,12 +22,12 @@ if TYPE_CHECKING:
 
 __all__ = ["johnson"]
 
-# For the reweighted graph, the first that fits it; the second takes all but the largest.
+# Methods for the reweighted graph, of which the first that fits is used.
 _INSIDE = ("block_per_source", "block_per_source_global", "lanes")
 
 
 def _cost(facts: Facts, request: Request) -> Estimate | None:
-    """For negative weights; the rows are shifted back on the way out, hence the half more."""
+    """Estimate negative weights; shifting the rows back takes half as long again."""
     inner = find(_INSIDE[1], "cuda")[0].estimate(facts, request)
     if not facts.negative or inner is None:
         return None
@@ -51,7 +51,7 @@ def _cost(facts: Facts, request: Request) -> Estimate | None:
 def johnson(
     graph: Graph, sources: NDArray[np.int64], options: NoOptions, workspace: Workspace
 ) -> Answer:
-    """Johnson's method around the batch method that fits the reweighted graph."""
+    """Run Johnson's method around the batch method that fits the reweighted graph."""
     inside = shifted(graph).graph
     request = Request(problem="batch", n_sources=len(sources), device="cuda")
     for idea in _INSIDE:

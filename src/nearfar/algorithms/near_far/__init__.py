@@ -10,8 +10,8 @@ Paths", 2014, section IV.C::
                                               threshold, in far
         if near is empty: raise the threshold by delta and split far by it, dropping stale entries
 
-The engine that ``auto`` takes on a GPU (``one_launch``): the whole solve is one cooperative launch,
-and delta follows from what is measured while solving. ``partitioned`` splits the vertices over
+In the engine that ``auto`` runs on a GPU (``one_launch``), the whole solve is one cooperative
+launch, and delta adapts to measurements during the solve. ``partitioned`` splits the vertices over
 several devices. The forms of the paper, its sweep, its buckets and the sequential methods are in
 ``papers/davidson_2014``.
 """

@@ -33,7 +33,7 @@ def _cost(facts: Facts, request: Request) -> Estimate:
     cost=_cost,
 )
 def near_far(graph: Graph, sources: Any, options: OneLaunchOptions, workspace: Workspace) -> Answer:
-    """The engine that ``auto`` runs on a GPU."""
+    """Run the engine that ``auto`` uses on a GPU."""
     return solve_in_one_launch(graph, int(sources), options, workspace)
 
 
@@ -50,5 +50,5 @@ def near_far(graph: Graph, sources: Any, options: OneLaunchOptions, workspace: W
 def near_far_partitioned(
     graph: Graph, sources: Any, options: PartitionedOptions, workspace: Workspace
 ) -> Answer:
-    """For graphs that one device cannot hold; ``auto`` never takes it."""
+    """Solve graphs that one device cannot hold; ``auto`` never chooses it."""
     return solve_partitioned(graph, int(sources), options, workspace)

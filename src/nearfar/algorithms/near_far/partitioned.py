@@ -1,10 +1,10 @@
-"""One source over several devices: the host's side of partitioned.cuh.
+"""Near-far for one source over several devices: the host part of partitioned.cuh.
 
-The rows of the graph lie on the devices that own them, cut so that each has as many edges, and are
-sorted by weight there. The host launches steps on all of them and lets their streams wait for each
-other; what a step does the devices find out themselves. So four steps, after which all that rotates
-is where it was, are captured as one CUDA graph, and the host launches that until the search has
-ended. What this is for first is a graph that one device cannot hold.
+Each device owns a part of the rows with about as many edges as the others, sorted by weight. The
+host launches steps on all devices, whose streams wait for each other; the devices decide what a
+step does. Four steps, after which all rotating buffers are in their initial order, are captured
+as one CUDA graph, which the host launches until the search has ended. The main purpose is graphs
+that one device cannot hold.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ __all__ = ["Partitioned", "PartitionedOptions", "bounds", "solve_partitioned", "
 
 _KERNELS = "algorithms/near_far/partitioned.cuh"
 _PARTITIONED: Slot[Partitioned] = Slot("partitioned over devices")
-_LINE = 32  # vertices that travel together: a warp's
+_LINE = 32  # vertices that are kept together: a warp's
 _SORT_THREADS = 256  # kSortThreads of sort_rows.cuh
 _THREADS = 512
 _MORE_DEVICES = "give more devices (devices='all')"
@@ -62,12 +62,12 @@ class PartitionedOptions(DeltaOptions):
     devices : "all", int, list of int or None
         Devices that share the graph; None is the current one.
     parts : int or None
-        Parts that the graph is cut into, dealt out to the devices in turn; None is one per device.
+        Number of parts of the graph, assigned to the devices in turn; None is one per device.
     pull_share : int
-        On an undirected graph: open vertices look at their own edges once fewer than one edge in so
-        many is left at them; 0 never.
+        On an undirected graph: open vertices scan their own edges once they have fewer than one
+        in ``pull_share`` of all edges; 0 never.
     eager_growth : float
-        What delta is multiplied by from then on.
+        Factor of delta from then on.
     """
 
     devices: Devices | int = "all"
@@ -86,14 +86,14 @@ class PartitionedOptions(DeltaOptions):
 
 
 def splits(graph: Graph, _: Request) -> Literal[True] | str:
-    """Whether the vertices can be cut: their ids must fit 32 bits."""
+    """Return whether the vertices can be divided: their ids must fit 32 bits."""
     if graph.n_vertices > 2**31 - 2**16:
         return f"{graph.n_vertices:,} vertices do not fit its 32-bit ids"
     return True
 
 
 def bounds(indptr: NDArray[Any], parts: int) -> list[int]:
-    """Where to cut the vertices, in whole lines, so that parts have about as many edges."""
+    """Return cuts of the vertices at whole lines, so that parts have about equally many edges."""
     n, m = len(indptr) - 1, int(indptr[-1])
     wanted = [m * k // parts for k in range(1, parts)]
     cuts = [int(np.searchsorted(indptr, edges)) // _LINE * _LINE for edges in wanted]
@@ -101,7 +101,7 @@ def bounds(indptr: NDArray[Any], parts: int) -> list[int]:
 
 
 class Partitioned:
-    """A graph over devices with the buffers and prepared launches of its solves."""
+    """Graph over devices, with the buffers and prepared launches of its solves."""
 
     def __init__(self, rows: Sequence[Rows], n: int, symmetric: bool) -> None:
         self.rows, self.n, self.symmetric = list(rows), n, symmetric
@@ -145,7 +145,7 @@ class Partitioned:
             self._ended = runtime.cupy().cuda.Event(disable_timing=True)
 
     def _sort(self) -> NDArray[np.bool_] | None:
-        """Sort the rows by weight; the vertices that edges enter, if knowing them ends a search."""
+        """Sort the rows by weight; return the vertices with in-edges, if they can end a search."""
         marks = []
         for row in self.rows:
             graph = row.graph
@@ -187,7 +187,7 @@ class Partitioned:
                 "heavy_capacity": heavy,
                 "distance": cp.empty(n, dtype=self.dtype),
                 "dirty": cp.empty(marks, dtype=np.uint8),
-                # Zeroed once: entries are read whole, with the padding that nobody writes.
+                # Zeroed once: entries are read whole, including padding that is never written.
                 "near_queue": [cp.zeros(capacity * entry, dtype=np.uint8) for _ in range(2)],
                 "heavy": cp.zeros(heavy * sizes["Chunk"], dtype=np.uint8),
                 "control": cp.zeros(sizes["Control"], dtype=np.uint8),
@@ -207,7 +207,7 @@ class Partitioned:
                 offsets=int(offsets.data.ptr) - row.first * offsets.itemsize,
                 edges=row.graph.edges,
                 heads=None,  # no block advances on its own
-                far_pile=buffers["near_queue"],  # there is none
+                far_pile=buffers["near_queue"],  # there is no far pile
                 local_capacity=0,
                 local_rounds=0,
                 local_leave=0,
@@ -251,8 +251,8 @@ class Partitioned:
             }
             for name, arguments in steps.items():
                 kernel = program.kernel(f"partitioned_{name}")
-                kernel.attribute("NUM_REGS")  # loads it: not while launches are captured
-                # What a step's kernel leaves of a multiprocessor depends on the phase: no more fit.
+                kernel.attribute("NUM_REGS")  # loads the kernel, which capturing forbids
+                # The free resources of a multiprocessor depend on the phase: no more blocks fit.
                 grid = blocks if name != "fetch" else kernel.resident_blocks(_THREADS, shared)
                 for number in range(_TOGETHER):
                     given = {**arguments, "step": np.int64(number)}
@@ -283,7 +283,7 @@ class Partitioned:
         eager_growth: float = 1000.0,
         full: bool = False,
     ) -> dict[str, Any]:
-        """Find all distances from a source; they stay with their owners."""
+        """Compute all distances from a source; they stay on their devices."""
         start = self._first(source, delta, limit, pull_share, eager_growth)
         for launches in self._launches:
             launches["begin"].set(source=np.int64(source), progress=start)
@@ -291,7 +291,7 @@ class Partitioned:
             self._each(("begin",), self._relaxed, self._fetched)
             now, traced = self._one_by_one() if full else self._together()
         except BaseException:
-            self._wait()  # what is under way uses memory that may be given back
+            self._wait()  # kernels in flight use memory that may be released
             raise
         size = 2 * self._progress.itemsize
         told = [np.frombuffer(pinned.read()[size:], dtype=np.uint64) for pinned in self._pinned]
@@ -327,11 +327,11 @@ class Partitioned:
                     break
                 self._check(launched * _TOGETHER)
                 ahead = max(1, launched // 8)
-        self._ahead = -(-(int(now["steps"]) + 1) // _TOGETHER)  # one more finds that it has ended
+        self._ahead = -(-(int(now["steps"]) + 1) // _TOGETHER)  # one more step detects the end
         return now, {}
 
     def _one_by_one(self) -> tuple[Any, dict[str, Any]]:
-        """Launch and look at every step."""
+        """Launch single steps and read the state after each."""
         kinds: list[str] = []
         seconds: list[float] = []
         step = 0
@@ -350,7 +350,7 @@ class Partitioned:
             self._check(step)
 
     def _capture(self) -> Any:
-        """Four steps on all devices, and what the host reads after them, as one launch."""
+        """Capture four steps on all devices, and the copies to the host, as one launch."""
         home = self.rows[0].device
         relaxed, fetched, told = (self._make_events() for _ in range(3))
         with runtime.on_device(home), self._streams[home] as stream:
@@ -375,7 +375,7 @@ class Partitioned:
     def _first(
         self, source: int, delta: float, limit: float | None, pull_share: int, eager_growth: float
     ) -> NDArray[Any]:
-        """``struct Progress`` before the first step."""
+        """Return ``struct Progress`` before the first step."""
         never = unreached_value(self.dtype)
         floating = self.dtype.kind == "f"
         wide = delta if floating else max(1, min(delta, never))
@@ -404,7 +404,7 @@ class Partitioned:
         )
 
     def _each(self, names: Sequence[str], after: list[Any], marks: list[Any]) -> None:
-        """Launch kernels on every device, once all have come to ``after``; mark where they end."""
+        """Launch kernels on every device after the events of ``after``; mark their end."""
         for row, launches, mark in zip(self.rows, self._launches, marks, strict=True):
             with runtime.on_device(row.device), self._streams[row.device] as stream:
                 for other, event in zip(self.rows, after, strict=True):
@@ -419,7 +419,7 @@ class Partitioned:
         self._each((f"fetch {number}",), relaxed, fetched)
 
     def _tell(self, marks: list[Any]) -> None:
-        """Copy what the host reads; mark where that ends."""
+        """Copy the state to the host and record events at the end."""
         for row, buffers, pinned, mark in zip(
             self.rows, self._buffers, self._pinned, marks, strict=True
         ):
@@ -428,7 +428,7 @@ class Partitioned:
                 mark.record()
 
     def _now(self, step: int) -> Any:
-        """How far the search had come in a step that was told; every device knows the same."""
+        """Return the progress in a copied step, which is the same on every device."""
         both = self._pinned[0].read()[: 2 * self._progress.itemsize]
         return np.frombuffer(both, dtype=self._progress)[step & 1]
 
@@ -439,11 +439,11 @@ class Partitioned:
 
     @property
     def known(self) -> list[Any]:
-        """Per part what it knows of every vertex: distances of its own ones, bounds of others."""
+        """Return distances of own vertices and bounds of the others, per part."""
         return [each["distance"] for each in self._buffers]
 
     def distances(self) -> Any:
-        """Distances of the last solve in one array of the current device, shape (n,)."""
+        """Return the distances of the last solve in one array of the current device, shape (n,)."""
         home = runtime.device().ordinal
         runtime.require_memory(
             self.n * self.dtype.itemsize, "make the current device one with more memory free"
@@ -461,10 +461,10 @@ class Partitioned:
                     runtime.synchronize()
 
     def prove(self, source: int) -> int:
-        """Check the distances of the last solve where they lie, for weights greater than 0.
+        """Check the distances of the last solve on the devices, for weights greater than 0.
 
-        Every device gets all distances, looks at its edges for one that would lower a distance, and
-        for those that give a distance exactly.
+        Every device gets all distances, and checks its edges for any that would lower a
+        distance, and for those that give a distance exactly.
         """
         wrong, given = 0, []
         for row, known in zip(self.rows, self.known, strict=True):
@@ -494,7 +494,7 @@ class Partitioned:
 def solve_partitioned(
     graph: Graph, source: int, options: PartitionedOptions, workspace: Workspace
 ) -> Answer:
-    """Cut the graph on first use, solve, gather the distances on the current device."""
+    """Cut the graph on first use, solve, and gather the distances on the current device."""
     devices = several.chosen(options.devices)
     count = options.parts or len(devices)
     owners = tuple(devices[k % len(devices)] for k in range(count))

@@ -1,1 +1,1 @@
-"""Places on streets: the lines of edges, and the point on an edge that is nearest to a place."""
+"""Snapping of places to streets: lines of edges, and the point on an edge nearest to a place."""

@@ -1,4 +1,4 @@
-"""The lines of edges on a map: the points between their ends, kept with the graph."""
+"""Lines of edges on a map: the points between their ends, kept with the graph."""
 
 from __future__ import annotations
 
@@ -30,16 +30,16 @@ __all__ = [
     "tails_of",
 ]
 
-#: Where a graph's ``attributes`` keep them; they speak of its edges by position.
+# : Key of the lines in a graph's ``attributes``; they refer to edges by position.
 EDGE_LINES = "edge_lines"
-#: Likewise, which edges are closed, and where they led.
+# : Key of the closed edges and their original heads.
 CLOSED_EDGES = "closed_edges"
-#: Attributes that speak of edges by position.
+# : Attributes that refer to edges by position.
 OF_EDGES = ("edge_keys", "edge_rows", "edge_columns", EDGE_LINES, CLOSED_EDGES)
 
 
 class EdgeLines(NamedTuple):
-    """The points of every edge between its ends, which are the vertices' own coordinates.
+    """Points of every edge between its ends, which have the coordinates of the vertices.
 
     Attributes
     ----------
@@ -56,41 +56,40 @@ _LINES: Slot[EdgeLines] = Slot("lines of edges")
 
 
 def tails_of(graph: Graph, edges: NDArray[Any]) -> NDArray[np.int64]:
-    """Return where some edges begin; O(log n) each."""
-    # Of the dtype of the rows, or NumPy would copy all of them.
+    """Return the tails of some edges; O(log n) each."""
+    # In the dtype of the rows, or NumPy would copy all of them.
     found = np.searchsorted(graph.indptr, edges.astype(graph.indptr.dtype), side="right")
     return found.astype(np.int64) - 1
 
 
 class ClosedEdges(NamedTuple):
-    """Edges that were closed: in the graph they lead back to where they begin.
+    """Closed edges, which the graph holds as self-loops.
 
     Attributes
     ----------
-    edge : int64 array
-        Positions, rising.
+    edge : int64 array Positions, ascending.
     head : int64 array
-        The vertices that they led to.
+        Original heads.
     """
 
     edge: NDArray[np.int64]
     head: NDArray[np.int64]
 
     def among(self, edges: NDArray[np.int64]) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
-        """Return which edges are closed, and the place of each here."""
+        """Return which edges are closed, and the index of each in these arrays."""
         at = np.minimum(np.searchsorted(self.edge, edges), max(len(self.edge) - 1, 0))
         return (self.edge[at] == edges if len(self.edge) else np.zeros(len(edges), bool)), at
 
 
 def edge_lines(graph: Graph) -> EdgeLines | None:
-    """Return the lines that a graph keeps, checked once; None where all edges are straight."""
+    """Return the lines of a graph, validated once; None if all edges are straight."""
     if EDGE_LINES not in graph.attributes:
         return None
     return _LINES.of(graph, lambda: _checked(graph, *graph.attributes[EDGE_LINES]))
 
 
 def _checked(graph: Graph, first: Any, xy: Any) -> EdgeLines:
-    """Return lines after checking that they belong to the edges."""
+    """Return lines after validating that they belong to the edges."""
     lines = EdgeLines(np.asarray(first, np.int64), np.asarray(xy, np.float64))
     fits = lines.first.shape == (graph.n_edges + 1,) and lines.first[0] == 0
     fits = fits and lines.xy.shape == (int(lines.first[-1]), 2)
@@ -139,7 +138,7 @@ def line_points(
 
 
 def route_points(graph: Graph, edges: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return the line of edges that follow one another; every point in between once."""
+    """Return the line of consecutive edges, with every point in between once."""
     first, points = line_points(graph, np.asarray(edges, np.int64), edge_lines(graph))
     once = np.ones(len(points), bool)
     once[first[1:-1]] = False
@@ -147,7 +146,7 @@ def route_points(graph: Graph, edges: NDArray[np.int64]) -> NDArray[np.float64]:
 
 
 def edge_positions(graph: Graph, edges: Any) -> NDArray[np.int64]:
-    """Check the positions of edges; each once, rising."""
+    """Check the positions of edges and return them sorted and distinct."""
     at = np.atleast_1d(np.asarray(edges))
     if at.ndim != 1 or (at.size and at.dtype.kind not in "iu"):
         raise GraphError(
@@ -161,13 +160,13 @@ def edge_positions(graph: Graph, edges: Any) -> NDArray[np.int64]:
 
 
 def closed_of(graph: Graph) -> ClosedEdges | None:
-    """Return the closed edges of a graph, None where there are none."""
+    """Return the closed edges of a graph, or None without any."""
     found = graph.attributes.get(CLOSED_EDGES)
     return None if found is None else ClosedEdges(*found)
 
 
 def closed_edges(graph: Graph, edges: Any) -> tuple[NDArray[Any], dict[str, Any], bool]:
-    """Return heads and attributes of a graph with edges closed, and whether it stays undirected."""
+    """Return heads and attributes after closing edges, and whether the graph stays undirected."""
     at = edge_positions(graph, edges)
     tails = tails_of(graph, at)
     heads = graph.indices[at].astype(np.int64)
@@ -190,7 +189,7 @@ def closed_edges(graph: Graph, edges: Any) -> tuple[NDArray[Any], dict[str, Any]
         )
     attributes = {**graph.attributes, CLOSED_EDGES: closed}
     lines = edge_lines(graph)
-    if lines is not None:  # a closed edge is drawn nowhere
+    if lines is not None:  # closed edges are not drawn
         counts = np.diff(lines.first)
         kept = np.repeat(~np.isin(np.arange(graph.n_edges), at), counts)
         counts[at] = 0

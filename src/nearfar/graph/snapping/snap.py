@@ -1,4 +1,4 @@
-"""Snapping: the point on an edge, or the vertex, that is nearest to each of many places."""
+"""Find the point on an edge, or the vertex, that is nearest to each of many places."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Snapped", "snap", "strong_parts"]
 
-#: A network on the Earth may be this far from a place however small it is, in metres.
+# : A network on the Earth may be this far from a place however small it is, in metres.
 _LEAST_FAR = 10_000.0
 
 
@@ -32,29 +32,29 @@ _LEAST_FAR = 10_000.0
 class Snapped:
     """Places on the edges of a graph, or on its vertices.
 
-    Made by :meth:`nearfar.Graph.snap`, and taken wherever places are. A place that was farther
-    than ``max_distance`` from everything has -1 for edge and vertex.
+    :meth:`nearfar.Graph.snap` returns it, and functions that take places accept it. A place
+    farther than ``max_distance`` from the network has -1 for edge and vertex.
 
     Attributes
     ----------
     edge : int64 array, shape (k,)
-        The edge that each place lies on, as a position in :attr:`Graph.indices`; -1 for none.
+        Edge of each place, as a position in :attr:`Graph.indices`; -1 for none.
     back : int64 array, shape (k,)
-        The edge that leads along the same line in the other direction; -1 on a one-way street.
+        Edge along the same line in the other direction; -1 on a one-way street.
     share : float64 array, shape (k,)
         Part of the edge's length between its tail and the place, 0 to 1.
     offset : float64 array, shape (k,)
-        The same in metres, or in units of the coordinates.
+        That part in metres, or in units of the coordinates.
     vertex : int64 array, shape (k,)
         Index of the vertex that each place was snapped to with ``to="vertex"``; else -1.
     distance : float64 array, shape (k,)
-        How far the place was from there, in metres on the Earth; NaN beyond ``max_distance``.
+        Distance of the place from that point, in metres on the Earth; NaN beyond ``max_distance``.
     x, y : float64 arrays, shape (k,)
-        The point on the edge, or the vertex.
+        Coordinates of the point on the edge, or of the vertex.
     n_edges : int
         Edges of the graph.
     remark : str
-        What no place was snapped to, in words; empty where nothing was left out.
+        Description of what was left out of snapping; empty if nothing was.
     """
 
     edge: NDArray[np.int64]
@@ -78,7 +78,7 @@ class Snapped:
 
 
 class _Streets(NamedTuple):
-    """Edges that places are snapped to; both directions of a street are one."""
+    """Edges that places are snapped to; both directions of a street count as one."""
 
     tree: Any  # _cpu.Streets
     edge: NDArray[np.int64]
@@ -105,7 +105,7 @@ _PARTS: Slot[tuple[NDArray[np.int64], int]] = Slot("strongly connected parts")
 
 
 def strong_parts(graph: Graph) -> tuple[NDArray[np.int64], int]:
-    """Return the number of each vertex's strongly connected part, and of the largest; cached."""
+    """Return each vertex's strongly connected part, and the number of the largest; cached."""
 
     def make() -> tuple[NDArray[np.int64], int]:
         from nearfar import _cpu
@@ -126,7 +126,7 @@ def snap(
     max_distance: float | None,
     threads: int | None,
 ) -> Snapped:
-    """See :meth:`nearfar.Graph.snap`."""
+    """Snap as :meth:`nearfar.Graph.snap` describes."""
     if to not in ("edge", "vertex"):
         raise OptionError(f"to is {quoted(to)}: give 'edge' or 'vertex'")
     if parts not in ("largest", "all"):
@@ -192,7 +192,7 @@ def _on_vertices(
 
 
 def _members(graph: Graph, parts: str) -> tuple[NDArray[np.bool_], str]:
-    """Mark the vertices that places are snapped to, and say what is left out."""
+    """Mark the vertices that places may be snapped to, and describe those left out."""
     n = graph.n_vertices
     if parts == "all":
         return np.ones(n, bool), ""
@@ -211,10 +211,10 @@ def _members(graph: Graph, parts: str) -> tuple[NDArray[np.bool_], str]:
 
 
 def _streets(graph: Graph, parts: str) -> _Streets:
-    """Make the index of edges."""
-    inside, remark = _members(graph, parts)
+    """Build the index of edges."""
     from nearfar import _cpu
 
+    inside, remark = _members(graph, parts)
     lines = edge_lines(graph)
     edge, back = _directions(graph, inside, lines)
     if not len(edge):
@@ -232,7 +232,7 @@ def _directions(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return an edge of each street, and the one back along the same line or -1.
 
-    Of parallel edges on one line the lightest counts, the first of several.
+    Of parallel edges on one line the lightest counts, the first of equal ones.
     """
     tails, heads = graph.tails(np.int64), graph.indices.astype(np.int64)
     inner = 0 if lines is None else np.diff(lines.first)
@@ -250,7 +250,7 @@ def _directions(
         ends = np.zeros((2, len(edges), 2))
         ends[0, has] = lines.xy[lines.first[edges[has]]]
         ends[1, has] = lines.xy[lines.first[edges[has] + 1] - 1]
-        # A ring begins and ends in one vertex: its points say which way it runs.
+        # A ring begins and ends in one vertex: its points say in which direction it runs.
         (x, y), (last_x, last_y) = ends[0].T, ends[1].T
         backward |= (tails == heads) & ((x > last_x) | ((x == last_x) & (y > last_y)))
         ends[:, backward] = ends[::-1, backward]
@@ -259,7 +259,7 @@ def _directions(
     new = np.ones(len(order), bool)
     new[1:] = np.any([key[order][1:] != key[order][:-1] for key in keys], axis=0)
     edge = edges[order[new]]
-    # The first edge back follows the edges forward; a street without those leads with one.
+    # The first edge back follows the edges forward; a street with only edges back starts with one.
     against = backward[order]
     turns = against & ~new
     turns[1:] &= ~against[:-1]
@@ -269,7 +269,7 @@ def _directions(
 
 
 def _vertices(graph: Graph, parts: str) -> _Vertices:
-    """Make the index of vertices."""
+    """Build the index of vertices."""
     inside, remark = _members(graph, parts)
     members = np.flatnonzero(inside)
     xy: Any = graph.coordinates
@@ -278,7 +278,7 @@ def _vertices(graph: Graph, parts: str) -> _Vertices:
 
 
 def _west_of(points: NDArray[np.float64]) -> float:
-    """Return a longitude with no street for some way to the west, from which east is counted."""
+    """Return a longitude in a gap between streets, from which to count eastwards."""
     taken = np.zeros(720, bool)
     taken[np.clip(((points[:, 0] + 180) * 2).astype(np.int64), 0, 719)] = True
     at = np.flatnonzero(taken)
@@ -290,7 +290,7 @@ def _west_of(points: NDArray[np.float64]) -> float:
 
 
 def _points(graph: Graph, x: Any, y: Any, index: _Streets | _Vertices) -> NDArray[np.float64]:
-    """Check the coordinates of places; longitude and latitude that are swapped are an error."""
+    """Check the coordinates of places; swapped longitude and latitude are an error."""
     try:
         points = np.column_stack((np.ravel(x), np.ravel(y))).astype(np.float64)
     except (TypeError, ValueError):
@@ -333,7 +333,7 @@ def _refuse_far(
     index: _Streets | _Vertices,
     away: NDArray[np.float64],
 ) -> None:
-    """Refuse places that are farther from the network than it is wide."""
+    """Refuse places that are farther from the network than the network is wide."""
     if not len(points):
         return
     size = index.high - index.low

@@ -1,4 +1,4 @@
-"""The measuring house: named graphs, fair timing, reports, and one adapter for each peer library.
+"""Benchmarks: named graphs, fair timing, reports, and one adapter for each peer library.
 
 ``nearfar bench peers`` runs it. The rules, from which no script departs:
 

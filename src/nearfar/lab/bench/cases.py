@@ -1,4 +1,4 @@
-"""Timing of this library's own variants side by side: the one loop that every experiment uses."""
+"""Timing of this library's own variants in alternation, for all experiments."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _SEEN: set[tuple[str, str]] = set()
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One contender: a label for tables, a variant with checked options, and CPU workers."""
+    """Contender: a label for tables, a variant with checked options, and CPU workers."""
 
     label: str
     variant: Variant
@@ -41,7 +41,7 @@ class Case:
 
 
 def case(label: str, identity: str, *, threads: int = 1, **options: Any) -> Case:
-    """A case of the registered variant ``identity`` (``idea@device``)."""
+    """Return a case of the registered variant ``identity`` (``idea@device``)."""
     variant = registered(identity)
     if variant is None:
         raise KeyError(identity)
@@ -49,7 +49,7 @@ def case(label: str, identity: str, *, threads: int = 1, **options: Any) -> Case
 
 
 def proven(graph: Graph, sources: Iterable[int]) -> dict[int, NDArray[Any]]:
-    """Distances of the CPU engine for each source, each proven by its certificate.
+    """Return the distances of the CPU engine for each source, each proven by its certificate.
 
     One worker per source, sources in parallel: none waits for another, however busy the cores are.
     O(n + m) per proof.
@@ -68,7 +68,7 @@ def proven(graph: Graph, sources: Iterable[int]) -> dict[int, NDArray[Any]]:
 
 
 def time_once(one: Case, graph: Graph, source: int) -> tuple[float, Any]:
-    """Seconds of one solve and its answer.
+    """Return the seconds of one solve and its answer.
 
     On CUDA by events, so that host steps and waits between launches count and the graph is on the
     device already; on the CPU by the wall clock.
@@ -84,7 +84,7 @@ def time_once(one: Case, graph: Graph, source: int) -> tuple[float, Any]:
 
 
 def counters(one: Case, graph: Graph, source: int) -> dict[str, Any]:
-    """Scalars of a run of its own with full statistics, and what its frontier sizes say."""
+    """Run once with full statistics and return its scalars and a summary of frontier sizes."""
     workspace = Workspace(threads=one.threads, stats="full")
     return _scalars(one.variant.run(graph, source, one.options, workspace).stats)
 
@@ -105,7 +105,7 @@ class _Truth:
         self.device: dict[int, Any] = {}
 
     def wrong(self, answer: Any, source: int) -> int:
-        """Vertices whose distance is not the proven one, bit for bit."""
+        """Return vertices whose distance is not the proven one, bit for bit."""
         if isinstance(answer.distances, np.ndarray):
             return int(np.count_nonzero(answer.distances != self.host[source]))
         if source not in self.device:
@@ -127,7 +127,7 @@ def _compile(one: Case, graph: Graph) -> None:
 
 
 class _Timing:
-    """Cases on one graph: each solve is timed, its answer checked, and both are noted."""
+    """Cases on one graph, whose solves are timed, checked and recorded."""
 
     def __init__(self, graph: Graph, truth: dict[int, NDArray[Any]]) -> None:
         self.graph = graph
@@ -136,7 +136,7 @@ class _Timing:
         self._truth = _Truth(truth)
 
     def solve(self, one: Case, source: int) -> float:
-        """Seconds of one solve, which is checked."""
+        """Return the seconds of one solve, which is checked."""
         seconds, answer = time_once(one, self.graph, source)
         entry = self.found[one.label]
         wrong = self._truth.wrong(answer, source)
@@ -147,7 +147,7 @@ class _Timing:
         return seconds
 
     def warm_up(self, one: Case, source: int, patience: float) -> bool:
-        """The first solve; whether it was short enough to be repeated. If not, it is the sample."""
+        """Solve once; return whether that was short enough to repeat. If not, it is the sample."""
         entry = self.found[one.label] = {
             "id": one.variant.id,
             "options": asdict(one.options),
@@ -169,7 +169,7 @@ class _Timing:
         return seconds <= patience
 
     def turn(self, live: list[Case], number: int, source: int) -> None:
-        """One timed solve of each, in this order."""
+        """Time one solve of each case, in this order."""
         for one in live:
             seconds = self.solve(one, source)
             self.found[one.label]["samples"].append([number, source, seconds])
@@ -188,7 +188,7 @@ def time_cases(
     with_counters: bool = True,
     progress: Callable[[float], None] = lambda part: None,
 ) -> dict[str, Any]:
-    """Time cases on a graph, in turns, and check every answer.
+    """Time cases on a graph in alternation, and check every answer.
 
     Another case begins each time, so that none always follows the same one.
     """
@@ -240,7 +240,7 @@ def _reached(distances: NDArray[Any]) -> int:
 
 
 def _summarise(entry: dict[str, Any]) -> None:
-    """Median and minimum of all samples; mean over the sources of each source's median."""
+    """Add median and minimum of all samples, and the mean of the sources' medians."""
     seconds = [sample[2] for sample in entry["samples"]]
     by_source: dict[int, list[float]] = {}
     for _, source, value in entry["samples"]:

@@ -1,4 +1,4 @@
-"""What measured numbers depend on."""
+"""Environment that measured numbers depend on."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["environment"]
 
 
 def _git(*arguments: str) -> str:
-    """Output of git in the checkout this file belongs to; empty outside of one."""
+    """Return the output of git in the checkout this file belongs to; empty outside of one."""
     if not (ROOT / ".git").exists():
         return ""
     try:
@@ -45,7 +45,7 @@ _DRIVER = Path("/proc/driver/nvidia/version")
 
 
 def _driver(file: Path = _DRIVER) -> str:
-    """Number of NVIDIA's kernel module, such as 570.86.15; empty where nothing tells it."""
+    """Return the version of NVIDIA's kernel module, such as 570.86.15; empty if unknown."""
     try:
         found = re.search(r"Kernel Module.*?\s(\d+\.[\d.]+)", file.read_text())
         if found:
@@ -61,7 +61,7 @@ def _driver(file: Path = _DRIVER) -> str:
 
 
 def _gpu() -> dict[str, Any] | None:
-    """The current CUDA device, or None without one.
+    """Return the current CUDA device, or None without one.
 
     ``driver`` is the CUDA version that the driver brings, ``driver_version`` its own number.
     """
@@ -73,7 +73,7 @@ def _gpu() -> dict[str, Any] | None:
 
 
 def environment() -> dict[str, Any]:
-    """What the numbers depend on: processor, GPU, cores, versions, commit, load; no host name."""
+    """Return processor, GPU, cores, versions, commit and load, without the host name."""
     from nearfar.system.threads import default_threads
 
     versions = {"nearfar": nearfar.__version__, "python": platform.python_version()}

@@ -31,7 +31,7 @@ _MOST_CALLS = 200
 
 
 def compare(found: NDArray[np.float64], truth: NDArray[np.float64], dtype: np.dtype[Any]) -> str:
-    """``equal``, ``close`` or ``wrong``; integers know no ``close``."""
+    """Return ``equal``, ``close`` or ``wrong``; integers are never ``close``."""
     if found.shape == truth.shape and np.array_equal(found, truth):
         return "equal"
     tolerance = {"float64": 1e-12, "float32": 1e-4}.get(dtype.name)
@@ -48,7 +48,7 @@ def _worst(first: str, second: str) -> str:
 
 
 def _once(peer: Peer, source: int, calls: int) -> tuple[float, Any]:
-    """Seconds per solve over ``calls`` solves in a row, and the last answer."""
+    """Return the seconds per solve over ``calls`` solves in a row, and the last answer."""
     peer.reported_seconds = None
     own = 0.0
     began = time.perf_counter()
@@ -124,7 +124,7 @@ def measure(
 
 
 def _reference(graph: Graph, source: int) -> NDArray[np.float64]:
-    """Distances whose certificate holds: the truth that every contender is compared with."""
+    """Return distances whose certificate holds: the truth that every contender is compared with."""
     own = Nearfar()
     own.prepare(graph)
     paths = own.solve(source)

@@ -1,4 +1,4 @@
-"""How much memory a solve needs beyond the graph, measured, on the host or on the device."""
+"""Measure the memory of a solve besides the graph, on the host or on the device."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ __all__ = ["graph_bytes", "solve_bytes"]
 
 
 def graph_bytes(graph: Graph) -> int:
-    """Bytes of the rows: offsets, targets and weights."""
+    """Return the bytes of the rows: offsets, targets and weights."""
     weights = 0 if graph.weights is None else graph.weights.nbytes
     return int(graph.indptr.nbytes + graph.indices.nbytes + weights)
 
 
 def solve_bytes(one: Case, graph: Graph, source: int) -> int | None:
-    """Greatest memory of one solve above what was in use before it.
+    """Return the greatest memory of one solve above that in use before it.
 
     The graph, its transpose and other arrays that a method keeps for the next solve are made by a
     solve before. On the device it is what a pool of allocations of its own takes; on the host the
@@ -52,7 +52,7 @@ def solve_bytes(one: Case, graph: Graph, source: int) -> int | None:
 
 
 def _reset_peak() -> bool:
-    """Give free heap pages back and reset the high-water mark; False where that cannot be done."""
+    """Release free heap pages and reset the high-water mark; return False if impossible."""
     try:
         ctypes.CDLL(None).malloc_trim(0)
         with open("/proc/self/clear_refs", "w") as file:
@@ -63,7 +63,7 @@ def _reset_peak() -> bool:
 
 
 def _status(name: str) -> int:
-    """Bytes of a line of /proc/self/status."""
+    """Return the bytes of a line of /proc/self/status."""
     with open("/proc/self/status") as lines:
         for line in lines:
             if line.startswith(name + ":"):

@@ -1,4 +1,4 @@
-"""What a measurement says: a Markdown table with ratios, JSON with every sample, and a plot."""
+"""Report of a measurement: a Markdown table with ratios, JSON with every sample, and a plot."""
 
 from __future__ import annotations
 
@@ -56,12 +56,12 @@ def write_json(path: Path, data: dict[str, Any]) -> None:
 
 
 def milliseconds(seconds: float) -> str:
-    """Seconds as milliseconds; see :func:`number`."""
+    """Return seconds as milliseconds; see :func:`number`."""
     return number(seconds * 1e3)
 
 
 def number(value: float) -> str:
-    """Three digits, or the whole number where it is longer."""
+    """Format a number with three digits, or a longer integer in full."""
     if value >= 100:
         return f"{value:,.0f}"
     return f"{value:.1f}" if value >= 10 else f"{value:.2f}"
@@ -100,7 +100,7 @@ def table(
 
 
 def left_out(runs: Iterable[Run]) -> list[str]:
-    """Who was left out where, and why; one line per peer and reason."""
+    """List the peers that were left out with graph and reason, one line per peer and reason."""
     places: dict[tuple[str, str], list[str]] = {}
     for run in runs:
         for result in run.results:
@@ -112,7 +112,7 @@ def left_out(runs: Iterable[Run]) -> list[str]:
 
 
 def _engines(runs: Iterable[Run]) -> str:
-    """Which variants ``auto`` and the named methods ran, and where."""
+    """Describe the variants that ``auto`` and the named methods ran, and their devices."""
     where: dict[str, dict[str, list[str]]] = {}
     for run in runs:
         for result in run.results:
@@ -161,7 +161,7 @@ def markdown(runs: Sequence[Run], environment: dict[str, Any], base: str = "scip
 
 
 def how(runs: Sequence[Run], environment: dict[str, Any]) -> str:
-    """One paragraph on how the numbers came about."""
+    """Return one paragraph on how the numbers came about."""
     versions = {
         result.name: result.version for run in runs for result in run.results if result.samples
     }
@@ -230,7 +230,7 @@ def plot(runs: Sequence[Run], path: Path, base: str = "scipy") -> None:
 
 
 def link_share(row: dict[str, Any]) -> float | None:
-    """Share of the kernels' time in which devices read from each other; None where unknown."""
+    """Return the share of the kernels' time in reads between devices; None if unknown."""
     steps = row.get("profile")
     if not steps or row["devices"] == 1:
         return None

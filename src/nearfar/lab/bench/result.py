@@ -1,4 +1,4 @@
-"""The samples of a measurement and what they say: medians, spread, ratios within one run."""
+"""Samples of a measurement and their medians, spread, and ratios within one run."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["Result", "Run", "Sample"]
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """One timing: seconds per solve, the mean of ``calls`` solves in a row (1 unless short)."""
+    """Timing: seconds per solve, the mean of ``calls`` consecutive solves (1 unless short)."""
 
     round: int
     source: int
@@ -21,13 +21,13 @@ class Sample:
 
 
 def _number(value: float) -> float | None:
-    """JSON knows no NaN."""
+    """Return a number for JSON, which has no NaN."""
     return None if math.isnan(value) else value
 
 
 @dataclass(slots=True)
 class Result:
-    """What was measured of one contender on one graph.
+    """Measurements of one contender on one graph.
 
     Attributes
     ----------
@@ -83,7 +83,7 @@ class Result:
         return (high - low) / self.median
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain data for JSON."""
+        """Return plain data for JSON."""
         plain: dict[str, Any] = {
             "contender": self.contender,
             "name": self.name,
@@ -120,17 +120,17 @@ class Run:
     results: list[Result]
 
     def find(self, contender: str) -> Result | None:
-        """The result with this label, if it was measured."""
+        """Return the result with this label, if it was measured."""
         found = (r for r in self.results if r.contender == contender and r.samples)
         return next(found, None)
 
     def ratio(self, result: Result, base: str = "scipy") -> float:
-        """How many times faster than ``base``: ratio of medians of this run; NaN without either."""
+        """Return the speedup over ``base``, a ratio of medians of this run; NaN without either."""
         other = self.find(base)
         return other.median / result.median if other and result.samples else math.nan
 
     def beside_peers(self) -> list[dict[str, Any]]:
-        """Ratios to the best peer that had as many threads as this library or fewer."""
+        """Return the ratios to the best peer that had as many threads as this library or fewer."""
         peers = [r for r in self.results if r.samples and r.name != "nearfar"]
         found = []
         for own in self.results:
@@ -149,7 +149,7 @@ class Run:
         return found
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain data for JSON."""
+        """Return plain data for JSON."""
         results = []
         for result in self.results:
             ratio = self.ratio(result)

@@ -1,4 +1,4 @@
-"""The benchmark graphs by name, and how their sources are drawn.
+"""Benchmark graphs by name, and the selection of their sources.
 
 Five come from :mod:`nearfar.generators` with fixed parameters and seed 1, so they are the same on
 every machine; two are real ones, read from the folder of public graphs that ``NEARFAR_DATA``
@@ -31,7 +31,7 @@ _CANDIDATES = 64
 
 @dataclass(frozen=True, slots=True)
 class SuiteGraph:
-    """One named benchmark graph.
+    """Named benchmark graph.
 
     Attributes
     ----------
@@ -55,7 +55,7 @@ class SuiteGraph:
     source: int | None = None
 
     def available(self) -> bool | str:
-        """Whether it can be made here: True, or the reason in words."""
+        """Return whether it can be built on this machine: True, or the reason in words."""
         if self.file is None:
             return True
         try:
@@ -76,7 +76,7 @@ def data_folder() -> Path | None:
 
 
 def data_file(name: str) -> Path:
-    """A file of the folder of real graphs."""
+    """Return a file of the folder of real graphs."""
     folder = data_folder()
     if folder is None or not (folder / name).is_file():
         raise MissingDependencyError(f"{name} is not in the data folder: set NEARFAR_DATA")
@@ -172,7 +172,7 @@ def load(name: str, shrink: int = 1) -> Graph:
 
 
 def named(name: str) -> SuiteGraph:
-    """The benchmark graph of a name, if it is there."""
+    """Return the benchmark graph of a name, if it exists."""
     if name not in SUITE:
         hint = did_you_mean(name, SUITE) or f": there are {', '.join(SUITE)}"
         raise OptionError(f"no benchmark graph {quoted(name)}{hint}")
@@ -183,7 +183,7 @@ def named(name: str) -> SuiteGraph:
 
 
 def _reach(bare: Graph, source: int) -> int:
-    """How many vertices a breadth-first search reaches. O(n + m)."""
+    """Return the number of vertices that a breadth-first search reaches. O(n + m)."""
     from nearfar.solve.one import sssp
 
     paths = sssp(bare, source, device="cpu", threads=1, predecessors=False)
@@ -191,7 +191,7 @@ def _reach(bare: Graph, source: int) -> int:
 
 
 def draw_sources(graph: Graph, count: int = 3, fixed: int | None = None) -> list[int]:
-    """Sources that reach most of the graph, the same on every machine.
+    """Return the sources that reach most of the graph, the same on every machine.
 
     Vertices are drawn in an order that only the seed decides, and taken when they reach at least
     half of the vertices that have an edge. When 64 draws, or four for each that is wanted, do not

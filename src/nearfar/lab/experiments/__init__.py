@@ -1,4 +1,4 @@
-"""Run and keep experiments of papers: one command, tables and figures measured here.
+"""Run and store experiments of papers, with tables and figures of this machine's measurements.
 
 ``nearfar experiment NAME -o DIR`` and :func:`run` do the same. An experiment is a list of
 independent tasks; each finished one is written at once, so a run that was stopped goes on where it
@@ -62,7 +62,7 @@ __all__ = ["experiments", "find", "run"]
 
 
 def experiments() -> dict[str, Experiment]:
-    """All experiments by name, sorted.
+    """Return all experiments by name, sorted.
 
     Returns
     -------
@@ -79,7 +79,7 @@ def experiments() -> dict[str, Experiment]:
 
 
 def find(name: str) -> Experiment:
-    """The experiment of that name.
+    """Return the experiment of that name.
 
     Parameters
     ----------
@@ -102,7 +102,7 @@ def find(name: str) -> Experiment:
 
 
 def device_of(device: str) -> str:
-    """``cpu`` or ``cuda`` for a device by name; ``auto`` takes the GPU where there is one."""
+    """Return ``cpu`` or ``cuda`` for a device by name; ``auto`` is the GPU if there is one."""
     from nearfar.system.devices import runtime
 
     device = canonical_device(device)
@@ -129,7 +129,7 @@ def run(
     overlap: bool = False,
     progress: bool | None = None,
 ) -> Outcome:
-    """Run a paper's experiments, or go on with a run that was stopped.
+    """Run a paper's experiments, or resume a run that was stopped.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Inputs of tasks made ahead by worker processes, so that little but measuring is left to do.
+"""Build inputs of tasks ahead in worker processes, so that the main process mostly measures.
 
 Drawing a graph of a hundred million edges and proving its distances takes a core far longer than a
 GPU needs to solve it a hundred times. Workers make the inputs of several tasks at once and put them
@@ -36,7 +36,7 @@ __all__ = ["Ahead"]
 
 
 class Ahead:
-    """The inputs of an experiment's tasks, as many at a time as there are workers."""
+    """Inputs of an experiment's tasks, as many at a time as there are workers."""
 
     def __init__(
         self,
@@ -83,7 +83,7 @@ class Ahead:
             shutil.rmtree(self._folder, ignore_errors=True)
 
     def take(self, task: Task) -> Input | None:
-        """The input of a task; those of the tasks after it are made at the same time."""
+        """Return the input of a task; those of the tasks after it are made at the same time."""
         if self._pool is None or self._folder is None:
             return self.experiment.make(task, self.settings)
         if self._overlap or task.key not in self._waiting:
@@ -107,7 +107,7 @@ class Ahead:
 
 
 def shared_out(cores: Collection[int], workers: int) -> tuple[set[int], list[int]]:
-    """The cores of the process that measures, and those that workers share, each keeping to one.
+    """Return the cores of the measuring process, and those of the workers, one each.
 
     A worker has a core of its own where there are enough. The measuring process has at least one,
     alone unless there is only that.
@@ -118,14 +118,14 @@ def shared_out(cores: Collection[int], workers: int) -> tuple[set[int], list[int
 
 
 def _keep_to(cores: Collection[int]) -> None:
-    """Let all threads of this process run on these cores alone."""
+    """Restrict all threads of this process to these cores."""
     for thread in os.listdir("/proc/self/task"):
         with contextlib.suppress(OSError):  # it has ended
             os.sched_setaffinity(int(thread), cores)
 
 
 def _keep_to_one_core(begun: Synchronized[int], cores: Sequence[int]) -> None:
-    """Let this worker and its threads run on one core, the next of these."""
+    """Restrict this worker and its threads to one core, the next of these."""
     with begun.get_lock():
         number, begun.value = begun.value, begun.value + 1
     os.sched_setaffinity(0, {cores[number % len(cores)]})

@@ -1,4 +1,4 @@
-"""What a paper's text states, beside what was measured: one line a statement.
+"""Statements of a paper's text and the measurements for them, one line per statement.
 
 A :class:`Claim` says where the paper says what, what was measured, on how many of the measured
 graphs the same side is ahead, and how large the effect is beside the paper's. From these the
@@ -46,7 +46,7 @@ _MOST, _HALF = 0.75, 0.5
 
 @dataclass(frozen=True, slots=True)
 class Stated:
-    """The size of an effect as a paper states it: a factor over 1, or percent over 0.
+    """Size of an effect as a paper states it: a factor over 1, or percent over 0.
 
     Attributes
     ----------
@@ -81,7 +81,7 @@ class OneOf:
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """One statement of a paper and its counterpart.
+    """Statement of a paper and the measurements for it.
 
     Attributes
     ----------
@@ -112,7 +112,7 @@ class Claim:
 
     @property
     def verdict(self) -> str:
-        """What became of the claim, with the cases and the size beside the paper's.
+        """Outcome of the claim, with the cases and the size relative to the paper's.
 
         Contradicted if the other side is ahead in every case, not reproduced if the paper's is in
         less than three of four. Else reproduced, or of the same direction but smaller where the

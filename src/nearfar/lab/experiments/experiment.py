@@ -1,4 +1,4 @@
-"""What an experiment is: independent tasks, and the tables and figures made from their results."""
+"""Experiments: independent tasks, and the tables and figures made from their results."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _KEY = re.compile(r"[a-z0-9][a-z0-9._-]*")
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What decides the numbers of a run; it is written to the manifest.
+    """Settings that determine the numbers of a run, written to the manifest.
 
     Attributes
     ----------
@@ -74,7 +74,7 @@ class Settings:
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """One measurement that can be made, kept and repeated alone.
+    """Measurement that can be run, stored and repeated separately.
 
     Attributes
     ----------
@@ -96,13 +96,13 @@ class Task:
 
     @property
     def on_host(self) -> bool:
-        """Whether it measures methods of the host alone, which need no GPU beside those of one."""
+        """Whether it measures only methods of the host, which need no GPU."""
         return self.what.get("part") == "host"
 
 
 @dataclass(slots=True)
 class Input:
-    """What a task is measured on.
+    """Input of a task.
 
     Attributes
     ----------
@@ -121,7 +121,7 @@ class Input:
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """A finished task: its key, what it was, and the plain data that ``run`` returned."""
+    """Finished task: its key, its description, and the plain data that ``run`` returned."""
 
     key: str
     what: dict[str, Any]
@@ -129,7 +129,7 @@ class Done:
 
 
 def whole(done: Sequence[Done]) -> list[Done]:
-    """Tasks that are parts of one graph's measurement, put together.
+    """Return the tasks with the parts of one graph's measurement combined.
 
     A task with ``part`` in its ``what`` measured some methods of the graph that the task without
     ``part`` describes: those of the host need no GPU, so that they can be measured apart.
@@ -155,7 +155,7 @@ def _together(parts: list[Done]) -> Done:
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column of a table; ``unit`` may be empty, ``digits`` are the significant ones shown."""
+    """Column of a table; ``unit`` may be empty, ``digits`` are the significant ones shown."""
 
     name: str
     unit: str = ""
@@ -164,7 +164,7 @@ class Column:
 
 @dataclass(slots=True)
 class Table:
-    """A table of numbers with units.
+    """Table of numbers with units.
 
     Attributes
     ----------
@@ -190,7 +190,7 @@ class Table:
 
 @dataclass(slots=True)
 class Series:
-    """One line, or one set of bars, of a panel.
+    """Line, or set of bars, of a panel.
 
     ``low`` and ``high`` bound the spread; ``right`` puts a line on the panel's right axis.
     """
@@ -206,7 +206,7 @@ class Series:
 
 @dataclass(slots=True)
 class Panel:
-    """One pair of axes.
+    """Pair of axes.
 
     Attributes
     ----------
@@ -231,7 +231,7 @@ class Panel:
 
 @dataclass(slots=True)
 class Figure:
-    """A figure as data; :mod:`nearfar.lab.experiments.render` draws it."""
+    """Figure as data; :mod:`nearfar.lab.experiments.render` draws it."""
 
     key: str
     title: str
@@ -245,7 +245,7 @@ class Figure:
 
 
 class Experiment(ABC):
-    """The experiments of one paper.
+    """Experiments of one paper.
 
     A subclass sets the class attributes and writes the five methods; its module ends with
     ``EXPERIMENT = TheClass()``, by which it is found.
@@ -275,10 +275,10 @@ class Experiment(ABC):
 
     @abstractmethod
     def tasks(self, settings: Settings) -> list[Task]:
-        """The measurements, cheapest first where the order does not matter."""
+        """Return the measurements, cheapest first where the order does not matter."""
 
     def make(self, task: Task, settings: Settings) -> Input | None:
-        """What a task is measured on; None where it needs no graph. May run in another process."""
+        """Return the input of a task, or None. It may run in another process."""
         return None
 
     @abstractmethod
@@ -295,13 +295,13 @@ class Experiment(ABC):
         """
 
     def kept(self, key: str, result: dict[str, Any]) -> dict[str, Any]:
-        """What of a task's result is worth keeping in the repository: all, unless it is large."""
+        """Return the part of a task's result to store in the repository: all, unless large."""
         return result
 
     @abstractmethod
     def tables(self, done: Sequence[Done], settings: Settings) -> list[Table]:
-        """Tables of what is finished; tasks may be missing."""
+        """Return the tables of finished tasks; others may be missing."""
 
     @abstractmethod
     def figures(self, done: Sequence[Done], settings: Settings) -> list[Figure]:
-        """Figures of what is finished; tasks may be missing."""
+        """Return the figures of finished tasks; others may be missing."""

@@ -1,4 +1,4 @@
-"""What is kept in benchmarks/results for the pages of docs/reproduction.
+"""Stored results in benchmarks/results for the pages of docs/reproduction.
 
 :class:`Kept` is a run of an experiment, as ``python -m nearfar.lab.experiments.keep`` wrote it.
 :class:`KernelRows` and :class:`Counts` are what two benchmarks measured besides: times of single
@@ -40,7 +40,7 @@ Row = dict[str, Any]
 
 
 class Kept:
-    """One run of an experiment: its tasks, settings and environment."""
+    """Run of an experiment: its tasks, settings and environment."""
 
     def __init__(self, name: str, device: str) -> None:
         self.file = f"{checkout.RESULTS}/{name}-{device}.json"
@@ -82,7 +82,7 @@ class Kept:
                     shutil.copyfile(Path(made) / f"{figure.key}.png", folder / file)
 
     def figure(self, key: str, text: str) -> list[str]:
-        """A picture of the page's folder, or nothing where there is none."""
+        """Return a picture of the page's folder, or nothing where there is none."""
         if not self.there or key not in self.figures:
             return []
         return [f"![{text}](images/{self.name}-{self.device}-{key}.png)", ""]
@@ -128,7 +128,7 @@ class Kept:
         )
 
     def how(self) -> str:
-        """One line: on what, with what, when, from where."""
+        """Return one line: on what, with what, when, from where."""
         if not self.there:
             return f"Not measured yet: `{self.command} -o DIR`."
         with_gpu = [place for place in self.environments if place.get("gpu")]
@@ -146,7 +146,7 @@ class Kept:
         )
 
     def _where(self) -> str:
-        """Which tasks were measured on which GPU, if there were several; empty otherwise."""
+        """Describe which tasks were measured on which GPU, if there were several."""
         if len(self.by_gpu) < 2:
             return ""
         *fewer, most = sorted(self.by_gpu, key=lambda gpu: len(self.by_gpu[gpu]))
@@ -157,7 +157,7 @@ class Kept:
         return f" Measured {', '.join(told)}; everything else on {most}."
 
     def place(self) -> str:
-        """What a heading calls the machine: one GPU by its short name, or the CPU."""
+        """Return the machine's name for a heading: one GPU by its short name, or the CPU."""
         if self.device != "cuda":
             return "the CPU"
         gpus = [place["gpu"]["name"] for place in self.environments if place.get("gpu")]
@@ -165,7 +165,7 @@ class Kept:
         return f"one {' and one '.join(sorted(short))}" if short else "one GPU"
 
     def missing(self) -> str:
-        """A sentence on the tasks of this scale that were not measured; empty if there are none."""
+        """Describe the tasks of this scale that were not measured; empty if there are none."""
         tasks = find(self.name).tasks(self.settings)
         left = [task.key for task in tasks if task.key not in self.keys]
         if not left:
@@ -174,7 +174,7 @@ class Kept:
         return f"Not measured yet: {len(left)} of {len(tasks)} tasks ({names})."
 
     def wrong(self) -> int:
-        """How many timed or checked answers were wrong, of methods that promise right ones."""
+        """Return the number of wrong answers of methods that promise right ones."""
         return sum(
             int(case.get("wrong_runs", 0))
             for one in self.done
@@ -204,7 +204,7 @@ def patterns(keys: Iterable[str], others: Iterable[str]) -> str:
 
 
 def _stretches(own: Iterable[str], others: Iterable[str]) -> list[str]:
-    """The same for keys that others are like: by their first number, from one to another."""
+    """Return the same for keys that others are like: by their first number, from one to another."""
 
     def head(key: str) -> str:
         first = _NUMBER.search(key)
@@ -269,7 +269,7 @@ def _runs(places: Sequence[dict[str, Any]]) -> str:
 
 
 def _commit(place: dict[str, Any]) -> str:
-    """Date and commit of a run."""
+    """Return date and commit of a run."""
     changed = " with uncommitted changes" if place["uncommitted_changes"] else ""
     return f"{place['date'][:10]}, commit {place['commit'][:12]}{changed}"
 
@@ -285,15 +285,15 @@ class KernelRows:
         self.environment: dict[str, Any] = parts[part]["environment"] if self.there else {}
 
     def at(self, graph: str, label: str) -> Row:
-        """The row of a method on a graph."""
+        """Return the row of a method on a graph."""
         return next(r for r in self.rows if r["graph"] == graph and r["label"] == label)
 
     def graphs(self) -> list[str]:
-        """Graphs in the order of measurement."""
+        """Return the graphs in the order of measurement."""
         return list(dict.fromkeys(r["graph"] for r in self.rows))
 
     def how(self) -> str:
-        """One line: on what, when, from where."""
+        """Return one line: on what, when, from where."""
         command = f"python benchmarks/kernel_times.py --parts {self.part}"
         if not self.there:
             return f"Not measured yet: `{command} -o {_KERNEL_TIMES}`."
@@ -307,7 +307,7 @@ class KernelRows:
         note: str,
         family: Callable[[list[Any]], str] | None = None,
     ) -> list[str]:
-        """A table with title, caption and origin; or how to measure it."""
+        """Return a table with title, caption and origin; or how to measure it."""
         if not self.there:
             return [self.how(), ""]
         shown = [{"name": name, "unit": "", "digits": 3} for name in columns]
@@ -317,13 +317,13 @@ class KernelRows:
 
 
 def kernel_seconds(row: Row, *names: str) -> float:
-    """Seconds of some kernels of a run; of all without names."""
+    """Return the seconds of some kernels of a run; of all without names."""
     chosen: Iterable[str] = names or row["kernels"]
     return float(sum(row["kernels"][n]["seconds"] for n in chosen if n in row["kernels"]))
 
 
 def share(row: Row, *names: str) -> float:
-    """Percent of the run's own time that some kernels take."""
+    """Return the percent of the run's own time that some kernels take."""
     return 100.0 * kernel_seconds(row, *names) / float(row["seconds"])
 
 
@@ -335,7 +335,7 @@ class Counts:
         self.parts: dict[str, dict[str, Any]] = document.get("parts", {})
 
     def rows(self, part: str) -> list[dict[str, Any]]:
-        """Rows of a key of ``PARTS`` of benchmarks/paper_counts.py."""
+        """Return the rows of a key of ``PARTS`` of benchmarks/paper_counts.py."""
         rows: list[dict[str, Any]] = self.parts.get(part, {}).get("rows", [])
         return rows
 
@@ -348,7 +348,7 @@ class Counts:
         note: str,
         family: Callable[[list[Any]], str] | None = None,
     ) -> list[str]:
-        """A table with title, caption and origin; nothing without rows."""
+        """Return a table with title, caption and origin; nothing without rows."""
         if not rows:
             return []
         shown = [{"name": name, "unit": "", "digits": 3} for name in columns]

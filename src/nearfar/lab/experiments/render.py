@@ -26,7 +26,7 @@ _COLOURS = (
 
 
 def cell(value: Any, digits: int = 3) -> str:
-    """A number with so many significant digits and thousands separators; a dash for None."""
+    """Return a number with so many significant digits and thousands separators; a dash for None."""
     if value is None or (isinstance(value, float) and not math.isfinite(value)):
         return "-"
     if isinstance(value, bool):
@@ -160,10 +160,10 @@ def _looks(panels: Sequence[Mapping[str, Any]]) -> dict[str, tuple[str, str]]:
 
 
 def _legends(panels: Sequence[Mapping[str, Any]]) -> str:
-    """Where the legends stand: ``"inside"`` the axes, ``"one"`` for all or ``"each"`` outside.
+    """Return the position of the legends: ``"inside"`` the axes, ``"one"`` or ``"each"`` outside.
 
-    Bars and many labels leave no room inside. Panels whose labels differ have one each, so that
-    nobody looks for a colour that a panel does not have.
+    The legend is outside the axes for bars and many labels. Panels whose labels differ have one
+    legend each, so that it lists only colours of the panel.
     """
     each = [tuple(s["label"] for s in panel["series"] if s["label"]) for panel in panels]
     bars = any(panel["kind"] == "bars" for panel in panels)
@@ -185,7 +185,7 @@ def _beside(axes: Any, labels: int, across: int) -> dict[str, Any]:
 
 
 def _legend(page: Any, across: int) -> None:
-    """One legend outside the axes: to the right of one column, else below."""
+    """Draw one legend outside the axes: to the right of one column, else below."""
     handles: dict[str, Any] = {}
     for axes in page.axes:
         for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
@@ -201,7 +201,7 @@ def _legend(page: Any, across: int) -> None:
 
 
 def _dress(axes: Any, panel: Mapping[str, Any]) -> None:
-    """Title, labels, scales, marks."""
+    """Set title, labels, scales and marks."""
     axes.set_title(panel["title"], fontsize=10)
     axes.set_xlabel(panel["x_label"])
     axes.set_ylabel(_SHOWN.get(panel["y_label"], panel["y_label"]))
@@ -248,7 +248,7 @@ def _clear(axes: Any, panel: Mapping[str, Any], at: float) -> float:
 
 
 def _label_log(axis: Any) -> None:
-    """Numbers at powers of ten, and between them where there are few."""
+    """Label powers of ten, and numbers between them if there are few."""
     from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
     low, high = axis.get_view_interval()
@@ -260,7 +260,7 @@ def _label_log(axis: Any) -> None:
 
 
 def _label_large(axes: Any) -> None:
-    """Commas in large numbers of a linear axis; millions in very large ones."""
+    """Use commas in large numbers of a linear axis, and millions in very large ones."""
     top = axes.get_ylim()[1]
     if top >= 1e7:
         axes.yaxis.set_major_formatter(lambda value, _: f"{value / 1e6:,.10g}")
@@ -270,7 +270,7 @@ def _label_large(axes: Any) -> None:
 
 
 def _power(value: float) -> str:
-    """A plain number below a million, else with its power of ten."""
+    """Return a plain number below a million, else with its power of ten."""
     if value < 1e6:
         return f"{value:,.10g}"
     exponent = math.floor(math.log10(value) + 1e-9)
@@ -288,7 +288,7 @@ def _points(series: Mapping[str, Any]) -> list[tuple[Any, float, int]]:
 
 
 def _right(axes: Any, panel: Mapping[str, Any], looks: Mapping[str, tuple[str, str]]) -> list[Any]:
-    """Lines on the right axis; results of older versions have none."""
+    """Return lines on the right axis; results of older versions have none."""
     there = [series for series in panel["series"] if series.get("right")]
     if not there:
         return []

@@ -1,4 +1,4 @@
-"""Runs an experiment task by task, so that it can stop at any moment and go on later.
+"""Run an experiment task by task, so that it can be stopped and resumed at any time.
 
 Every finished task is on disk, whole, before the next one begins. A later run with the same
 settings in the same folder skips them; a file that a crash left half-written counts as missing.
@@ -42,7 +42,7 @@ _NO_FIGURES = "Figures were left out: they need matplotlib (pip install 'nearfar
 
 @dataclasses.dataclass(slots=True)
 class Outcome:
-    """What a run gave.
+    """Result of a run.
 
     Attributes
     ----------
@@ -69,7 +69,7 @@ class Outcome:
 
 
 def _read(path: Path, schema: str) -> dict[str, Any] | None:
-    """A file of ours; None when it is missing, damaged or something else."""
+    """Return a file of ours; None when it is missing, damaged or something else."""
     try:
         data = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):
@@ -83,14 +83,14 @@ def _machine(runs: Sequence[dict[str, Any]]) -> dict[str, Any]:
 
 
 def _gpus(runs: Iterable[dict[str, Any]]) -> list[str]:
-    """The GPUs of runs, each once."""
+    """Return the GPUs of runs, each once."""
     return list(dict.fromkeys(run["gpu"]["name"] for run in runs if run.get("gpu")))
 
 
 def _open(
     experiment: Experiment, settings: Settings, folder: Path, restart: bool, overlap: bool
 ) -> tuple[dict[str, Any], int]:
-    """The folder's manifest, new or continued, and the index of this run's environment."""
+    """Return the folder's manifest, new or continued, and the index of this run's environment."""
     path = folder / "manifest.json"
     held = _read(path, MANIFEST_SCHEMA)
     if path.exists() and held is None and not restart:
@@ -156,7 +156,7 @@ def execute(
     overlap: bool = False,
     progress: Callable[[float, float, str], None] = lambda done, total, text: None,
 ) -> Outcome:
-    """Measure what is missing, then write results, tables and figures."""
+    """Measure missing tasks, then write results, tables and figures."""
     tasks = experiment.tasks(settings)
     chosen = _chosen(tasks, only)
     if settings.device == "cuda" and not all(task.on_host for task in chosen):
@@ -195,7 +195,7 @@ def _sample(folder: Path, key: str) -> Path:
 
 
 def _chosen(tasks: Sequence[Task], only: Sequence[str]) -> list[Task]:
-    """Tasks whose key matches a pattern, in the order of the patterns; all without any."""
+    """Return tasks whose key matches a pattern, in the order of the patterns; all without any."""
     found = {} if only else {task.key: task for task in tasks}
     for pattern in only:
         matching = {task.key: task for task in tasks if fnmatch.fnmatch(task.key, pattern)}

@@ -1,4 +1,4 @@
-"""What the experiments of several papers need: weights, depth, means, timing as set."""
+"""Shared steps of the papers' experiments: weights, depth, means, timing by the settings."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["geometric", "hops", "timed", "weighted"]
 
 
 def weighted(graph: Graph, low: int, high: int, stream: str) -> Graph:
-    """The same edges with uniform random int32 weights, both ends included; seed 1."""
+    """Return the same edges with uniform random int32 weights, both ends included; seed 1."""
     from nearfar.generators.random import Stream
     from nearfar.graph.graph import Graph as Made
 
@@ -26,7 +26,7 @@ def weighted(graph: Graph, low: int, high: int, stream: str) -> Graph:
 
 
 def hops(graph: Graph, source: int) -> int:
-    """A lower bound of the diameter in hops: the greater depth of two breadth-first searches.
+    """Return a lower bound of the diameter in hops, by two breadth-first searches.
 
     The second starts where the first ended. O(n + m).
     """
@@ -51,7 +51,7 @@ def timed(
     *,
     with_counters: bool = True,
 ) -> dict[str, Any]:
-    """Time methods on a task's graph as the settings say; see :func:`time_cases`."""
+    """Time methods on a task's graph by the settings; see :func:`time_cases`."""
     from nearfar.lab.bench.cases import time_cases
 
     return time_cases(

@@ -1,4 +1,4 @@
-"""What a folder holds, gathered into one page."""
+"""Gather the files of a folder into one page."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class _Folder:
         self.shown: set[Path] = set()
 
     def _holds(self, path: Path) -> bool:
-        """Say whether a file, once links are followed, lies in the folder."""
+        """Return whether a file, after following links, is in the folder."""
         return path.resolve().is_relative_to(self.folder.resolve())
 
     def figure(self, path: Path, caption: str, above: str = "") -> str:
@@ -71,7 +71,7 @@ class _Folder:
         return f'<figure><img alt="{text}" src="data:{kind};base64,{data}">{below}</figure>'
 
     def named(self, page: Path, target: str, alt: str, above: str = "") -> str:
-        """The figure that a page names, if it is in the folder."""
+        """Return the figure that a page names, if it is in the folder."""
         path = (page.parent / target).resolve()
         if not self._holds(path) or path.suffix.lower() not in _KINDS or not path.is_file():
             return f"<p><em>{html.escape(alt or target)}: no such picture</em></p>"
@@ -89,12 +89,12 @@ def _one_form_each(figures: list[Path]) -> list[Path]:
 
 
 def words(stem: str) -> str:
-    """A file name as words."""
+    """Return a file name as words."""
     return re.sub(r"[-_]+", " ", stem)
 
 
 def _document(path: Path) -> Any:
-    """What a JSON file holds; None where it is damaged."""
+    """Return the content of a JSON file, or None if it is damaged."""
     try:
         return json.loads(path.read_text(encoding="utf-8"))
     except ValueError:
@@ -102,7 +102,7 @@ def _document(path: Path) -> Any:
 
 
 def _is_ours(document: Any) -> bool:
-    """Whether an experiment or a benchmark of this library wrote it."""
+    """Return whether an experiment or a benchmark of this library wrote it."""
     return isinstance(document, dict) and str(document.get("schema")).startswith("nearfar-")
 
 
@@ -147,7 +147,7 @@ def _raw(path: Path, folder: Path) -> str:
 
 
 def report_html(folder: Path, *, title: str | None = None, leave_out: Path | None = None) -> str:
-    """The page of a folder.
+    """Return the page of a folder.
 
     Parameters
     ----------
@@ -207,7 +207,7 @@ def report_html(folder: Path, *, title: str | None = None, leave_out: Path | Non
 
 
 def _resolved(shown: set[Path], folder: Path) -> set[Path]:
-    """Figures shown, as the listing of the folder names them."""
+    """Return figures shown, as the listing of the folder names them."""
     root = folder.resolve()
     return shown | {folder / p.relative_to(root) for p in shown if p.is_relative_to(root)}
 

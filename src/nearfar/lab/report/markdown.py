@@ -1,4 +1,4 @@
-"""The Markdown that our own tables and pages use, as HTML.
+"""Convert the Markdown of the library's tables and pages to HTML.
 
 Headings, paragraphs, lists, tables, fenced code, images, links, bold, emphasis and code spans;
 everything else is text. All text is escaped: HTML in a source file is shown, not obeyed.
@@ -34,7 +34,7 @@ def number_in(text: str) -> float | None:
 
 
 def slug(text: str) -> str:
-    """An identifier from a heading."""
+    """Return an identifier from a heading."""
     return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-") or "part"
 
 
@@ -44,7 +44,7 @@ def _cells(line: str) -> list[str]:
 
 
 class Renderer:
-    """Turns Markdown into HTML; one per page, so that identifiers do not repeat."""
+    """Converter of Markdown to HTML; one per page, so that identifiers do not repeat."""
 
     def __init__(self, image: Callable[[str, str], str]) -> None:
         self.image = image
@@ -53,7 +53,7 @@ class Renderer:
         self._tables = 0
 
     def name(self, text: str) -> str:
-        """A fresh identifier for a heading."""
+        """Return a fresh identifier for a heading."""
         base = slug(text)
         found, count = base, 2
         while found in self._names:
@@ -62,7 +62,7 @@ class Renderer:
         return found
 
     def inline(self, text: str) -> str:
-        """Spans of one line."""
+        """Return the spans of one line."""
         out, at = [], 0
         for found in _INLINE.finditer(text):
             out.append(html.escape(text[at : found.start()]))
@@ -87,13 +87,13 @@ class Renderer:
         return shown  # a file beside the original page does not travel with this one
 
     def heading(self, level: int, text: str) -> str:
-        """A heading, remembered for the table of contents."""
+        """Return a heading, remembered for the table of contents."""
         name = self.name(re.sub(r"[`*]", "", text))
         self.headings.append((level, name, re.sub(r"[`*]", "", text)))
         return f'<h{level} id="{name}">{self.inline(text)}</h{level}>'
 
     def render(self, source: str, *, deeper: int = 0) -> str:
-        """A whole text."""
+        """Return a whole text."""
         lines = re.sub(r"<!--.*?-->", "", source, flags=re.DOTALL).splitlines()
         out: list[str] = []
         at = 0

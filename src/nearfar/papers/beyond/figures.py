@@ -53,7 +53,7 @@ def figures_of(done: Sequence[Done], device: str) -> list[Figure]:
 
 
 def _times(one: Done, device: str) -> dict[str, float]:
-    """Seconds by label, every method once."""
+    """Return seconds by label, every method once."""
     peers = peer_times(one)
     if device != "cuda":
         return peers

@@ -29,7 +29,7 @@ _REPEATS = 5
 
 
 def bytes_once(graph: Graph, distances: Any) -> dict[str, int]:
-    """Bytes that any method moves at least once, and the edges that it has to look at.
+    """Return the bytes that any method moves at least once, and the edges that it has to look at.
 
     Row bounds (two per reached vertex), edges (end and weight) of reached vertices, and one
     distance per vertex.
@@ -54,7 +54,7 @@ def rates(graph: Graph, device: str, scale: str) -> dict[str, float]:
 
 
 def bounds(moved: dict[str, int], at: dict[str, float]) -> dict[str, float]:
-    """Seconds of both bounds, from :func:`bytes_once` and :func:`rates`."""
+    """Return the seconds of both bounds, from :func:`bytes_once` and :func:`rates`."""
     return {
         "stream": moved["bytes"] / at["copy_bytes"],
         "gather": moved["edges"] / at["gathers"],
@@ -89,7 +89,7 @@ def _cpu_rates(n: int, dtype: np.dtype[Any], scale: str) -> dict[str, float]:
 
 
 def _cuda_rates(n: int, dtype: np.dtype[Any], scale: str) -> dict[str, float]:
-    """The same on the device, by events."""
+    """Return the same on the device, by events."""
     from nearfar.system.devices import runtime
 
     cp = runtime.cupy()

@@ -48,7 +48,7 @@ class Beyond(Experiment):
     }
 
     def tasks(self, settings: Settings) -> list[Task]:
-        """One graph each, small ones first."""
+        """Return one graph each, small ones first."""
         from nearfar.lab.bench.suite import SUITE
 
         suite = [name for name in _SUITE if SUITE[name].available() is True]
@@ -57,7 +57,7 @@ class Beyond(Experiment):
         return found + [Task(g.name, {"graph": g.name}, g.edges / 1e6) for g in order]
 
     def make(self, task: Task, settings: Settings) -> Input:
-        """The graph, one source, and the proven distances."""
+        """Return the graph, one source, and the proven distances."""
         from nearfar.lab.bench.suite import draw_sources, load
 
         shrink = _SHRINK[settings.scale]
@@ -100,7 +100,7 @@ class Beyond(Experiment):
         return result
 
     def tables(self, done: Sequence[Done], settings: Settings) -> list[Table]:
-        """Times of all, and the roofline."""
+        """Return the times of all, and the roofline."""
         return tables_of(done, settings.device)
 
     def figures(self, done: Sequence[Done], settings: Settings) -> list[Figure]:

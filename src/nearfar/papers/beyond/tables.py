@@ -13,25 +13,25 @@ __all__ = ["fastest", "own_times", "peer_times", "tables_of"]
 
 
 def tables_of(done: Sequence[Done], device: str) -> list[Table]:
-    """Times of all, and the roofline."""
+    """Return the times of all, and the roofline."""
     gpu = [_devices(done)] if device == "cuda" else []
     peers = [_beside_peers(done)] if any("peers" in one.result for one in done) else []
     return [*gpu, *peers, _roofline(done, device)]
 
 
 def peer_times(one: Done) -> dict[str, float]:
-    """Median seconds of the peers and of ``auto``, by label, from their run in turns."""
+    """Return median seconds of the peers and of ``auto``, by label, from their run in turns."""
     rows = one.result.get("peers", {"results": []})["results"]
     return {r["contender"]: r["median_seconds"] for r in rows if r.get("median_seconds")}
 
 
 def own_times(one: Done) -> dict[str, float]:
-    """Median seconds of this project's engines, by label."""
+    """Return median seconds of this project's engines, by label."""
     return {label: c["median_seconds"] for label, c in one.result["cases"].items()}
 
 
 def fastest(one: Done, device: str) -> float | None:
-    """Seconds of this project's best engine on the device that the roofline is of."""
+    """Return the seconds of this project's best engine on the device that the roofline is of."""
     if device == "cuda":
         return own_times(one).get("nearfar, GPU")
     mine = [s for label, s in peer_times(one).items() if label.startswith("nearfar")]

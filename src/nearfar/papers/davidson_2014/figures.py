@@ -30,7 +30,7 @@ _POLICIES = {"sweep": _SWEEP, "near-far": _NEAR_FAR}
 
 
 def figures_of(done: Sequence[Done], device: str) -> list[Figure]:
-    """All figures that the finished tasks allow; Figure 3 needs a GPU."""
+    """Return all figures that the finished tasks allow; Figure 3 needs a GPU."""
     ordered = in_paper_order(done)
     made = [_figure_4(ordered), _figure_5(ordered), _figure_6(ordered), _figure_7(ordered)]
     return [_figure_3(ordered), *made] if device == "cuda" else made
@@ -116,7 +116,7 @@ def _figure_5(done: Sequence[Done]) -> Figure:
 
 
 def _oval(xs: Sequence[float], ys: Sequence[float], colour: str) -> Series:
-    """An oval around points on log axes, as the paper draws the range of a method."""
+    """Return an oval around points on log axes, as the paper draws the range of a method."""
     across, along = np.log(np.asarray(xs)), np.log(np.asarray(ys))
     turn = np.linspace(0.0, 2.0 * np.pi, 65)
     wide = max(np.ptp(across) / np.sqrt(2.0), 0.3)
@@ -128,7 +128,7 @@ def _oval(xs: Sequence[float], ys: Sequence[float], colour: str) -> Series:
 
 
 def _figure_6(done: Sequence[Done]) -> Figure:
-    """Work and iterations against vertices per iteration."""
+    """Return work and iterations against vertices per iteration."""
     work: list[Series] = []
     steps: list[Series] = []
     for label in labels_of(done):

@@ -62,7 +62,7 @@ def _delaunay(n: int) -> Graph:
 
 
 def _box(n: int) -> Graph:
-    """A box of unit cells, 17 of 100 edges missing: mean degree about 5, like msdoor."""
+    """Return a box of unit cells, 17 of 100 edges missing: mean degree about 5, like msdoor."""
     from nearfar.generators.random import Stream
     from nearfar.graph.graph import Graph as Made
 
@@ -178,5 +178,5 @@ LARGE = PaperGraph(
 
 
 def source_of(graph: Graph) -> int:
-    """A vertex of greatest out-degree: it reaches most of the graph in every class."""
+    """Return a vertex of greatest out-degree: it reaches most of the graph in every class."""
     return int(np.argmax(graph.degrees))

@@ -73,12 +73,12 @@ class Davidson2014(Experiment):
     }
 
     def tasks(self, settings: Settings) -> list[Task]:
-        """One graph each, small ones first; the last is not of Table II."""
+        """Return one graph each, small ones first; the last is not of Table II."""
         order = sorted([*GRAPHS.values(), LARGE], key=lambda g: g.edges)
         return [Task(g.name, {"graph": g.name}, g.edges / 1e6) for g in order]
 
     def make(self, task: Task, settings: Settings) -> Input:
-        """The graph, one source, and the proven distances."""
+        """Return the graph, one source, and the proven distances."""
         paper = GRAPHS.get(task.what["graph"], LARGE)
         graph = paper.make(max(paper.vertices // _SHRINK[settings.scale], 32))
         source = source_of(graph)
@@ -91,7 +91,7 @@ class Davidson2014(Experiment):
         settings: Settings,
         progress: Callable[[float], None],
     ) -> dict[str, Any]:
-        """All methods, traversals, queue sizes and deltas on one graph."""
+        """Return all methods, traversals, queue sizes and deltas on one graph."""
         from nearfar.lab.profile import delta_sweep
 
         assert made is not None
@@ -126,12 +126,12 @@ class Davidson2014(Experiment):
         return [*tables_of(done, settings.device), stated]
 
     def figures(self, done: Sequence[Done], settings: Settings) -> list[Figure]:
-        """Figures 3 (on a GPU) to 7."""
+        """Return figures 3 (on a GPU) to 7."""
         return figures_of(done, settings.device)
 
 
 def _cases(device: str, *, large: bool) -> list[Case]:
-    """All methods and traversals; of the large graph those that its throughput is about."""
+    """Return all methods and traversals; of the large graph those that its throughput is about."""
     heap = case(HEAP, "dijkstra_binary_heap@cpu")
     if large:
         near_far = case("Near-Far", METHODS["Near-Far"][device])

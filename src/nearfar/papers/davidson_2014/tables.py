@@ -62,7 +62,7 @@ def summary(done: Sequence[Done], label: str) -> tuple[float, float, float] | No
 
 
 def tables_of(done: Sequence[Done], device: str) -> list[Table]:
-    """All tables that the finished tasks allow."""
+    """Return all tables that the finished tasks allow."""
     ordered = in_paper_order(done)
     made = [_table_two(ordered), _table_three(ordered), _queues(ordered), _speed(ordered)]
     made += [_work(ordered), _deltas(ordered)]
@@ -76,13 +76,13 @@ def in_paper_order(done: Sequence[Done]) -> list[Done]:
 
 
 def labels_of(done: Sequence[Done]) -> list[str]:
-    """Methods without the traversals and the base."""
+    """Return methods without the traversals and the base."""
     every = dict.fromkeys(label for one in done for label in one.result["cases"])
     return [x for x in every if x != HEAP and not x.startswith(("sweep ", "near-far "))]
 
 
 def seconds_of(one: Done, label: str) -> float | None:
-    """Median of a method's samples; None where it was not measured."""
+    """Return the median of a method's samples; None where it was not measured."""
     found = one.result["cases"].get(label)
     return float(found["median_seconds"]) if found else None
 
@@ -100,7 +100,7 @@ def mteps_of(one: Done, label: str) -> float | None:
 
 
 def counts_of(one: Done, label: str) -> tuple[float, float, int] | None:
-    """Work over Dijkstra's, vertices per iteration, iterations."""
+    """Return work over Dijkstra's, vertices per iteration, iterations."""
     counters = one.result["cases"].get(label, {}).get("counters", {})
     if not all(counters.get(k) for k in ("edges_relaxed", "iterations", "vertices_processed")):
         return None

@@ -14,7 +14,7 @@ __all__ = ["figures_of"]
 
 
 def figures_of(done: Sequence[Done]) -> list[Figure]:
-    """Figures 3 and 4 as bars."""
+    """Return figures 3 and 4 as bars."""
     labels, graphs = labels_of(done), [one.key for one in done]
     times = [Series(x, graphs, [all_pairs_of(one.result, x) for one in done]) for x in labels]
     over = [Series(x, graphs, [over_sequential(one.result, x) for one in done]) for x in labels[1:]]

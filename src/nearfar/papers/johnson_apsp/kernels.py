@@ -52,7 +52,7 @@ def relax_microseconds(kernels: KernelRows, form: str) -> dict[str, float]:
 
 
 def relax_share(kernels: KernelRows, graphs: Iterable[str], form: str) -> list[float]:
-    """Percent of a run that its relax kernel takes."""
+    """Return the percent of a run that its relax kernel takes."""
     return [share(kernels.at(g, form), *_RELAX) for g in graphs]
 
 

@@ -59,7 +59,7 @@ def _wrong(graph: Graph, sources: NDArray[np.int64], rows: Any) -> int:
 def _batch(
     graph: Graph, method: str, sources: NDArray[np.int64]
 ) -> tuple[float, Any, dict[str, Any]]:
-    """Seconds of a batch, its rows, and the scalars of its statistics."""
+    """Return the seconds of a batch, its rows, and the scalars of its statistics."""
     from nearfar.options import build_options
     from nearfar.registry import Workspace, registered
     from nearfar.solve.many import distances
@@ -93,7 +93,7 @@ class JohnsonApsp(Experiment):
     }
 
     def tasks(self, settings: Settings) -> list[Task]:
-        """The six graphs that are at hand; at scale tiny the smallest."""
+        """Return the six graphs that are at hand; at scale tiny the smallest."""
         here = [
             Task(key, {"graph": name}, edges / 1e5)
             for key, (name, _, edges) in GRAPHS.items()
@@ -102,7 +102,7 @@ class JohnsonApsp(Experiment):
         return here[:1] if settings.scale == "tiny" else here
 
     def make(self, task: Task, settings: Settings) -> Input:
-        """The graph; answers are checked against a heap search of their own."""
+        """Return the graph; answers are checked against a heap search of their own."""
         return Input(load(task.what["graph"]))
 
     def run(
@@ -112,7 +112,7 @@ class JohnsonApsp(Experiment):
         settings: Settings,
         progress: Callable[[float], None],
     ) -> dict[str, Any]:
-        """Samples of sources by every method, in turns."""
+        """Return the samples of sources by every method, in turns."""
         assert made is not None
         graph = made.graph
         n, at = graph.n_vertices, ("tiny", "small", "paper").index(settings.scale)
@@ -140,12 +140,12 @@ class JohnsonApsp(Experiment):
         return {"graph": task.what["graph"], "n": n, "m": graph.n_edges, "cases": cases}
 
     def tables(self, done: Sequence[Done], settings: Settings) -> list[Table]:
-        """Table 1 and the numbers of both figures."""
+        """Return table 1 and the numbers of both figures."""
         stated = [table_of_claims(claims_of(done), f"{self.name}.md")]
         return [*tables_of(done, settings.device), *(stated if settings.device == "cuda" else [])]
 
     def figures(self, done: Sequence[Done], settings: Settings) -> list[Figure]:
-        """Figures 3 and 4 as bars."""
+        """Return figures 3 and 4 as bars."""
         return figures_of(done)
 
 

@@ -18,7 +18,7 @@ FORMS = {"flag": "johnson_flag", "queue": "johnson_queue", "prefix": "johnson_pr
 
 
 def tables_of(done: Sequence[Done], device: str) -> list[Table]:
-    """Table 1, times and speed-ups; on a GPU what an iteration costs."""
+    """Return table 1, times and speed-ups; on a GPU what an iteration costs."""
     found = {one.key: one.result for one in done}
     first: list[list[Any]] = []
     for key, (name, vertices, edges) in GRAPHS.items():
@@ -58,12 +58,12 @@ def tables_of(done: Sequence[Done], device: str) -> list[Table]:
 
 
 def labels_of(done: Sequence[Done]) -> list[str]:
-    """Methods of all graphs, in the order of measurement."""
+    """Return the methods of all graphs, in the order of measurement."""
     return list(dict.fromkeys(label for one in done for label in one.result["cases"]))
 
 
 def all_pairs_of(result: dict[str, Any], label: str) -> float | None:
-    """Seconds of all pairs by a method; None where it was not run."""
+    """Return the seconds of all pairs by a method; None where it was not run."""
     found = result["cases"].get(label)
     return float(found["all_pairs_seconds"]) if found else None
 

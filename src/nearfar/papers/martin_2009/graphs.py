@@ -33,5 +33,5 @@ def graph_of(what: Mapping[str, Any]) -> Graph:
 
 
 def source_of(graph: Graph) -> int:
-    """Vertex 0, the paper's source; the first with an out-edge where it has none."""
+    """Return vertex 0, the paper's source; the first with an out-edge where it has none."""
     return int(np.flatnonzero(graph.degrees)[0])

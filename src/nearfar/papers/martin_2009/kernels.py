@@ -15,12 +15,12 @@ _ROWS = ("relax_rows", "relax_rows_no_atomics", "relax_columns")
 
 
 def relax_seconds(row: Row) -> float:
-    """Seconds of all launches of the relax kernel on a matrix."""
+    """Return the seconds of all launches of the relax kernel on a matrix."""
     return kernel_seconds(row, *_ROWS)
 
 
 def matrices(kernels: KernelRows) -> list[str]:
-    """The relax kernel with each way to store a sum."""
+    """Return the relax kernel with each way to store a sum."""
     rows = [
         [
             r["graph"],
@@ -52,7 +52,7 @@ _COLUMNS = ("relax_predecessors", "relax_predecessors_plus")
 
 
 def lists(kernels: KernelRows) -> list[str]:
-    """The relax kernels of U-GPU and U-GPU-PLUS; nothing where they were not measured."""
+    """Return the relax kernels of U-GPU and U-GPU-PLUS; nothing where they were not measured."""
     if not kernels.there:
         return []
     rows = []

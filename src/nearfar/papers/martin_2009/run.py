@@ -108,7 +108,7 @@ class Martin2009(Experiment):
         settings: Settings,
         progress: Callable[[float], None],
     ) -> dict[str, Any]:
-        """One graph with every method, or the counterexample."""
+        """Return one graph with every method, or the counterexample."""
         what = task.what
         if made is None:
             return {"races": [_race(directed, what["runs"]) for directed in (True, False)]}
@@ -121,7 +121,7 @@ class Martin2009(Experiment):
         return [*tables_of(done), table_of_claims(claims_of(done), f"{self.name}.md")]
 
     def figures(self, done: Sequence[Done], settings: Settings) -> list[Figure]:
-        """Figures 6 and 7: time against vertices."""
+        """Return figures 6 and 7: time against vertices."""
         return figures_of(done)
 
 

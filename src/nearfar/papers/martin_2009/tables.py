@@ -107,7 +107,7 @@ def tables_of(done: Sequence[Done]) -> list[Table]:
 
 
 def by_size(done: Sequence[Done], kind: str) -> dict[int, list[dict[str, Any]]]:
-    """Results of the graphs of each size, sizes ascending."""
+    """Return the results of the graphs of each size, sizes ascending."""
     found: dict[int, list[dict[str, Any]]] = {}
     for one in done:
         if one.what["kind"] == kind:
@@ -116,14 +116,14 @@ def by_size(done: Sequence[Done], kind: str) -> dict[int, list[dict[str, Any]]]:
 
 
 def labels_of(sizes: dict[int, list[dict[str, Any]]]) -> list[str]:
-    """Methods that any of the graphs has, in the paper's order."""
+    """Return the methods that any of the graphs has, in the paper's order."""
     order = [*HOST_LISTS, *HYBRIDS, *GPU_LISTS]
     there = {label for results in sizes.values() for r in results for label in r["cases"]}
     return [label for label in order if label in there]
 
 
 def times_of(results: list[dict[str, Any]], label: str) -> list[float]:
-    """Median seconds of a method on each graph that has it."""
+    """Return median seconds of a method on each graph that has it."""
     return [r["cases"][label]["median_seconds"] for r in results if label in r["cases"]]
 
 

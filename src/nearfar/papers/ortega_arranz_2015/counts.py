@@ -13,12 +13,12 @@ from nearfar.lab.experiments.kept import Counts
 
 
 def idle(row: dict[str, Any], reading: str) -> float:
-    """Percent of the threads of relax that do not work, by one reading of "working"."""
+    """Return the percent of the threads of relax that do not work, by one reading of "working"."""
     return 100.0 * (1.0 - float(row[reading]) / float(row["threads"]))
 
 
 def uniform(row: dict[str, Any], form: str) -> float:
-    """Percent of the warps whose threads all take the same side of the branch."""
+    """Return the percent of the warps whose threads all take the same side of the branch."""
     return 100.0 * (1.0 - float(row[f"mixed_{form}"]) / float(row["warps"]))
 
 
@@ -53,7 +53,7 @@ _MARTIN, _BLIND, _CRAUSER = "martin", "crauser, all 0", "crauser"
 
 
 def _over(row: dict[str, Any], top: str) -> float:
-    """Median of a method's times over CPU Martin's, turn by turn."""
+    """Return the median of a method's times over CPU Martin's, turn by turn."""
     pairs = zip(row["samples"][top], row["samples"][_MARTIN], strict=True)
     return float(np.median([a / b for a, b in pairs]))
 

@@ -33,7 +33,7 @@ _ALGORITHMS = ("CPU Crauser succ.", "GPU Martin succ.", _DEFAULT)
 
 
 def figures_of(done: Sequence[Done]) -> list[Figure]:
-    """All figures that the finished tasks allow; those of the GPU need one."""
+    """Return all figures that the finished tasks allow; those of the GPU need one."""
     martin = sorted(of_kind(done, "martin"), key=lambda one: one.what["vertices"])
     random, real = of_kind(done, "random"), of_kind(done, "real")
     made = [
@@ -52,13 +52,13 @@ def figures_of(done: Sequence[Done]) -> list[Figure]:
 
 
 def _named(label: str) -> str:
-    """A method's label without the paper's abbreviations."""
+    """Return a method's label without the paper's abbreviations."""
     head, _, last = label.rpartition(" ")
     return f"{head}, {_WORDS[last]}" if last in _WORDS else label
 
 
 def _figure(number: int, title: str, panels: Sequence[Panel], columns: int) -> Figure | None:
-    """A figure of the panels that have something to show; None when none has."""
+    """Return a figure of the panels that have something to show; None when none has."""
     shown = [panel for panel in panels if panel.series]
     if not shown:
         return None
@@ -133,7 +133,7 @@ def _gains(number: int, some: Sequence[Done]) -> Figure | None:
 
 
 def _figure_11(held: Sequence[Done]) -> Figure | None:
-    """Memory in use: the graph's rows and the greatest memory of one solve."""
+    """Return the memory in use: the graph's rows and the greatest memory of one solve."""
     values: dict[str, list[float | None]] = {}
     for label in ORDER:
         solves = [(one.result["memory"].get(label), one.result["graph_bytes"]) for one in held]

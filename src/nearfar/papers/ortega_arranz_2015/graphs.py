@@ -71,13 +71,13 @@ def _generated(scale: str) -> dict[str, tuple[str, str, dict[str, Any]]]:
 
 
 def REAL(scale: str) -> dict[str, str]:
-    """Names of the real and the real-like graphs of a scale, with the paper's family."""
+    """Return the names of the real and the real-like graphs of a scale, with the paper's family."""
     files = {} if scale == "tiny" else {name: kind for name, (kind, _) in _FILES.items()}
     return files | {name: kind for name, (kind, _, _) in _generated(scale).items()}
 
 
 def graph_of(what: Mapping[str, Any], scale: str) -> Graph:
-    """The graph of a task."""
+    """Return the graph of a task."""
     if what["kind"] == "martin":
         return generate("martin", vertices=what["vertices"], seed=what["seed"])
     if what["kind"] == "random":

@@ -76,7 +76,7 @@ def degree_class(degree: int) -> int:
 
 
 def paper_tables(done: Sequence[Done]) -> list[Table]:
-    """Tables 1 to 4; a table without anything measured is left out."""
+    """Return tables 1 to 4; a table without anything measured is left out."""
     random, real = of_kind(done, "random"), of_kind(done, "real")
     tuned = [one for one in random if one.result.get("shape")]
     found = [_shapes(tuned), _random_speedups(random), _family_speedups(real), _gains(tuned)]
@@ -88,12 +88,12 @@ def _size(one: Done) -> str:
 
 
 def _sizes(some: Iterable[Done]) -> list[str]:
-    """Sizes that were measured, ascending."""
+    """Return the sizes that were measured, ascending."""
     return [f"{n // 1000}k" for n in sorted({one.what["vertices"] for one in some})]
 
 
 def _shapes(tuned: Sequence[Done]) -> Table:
-    """Table 1 with the shapes found here; of degrees in one class the values that differ."""
+    """Return table 1 with the shapes found here; of degrees in one class the values that differ."""
     rows: list[list[Any]] = []
     for size in _sizes(tuned):
         for kernel in ("relax", "minimum", "update"):

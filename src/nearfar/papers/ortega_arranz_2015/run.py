@@ -75,7 +75,7 @@ class OrtegaArranz2015(Experiment):
     }
 
     def tasks(self, settings: Settings) -> list[Task]:
-        """Random graphs, real graphs, Martin's graphs, then the degrees between of Figure 3.
+        """Return random graphs, real graphs, Martin's graphs, then the degrees between of Figure 3.
 
         With a GPU its methods first, on all of these, and then those of the host.
         """
@@ -106,7 +106,7 @@ class OrtegaArranz2015(Experiment):
         return found
 
     def make(self, task: Task, settings: Settings) -> Input:
-        """The graph, random sources, and the proven distances from each."""
+        """Return the graph, random sources, and the proven distances from each."""
         graph = graph_of(task.what, settings.scale)
         martin = task.what["kind"] == "martin"
         if martin:
@@ -123,7 +123,7 @@ class OrtegaArranz2015(Experiment):
         settings: Settings,
         progress: Callable[[float], None],
     ) -> dict[str, Any]:
-        """One graph: all methods that the paper runs on its kind, launch shapes, memory."""
+        """Return one graph: all methods that the paper runs on its kind, launch shapes, memory."""
         assert made is not None
         graph, sources = made.graph, made.sources
         part = task.what.get("part", "gpu" if settings.device == "cuda" else "host")
@@ -141,12 +141,12 @@ class OrtegaArranz2015(Experiment):
         return found | {"shape": shape, "memory": memory, "graph_bytes": graph_bytes(graph)}
 
     def tables(self, done: Sequence[Done], settings: Settings) -> list[Table]:
-        """Tables 1 to 4, and the numbers behind Figures 2 to 11."""
+        """Return tables 1 to 4, and the numbers behind Figures 2 to 11."""
         stated = table_of_claims(claims_of(done), f"{self.name}.md")
         return [*tables_of(done), *paper_tables(done), stated]
 
     def figures(self, done: Sequence[Done], settings: Settings) -> list[Figure]:
-        """Figures 2 to 11; those of the GPU need one."""
+        """Return figures 2 to 11; those of the GPU need one."""
         return figures_of(done)
 
 

@@ -46,7 +46,7 @@ HOW = (
 
 
 def seconds_of(one: Done, label: str) -> float | None:
-    """Mean over the sources of each one's median; None where it was not measured."""
+    """Return mean over the sources of each one's median; None where it was not measured."""
     entry = one.result["cases"].get(label)
     return None if entry is None else float(entry["mean_seconds"])
 
@@ -67,7 +67,7 @@ def ratio_of(one: Done, slow: str, fast: str) -> float | None:
 
 
 def _by_source(samples: Iterable[Sequence[Any]]) -> dict[int, float]:
-    """Median seconds from each source, of samples (round, source, seconds)."""
+    """Return median seconds from each source, of samples (round, source, seconds)."""
     found: dict[int, list[float]] = {}
     for _, source, seconds in samples:
         found.setdefault(source, []).append(seconds)
@@ -75,7 +75,7 @@ def _by_source(samples: Iterable[Sequence[Any]]) -> dict[int, float]:
 
 
 def counter_of(one: Done, label: str, name: str) -> Any:
-    """A counter of a method's run; None where there is none."""
+    """Return a counter of a method's run; None where there is none."""
     return one.result["cases"].get(label, {}).get("counters", {}).get(name)
 
 
@@ -88,7 +88,7 @@ def name_of(one: Done) -> str:
 
 
 def labels_of(done: Iterable[Done]) -> list[str]:
-    """The methods that were measured, in the paper's order."""
+    """Return the methods that were measured, in the paper's order."""
     there = {label for one in done for label in one.result["cases"]}
     return [label for label in ORDER if label in there]
 
@@ -109,12 +109,12 @@ def fewer_sources(some: Iterable[Done]) -> str:
 
 
 def of_kind(done: Sequence[Done], kind: str) -> list[Done]:
-    """Results of Martin's, random or real graphs."""
+    """Return the results of Martin's, random or real graphs."""
     return [one for one in done if one.what["kind"] == kind]
 
 
 def tables_of(done: Sequence[Done]) -> list[Table]:
-    """All tables that the finished tasks allow."""
+    """Return all tables that the finished tasks allow."""
     found = []
     for kind, title in (
         ("martin", "Figure 2 a-c: Martin's graphs"),

@@ -1,4 +1,4 @@
-"""Floats with the sums that a search makes: shortcuts add in another order, edges do not."""
+"""Compute floats as the sums of a search: over edges, as shortcuts add in another order."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def restored_rows(
     lanes: int = 0,
     out: NDArray[Any] | None = None,
 ) -> NDArray[Any]:
-    """Whole rows of floats with the sums that a search makes, from left to right."""
+    """Return whole rows of floats with the sums of a search, from left to right."""
     rows = out
     if rows is None:
         rows = empty((len(sources), prepared.n_vertices), prepared.weight_dtype, threads)
@@ -42,7 +42,7 @@ def restored_rows(
 def polish(
     prepared: Prepared, sources: NDArray[np.int64], rows: NDArray[Any], threads: int
 ) -> None:
-    """Give rows of sums over shortcuts the sums that a search makes, in place."""
+    """Replace sums over shortcuts in rows by the sums of a search, in place."""
     shift = None
     if prepared.n_negative:
         with contextlib.suppress(DistanceOverflowError):
@@ -69,7 +69,7 @@ def searched_rows(
 def exact_pairs(
     prepared: Prepared, starts: NDArray[np.int64], ends: NDArray[np.int64], threads: int
 ) -> NDArray[Any]:
-    """Distances of pairs of floats with the sums that a search makes; O(arcs on the walks).
+    """Return distances of pairs of floats with the sums of a search; O(arcs on the walks).
 
     With negative weights they are taken from whole rows.
     """
@@ -89,7 +89,7 @@ def exact_pairs(
 def path_in_row(
     prepared: Prepared, row: NDArray[Any], source: int, target: int
 ) -> NDArray[np.int32] | None:
-    """The edges of a path by the predecessors of a whole row, or None where there is no path."""
+    """Return the edges of a path by the predecessors of a whole row, or None without a path."""
     if row[target] == unreached_value(row.dtype):
         return None
     before = tight_predecessors(prepared, source, row)

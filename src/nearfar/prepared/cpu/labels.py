@@ -1,4 +1,4 @@
-"""Tree labels: every vertex's search space written down, for point queries in batches."""
+"""Tree labels: the stored search space of every vertex, for point queries in batches."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _PART = 4  # of the free memory that labels may take unasked is one part of so m
 
 
 class TreeLabels:
-    """Every vertex's distances to and from its ancestors in the elimination tree.
+    """Distances of every vertex to and from its ancestors in the elimination tree.
 
     Made by :meth:`Prepared.label`; answers point queries in batches.
 
@@ -45,9 +45,9 @@ class TreeLabels:
         Row ``v`` of a label begins at ``offset[v]`` and has one value per ancestor, by depth.
     ancestry : uint32 array, shape (2 * n,)
     above : int32 array, shape (n + 2,)
-        What the depth of the lowest common ancestor of two labels is read from.
+        Table for the depth of the lowest common ancestor of two labels.
     up, down : arrays, shape (offset[n],)
-        The same array where every edge weighs the same in both directions.
+        Distances up and down; the same array if every edge has one weight in both directions.
     """
 
     def __init__(
@@ -75,7 +75,7 @@ class TreeLabels:
     def distances_of_pairs(
         self, pairs: Any, threads: int | None = None, *, sums: Sums = "fixed"
     ) -> NDArray[Any]:
-        """Distances of many pairs.
+        """Return the distances of many pairs.
 
         Parameters
         ----------
@@ -108,7 +108,7 @@ class TreeLabels:
     def between(
         self, starts: NDArray[np.int64], ends: NDArray[np.int64], workers: int
     ) -> NDArray[Any]:
-        """Distances of pairs of vertex indices.
+        """Return the distances of pairs of vertex indices.
 
         Parameters
         ----------
@@ -145,7 +145,7 @@ def many_pair_distances(
     memory: int | None = None,
     stats: dict[str, Any] | None = None,
 ) -> NDArray[Any]:
-    """Distances of pairs: by labels made for this call where so many repay them, else by walks."""
+    """Return distances of pairs, by labels if there are enough pairs, else by walks."""
     count = len(starts)
     many = count >= max(_FEWEST, _REPAID * prepared.n_vertices)
     if many and not (prepared.adds_floats or prepared.beyond_arcs):
@@ -163,13 +163,13 @@ def many_pair_distances(
 
 
 def label_bytes(prepared: Prepared) -> int:
-    """Bytes of the values of all labels: one per vertex and ancestor, in each direction."""
+    """Return the bytes of all labels: a value per vertex, ancestor and direction."""
     values = int(label_offsets(prepared.preparation.tree)[-1])
     return values * prepared.metric.dtype.itemsize * prepared.metric.sides
 
 
 def tree_labels(prepared: Prepared, memory: int | None, threads: int | None) -> TreeLabels:
-    """As :meth:`Prepared.label`."""
+    """Build the labels of :meth:`Prepared.label`."""
     needed = label_bytes(prepared)
     free = bytes_left(memory, free_memory)
     if needed > free:
@@ -186,7 +186,7 @@ def tree_labels(prepared: Prepared, memory: int | None, threads: int | None) -> 
 
 
 def label_offsets(tree: Tree) -> NDArray[np.int64]:
-    """Where each label's row begins; rows are padded to whole registers."""
+    """Return the start of each label's row; rows are padded to whole registers."""
     offset = np.zeros(tree.n_vertices + 1, dtype=np.int64)
     np.cumsum((tree.depth.astype(np.int64) + 8) & ~7, out=offset[1:])
     return offset

@@ -33,7 +33,7 @@ __all__ = [
 
 
 class PairPaths(NamedTuple):
-    """A shortest path for each of many pairs.
+    """Shortest paths of many pairs.
 
     Attributes
     ----------
@@ -51,7 +51,7 @@ class PairPaths(NamedTuple):
 
 
 def pair_indices(graph: Graph, pairs: Iterable[Any]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Indices of the sources and of the targets of pairs."""
+    """Return the indices of the sources and of the targets of pairs."""
     if runtime.is_device_array(pairs):
         pairs = runtime.download(runtime.upload(pairs))
     if isinstance(pairs, np.ndarray) and pairs.dtype.kind in "iu":
@@ -73,7 +73,7 @@ def pair_distances(
     ends: NDArray[np.int64],
     threads: int,
 ) -> NDArray[Any]:
-    """Distances of pairs, each by a walk of its own."""
+    """Return the distances of pairs, each by a walk of its own."""
     if prepared.beyond_arcs:
         out = searched_pairs(prepared, starts, ends)
     elif prepared.adds_floats:
@@ -87,7 +87,7 @@ def pair_distances(
 def searched_pairs(
     prepared: Prepared, starts: NDArray[np.int64], ends: NDArray[np.int64]
 ) -> NDArray[Any]:
-    """Distances of pairs by a search per source, in all of 64 bits."""
+    """Return the distances of pairs by a search per source, in all of 64 bits."""
     out = np.empty(len(starts), dtype=np.int64)
     row = np.empty(prepared.n_vertices, dtype=np.int64)
     for source in np.unique(starts):
@@ -106,7 +106,7 @@ def _overflow(prepared: Prepared) -> DistanceOverflowError:
 
 
 def edges_of_path(prepared: Prepared, source: int, target: int) -> NDArray[np.int32] | None:
-    """The edges of a shortest path, or None where there is no path."""
+    """Return the edges of a shortest path, or None without a path."""
     found: Any
     if prepared.beyond_arcs:
         row = searched_pairs(prepared, np.full(n := prepared.n_vertices, source), np.arange(n))
@@ -131,7 +131,7 @@ def edges_of_path(prepared: Prepared, source: int, target: int) -> NDArray[np.in
 def pair_paths(
     prepared: Prepared, starts: NDArray[np.int64], ends: NDArray[np.int64], threads: int
 ) -> PairPaths:
-    """A shortest path for each pair."""
+    """Return a shortest path for each pair."""
     count = len(starts)
     ends_of = zip(starts.tolist(), ends.tolist(), strict=True)
     listed = list(ends_of)
@@ -153,7 +153,7 @@ def widened(
     ends: NDArray[np.int64],
     ask: Callable[[Prepared, NDArray[np.int64], NDArray[np.int64]], NDArray[Any]],
 ) -> NDArray[Any]:
-    """The distances in the dtype of the weights, or in 64 bits where one does not fit 32."""
+    """Return the distances in the dtype of the weights, or in 64 bits where one does not fit 32."""
     if found.dtype != prepared.weight_dtype:  # asked for in 64 bits: no sum is missing
         fitting: NDArray[Any] = narrowed(found, prepared.weight_dtype)
         return fitting

@@ -1,4 +1,4 @@
-"""A prepared graph on a CUDA device; a query is a front, a bottom and a sink.
+"""Prepared graphs on a CUDA device; a query consists of a front, a bottom and a sink.
 
 ``query`` has the launches and the memory of one. ``fronts`` add climbs and the products above the
 cells, ``bottoms`` cells, leaves or a product with targets, ``sinks`` write rows, restore the sums

@@ -1,4 +1,4 @@
-"""A prepared graph on a CUDA device: tree, arcs and cells, uploaded on first use and kept."""
+"""Prepared graph on a CUDA device: tree, arcs and cells, uploaded on first use and cached."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ class DeviceTree:
 
 @dataclass(frozen=True)
 class DeviceAbove:
-    """Labels that are in no cell, in pieces.
+    """Labels outside the cells, in pieces.
 
     Attributes
     ----------
@@ -131,7 +131,7 @@ class DeviceAbove:
 
 @dataclass(frozen=True)
 class DeviceCells:
-    """Cells on the device, their weights in place.
+    """Cells on the device, with their weights.
 
     Attributes
     ----------
@@ -147,7 +147,7 @@ class DeviceCells:
 
 
 def device_tree(prepared: Prepared) -> DeviceTree:
-    """Bring the tree and the arcs upwards to the current device, once."""
+    """Upload the tree and the upward arcs to the current device, once."""
     return _TREE.of(prepared, lambda: _tree(prepared), runtime.device().ordinal)
 
 
@@ -205,7 +205,7 @@ def _tree(prepared: Prepared) -> DeviceTree:
 
 
 def _ancestors(parent: NDArray[np.int32], levels: int) -> NDArray[np.int32]:
-    """Of each label the ancestor so many levels up, a power of two, or -1."""
+    """Return the ancestor of each label a number of levels up, a power of two, or -1."""
     up = np.append(parent, np.int32(-1))  # -1 is its own parent
     while levels > 1:
         up = up[up]
@@ -237,7 +237,7 @@ def _cells(prepared: Prepared, shape: PassShape, size: int) -> DeviceCells:
 
 
 def top_flags(prepared: Prepared, size: int) -> NDArray[np.uint8] | None:
-    """Mark the labels of a top of that size with 1; None where there is no top."""
+    """Mark the labels of a top of that size with 1; None without a top."""
     if size == 0:
         return None
     flags = np.zeros(prepared.n_vertices, dtype=np.uint8)
@@ -267,7 +267,7 @@ def _above(prepared: Prepared, upper: NDArray[np.int32], shape: AboveShape) -> D
 
 
 def _top(tree: Tree, size: int) -> NDArray[np.int32]:
-    """The labels with the largest subtrees, which are closed under parents; falling."""
+    """Return the labels with the largest subtrees, which are closed under parents; falling."""
     if size == 0:
         return np.empty(0, dtype=np.int32)
     subtree = np.arange(tree.n_vertices) - tree.low + 1
@@ -276,7 +276,7 @@ def _top(tree: Tree, size: int) -> NDArray[np.int32]:
 
 
 def _stops(tree: Tree, top: NDArray[np.int32]) -> NDArray[np.int32]:
-    """Of each label the depth of the first ancestor in the top, itself included, or -1."""
+    """Return the depth of each label's first ancestor in the top, itself included, or -1."""
     inside = np.zeros(tree.n_vertices, dtype=bool)
     inside[top] = True
     highest = np.flatnonzero(~inside)  # below the top; of these, those right below
@@ -290,7 +290,7 @@ def _stops(tree: Tree, top: NDArray[np.int32]) -> NDArray[np.int32]:
 
 
 def far_value(dtype: np.dtype[Any]) -> Any:
-    """What stands for "no path" in the arcs' dtype; ``far`` of ``value.hpp``."""
+    """Return the value of "no path" in the arcs' dtype; ``far`` of ``value.hpp``."""
     if dtype.kind == "f":
         return dtype.type(np.inf)
     return dtype.type(np.iinfo(dtype).max // 2)

@@ -1,4 +1,4 @@
-"""A query on a device: a front, a bottom and a sink, composed once for blocks of sources.
+"""Query on a device: a front, a bottom and a sink, composed once for blocks of sources.
 
 The front climbs from the sources and multiplies matrices above the cells or leaves; the bottom goes
 through these; the sink stores, writes rows or reduces. Each adds its launches to a :class:`Query`.
@@ -30,7 +30,7 @@ def query_bytes(tree: DeviceTree, dtype: np.dtype[Any], count: int, n_rows: int)
 
 
 class Query:
-    """The launches for one block of sources after the other, and the memory that they share.
+    """Launches for consecutive blocks of sources, and their shared memory.
 
     Attributes
     ----------
@@ -111,14 +111,14 @@ class Query:
             launch.set(out=out)
 
     def release(self) -> None:
-        """Give the memory of the distances back until :meth:`restore`."""
+        """Release the memory of the distances until :meth:`restore`."""
         self._released = [(each, at) for each in self.launches for at in each.holds(self.values)]
         for launch, name in self._released:
             launch.set(**{name: None})
         self.values = None
 
     def restore(self) -> bool:
-        """Make memory for the distances, after a release; whether there was enough."""
+        """Allocate the distances again after a release; return whether memory sufficed."""
         try:
             runtime.require_memory(self.n_rows * self.pitch * self.dtype.itemsize)
         except OutOfMemoryError:

@@ -1,4 +1,4 @@
-"""How a sweep on a CUDA device is cut: the shape of the cells and the size of the top."""
+"""Shapes of a sweep on a CUDA device: the shape of the cells and the size of the top."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ _MANY_TOP = 256
 
 
 class AboveShape(NamedTuple):
-    """How what lies above the cells is cut.
+    """Division of the labels above the cells.
 
     Attributes
     ----------
@@ -65,12 +65,12 @@ class AboveShape(NamedTuple):
 
 
 def padded(count: int) -> int:
-    """Return the columns of device memory for so many sources."""
+    """Return the columns of device memory for a number of sources."""
     return max(1, -(-count // UNIT)) * UNIT
 
 
 def default_shape(size: int, sources: int, height: int) -> PassShape:
-    """Shape of the cells for values of so many bytes, so many sources and a tree of that height.
+    """Return the shape of cells by the size of values, the sources and the tree's height.
 
     Many sources per block read each arc once for all of them; few sources want small cells for
     short chains.
@@ -78,12 +78,12 @@ def default_shape(size: int, sources: int, height: int) -> PassShape:
     tall, columns = height > TALL, 16 // size
     if sources <= SMALL_CELLS:
         return PassShape(64, 48 if tall else 32, 32 * columns, columns)
-    # More slots leave room for fewer blocks, fewer of them more labels to products.
+    # More slots permit fewer blocks, fewer of them more labels to products.
     return PassShape(512, 64 if tall else 48, 32 * columns, columns)
 
 
 def climb_form(height: int, size: int) -> tuple[dict[str, str | int], int, int]:
-    """How a warp climbs a tree of that height, for values of so many bytes.
+    """Return how a warp climbs a tree of that height, for the size of values.
 
     Taller trees have labels with more arcs, of which more are fetched together.
     """
@@ -95,7 +95,7 @@ def climb_form(height: int, size: int) -> tuple[dict[str, str | int], int, int]:
 
 
 def block_climb_form(height: int, size: int) -> tuple[dict[str, str | int], int, int]:
-    """The same for a block that climbs, of which there are fewer than a device holds."""
+    """Return how a block climbs, if there are fewer blocks than a device holds."""
     warps, room = 4, 16384 // size
     most = runtime.device().shared_per_block
     while room > 32 and 2 * room * (size + 4) + height * (size + 2) > most:
@@ -111,12 +111,12 @@ def default_leaf(height: int, sources: int) -> LeafShape:
 
 
 def one_launch(height: int, sources: int) -> bool:
-    """Whether climbs and products are one launch, for so many sources and such a tree."""
+    """Return whether climbs and products are one launch, for these sources and this tree."""
     return padded(sources) <= ONE_LAUNCH and height <= TALL
 
 
 def above_shape(prepared: Prepared, sources: int, top: int | None = None) -> AboveShape:
-    """How to cut what lies above the cells for so many sources.
+    """Return the division of the labels above the cells for a number of sources.
 
     How many labels of the top of the tree are worth a table of the distances among them: a
     product costs the square of that per source, and saves the chain through the top. Large pieces
@@ -134,6 +134,6 @@ def above_shape(prepared: Prepared, sources: int, top: int | None = None) -> Abo
 
 
 def _large(prepared: Prepared) -> int:
-    """How many labels have many others below."""
+    """Return the number of labels with many others below."""
     low = prepared.preparation.tree.low
     return int((np.arange(len(low)) - low >= 2048).sum())

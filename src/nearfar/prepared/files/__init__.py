@@ -1,1 +1,1 @@
-"""The file of a prepared graph: written, mapped, checked."""
+"""File of a prepared graph: writing, mapping, checking."""

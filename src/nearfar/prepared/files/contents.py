@@ -1,7 +1,7 @@
-"""Whether the arrays of a prepared graph are what preparing makes of its graph.
+"""Check that the arrays of a prepared graph are those of preparing its graph.
 
-The loops in C++ index by these arrays without looking, so a file is looked through before it is
-used; a checksum only says that it is as somebody wrote it.
+The C++ loops index by these arrays without checks, so a file is validated before use; a checksum
+only shows that it is unchanged.
 """
 
 from __future__ import annotations
@@ -62,10 +62,10 @@ def check_contents(prepared: Prepared) -> None:
 
 
 def _same_weights(one: NDArray[Any], other: NDArray[Any]) -> bool:
-    """Whether arcs weigh the same, those without a path whatever stands for it.
+    """Return whether arcs weigh the same, ignoring the values of those without a path.
 
-    With negative weights "no path" and a path beyond it is "no path" too (value.hpp), and which
-    number stands there depends on who came first.
+    With negative weights any value beyond "no path" also means "no path" (value.hpp), and the
+    value depends on the order of computation.
     """
     if one.dtype != np.int64:
         return np.array_equal(one, other)

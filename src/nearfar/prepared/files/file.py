@@ -1,6 +1,6 @@
-"""The file of a prepared graph (``.nfp``): named arrays, mapped into memory when they are read.
+"""File of a prepared graph (``.nfp``): named arrays, mapped into memory when read.
 
-A file is a line of eight bytes that names the format, a header in JSON and the arrays, each at a
+A file has eight bytes that name the format, a header in JSON and the arrays, each at a
 multiple of 64 bytes, so that two processes that load one file share its memory. Layout, little
 endian:
 
@@ -80,7 +80,7 @@ def write_arrays(
 def read_arrays(
     path: str | os.PathLike[str], check: bool = True
 ) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-    """What :func:`write_arrays` wrote; the arrays are read-only maps of the file."""
+    """Read the content written by :func:`write_arrays`; arrays are read-only maps of the file."""
     _check_suffix(path)
     if sys.byteorder != "little":
         raise GraphFormatError("prepared graphs are stored little endian", path)
@@ -114,7 +114,7 @@ def read_arrays(
 
 
 def _is_entry(entry: dict[str, Any]) -> bool:
-    """Whether an array is described by values of the right kinds; none of them is believed yet."""
+    """Return whether the description of an array has values of the right kinds."""
     shape, name, kind = entry.get("shape"), entry.get("name"), entry.get("dtype")
     numbers = [entry.get("offset"), entry.get("crc"), *(shape if isinstance(shape, list) else [""])]
     whole = all(type(number) is int and number >= 0 for number in numbers)
@@ -122,7 +122,7 @@ def _is_entry(entry: dict[str, Any]) -> bool:
 
 
 def _start(header: int) -> int:
-    """Where the arrays begin after a header of so many bytes."""
+    """Return the start of the arrays after a header of ``length`` bytes."""
     return -(-(_PREFIX.size + header) // _LINE) * _LINE
 
 

@@ -1,4 +1,4 @@
-"""A prepared graph as named arrays and values, and back: what its file holds."""
+"""Convert a prepared graph to named arrays and values of a file, and back."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _KINDS: dict[str, tuple[type, ...]] = {
 
 
 def kept_values(prepared: Prepared) -> dict[str, Any]:
-    """What a file keeps besides arrays."""
+    """Return the values that a file stores besides arrays."""
     plain, fixed = (str, int, float, bool), prepared.fixed
     return {
         "directed": prepared.directed,
@@ -53,12 +53,12 @@ def kept_values(prepared: Prepared) -> dict[str, Any]:
 
 
 def _first_number(prepared: Prepared) -> int | None:
-    """The name of the first vertex where names are consecutive numbers."""
+    """Return the name of the first vertex where names are consecutive numbers."""
     return None if prepared.vertex_numbers is None else prepared.vertex_numbers.start
 
 
 def kept_arrays(prepared: Prepared) -> dict[str, NDArray[Any]]:
-    """All arrays by name; those of the two directions once where they are the same."""
+    """Return all arrays by name; those of the two directions once where they are the same."""
     found: dict[str, Any] = {
         "indptr": prepared.indptr,
         "indices": prepared.indices,
@@ -84,7 +84,7 @@ def kept_arrays(prepared: Prepared) -> dict[str, NDArray[Any]]:
 def assembled(
     found: dict[str, Any], arrays: dict[str, NDArray[Any]]
 ) -> tuple[Graph, Preparation, Metric, bool, FixedPoint | None]:
-    """The parts of a prepared graph from what a file holds."""
+    """Return the parts of a prepared graph from the content of a file."""
     check_kinds(found, _KINDS)
     kinds = {f.name: (int, float) if f.name == "seconds" else (int,) for f in fields(Figures)}
     check_kinds(found["figures"], kinds)

@@ -1,1 +1,1 @@
-"""What the arcs weigh: customization on the host, pruning, and changed weights."""
+"""Weights of the arcs: customization on the host, pruning, and changed weights."""

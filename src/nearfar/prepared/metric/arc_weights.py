@@ -1,4 +1,4 @@
-"""What the arcs of an elimination tree weigh: customization, pruning, and changes to it."""
+"""Weights of the arcs of an elimination tree: customization, pruning, and updates."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class QueryArcs:
-    """The arcs that queries follow in one direction.
+    """Arcs that queries follow in one direction.
 
     Attributes
     ----------
     first : int64 array, shape (n + 1,)
         The arcs of label ``v`` are ``first[v]`` to ``first[v + 1]``.
     head_depth : int32 array
-        Depth of the ancestor, rising within each label.
+        Depth of the ancestor, ascending within each label.
     weight : array
     """
 
@@ -46,10 +46,10 @@ class Metric:
     Attributes
     ----------
     weights : array, shape (n_arcs * sides,)
-        Up and down, beside each other; one value for both where every edge has a reverse of its
-        weight.
+        Weights up and down, next to each other; one value for both if every edge has a reverse
+        of the same weight.
     up, down : QueryArcs
-        The same object where ``sides`` is 1.
+        Arcs up and down; the same object if ``sides`` is 1.
     sides : int
     """
 
@@ -65,24 +65,24 @@ class Metric:
 
     @property
     def swept(self) -> tuple[QueryArcs, QueryArcs]:
-        """The arcs up and down that a GPU follows."""
+        """Arcs up and down that a GPU follows."""
         return self.up, self.down
 
     @property
     def n_swept(self) -> int:
-        """How many arcs a pass down follows."""
+        """Number of arcs that a downward pass follows."""
         return len(self.down.head_depth)
 
     def on_host(self) -> Metric:
-        """Itself: it is in host memory."""
+        """Return the metric itself, which is in host memory."""
         return self
 
     def cells(self, key: Hashable, make: Callable[[], T]) -> T:
-        """Cells of a GPU with these weights: nothing is shared with other metrics."""
+        """Build the cells of a GPU with these weights, which are not shared with other metrics."""
         return make()
 
     def layout(self, key: Hashable, make: Callable[[], T]) -> T:
-        """What a GPU keeps of the arcs without their weights: nothing is shared, as for cells."""
+        """Build the GPU's data of the arcs without weights, which are not shared either."""
         return make()
 
     @property
@@ -94,7 +94,7 @@ class Metric:
 
 
 def value_dtype(graph: Graph) -> np.dtype[Any]:
-    """Dtype of the weights of arcs: unsigned integers, int64 for negative weights, or floats."""
+    """Return the dtype of arc weights: unsigned integers, int64 for negative weights, or floats."""
     dtype = graph.weight_dtype
     if dtype.kind == "f":
         return dtype
@@ -102,7 +102,7 @@ def value_dtype(graph: Graph) -> np.dtype[Any]:
 
 
 def customized(view: Any, n_arcs: int, graph: Graph, perfect: bool, threads: int) -> Metric:
-    """Weights of all arcs from the weights of a graph."""
+    """Return the weights of all arcs from the weights of a graph."""
     edge_weights = graph.effective_weights
     sides = 1 if _cpu.prepared_symmetric(view, edge_weights, threads) else 2
     weights = np.empty(n_arcs * sides, dtype=value_dtype(graph))
@@ -119,7 +119,7 @@ def renewed(
     perfect: bool,
     threads: int,
 ) -> tuple[Metric, int]:
-    """The metric after some edges changed their weight, and how many labels were recomputed."""
+    """Return the metric after changes of weights, and the number of recomputed labels."""
     if metric.weights.dtype != value_dtype(graph):  # the first negative weight, or the last gone
         return customized(view, n_arcs, graph, perfect, threads), len(metric.up.first) - 1
     edge_weights, sides = graph.effective_weights, metric.sides
@@ -158,10 +158,10 @@ def _with_queries(
 
 
 def detours_are_longer(graph: Graph, weights: Any) -> bool:
-    """Whether two arcs in a row always weigh more than either, so that equal detours may replace.
+    """Return whether two consecutive arcs always weigh more than either of them.
 
-    Where an edge weighs 0, or so little beside an arc that a sum rounds it away, two arcs may each
-    be the detour of the other, and queries must not leave out both.
+    If an edge weighs 0, or so little compared with an arc that a sum rounds it away, two arcs
+    may each be the detour of the other, and queries must not omit both.
     """
     least = 0 if graph.n_edges == 0 else float(graph.min_weight)
     if least <= 0 or weights.dtype.kind != "f":

@@ -59,13 +59,13 @@ class FixedPoint:
     Attributes
     ----------
     graph : Graph
-        The edges with their weights in steps: int32 where every distance fits, else int64.
+        Edges with weights in steps: int32 if every distance fits, else int64.
     exponent : int
-        A step is ``2.0**exponent``.
+        Exponent of the step ``2.0**exponent``.
     exact : bool
         Whether every weight is an integer number of steps.
     bound : float
-        No distance has more steps.
+        Upper bound of all distances in steps.
     """
 
     graph: Graph
@@ -75,18 +75,18 @@ class FixedPoint:
 
     @property
     def step(self) -> float:
-        """What one step is worth."""
+        """Value of one step."""
         return math.ldexp(1.0, self.exponent)
 
     def floats(self, steps: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
-        """Distances in steps as floats, rounded once; unreached becomes infinity."""
+        """Return the distances in steps as floats, rounded once; unreached becomes infinity."""
         with np.errstate(over="ignore", under="ignore"):
             found = (steps.astype(dtype).astype(np.float64) * self.step).astype(dtype)
         found[steps == unreached_value(steps.dtype)] = np.inf
         return found
 
     def stands_for(self, graph: Graph) -> bool:
-        """Whether these are the weights of a graph, in steps."""
+        """Return whether these are the weights of a graph, in steps."""
         mine, weights = self.graph, graph.effective_weights
         if graph.weight_dtype.kind != "f" or len(mine.effective_weights) != len(weights):
             return False
@@ -101,7 +101,7 @@ class FixedPoint:
         return bool((steps == scaled).all()) if self.exact else _has_bits(scaled)
 
     def distances(self, steps: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
-        """Distances in steps as floats, of 64 bits where one does not fit 32."""
+        """Return the distances in steps as floats, of 64 bits where one does not fit 32."""
         reached = steps != unreached_value(steps.dtype)
         for one in (dtype, np.dtype(np.float64)):
             found = self.floats(steps, one)
@@ -110,7 +110,7 @@ class FixedPoint:
         raise DistanceOverflowError("a distance does not fit float64: scale the weights down")
 
     def steps_within(self, limit: float, dtype: np.dtype[Any]) -> int:
-        """The most steps whose float of a dtype is at most a limit, or -1."""
+        """Return the most steps whose float of a dtype is at most a limit, or -1."""
         if limit < 0:
             return -1
         low, high = -1, int(self.bound) + 1
@@ -123,7 +123,7 @@ class FixedPoint:
         return low
 
     def with_changes(self, graph: Graph, edges: NDArray[np.int64]) -> FixedPoint | None:
-        """Keep the steps for a graph some of whose weights changed; None where they do not fit."""
+        """Return the graph with changed weights in the same steps; None if they do not fit."""
         new = graph.effective_weights[edges].astype(np.float64)
         before = self.graph.effective_weights[edges].astype(np.float64)
         scaled = _divided(new, self.exponent)
@@ -141,7 +141,7 @@ class FixedPoint:
 
 
 def fixed_point(graph: Graph, preparation: Preparation | None = None) -> FixedPoint | None:
-    """Float weights in steps, or None where their range does not allow it."""
+    """Convert float weights to steps, or return None if their range does not allow it."""
     weights = graph.effective_weights.astype(np.float64)
     heaviest = float(np.abs(weights).max(initial=0.0))
     if heaviest == 0:
@@ -174,7 +174,7 @@ def fixed_point(graph: Graph, preparation: Preparation | None = None) -> FixedPo
 
 
 def _times(bound: float, exponent: int) -> float:
-    """A bound times a power of two, infinite beyond the range."""
+    """Return a bound times a power of two, infinite beyond the range."""
     try:
         return math.ldexp(bound, exponent)
     except OverflowError:
@@ -182,7 +182,7 @@ def _times(bound: float, exponent: int) -> float:
 
 
 def _most(dtype: np.dtype[Any], signed: bool) -> float:
-    """The greatest bound, in steps, that integers of a dtype leave room for."""
+    """Return the greatest bound, in steps, that integers of a dtype can represent."""
     if signed:
         return 2.0**_SIGNED_BITS if dtype.itemsize == 8 else -1.0
     return 2.0 ** (_BITS if dtype.itemsize == 8 else 30)
@@ -196,31 +196,31 @@ def _in_steps(
 
 
 def _as_integers(steps: NDArray[np.float64], dtype: np.dtype[Any]) -> NDArray[Any]:
-    """Steps as integers. An edge beyond every bound is on no shortest path and stays beyond it."""
+    """Return steps as integers; edges beyond every bound, on no shortest path, stay beyond it."""
     beyond = 1.5 * 2.0 ** (8 * dtype.itemsize - 2)
     return np.clip(steps, -beyond, beyond).astype(dtype)
 
 
 def _with_steps(graph: Graph, steps: NDArray[Any]) -> Graph:
-    """The edges of a graph, without names, with other weights."""
+    """Return the edges of a graph, without names, with other weights."""
     return Graph.from_csr(graph.indptr, graph.indices, steps, copy=False)
 
 
 def _divided(weights: NDArray[np.float64], exponent: int) -> NDArray[np.float64]:
-    """Weights over a power of two: in two steps, since its reciprocal may not be a float."""
+    """Return weights over a power of two: in two steps, since its reciprocal may not be a float."""
     half = -exponent // 2
     with np.errstate(over="ignore"):  # of edges beyond every bound
         return (weights * math.ldexp(1.0, half)) * math.ldexp(1.0, -exponent - half)
 
 
 def _has_bits(steps: NDArray[np.float64]) -> bool:
-    """Whether every weight that is not 0 has enough significant bits in steps."""
+    """Return whether every weight that is not 0 has enough significant bits in steps."""
     least = float(np.min(steps, initial=np.inf, where=steps > 0))
     return least >= 2.0 ** (_LEAST_BITS - 1)
 
 
 def _lowest_bit(weights: NDArray[np.float64]) -> int:
-    """The greatest exponent of a power of two that all weights are multiples of."""
+    """Return the greatest exponent of a power of two that all weights are multiples of."""
     fractions, exponents = np.frexp(weights[weights != 0])
     whole = np.abs(np.ldexp(fractions, 53).astype(np.int64))
     _, lowest = np.frexp((whole & -whole).astype(np.float64))
@@ -228,7 +228,7 @@ def _lowest_bit(weights: NDArray[np.float64]) -> int:
 
 
 def _spanned(graph: Graph, preparation: Preparation, scaled: NDArray[np.float64]) -> float:
-    """A bound of all distances by trees into and out of a vertex of each component.
+    """Return a bound of all distances by trees into and out of a vertex of each component.
 
     Between vertices that the root reaches and is reached from, a distance is at most the depths of
     both trees together. A shortest path enters and leaves these vertices once; its other edges have
@@ -243,7 +243,7 @@ def _spanned(graph: Graph, preparation: Preparation, scaled: NDArray[np.float64]
 
 
 def _trees(graph: Graph, preparation: Preparation) -> tuple[Any, Any, NDArray[np.int64]]:
-    """Trees out of and into a vertex per component, and the edges that they say nothing of."""
+    """Return trees out of and into a vertex per component, and the edges that they do not bound."""
     tree = preparation.tree
     roots = tree.vertex[tree.parent < 0].astype(np.int64)
     best: tuple[Any, Any, NDArray[np.bool_]] | None = None

@@ -1,1 +1,1 @@
-"""The order in which vertices are eliminated, the elimination tree that follows, and its arcs."""
+"""Elimination order of the vertices, the resulting elimination tree, and its arcs."""

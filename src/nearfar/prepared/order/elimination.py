@@ -1,4 +1,4 @@
-"""The order in which vertices are eliminated: reductions, then nested dissection of the rest."""
+"""Compute the elimination order: reductions, then nested dissection of the rest."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _MOST = 2**31 - 1
 
 @dataclass(frozen=True, slots=True)
 class Structure:
-    """The undirected graph without self-loops and parallel edges, in compressed rows.
+    """Undirected graph without self-loops and parallel edges, in compressed rows.
 
     Attributes
     ----------
@@ -62,7 +62,7 @@ class Structure:
 
 
 def structure_of(graph: Graph) -> Structure:
-    """Who is joined to whom in a graph; O(m log m)."""
+    """Return the undirected structure of a graph; O(m log m)."""
     if graph.n_vertices > _MOST or graph.n_edges > _MOST:
         raise GraphError(
             f"{graph.n_vertices} vertices and {graph.n_edges} edges: "
@@ -74,10 +74,10 @@ def structure_of(graph: Graph) -> Structure:
 def elimination_order(
     graph: Graph, structure: Structure, order: Any = "auto", seed: int = 0
 ) -> tuple[NDArray[np.int32], str]:
-    """All vertices in the order of their elimination, and the name of the method used.
+    """Return all vertices in the order of their elimination, and the name of the method used.
 
-    Vertices of degree 0, 1 and 2 go first, as long as there are any: eliminating them adds nothing
-    to what the rest needs. The rest is dissected.
+    Vertices of degree 0, 1 and 2 are eliminated first, repeatedly, since that adds no arcs to
+    the rest. The rest is dissected.
     """
     if not isinstance(order, str):
         return checked_order(order, structure.n_vertices), "given"
@@ -101,7 +101,7 @@ def elimination_order(
 
 @functools.cache
 def has_metis() -> bool:
-    """Whether METIS is installed."""
+    """Return whether METIS is installed."""
     return importlib.util.find_spec("pymetis") is not None
 
 
@@ -152,7 +152,7 @@ def _by_metis(first: NDArray[np.int64], neighbour: NDArray[np.int32], seed: int)
 
 
 def _restore_handlers() -> None:
-    """Install the handlers of the signals that METIS takes over, as Python knows them."""
+    """Restore Python's handlers of the signals that METIS replaces."""
     if threading.current_thread() is not threading.main_thread():
         return
     for number in (signal.SIGTERM, signal.SIGABRT):
@@ -162,7 +162,7 @@ def _restore_handlers() -> None:
 
 
 def checked_order(order: Any, n: int) -> NDArray[np.int32]:
-    """An order that was given, if it names each vertex once."""
+    """Return an order that was given, if it names each vertex once."""
     given = np.asarray(order)
     if given.shape != (n,) or given.dtype.kind not in "iu":
         raise OptionError(

@@ -1,4 +1,4 @@
-"""What belongs to the structure of a prepared graph, whatever its edges weigh."""
+"""Structure of a prepared graph, independent of the weights."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["Preparation"]
 
 @dataclass(frozen=True, slots=True)
 class Preparation:
-    """What belongs to the structure of a graph and not to its weights.
+    """Structure of a prepared graph, independent of the weights.
 
     Attributes
     ----------
@@ -23,11 +23,11 @@ class Preparation:
     arcs : Arcs
     figures : Figures
     method : str
-        How the order was found.
+        Method of the order.
     view : nearfar._cpu.PreparedArcs
-        The C++ side's typed pointers into the arrays of the tree and its arcs.
+        Typed pointers of the C++ module into the arrays of the tree and its arcs.
     spanning : list
-        Trees over the edges that bound every distance (``fixed_point.py``), once made.
+        Trees over the edges that bound every distance (``fixed_point.py``), once computed.
     """
 
     tree: Tree

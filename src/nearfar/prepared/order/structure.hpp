@@ -8,7 +8,7 @@
 
 namespace nearfar::prepared {
 
-// Compressed rows over arrays that somebody else keeps.
+// Compressed rows over arrays owned by other objects.
 struct Structure {
   int32_t n = 0;
   const int64_t* first = nullptr;      // shape (n + 1,)

@@ -1,4 +1,4 @@
-"""The elimination tree of an order, what it will cost, and the arcs that hang on it."""
+"""Elimination tree of an order, its predicted cost, and its arcs."""
 
 from __future__ import annotations
 
@@ -38,19 +38,19 @@ _FEW_ARCS = 200_000
 
 @dataclass(frozen=True, slots=True)
 class Tree:
-    """The elimination tree; vertices are renumbered by a postorder of it, their labels.
+    """Elimination tree, whose vertices are renumbered by a postorder, their labels.
 
     Attributes
     ----------
     vertex : int32 array, shape (n,)
-        The vertex of each label.
+        Vertex of each label.
     label : int32 array, shape (n,)
-        The label of each vertex.
+        Label of each vertex.
     parent, depth, low : int32 arrays, shape (n,)
-        Of each label: the label of its parent (-1 for a root), edges to the root, and the least
-        label of its subtree, which is the interval from there to the label itself.
+        For each label: the label of its parent (-1 for a root), the number of edges to the root,
+        and the least label of its subtree, which is the interval from that label to itself.
     arcs : int32 array, shape (n,)
-        How many arcs lead up from each label.
+        Number of arcs that lead up from each label.
     """
 
     vertex: NDArray[np.int32]
@@ -72,28 +72,27 @@ class Tree:
 
     @property
     def height(self) -> int:
-        """Vertices on the longest path to a root."""
+        """Number of vertices on the longest path to a root."""
         return int(self.depth.max()) + 1 if len(self.depth) else 0
 
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """What preparing costs, known before any arc is built.
+    """Cost of preparing, known before any arc is built.
 
     Attributes
     ----------
     n_vertices, n_edges : int
-        Of the undirected structure, each edge once.
+        Sizes of the undirected structure, each edge once.
     n_arcs : int
         Edges and shortcuts together.
     n_triangles : int
-        Steps of a customization.
-    height : int
-        Of the elimination tree: the longest search space.
+        Number of steps of a customization.
+    height : int Height of the elimination tree: the longest search space.
     nbytes : int
-        Memory of a prepared graph besides the graph, at the most.
+        Upper bound of the memory of a prepared graph besides the graph.
     seconds : float
-        A rough estimate for one core: all but the order.
+        Rough estimate for one core, without the order.
     """
 
     n_vertices: int
@@ -106,7 +105,7 @@ class Figures:
 
     @property
     def n_shortcuts(self) -> int:
-        """Arcs that are not edges of the graph."""
+        """Number of arcs that are not edges of the graph."""
         return self.n_arcs - self.n_edges
 
     @property
@@ -125,25 +124,25 @@ class Figures:
 
 @dataclass(frozen=True, slots=True)
 class Arcs:
-    """The arcs of a tree without weights.
+    """Arcs of a tree without weights.
 
     Attributes
     ----------
     first : int64 array, shape (n + 1,)
         The arcs of label ``v`` are ``first[v]`` to ``first[v + 1]``.
     head_depth : int32 array, shape (n_arcs,)
-        Depth of the ancestor that the arc leads to, rising within each label: it names the
-        ancestor.
+        Depth of the ancestor that the arc leads to, which identifies it, ascending within each
+        label.
     lower_first : int64 array, shape (n + 1,)
         The arcs that lead to label ``v`` are entries ``lower_first[v]`` to ``lower_first[v + 1]``
         of the next two.
     lower_arc, lower_tail : int32 arrays, shape (n_arcs,)
-        The arc, and the label where it comes from, which rises.
+        Arc, and the label of its tail, ascending.
     edge_first : int64 array, shape (n + 1,)
         The edges that weigh arcs of label ``v`` are entries ``edge_first[v]`` to
         ``edge_first[v + 1]`` of the next two.
     edge, edge_place : int32 arrays
-        The edge, and twice the depth of its upper end, plus 1 where it leads down.
+        Edge, and twice the depth of its upper end, plus 1 if it leads down.
     """
 
     first: NDArray[np.int64]
@@ -169,9 +168,10 @@ class Arcs:
 def analyse(
     graph: Graph, structure: Structure, order: NDArray[np.int32], perfect: bool = True
 ) -> tuple[Tree, Figures]:
-    """The elimination tree of an order, and what it will cost.
+    """Return the elimination tree of an order, and its predicted cost.
 
-    Almost linear in the edges, and no memory for arcs: well under a second for a million edges.
+    Time is almost linear in the edges, without memory for arcs: well under a second for a million
+    edges.
     """
     tree = Tree(**_cpu.prepared_analyse(structure.first, structure.neighbour, order))
     counts = tree.arcs.astype(np.int64)
@@ -190,14 +190,14 @@ def analyse(
 
 
 def weighing_seconds(n: int, n_arcs: float, n_triangles: float, perfect: bool = True) -> float:
-    """Seconds on one core for what follows an order: analysis, arcs, and their weights."""
+    """Return seconds on one core for what follows an order: analysis, arcs, and their weights."""
     if perfect:
         return 1.5e-7 * n + 7e-8 * n_arcs + 8e-10 * n_triangles
     return 1.5e-7 * n + 5e-8 * n_arcs + 3e-10 * n_triangles
 
 
 def arc_bytes(graph: Graph, n_arcs: float) -> int:
-    """Memory of so many arcs, their tree and their weights, at the most."""
+    """Return an upper bound of the memory of a number of arcs, their tree and weights."""
     each = 13 + 4 * graph.weight_dtype.itemsize + 8  # both directions, and again after pruning
     return int(n_arcs * each) + graph.n_vertices * (20 + 5 * 8) + graph.n_edges * 8
 
@@ -220,7 +220,7 @@ def check_worth(figures: Figures, memory: int | None = None, force: bool = False
 
 
 def build_arcs(graph: Graph, structure: Structure, tree: Tree) -> Arcs:
-    """The arcs of a tree and the edges that weigh them; O(arcs + m)."""
+    """Return the arcs of a tree and the edges that weigh them; O(arcs + m)."""
     parts: dict[str, Any] = _cpu.prepared_arcs(
         structure.first,
         structure.neighbour,

@@ -1,1 +1,1 @@
-"""Places in queries: coordinates in; tables, nearest places and routes in their labels out."""
+"""Queries between places given by coordinates: tables, nearest places and routes."""

@@ -1,10 +1,10 @@
 """Alternative routes between two places on a prepared graph, over vertices of separators.
 
-A way over a vertex is a shortest path to it and one from there. It is an alternative where it is
-admissible (Abraham, Delling, Goldberg and Werneck 2013): it shares little with the routes before
-it, where it leaves the shortest route it is not much longer than that, and around the vertex it
-bends nowhere without need: the stretch of it there is a shortest path. Vertices to try are those
-on which both search spaces of the elimination tree meet, which are separators between the ends.
+A path through a vertex is a shortest path to it and one from it. It is an alternative if it is
+admissible (Abraham, Delling, Goldberg and Werneck 2013): it shares little with earlier routes,
+its detours are not much longer than the parts of the shortest route that they replace, and
+around the vertex it is a shortest path. Candidate vertices are those where both search spaces of
+the elimination tree meet, which are separators between the ends.
 """
 
 from __future__ import annotations
@@ -42,25 +42,25 @@ def routes(
     parts: Literal["largest", "all"] = "largest",
     max_distance: float | None = None,
 ) -> list[Route]:
-    """The shortest route between two places, and alternatives worth taking.
+    """Return the shortest route between two places, and alternatives worth taking.
 
     Parameters
     ----------
     graph : Prepared
         See :func:`nearfar.prepare`.
     origin, destination : places
-        One each; as for :func:`nearfar.route`.
+        One place each; as for :func:`nearfar.route`.
     k : int
-        Routes at the most, the shortest among them.
+        Maximum number of routes, including the shortest.
     stretch : float
-        At least 1. An alternative is at most so many times as long as the shortest route, also
-        when only the parts are compared where they differ.
+        Maximum length of an alternative relative to the shortest route, also of only the parts
+        where they differ; at least 1.
     sharing : float
-        0 to 1. Of the length of the shortest route at most this share is common to an alternative
-        and the routes before it.
+        Maximum length that an alternative shares with earlier routes, as a share of the shortest
+        route's length, 0 to 1.
     local : float
-        Above 0, at most 1: around the vertex that an alternative leads over, a piece of this share
-        of the shortest route's length to both sides is itself a shortest path.
+        Above 0, at most 1: around the vertex of an alternative, a part of this share of the
+        shortest route's length to both sides is itself a shortest path.
     to, parts, max_distance
         As for :func:`nearfar.table`.
 
@@ -122,7 +122,7 @@ def routes(
 
 
 class _Alternatives:
-    """Admissible ways between two vertices."""
+    """Admissible paths between two vertices."""
 
     def __init__(self, graph: Prepared, source: int, target: int) -> None:
         self.graph, self.source, self.target = graph, source, target
@@ -176,7 +176,7 @@ class _Alternatives:
     def _is_local(
         self, path: NDArray[Any], weights: NDArray[np.float64], at: int, reach: float
     ) -> bool:
-        """Whether the piece of a path around a vertex is a shortest path (the T-test)."""
+        """Return whether the piece of a path around a vertex is a shortest path (the T-test)."""
         along = np.concatenate([[0.0], np.cumsum(weights)])
         first = max(int(np.searchsorted(along, along[at] - reach, side="right")) - 1, 0)
         last = min(int(np.searchsorted(along, along[at] + reach)), len(path))

@@ -1,9 +1,9 @@
-"""How places hang on vertices: up to two ways to leave each place, and two to arrive there.
+"""Connections of places to vertices: up to two to leave each place, and two to arrive.
 
 A place on an edge leaves it at the head, or where the street runs both ways also at the tail, for
 the share of the edge's weight that is left; it is reached from the tail, or likewise from the head.
-Between two places on one edge there is the way along it besides. A table between places is then a
-table between few vertices and one min-plus step (:mod:`nearfar.solve.places.table`).
+Two places on one edge are also connected along it. A table between places is then a table
+between few vertices and one min-plus step (:mod:`nearfar.solve.places.table`).
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ __all__ = ["Entries", "along_edge", "check_weights", "entries", "part"]
 
 
 class Entries(NamedTuple):
-    """Vertices beside places, and what the way between costs.
+    """Vertices next to places, and the costs between them.
 
     Attributes
     ----------
     vertex : int64 array, shape (k, 2)
-        The head of the place's edge first, then the tail; -1 for no way. A place on a vertex has
-        that alone, first.
+        Head of the place's edge first, then the tail; -1 for none. A place on a vertex has only
+        that, first.
     cost : float64 array, shape (k, 2)
-        Infinite where there is no way.
+        Infinite without a path.
     edge : int64 array, shape (k, 2)
-        The edge that is travelled in part; -1 on a vertex.
+        Edge that is travelled in part; -1 on a vertex.
     """
 
     vertex: NDArray[np.int64]
@@ -87,7 +87,7 @@ def entries(graph: Graph, places: Snapped, leaving: bool) -> Entries:
 def part(
     graph: Graph, places: Snapped, others: Snapped, i: NDArray[np.int64], j: NDArray[np.int64]
 ) -> NDArray[np.float64]:
-    """Return the way along the edge from place i to place j, which lie on the same edge."""
+    """Return the cost along the edge from place i to place j, which are on the same edge."""
     weights = graph.effective_weights
     edge, back = places.edge[i], places.back[i]
     ahead = others.share[j] - places.share[i]
@@ -104,7 +104,7 @@ def part(
 def along_edge(
     graph: Graph, origins: Snapped, destinations: Snapped, found: NDArray[np.float64]
 ) -> None:
-    """Take into a table the ways between places of one edge that do not leave it."""
+    """Add to a table the paths between places of one edge that do not leave it."""
     order = np.argsort(destinations.edge, kind="stable")
     sorted_edges = destinations.edge[order]
     first = np.searchsorted(sorted_edges, origins.edge, side="left")

@@ -1,4 +1,4 @@
-"""What a caller gives as places: coordinates in arrays, frames and GeoSeries, or vertices."""
+"""Places in arguments: coordinates in arrays, frames and GeoSeries, or vertices."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ LATITUDES = ("lat", "latitude")
 
 
 class NamedPlaces(NamedTuple):
-    """Coordinates with labels, where there is no frame.
+    """Coordinates with labels, without a frame.
 
     Attributes
     ----------
@@ -46,7 +46,7 @@ class NamedPlaces(NamedTuple):
 
 
 class Places(NamedTuple):
-    """Places on a graph, and what the caller calls them.
+    """Places on a graph, and their labels.
 
     Attributes
     ----------
@@ -54,7 +54,7 @@ class Places(NamedTuple):
     labels : sequence or None
         The index of the frame or series, or the vertices; None for coordinates without names.
     framed : bool
-        Whether they came in a frame or series of pandas, so that answers go into frames.
+        Whether they were given in a frame or series of pandas, so that answers are frames.
     """
 
     snapped: Snapped
@@ -63,12 +63,12 @@ class Places(NamedTuple):
 
     @property
     def names(self) -> Any:
-        """The labels, or the numbers of the rows."""
+        """Labels, or the numbers of the rows."""
         return np.arange(len(self.snapped)) if self.labels is None else self.labels
 
 
 def is_place(graph: Graph, given: Any) -> bool:
-    """Whether one vertex's stead is taken by coordinates: two numbers, one of them a float."""
+    """Return whether a vertex is given by coordinates: two numbers, one of them a float."""
     if isinstance(given, Snapped):
         return True
     if not isinstance(given, tuple) or len(given) != 2 or graph.coordinates is None:
@@ -157,7 +157,7 @@ def _snapped(
 
 
 def _of_vertices(graph: Graph, given: Any, what: str) -> Places:
-    """Take vertices as places that are there already."""
+    """Convert vertices to places."""
     labels = getattr(given, "index", None) if hasattr(given, "to_numpy") else None
     framed = labels is not None
     values = given.to_numpy() if hasattr(given, "to_numpy") else given
@@ -195,7 +195,7 @@ def coordinate_columns(graph: Graph, columns: Any, what: str) -> tuple[Any, Any]
 
 
 def _of_frame(graph: Graph, frame: Any, what: str, options: dict[str, Any]) -> Places:
-    """Take a frame with columns of coordinates."""
+    """Convert a frame with columns of coordinates."""
     x, y = coordinate_columns(graph, frame.columns, what)
     values = []
     for name in (x, y):
@@ -209,7 +209,7 @@ def _of_frame(graph: Graph, frame: Any, what: str, options: dict[str, Any]) -> P
 
 
 def _of_geometry(graph: Graph, given: Any, what: str, options: dict[str, Any]) -> Places:
-    """Take the points of a GeoSeries or GeoDataFrame in the graph's coordinate system."""
+    """Convert the points of a GeoSeries or GeoDataFrame in the graph's coordinate system."""
     points = given.geometry
     wrong = np.asarray((points.geom_type != "Point") | points.is_empty)
     if wrong.any():

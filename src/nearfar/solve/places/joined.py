@@ -1,4 +1,4 @@
-"""A graph in which a place is a vertex, for whatever asks about one."""
+"""Graphs with a place added as a vertex."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def _reordered(lines: EdgeLines, order: NDArray[np.int64]) -> EdgeLines:
 
 
 def _names(graph: Graph, x: float, y: float) -> Any:
-    """Return the names of the vertices with one more, None where there are none."""
+    """Return the names of the vertices with one more, or None without names."""
     numbers = graph.vertex_numbers
     if numbers is not None:
         return None if graph.vertex_names is None else range(numbers.start, numbers.stop + 1)

@@ -41,22 +41,22 @@ _SHARED = 32
 
 @dataclass(eq=False)
 class Route:
-    """A way between two places.
+    """Route between two places.
 
     Attributes
     ----------
     length : float
-        In units of the weights, parts of the first and last edge included.
+        Length in units of the weights, including the parts of the first and last edge.
     edges : int64 array, shape (k,)
         Positions in :attr:`Graph.indices`, the edges of origin and destination included.
     vertices : list
         Names of the vertices that it passes.
     begin, end : float
-        How much of the first edge lies before the origin, and of the last before the destination.
+        Shares of the first edge before the origin, and of the last before the destination.
     points : float64 array, shape (p, 2)
-        Its line, from the origin's place on its edge to the destination's.
+        Line from the origin's place on its edge to the destination's.
     shares : float64 array, shape (k,)
-        How much of each edge is travelled, 0 to 1.
+        Share of each edge that is travelled, 0 to 1.
     """
 
     length: float
@@ -68,7 +68,7 @@ class Route:
 
     @cached_property
     def shares(self) -> NDArray[np.float64]:
-        """How much of each edge is travelled, 0 to 1."""
+        """Share of each edge that is travelled, 0 to 1."""
         found = np.ones(len(self.edges))
         if len(found):
             found[-1] = self.end
@@ -77,7 +77,7 @@ class Route:
 
     @cached_property
     def points(self) -> NDArray[np.float64]:
-        """Its line, from the origin's place on its edge to the destination's."""
+        """Line from the origin's place on its edge to the destination's."""
         return _line(self.graph, self.edges, self.vertices, self.begin, self.end)
 
     def total(self, values: Any) -> float:
@@ -91,7 +91,7 @@ class Route:
         Returns
         -------
         float
-            Of edges that are travelled in part their share.
+            Sum, with the shares of edges that are travelled in part.
 
         Raises
         ------
@@ -152,7 +152,7 @@ def route(
     device: Literal["auto", "cpu", "cuda", "gpu"] = "auto",
     threads: int | None = None,
 ) -> Any:
-    """A shortest route between two places, or routes of as many pairs as there are rows.
+    """Return a shortest route between two places, or a list of routes between several pairs.
 
     Parameters
     ----------
@@ -164,13 +164,13 @@ def route(
     Returns
     -------
     Route, or list of Route
-        A list where frames, arrays, lists or snapped places were given. None in it for a pair
-        without a way.
+        A list if frames, arrays, lists or snapped places were given, with None for a pair
+        without a path.
 
     Raises
     ------
     UnreachableError
-        If two single places have no way between them.
+        If two single places have no path between them.
     OptionError
         If there are not as many origins as destinations, and as :func:`nearfar.table`.
 
@@ -203,7 +203,7 @@ def route(
 
 
 def _is_single(graph: Graph, given: Any) -> bool:
-    """Whether one place or vertex was given, not a list of one."""
+    """Return whether one place or vertex was given, not a list of one."""
     several = isinstance(given, (list, set, range, Snapped)) or hasattr(given, "columns")
     if several or getattr(given, "ndim", 0) > 0:
         return False
@@ -211,7 +211,7 @@ def _is_single(graph: Graph, given: Any) -> bool:
 
 
 class Ends:
-    """Which ways of pairs of places the shortest routes take to leave and to arrive.
+    """Entries by which the shortest routes of pairs of places leave and arrive.
 
     Attributes
     ----------
@@ -220,7 +220,7 @@ class Ends:
         A row per pair.
     leaving, arriving : Entries
     first, last : int64 arrays, shape (k,)
-        Columns of the entries; -1 where the route stays on one edge or there is none.
+        Columns of the entries; -1 if the route stays on one edge or does not exist.
     length : float64 array, shape (k,)
         Infinite where there is no way.
     """

@@ -1,4 +1,4 @@
-"""Tables between places, and the nearest places of each: coordinates in, labelled answers out."""
+"""Tables between places given by coordinates, and the nearest places of each."""
 
 from __future__ import annotations
 
@@ -48,14 +48,14 @@ _BLOCK_BYTES = 1 << 27
 
 
 class NearestPlaces(NamedTuple):
-    """The nearest destinations of each origin, nearest first.
+    """Nearest destinations of each origin, nearest first.
 
     Attributes
     ----------
     distances : float64 array, shape (n, k)
-        NaN where fewer are reached.
+        NaN if fewer are reached.
     destinations : int64 array, shape (n, k)
-        Their numbers among the destinations given; -1 where fewer are reached.
+        Positions in the given destinations; -1 if fewer are reached.
     """
 
     distances: NDArray[np.float64]
@@ -63,13 +63,13 @@ class NearestPlaces(NamedTuple):
 
 
 class BothTables(NamedTuple):
-    """Tables of a scenario: as it is, as it would be, and what that changes.
+    """Tables of a scenario: the base, the scenario, and their difference.
 
     Attributes
     ----------
     base, scenario, difference : array or labelled table
-        As :func:`nearfar.table` returns them. The difference is what the scenario adds; it is
-        missing where a way is missing in either.
+        As :func:`nearfar.table` returns them. The difference is scenario minus base; it is
+        missing if a path is missing in either.
     """
 
     base: Any
@@ -78,7 +78,7 @@ class BothTables(NamedTuple):
 
 
 class TableBlocks:
-    """A table between places, made block by block of rows.
+    """Table between places, computed block by block of rows.
 
     Distances between the distinct vertices beside origins and destinations come from
     :func:`nearfar.distances`; a min-plus step adds the ways along the edges of the places.
@@ -108,11 +108,11 @@ class TableBlocks:
 
     @property
     def shape(self) -> tuple[int, int]:
-        """Origins and destinations."""
+        """Numbers of origins and destinations."""
         return len(self.origins), len(self.destinations)
 
     def rows(self, first: int, count: int) -> NDArray[np.float64]:
-        """Return some rows; infinite where there is no way."""
+        """Return some rows; infinite without a path."""
         part = slice(first, first + count)
         vertices, row_of = _numbered(self.leaving.vertex[part])
         if len(vertices) and len(self.columns):
@@ -161,7 +161,7 @@ def _rows_of(places: Snapped, part: slice) -> Snapped:
 
 
 class _Labelled:
-    """A graph whose rows are called by the labels of origins, as a file names it."""
+    """Graph whose rows have the labels of origins in a file."""
 
     def __init__(self, graph: Graph, origins: Places) -> None:
         self.digest, self.labels = graph.digest, np.asarray(origins.names)
@@ -173,7 +173,7 @@ class _Labelled:
 
 
 class _Written:
-    """A table on its way to a file."""
+    """Table that is written to a file."""
 
     engine = "table"
 
@@ -231,10 +231,11 @@ def table(
     stats: dict[str, Any] | None = None,
     progress: Callable[[float, float], None] | None = None,
 ) -> Any:
-    """Exact distances from every origin to every destination, given as coordinates.
+    """Compute exact distances from every origin to every destination, given as coordinates.
 
-    Places on edges leave and enter them where they lie: the share of an edge's weight that is
-    travelled counts, one-way streets are obeyed, and so is the way between two places on one edge.
+    Paths start and end at the position of a place on its edge: the travelled share of the edge's
+    weight counts, one-way streets are respected, and two places on one edge are connected along
+    it.
 
     Parameters
     ----------
@@ -264,7 +265,7 @@ def table(
         Filled with ``vertices`` (distinct ones beside the places), ``seconds`` and ``unreached``
         (pairs without a way).
     progress : callable or None
-        Called with the rows that are done and all rows.
+        Called with the numbers of finished rows and of all rows.
 
     Returns
     -------
@@ -383,7 +384,7 @@ def _plain(labels: Any) -> Any:
 
 
 def _with_index(frame: Any, starts: Places, ends: Places) -> None:
-    """Give a frame of pandas the very indices that the places came with."""
+    """Give a frame of pandas the index objects of the places."""
     if starts.framed:
         frame.index = starts.labels
     if ends.framed:
@@ -456,7 +457,7 @@ def nearest_places(
     threads: int | None = None,
     progress: Callable[[float, float], None] | None = None,
 ) -> Any:
-    """The k nearest destinations of every origin, given as coordinates.
+    """Return the k nearest destinations of every origin, given as coordinates.
 
     For the nearest of some vertices seen from every vertex see :func:`nearfar.nearest`.
 
@@ -465,11 +466,11 @@ def nearest_places(
     graph, origins, destinations, weight, limit, to, parts, max_distance, method, device, threads
         As for :func:`nearfar.table`.
     k : int
-        How many, at least 1.
+        Number of destinations, at least 1.
     out : None, "numpy" or "pandas"
-        None gives a frame where origins or destinations came in a frame or series.
+        None returns a frame if origins or destinations were given in a frame or series.
     progress : callable or None
-        Called with the rows that are done and all rows.
+        Called with the numbers of finished rows and of all rows.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""Host and device arrays of any library: where an array is, and copies to the other side."""
+"""Host and device arrays of any library: their location, and copies between host and device."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def module_of(array: Any) -> Any:
 
 
 def to_host(array: Any, out: NDArray[Any] | None = None, threads: int = 1) -> NDArray[Any]:
-    """Return a host array as it is; copy a device array, into ``out`` where that has its form."""
+    """Return a host array unchanged; copy a device array, into ``out`` if that has its form."""
     if not is_device_array(array):
         return array  # type: ignore[no-any-return]
     if not isinstance(array, runtime.cupy().ndarray):

@@ -1,14 +1,14 @@
-"""From kernel files to machine code: assemble the text, ask NVRTC, keep the result on disk.
+"""Compile kernel files to machine code: assemble the text, call NVRTC, cache the result on disk.
 
-A kernel file includes nothing. It names the headers of ours that it needs in lines of the form
+A kernel file includes nothing. It names the required headers in lines of the form
 ``// requires: cuda/distance.cuh`` (relative to the package), and :func:`assemble` concatenates
-every file once, dependencies first. So the assembled text is all that a kernel depends on, and
-the cache key is the SHA-256 of that text, the options and NVRTC's version: nothing has to be
+every file once, dependencies first. A kernel thus depends only on the assembled text, and the
+cache key is the SHA-256 of that text, the options and NVRTC's version: nothing has to be
 invalidated by hand.
 
 Many processes may start at once (a cluster job, a test runner). One file lock per key lets one of
 them compile while the others wait and then read; the result appears under its name by a rename,
-and carries a digest, so a half-written or damaged file is noticed and compiled again.
+and has a digest, so a damaged file is detected and compiled again.
 """
 
 from __future__ import annotations
@@ -57,12 +57,12 @@ _REGISTERS = re.compile(r"Used (\d+) registers")
 
 
 def kernel_files() -> list[str]:
-    """Every ``.cuh`` of the package, relative to it, sorted."""
+    """Return the path of every ``.cuh`` in the package, relative to it, sorted."""
     return sorted(str(path.relative_to(PACKAGE)) for path in PACKAGE.rglob("*.cuh"))
 
 
 def assemble(files: Sequence[str]) -> str:
-    """Text of kernel files with everything they require, each once and after its requirements."""
+    """Return the text of kernel files and everything they require, each once and in order."""
     done: dict[str, str] = {}
     open_files: list[str] = []
 
@@ -90,14 +90,14 @@ def assemble(files: Sequence[str]) -> str:
 
 
 def is_relocatable(source: str) -> bool:
-    """Whether an assembled source asks to be linked with CUDA's device runtime."""
+    """Return whether an assembled source requests linking with CUDA's device runtime."""
     return _LINKS.search(source) is not None
 
 
 def options_for(arch: str, macros: Mapping[str, str | int], source: str = "") -> tuple[str, ...]:
-    """Compiler options for an architecture such as ``sm_90`` and macros, in a fixed order.
+    """Return compiler options for an architecture such as ``sm_90`` and macros, in a fixed order.
 
-    A source that says ``// links: cudadevrt`` is compiled to relocatable code, which
+    A source with ``// links: cudadevrt`` is compiled to relocatable code, which
     :mod:`nearfar.system.devices.linking` turns into a program.
     """
     defines = [f"-D{name}={value}" for name, value in sorted(macros.items())]
@@ -107,12 +107,12 @@ def options_for(arch: str, macros: Mapping[str, str | int], source: str = "") ->
 
 
 def cache_directory() -> Path:
-    """Folder of compiled kernels, in the user's cache (:func:`nearfar.system.cache.folder`)."""
+    """Return the folder of compiled kernels, in the user's cache."""
     return cache.folder() / "kernels"
 
 
 def compile_kernel(name: str, source: str, options: Sequence[str]) -> bytes:
-    """Machine code (cubin) of an assembled source, from the disk cache when it is there."""
+    """Return machine code (cubin) of an assembled source, from the disk cache if possible."""
     backend = cupy_module.load()
     text = "\0".join([source, *options, backend.version])
     key = hashlib.sha256(text.encode()).hexdigest()
@@ -145,7 +145,7 @@ def _compile(backend: nvrtc.Compiler, name: str, source: str, options: Sequence[
 
 
 class Resources(NamedTuple):
-    """What the assembler reports of one entry point, in registers and bytes per thread."""
+    """Registers and bytes per thread of one entry point, as the assembler reports them."""
 
     registers: int
     stack: int
@@ -169,7 +169,7 @@ def resources(name: str, source: str, options: Sequence[str]) -> dict[str, Resou
 
 
 def _read(path: Path) -> bytes | None:
-    """Payload of a cache file, or None when it is missing, cut short or damaged."""
+    """Return the payload of a cache file, or None when it is missing, cut short or damaged."""
     try:
         data = path.read_bytes()
     except OSError:
@@ -184,7 +184,7 @@ def _read(path: Path) -> bytes | None:
 
 
 def _write(path: Path, code: bytes) -> None:
-    """Put a payload in the cache by rename; a cache that cannot be written is not an error."""
+    """Store a payload in the cache by rename; an unwritable cache is not an error."""
     with contextlib.suppress(OSError):
         handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=path.stem[:16], suffix=".tmp")
         try:
@@ -200,7 +200,7 @@ def _write(path: Path, code: bytes) -> None:
 
 @contextlib.contextmanager
 def _locked(path: Path) -> Iterator[None]:
-    """Hold the key's lock; where no lock file can be made (read-only home), go on without one."""
+    """Hold the key's lock; if no lock file can be made (read-only home), continue without one."""
     with contextlib.ExitStack() as stack:
         with contextlib.suppress(OSError):
             stack.enter_context(cache.locked(path))

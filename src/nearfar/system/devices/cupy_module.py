@@ -1,4 +1,4 @@
-"""CuPy, imported here and nowhere else: the module itself, and the compiler that it loads."""
+"""Import of CuPy, only in this module, and the compiler that it loads."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ HOW = "pip install 'nearfar[cuda13]' (driver 580 or newer) or 'nearfar[cuda12]'"
 
 
 def import_cupy() -> Any:
-    """CuPy, or None when it is not installed or cannot be imported."""
+    """Return CuPy, or None if it is not installed or cannot be imported."""
     global _cupy
-    # A solve asks some thirty times, and to catch warnings takes microseconds.
+    # A solve calls this some thirty times, and catching warnings takes microseconds.
     if _cupy is None or sys.modules.get("cupy") is not _cupy:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # CuPy warns on import where there is no driver
@@ -40,10 +40,10 @@ def import_cupy() -> Any:
 
 
 def import_and_open() -> None:
-    """Import CuPy, and meanwhile have the driver open the first device: each takes as long.
+    """Import CuPy while the driver opens the first device, as each takes equally long.
 
-    For a call that names the device; what is wrong with CuPy or the driver the call will see. Does
-    nothing once CuPy is imported.
+    This is for a call that names the device, which will report problems of CuPy or the driver.
+    It does nothing once CuPy is imported.
     """
     if "cupy" in sys.modules or importlib.util.find_spec("cupy") is None:
         return
@@ -54,7 +54,7 @@ def import_and_open() -> None:
 
 
 def _open_device() -> None:
-    """Make the context of the first device, which CUDA's runtime then finds."""
+    """Create the context of the first device, which CUDA's runtime then uses."""
     try:
         driver = ctypes.CDLL("libcuda.so.1")
     except OSError:
@@ -65,7 +65,7 @@ def _open_device() -> None:
 
 
 def cupy() -> Any:
-    """The CuPy module."""
+    """Return the CuPy module."""
     module = import_cupy()
     if module is None:
         raise MissingDependencyError(f"CuPy is not installed: {HOW}")
@@ -73,7 +73,7 @@ def cupy() -> Any:
 
 
 class _CupyCompiler:
-    """NVRTC as CuPy loaded it."""
+    """NVRTC as loaded by CuPy."""
 
     def __init__(self) -> None:
         from cupy_backends.cuda.libs import nvrtc as library
@@ -95,7 +95,7 @@ class _CupyCompiler:
 
 
 def cupy_nvrtc() -> Compiler | None:
-    """The compiler that CuPy uses, or None without CuPy or where its NVRTC does not load."""
+    """Return the compiler that CuPy uses, or None without CuPy or if its NVRTC does not load."""
     if import_cupy() is None:
         return None
     try:
@@ -106,5 +106,5 @@ def cupy_nvrtc() -> Compiler | None:
 
 @functools.cache
 def load() -> Compiler:
-    """Compiler of this process: that of CuPy when it is installed, so that versions agree."""
+    """Return the compiler of this process: that of CuPy if installed, so that versions agree."""
     return cupy_nvrtc() or nvrtc.load_library()

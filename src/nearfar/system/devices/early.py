@@ -1,8 +1,8 @@
-"""Launches that begin before the one before them on a stream is over.
+"""Launches that begin before the previous launch on their stream has ended.
 
-CUDA calls them programmatic dependent launches. Such a kernel does first what depends on nothing
-that the one before writes, and then waits for that itself (``cuda/early_launch.cuh``). CuPy has no
-call for them, so the driver is asked directly.
+CUDA calls them programmatic dependent launches. Such a kernel first does the work that does not
+depend on the previous kernel, and then waits for it (``cuda/early_launch.cuh``). CuPy has no
+call for them, so the driver is called directly.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class _Config(ctypes.Structure):
 
 @functools.cache
 def _driver_call() -> Any:
-    """``cuLaunchKernelEx``, or None where the driver has none."""
+    """Return ``cuLaunchKernelEx``, or None if the driver does not have it."""
     try:
         call = ctypes.CDLL("libcuda.so.1").cuLaunchKernelEx
     except (OSError, AttributeError):
@@ -49,7 +49,7 @@ def _driver_call() -> Any:
 def early_launch(
     driver: Any, function: int, shape: tuple[int, ...], parameters: int
 ) -> Callable[[int], None] | None:
-    """A launch of this kind for a stream, or None where there are none."""
+    """Return such a launch for a stream, or None if the driver does not support it."""
     call = _driver_call() if isinstance(driver, ModuleType) else None
     if call is None:
         return None

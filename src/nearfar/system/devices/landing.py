@@ -1,8 +1,8 @@
-"""Many rows on their way from a device to the host's memory, while the device makes more of them.
+"""Copies of many rows from a device to host memory while the device computes more of them.
 
-The driver brings what is copied to ordinary memory there through small page-locked buffers, with
-one thread that copies on. Here are larger buffers and several threads, so that the link between
-device and host is what takes the time, or the kernels are, while rows follow that are finished.
+The driver copies to pageable host memory through small page-locked buffers, with one thread for
+the second copy. This module uses larger buffers and several threads, so that only the link
+between device and host, or the kernels, limit the speed, while finished rows are copied.
 """
 
 from __future__ import annotations
@@ -26,28 +26,27 @@ if TYPE_CHECKING:
 
 __all__ = ["LARGE", "Following", "Landing", "download"]
 
-#: Bytes from which a copy is worth threads of its own.
+# : Bytes from which a copy is worth separate threads.
 LARGE = 1 << 27
 _BUFFER, _BUFFERS = 1 << 23, 8  # best of 4 to 32 MB, 8 and 16, with one GPU and with two
-_POLL = 3e-4  # seconds between looks at which rows are finished
+_POLL = 3e-4  # seconds between checks for finished rows
 _JOIN = 0.05  # and for Ctrl-C
 _TO_HOST = 2  # cudaMemcpyDeviceToHost
 
 
 class Following:
-    """Rows that are to come.
+    """Rows that are being copied as they are finished.
 
     Attributes
     ----------
     rows : device array, shape (k, width)
     out : uint8 array
-        The bytes of the rows that they belong to.
-    places : int64 array or None
-        Which of these.
+        Bytes of the destination rows.
+    places : int64 array or None Positions of the rows in the destination.
     told : uint8 array or None
-        Which rows are finished; None: all are when ``made`` has come.
+        Flags of finished rows; None if all are finished at ``made``.
     made : event or None
-        After the launches that make them; None before these.
+        Event after the launches that compute them; None before these.
     """
 
     def __init__(
@@ -61,13 +60,13 @@ class Following:
         self.made: Any = None
 
     def launched(self) -> None:
-        """All launches that make the rows are on the current stream."""
+        """Note that all launches that compute the rows are on the current stream."""
         made = runtime.cupy().cuda.Event(disable_timing=True)
         made.record()
         self.made = made
 
     def finished(self, before: int) -> int:
-        """How many rows from the first on are there, of which so many were before."""
+        """Return the number of finished rows from the first on, ``before`` of them earlier."""
         if self.told is None or (self.made is not None and self.made.done):
             return len(self.rows)
         rest = self.told[before:]
@@ -77,7 +76,7 @@ class Following:
 class Landing:
     """Copies of rows from the current device to the host, in the background.
 
-    To be used in a ``with`` statement, which waits for the copies.
+    Use it in a ``with`` statement, which waits for the copies.
     """
 
     def __init__(self, threads: int) -> None:
@@ -90,7 +89,7 @@ class Landing:
         self._jobs: queue.SimpleQueue[Following | None] = queue.SimpleQueue()
         self._pool = ThreadPoolExecutor(max(1, min(threads, _BUFFERS)))
         self._copies: deque[Future[None]] = deque()
-        self._held: list[Any] = []  # what kernels write to until they end
+        self._held: list[Any] = []  # kernels write to it until they end
         self._error: BaseException | None = None
         self._stop = False
         self._waiting = 0
@@ -99,7 +98,7 @@ class Landing:
         self._thread.start()
 
     def flags(self, count: int) -> tuple[Any, NDArray[np.uint8]]:
-        """Memory of the host that kernels write to, to tell which of so many rows are finished."""
+        """Return host memory in which kernels flag the finished ones of ``count`` rows."""
         held = runtime.cupy().cuda.alloc_pinned_memory(max(count, 1))
         self._held.append(held)
         found = np.frombuffer(held, dtype=np.uint8, count=count)
@@ -108,7 +107,7 @@ class Landing:
         return np.uint64(held.ptr), found
 
     def send(self, rows: Any, out: NDArray[Any], places: NDArray[np.int64] | None = None) -> None:
-        """Let rows follow that are complete when the current stream is done."""
+        """Copy rows that are complete at the end of the current stream."""
         self.follow(rows, out, places, None).launched()
 
     def follow(
@@ -118,7 +117,7 @@ class Landing:
         places: NDArray[np.int64] | None,
         told: NDArray[np.uint8] | None,
     ) -> Following:
-        """Let rows follow as they are finished: what is sent later comes later."""
+        """Copy rows as they are finished, after all rows of earlier calls."""
         following = Following(rows, out.view(np.uint8).reshape(len(out), -1), places, told)
         with self._changed:
             self._waiting += 1
@@ -126,10 +125,10 @@ class Landing:
         return following
 
     def wait(self) -> None:
-        """Wait until all rows are where they belong."""
+        """Wait until all rows are copied."""
         with self._changed:
             while self._waiting and self._error is None:
-                self._changed.wait(_JOIN)  # Ctrl-C is seen in between
+                self._changed.wait(_JOIN)  # Ctrl-C is handled in between
         while self._copies:
             self._copies.popleft().result()
         if self._error is not None:
@@ -170,7 +169,7 @@ class Landing:
                 self._changed.notify_all()
 
     def _bring(self, job: Following) -> None:
-        """Start the copies of rows as they come."""
+        """Start the copies of rows as they are finished."""
         count, wide = len(job.rows), job.out.shape[1]
         ready = sent = 0  # rows, bytes
         while job.made is None and job.told is None and not self._stop:
@@ -188,7 +187,7 @@ class Landing:
                 time.sleep(_POLL)
 
     def _copy(self, job: Following, begin: int, end: int) -> None:
-        """Bytes of the rows into a buffer, and on from there by another thread."""
+        """Copy bytes of the rows into a buffer, from which another thread copies them."""
         module = runtime.cupy()
         buffer = self._free.get()
         source = job.rows.data.ptr + begin
@@ -216,7 +215,7 @@ class Landing:
 
 
 def download(array: Any, out: NDArray[Any] | None = None, threads: int = 1) -> NDArray[Any]:
-    """A NumPy array with the data of a device array, which many threads copy where it is large."""
+    """Return a NumPy array with the data of a device array, copied by many threads if large."""
     if threads == 1 or array.nbytes < LARGE or array.ndim != 2 or not array.flags.c_contiguous:
         return runtime.download(array, out)
     found = empty(array.shape, array.dtype, threads) if out is None else out

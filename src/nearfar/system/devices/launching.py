@@ -1,7 +1,6 @@
 """Loaded programs, their kernels and launches, through CuPy's driver interface.
 
-A launch prepared once marshals its arguments once, where CuPy's own call does it each time. CuPy
-itself comes from :mod:`nearfar.system.devices.runtime`, which alone imports it.
+A prepared launch marshals its arguments once, unlike CuPy's own call, which does so each time.
 """
 
 from __future__ import annotations
@@ -29,9 +28,9 @@ _PADDING = bytes(8)
 def set_observer(
     observer: Callable[[str, Callable[[], None]], None] | None,
 ) -> Callable[[str, Callable[[], None]], None] | None:
-    """Hand every launch to ``observer(kernel's name, launch)``, which has to make it; None: no one.
+    """Pass every launch to ``observer(kernel's name, launch)``, which must run it; None: none.
 
-    Returns the one before. :mod:`nearfar.cuda.kernel_times` measures launches this way.
+    The previous observer is returned. :mod:`nearfar.cuda.kernel_times` measures launches this way.
     """
     global _observer
     before, _observer = _observer, observer
@@ -43,10 +42,9 @@ _cooperative: set[int] = set()  # devices that have had a cooperative launch
 
 @contextlib.contextmanager
 def first_cooperative(kernel: Kernel, arguments: Mapping[str, Any], ordinal: int) -> Iterator[None]:
-    """Meanwhile, have another thread make the process's first cooperative launch on a device.
+    """Run the process's first cooperative launch on a device in another thread.
 
-    It takes the driver 0.1 to 0.5 ms, whatever is launched. From the second time on nothing is
-    launched.
+    It takes the driver 0.1 to 0.5 ms for any kernel. Later calls do nothing.
     """
     if ordinal in _cooperative:
         yield
@@ -55,7 +53,7 @@ def first_cooperative(kernel: Kernel, arguments: Mapping[str, Any], ordinal: int
     launch = Launch(kernel, 1, 32, arguments, cooperative=True)
 
     def go() -> None:
-        # What is wrong the launch of a solve will say.
+        # The launch of a solve will report any problem.
         with contextlib.suppress(Exception):
             kernel.cupy.cuda.runtime.setDevice(ordinal)
             launch.launch()
@@ -69,14 +67,14 @@ def first_cooperative(kernel: Kernel, arguments: Mapping[str, Any], ordinal: int
 
 
 class Launch:
-    """A kernel with its launch shape and arguments fixed, for loops that launch it many times.
+    """Kernel with fixed launch shape and arguments, for repeated launches.
 
-    ``arguments`` has a value for each of the kernel's parameters, by name. One that changes from
-    one launch to the next is written with :meth:`set`; the driver copies the parameters when the
+    ``arguments`` has a value for each of the kernel's parameters, by name. Arguments that change
+    between launches are written with :meth:`set`; the driver copies the parameters when the
     launch is called, so the next value may be set at once.
 
-    ``early``: where the device can, it begins before the launch before it is over, for which its
-    kernel waits itself (``cuda/early_launch.cuh``).
+    ``early``: if the device supports it, the launch begins before the previous one has ended,
+    for which its kernel waits itself (``cuda/early_launch.cuh``).
     """
 
     def __init__(
@@ -94,9 +92,9 @@ class Launch:
         if len(arguments) != len(parameters):
             raise _misnamed(kernel, arguments)
         self._held: dict[str, Any] = {}  # arrays stay alive as long as the pointers to them
-        self._at: dict[str, int] = {}  # where each argument is in the block
-        self._sizes: dict[str, int] = {}  # and how long it is
-        # One block: the addresses of the arguments, as the driver wants them, then these.
+        self._at: dict[str, int] = {}  # position of each argument in the block
+        self._sizes: dict[str, int] = {}  # and its length
+        # One block: the addresses of the arguments for the driver, then the arguments.
         parts, end = [], 8 * len(parameters)
         for name, parameter in parameters.items():
             if name not in arguments:
@@ -130,7 +128,7 @@ class Launch:
             self._go = lambda: driver.launchKernel(function, *shape, current().ptr, pointers, 0)
 
     def _raw(self, parameter: Parameter, value: Any) -> bytes:
-        """Bytes of one argument, after a check of its type."""
+        """Return the bytes of one argument after checking its type."""
         raw = parameter.raw(value)
         if raw is None:
             raise TypeError(
@@ -141,7 +139,7 @@ class Launch:
         return raw
 
     def set(self, **arguments: Any) -> None:
-        """Replace arguments by others of the same dtypes; no array replaced is kept alive."""
+        """Replace arguments by others of the same dtypes, without keeping replaced arrays alive."""
         parameters = self.kernel.parameters
         for name, value in arguments.items():
             parameter = parameters.get(name)
@@ -153,7 +151,7 @@ class Launch:
             self._block[at : at + len(raw)] = raw
 
     def holds(self, array: Any) -> list[str]:
-        """Which arguments are this array."""
+        """Return the names of the arguments that are this array."""
         return [name for name, held in self._held.items() if held is array]
 
     def __call__(self) -> None:
@@ -164,12 +162,12 @@ class Launch:
             _observer(self.kernel.name, self._go)
 
     def launch(self) -> None:
-        """Launch on the current stream, seen by nobody."""
+        """Launch on the current stream without the observer."""
         self._go()
 
 
 def _misnamed(kernel: Kernel, given: Iterable[str]) -> TypeError:
-    """The error of arguments that are not those of the kernel."""
+    """Return the error for arguments that are not those of the kernel."""
     wanted, names = kernel.parameters.keys(), set(given)
     missing = ", ".join(name for name in wanted if name not in names)
     unknown = ", ".join(sorted(names - wanted))
@@ -180,7 +178,7 @@ def _misnamed(kernel: Kernel, given: Iterable[str]) -> TypeError:
 
 
 def _described(value: Any) -> str:
-    """What a value is, for an error."""
+    """Describe a value for an error."""
     dtype = getattr(value, "dtype", None)
     if value is None:
         return "None"
@@ -191,9 +189,9 @@ def _described(value: Any) -> str:
 
 
 def _vectors(shared: int) -> int:
-    """Whole vectors of shared memory: of the last one the compiler may load what no code asks for.
+    """Round shared memory up to whole vectors, since the compiler may load the last one whole.
 
-    It does where a loop has one to three values left to read: they are one load of four.
+    It does so where a loop has one to three values left to read, by one load of four.
     """
     return -(-int(shared) // _VECTOR) * _VECTOR
 
@@ -205,12 +203,12 @@ def _three(size: int | tuple[int, ...]) -> tuple[int, int, int]:
 
 
 class Kernel:
-    """One entry point of a compiled program; calling it launches it on the current stream.
+    """Entry point of a compiled program; calling it launches it on the current stream.
 
-    Arguments go by the names of the kernel's parameters: device arrays (passed by address), None (a
-    null pointer), NumPy scalars whose dtypes are exactly the parameters' types, and NumPy
-    structured scalars (passed by value). A plain Python number is refused, since its width would
-    be a guess; so is an array whose entries have another width than the kernel reads.
+    Arguments are passed by the names of the kernel's parameters: device arrays (passed by address),
+    None (a null pointer), NumPy scalars whose dtypes are exactly the parameters' types, and NumPy
+    structured scalars (passed by value). A plain Python number is refused, since its width would be
+    a guess; so is an array whose entries have another width than the kernel reads.
     """
 
     def __init__(
@@ -226,11 +224,11 @@ class Kernel:
         self.cupy = cupy
         self.files = files
         self.macros = macros
-        self.overlaps = overlaps  # whether launches may begin before the one before is over
+        self.overlaps = overlaps  # whether launches may begin before the previous one has ended
         self._multiprocessors = multiprocessors
         self.function = function
         self.name = name
-        self._shared = 0  # bytes of dynamic shared memory that a block may have, once asked for
+        self._shared = 0  # bytes of dynamic shared memory allowed per block
 
     def __call__(
         self,
@@ -246,19 +244,19 @@ class Kernel:
 
     @functools.cached_property
     def parameters(self) -> dict[str, Parameter]:
-        """What the kernel takes, in the order of its text."""
+        """Return the parameters of the kernel in their order."""
         return parameters(self.files, self.name, self.macros)
 
     def attribute(self, name: str) -> int:
-        """A value such as ``NUM_REGS`` or ``LOCAL_SIZE_BYTES`` of the loaded function."""
+        """Return a value such as ``NUM_REGS`` or ``LOCAL_SIZE_BYTES`` of the loaded function."""
         driver = self.cupy.cuda.driver
         enum = {"SHARED_SIZE_BYTES": 1, "LOCAL_SIZE_BYTES": 3, "NUM_REGS": 4}[name]
         return int(driver.funcGetAttribute(enum, self.function.ptr))
 
     def allow_shared(self, size: int) -> None:
-        """Let a block have more than 48 KiB of dynamic shared memory.
+        """Allow blocks more than 48 KiB of dynamic shared memory.
 
-        The largest size asked for stays: launches of one kernel may differ in what they need.
+        The largest requested size is kept, since launches of one kernel may need different sizes.
         """
         whole = _vectors(size)
         if whole > self._shared:
@@ -266,11 +264,11 @@ class Kernel:
             self._shared = whole
 
     def prefer_shared(self, percent: int) -> None:
-        """Split on-chip memory: percent for shared memory, the rest L1; -1 asks the driver."""
+        """Split on-chip memory: percent for shared memory, the rest L1; -1 is the driver's."""
         self.cupy.cuda.driver.funcSetAttribute(self.function.ptr, 9, int(percent))
 
     def resident_blocks(self, block: int, shared: int = 0) -> int:
-        """Blocks of that shape that the whole device holds at once."""
+        """Return the number of such blocks that can be resident on the whole device."""
         per_multiprocessor = self.cupy.cuda.driver.occupancyMaxActiveBlocksPerMultiprocessor(
             self.function.ptr, block, _vectors(shared)
         )
@@ -278,7 +276,7 @@ class Kernel:
 
 
 class Program:
-    """A loaded cubin, made of some kernel files; kernels are looked up once."""
+    """Loaded cubin of some kernel files, whose kernels are looked up once."""
 
     def __init__(
         self,
@@ -296,7 +294,7 @@ class Program:
         self._kernels: dict[str, Kernel] = {}
 
     def kernel(self, name: str) -> Kernel:
-        """The entry point of that name."""
+        """Return the entry point of that name."""
         found = self._kernels.get(name)
         if found is None:
             function = self._module.get_function(name)

@@ -1,6 +1,6 @@
 """Programs whose kernels launch kernels: relocatable code linked with CUDA's device runtime.
 
-A kernel file asks for it by the line ``// links: cudadevrt``. The device runtime is a static
+A kernel file requests it by the line ``// links: cudadevrt``. The device runtime is a static
 library, ``libcudadevrt.a``; it comes with the wheel ``nvidia-cuda-runtime`` (the ``cuda13`` extra
 has it) and with the CUDA toolkit. The linker is the driver's.
 """
@@ -25,7 +25,7 @@ _CUBIN, _LIBRARY = 0, 4  # CU_JIT_INPUT_CUBIN, CU_JIT_INPUT_LIBRARY
 
 
 def _folders() -> Iterator[Path]:
-    """Where the library may be: NVIDIA's wheels first, then toolkits."""
+    """Yield possible folders of the library: NVIDIA's wheels first, then toolkits."""
     spec = importlib.util.find_spec("nvidia")
     for wheels in (spec.submodule_search_locations or ()) if spec else ():
         for pattern in ("cu*/lib", "cuda_runtime/lib"):
@@ -39,7 +39,7 @@ def _folders() -> Iterator[Path]:
 
 @functools.cache
 def device_runtime() -> str:
-    """Path of ``libcudadevrt.a``."""
+    """Return the path of ``libcudadevrt.a``."""
     for folder in _folders():
         if (folder / _NAME).is_file():
             return str(folder / _NAME)
@@ -50,7 +50,7 @@ def device_runtime() -> str:
 
 
 def link(cupy: Any, name: str, code: bytes) -> bytes:
-    """A loadable cubin from a relocatable one and the device runtime."""
+    """Return a loadable cubin from a relocatable one and the device runtime."""
     library = device_runtime()
     driver = cupy.cuda.driver
     state = driver.linkCreate()

@@ -1,8 +1,7 @@
-"""NVIDIA's run-time compiler, through CuPy where it is installed, else straight from its library.
+"""NVIDIA's run-time compiler, through CuPy if that is installed, else through its library.
 
-Compiling needs no GPU. The second way exists so that a machine with neither a GPU nor CuPy can
-still compile every kernel for every architecture: the tests do, with the ``nvidia-cuda-nvrtc``
-wheel.
+Compiling needs no GPU. The direct way lets a machine with neither a GPU nor CuPy compile every
+kernel for every architecture, as the tests do with the ``nvidia-cuda-nvrtc`` wheel.
 """
 
 from __future__ import annotations
@@ -21,14 +20,14 @@ __all__ = ["Compiler", "Result", "load_library"]
 
 
 class Result(NamedTuple):
-    """Machine code, or None when the source was refused, and the compiler's log."""
+    """Machine code, or None if the source was refused, and the compiler's log."""
 
     code: bytes | None
     log: str
 
 
 class Compiler(Protocol):
-    """What :mod:`nearfar.system.devices.compiler` needs of a compiler."""
+    """Interface of a compiler for :mod:`nearfar.system.devices.compiler`."""
 
     version: str
 
@@ -70,7 +69,7 @@ class _Library:
 
 
 def _candidates() -> Iterator[str]:
-    """Where ``libnvrtc`` may be: NVIDIA's wheels first, then the loader's own search."""
+    """Yield possible paths of ``libnvrtc``: NVIDIA's wheels first, then the loader's search."""
     spec = importlib.util.find_spec("nvidia")
     for root in (spec.submodule_search_locations or ()) if spec else ():
         for pattern in ("cu*/lib/libnvrtc.so.*", "cuda_nvrtc/lib/libnvrtc.so.*"):
@@ -82,7 +81,7 @@ def _candidates() -> Iterator[str]:
 
 
 def load_library() -> Compiler:
-    """NVRTC without CuPy."""
+    """Load NVRTC without CuPy."""
     for path in _candidates():
         try:
             return _Library(path)

@@ -1,8 +1,8 @@
-"""The GPU as the CUDA variants see it.
+"""GPU runtime of the CUDA variants.
 
-Discovery, memory, programs, launches and timing. Everything imports on a machine without a GPU;
-:func:`available` then says in words what is missing and how to get it. CuPy gives the memory
-pool, streams and launches; kernels are compiled by :mod:`nearfar.system.devices.compiler`.
+It covers discovery, memory, programs, launches and timing. It can be imported on a machine
+without a GPU; :func:`available` then says what is missing and how to get it. CuPy provides the
+memory pool, streams and launches; kernels are compiled by :mod:`nearfar.system.devices.compiler`.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ __all__ = [
 
 
 def can_link() -> Literal[True] | str:
-    """Whether kernels that launch kernels can be linked: True, or what is missing."""
+    """Return whether kernels that launch kernels can be linked: True, or what is missing."""
     module = import_cupy()
     if module is None or not hasattr(module.cuda.driver, "linkCreate"):
         return "device-side launches cannot be linked: this CuPy has no linker"
@@ -76,7 +76,7 @@ def can_link() -> Literal[True] | str:
 
 @functools.cache
 def available() -> Literal[True] | str:
-    """Whether a CUDA device can be used: True, or what is missing and how to get it."""
+    """Return whether a CUDA device can be used: True, or what is missing and how to get it."""
     module = import_cupy()
     if module is None:
         return f"no CUDA device can be used: CuPy is not installed; {HOW}"
@@ -94,11 +94,11 @@ def available() -> Literal[True] | str:
     return True
 
 
-_LARGE = 1 << 20  # bytes that are brought to a device from where they lie
+_LARGE = 1 << 20  # bytes that are uploaded without staging
 
 
 class Device(NamedTuple):
-    """What the current device is; sizes in bytes."""
+    """Properties of the current device; sizes in bytes."""
 
     ordinal: int
     name: str
@@ -118,7 +118,7 @@ class Device(NamedTuple):
 
     @property
     def overlaps(self) -> bool:
-        """Whether a launch may begin before the one before is over."""
+        """Whether a launch may begin before the previous one has ended."""
         return self.compute_capability >= (9, 0)
 
     @property
@@ -131,7 +131,7 @@ _of_thread = threading.local()
 
 
 def device() -> Device:
-    """The current CUDA device."""
+    """Return the current CUDA device."""
     here = available()
     if here is not True:
         raise VariantUnavailable(here)
@@ -145,12 +145,12 @@ def device() -> Device:
 
 
 def device_count() -> int:
-    """How many CUDA devices there are."""
+    """Return the number of CUDA devices."""
     return int(cupy().cuda.runtime.getDeviceCount())
 
 
 def on_device(ordinal: int) -> Any:
-    """A context in which that device is the current one of this thread."""
+    """Return a context in which that device is the current one of this thread."""
     return cupy().cuda.Device(ordinal)
 
 
@@ -177,7 +177,7 @@ def _device(index: int) -> Device:
 
 
 def memory() -> tuple[int, int]:
-    """Bytes that an allocation can still get (the pool's free ones counted), and the total."""
+    """Return the bytes available to allocations (free ones of the pool included), and the total."""
     module = cupy()
     free, total = module.cuda.runtime.memGetInfo()
     pool = module.get_default_memory_pool()
@@ -203,7 +203,7 @@ def require_memory(needed: int, advice: str = "") -> None:
 
 
 def is_device_array(array: Any) -> bool:
-    """Whether an array lives on a CUDA device (CuPy, or another library's by DLPack)."""
+    """Return whether an array is on a CUDA device (CuPy's, or another library's by DLPack)."""
     if type(array) is np.ndarray or array is None:
         return False
     if hasattr(array, "__cuda_array_interface__"):
@@ -213,11 +213,11 @@ def is_device_array(array: Any) -> bool:
 
 
 def upload(array: Any) -> Any:
-    """Contiguous CuPy array with the data; no copy when it is on the device already.
+    """Return a contiguous CuPy array with the data; no copy if it is on the device already.
 
-    CuPy brings host memory there by way of page-locked memory. To allocate that for a graph takes
-    several times as long as the copy, and in a thread beside the main one it waits for the kernels
-    of all devices; so in both cases the driver copies from where the data is.
+    CuPy copies host memory through page-locked memory. Allocating that for a graph takes several
+    times as long as the copy, and in a thread other than the main one it waits for the kernels
+    of all devices; so in both cases the driver copies directly from the data.
     """
     module = cupy()
     beside = threading.current_thread() is not threading.main_thread()
@@ -232,14 +232,14 @@ def upload(array: Any) -> Any:
 
 
 def copied(array: Any) -> Any:
-    """A copy of a contiguous device array; CuPy would have to compile a kernel for it."""
+    """Return a copy of a contiguous device array without a kernel of CuPy to compile."""
     made = cupy().empty(array.shape, array.dtype)
     made.data.copy_from_device_async(array.data, array.nbytes)
     return made
 
 
 def download(array: Any, out: NDArray[Any] | None = None) -> NDArray[Any]:
-    """A NumPy array with the data: ``out``, contiguous and of its shape and dtype, where given."""
+    """Return a NumPy array with the data: ``out`` if given, contiguous and of the same form."""
     return cupy().asnumpy(array, out=out)  # type: ignore[no-any-return]
 
 
@@ -251,7 +251,7 @@ _programs_lock = threading.Lock()
 
 
 def program(files: str | Sequence[str], macros: Mapping[str, str | int]) -> Program:
-    """Program of some kernel files and macros on the current device, compiled once and cached."""
+    """Return the program of kernel files and macros on the current device, compiled once."""
     names = (files,) if isinstance(files, str) else tuple(files)
     here = device()
     key = (here.ordinal, names, tuple(sorted(macros.items())))
@@ -260,7 +260,7 @@ def program(files: str | Sequence[str], macros: Mapping[str, str | int]) -> Prog
         with _programs_lock:
             found = _programs.get(key)
             if found is None:
-                # Programs of the CPU never compile a kernel, nor import what that takes.
+                # CPU programs never compile a kernel, nor import its dependencies.
                 from nearfar.system.devices import compiler, linking
 
                 source = compiler.assemble(names)
@@ -278,10 +278,10 @@ def program(files: str | Sequence[str], macros: Mapping[str, str | int]) -> Prog
 
 
 def wait(event: Any) -> None:
-    """Wait for a CUDA event: in the main thread in Python, so that Ctrl-C is seen.
+    """Wait for a CUDA event: in the main thread in Python, so that Ctrl-C is handled.
 
-    Another thread sees no Ctrl-C anyway, and waiting in Python it would keep the interpreter from
-    the threads that feed other devices.
+    Other threads do not handle Ctrl-C, and waiting in Python would keep the interpreter from the
+    threads that feed other devices.
     """
     if threading.current_thread() is not threading.main_thread():
         event.synchronize()
@@ -296,7 +296,7 @@ def synchronize() -> None:
 
 
 class Pinned:
-    """A small page-locked host buffer that device memory is copied to in the background."""
+    """Small page-locked host buffer for background copies from device memory."""
 
     def __init__(self, size: int) -> None:
         module = cupy()
@@ -310,7 +310,7 @@ class Pinned:
         self._event.record()
 
     def queue(self, array: Any) -> None:
-        """Queue the copy alone; for launches that are captured, whose end the caller marks."""
+        """Queue only the copy, for captured launches whose end the caller marks."""
         module = cupy()
         to_host = 2  # cudaMemcpyDeviceToHost
         stream = module.cuda.get_current_stream().ptr
@@ -319,22 +319,22 @@ class Pinned:
         )
 
     def wait(self) -> bytes:
-        """The bytes, once they have arrived."""
+        """Return the bytes after they have arrived."""
         wait(self._event)
         return self.read()
 
     def wait_for(self) -> NDArray[np.uint8]:
-        """The bytes where they are, once they have arrived: an array that keeps the buffer."""
+        """Return a view of the buffer after the bytes have arrived."""
         wait(self._event)
         return np.frombuffer(self._memory, dtype=np.uint8, count=self.size)
 
     def read(self) -> bytes:
-        """The bytes that are there."""
+        """Return the current bytes without waiting."""
         return ctypes.string_at(self._memory.ptr, self.size)
 
 
 class Timer:
-    """Device time between :meth:`start` and :meth:`stop` on the current stream."""
+    """Timer of the device between :meth:`start` and :meth:`stop` on the current stream."""
 
     def __init__(self) -> None:
         event = cupy().cuda.Event
@@ -352,11 +352,11 @@ class Timer:
 
     @property
     def seconds(self) -> float:
-        """Time between the marks; waits for the second."""
+        """Return the time between the marks, after waiting for the second."""
         wait(self._end)
         return float(cupy().cuda.get_elapsed_time(self._begin, self._end)) * 1e-3
 
 
 def scalar(value: Any, dtype: np.dtype[Any] | type) -> Any:
-    """A NumPy scalar of exactly that dtype, for kernel arguments."""
+    """Return a NumPy scalar of exactly that dtype, for kernel arguments."""
     return np.dtype(dtype).type(value)

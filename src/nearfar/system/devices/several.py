@@ -39,7 +39,7 @@ _POLL = 0.05  # seconds between looks for Ctrl-C
 
 
 def chosen(devices: Any) -> list[int]:
-    """Ordinals of devices."""
+    """Return the ordinals of devices."""
     current, count = runtime.device().ordinal, runtime.device_count()
     if devices is None:
         return [current]
@@ -73,7 +73,7 @@ class _Blocks:
         self.changed = threading.Condition()
 
     def take(self, first: bool) -> Any:
-        """The next block; None when all are done, or none is there for this device.
+        """Return the next block; None when all are done, or none is there for this device.
 
         With ``first``, for a device that has none, not before all are done: one may still be given
         back. A device that has one leaves a block to each that has none: launches return at once,
@@ -111,7 +111,7 @@ class _Blocks:
 
 
 def _ends_all(error: Exception) -> bool:
-    """Whether an error is about the request or the disk, not about the device."""
+    """Return whether an error is about the request or the disk, not about the device."""
     of_device = isinstance(error, (OutOfMemoryError, SolverError))
     return isinstance(error, (NearfarError, OSError)) and not of_device
 
@@ -122,7 +122,7 @@ def each_block(
     begin: Callable[[], Callable[[B], None]],
     progress: Callable[[int], None] | None = None,
 ) -> dict[int, Exception]:
-    """Work on blocks on several devices."""
+    """Return work on blocks on several devices."""
     if len(devices) == 1:
         with runtime.on_device(devices[0]):
             work = begin() if len(blocks) else None
@@ -241,7 +241,7 @@ def copy_to(target: Any, home: int, array: Any) -> None:
 
 
 def here(array: Any) -> Any:
-    """An array on the current device: itself if it lies there, else a copy."""
+    """Return an array on the current device: itself if it lies there, else a copy."""
     current, there = runtime.device().ordinal, int(array.device.id)
     if there == current:
         return array

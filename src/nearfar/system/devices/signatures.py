@@ -37,7 +37,7 @@ class Parameter(NamedTuple):
         return f"{self.c_type} {self.name}"
 
     def raw(self, value: Any) -> bytes | None:
-        """Bytes of a value that suits, else None.
+        """Return the bytes of a value that suits, else None.
 
         A pointer takes a device array, None or an address as ``np.uint64``; the others take NumPy
         scalars.
@@ -73,7 +73,7 @@ def _is_array(kind: type) -> bool:
 def parameters(
     files: tuple[str, ...], name: str, macros: Mapping[str, str | int]
 ) -> dict[str, Parameter]:
-    """The parameters of a kernel of a program of these files and macros, in their order."""
+    """Return the parameters of a kernel of a program of these files and macros, in their order."""
     text = kernel_text(files)
     entry = re.search(_ENTRY.format(name=name), text)
     if entry is None:

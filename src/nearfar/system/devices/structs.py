@@ -63,7 +63,7 @@ class _Declared(NamedTuple):
 def struct_dtype(
     file: str, name: str, macros: Mapping[str, str | int] | None = None, **types: str
 ) -> np.dtype[Any]:
-    """The dtype of a struct as a program compiled with these macros lays it out."""
+    """Return the dtype of a struct as a program compiled with these macros lays it out."""
     return _struct((file,), name, _items(macros or {}), _items(types))
 
 
@@ -81,7 +81,7 @@ def c_dtype(
 
 @functools.cache
 def kernel_text(files: tuple[str, ...]) -> str:
-    """Text of a program of these kernel files without comments."""
+    """Return the text of a program of these kernel files without comments."""
     from nearfar.system.devices.compiler import assemble  # programs of the CPU do without
 
     return _COMMENT.sub("", assemble(files))
@@ -110,7 +110,7 @@ def _declared(files: tuple[str, ...]) -> _Declared:
 
 @functools.cache
 def _chosen(files: tuple[str, ...], macros: tuple[tuple[str, str], ...]) -> dict[str, str]:
-    """The typedefs in the branches that these macros choose; the first of several."""
+    """Return the typedefs in the branches that these macros choose; the first of several."""
     text = kernel_text(files)
     values = {**dict(reversed(_DEFAULT.findall(text))), **dict(macros)}
 
@@ -218,7 +218,7 @@ def _struct(
 
 
 def filled(kind: np.dtype[Any], **values: Any) -> NDArray[Any]:
-    """A struct to pass to a kernel by value."""
+    """Return a struct to pass to a kernel by value."""
     if set(values) != set(kind.names or ()):
         odd = sorted(set(values) ^ set(kind.names or ()))
         raise TypeError(f"fields of the struct that are missing, or that it does not have: {odd}")

@@ -1,1 +1,1 @@
-"""Near-Far with the whole solve in one launch; ``driver`` is the host's side."""
+"""Near-Far with the whole solve in one launch; ``driver`` is the host part."""

@@ -1,4 +1,4 @@
-"""The flagship on a GPU: Near-Far with the whole solve in one launch; see one_launch.cuh."""
+"""Main GPU engine: Near-Far with the whole solve in one launch; see one_launch.cuh."""
 
 from __future__ import annotations
 
@@ -46,17 +46,17 @@ __all__ = ["OneLaunchOptions", "first_delta", "range_delta", "solve_in_one_launc
 
 _CHUNK, _HEAVY = 512, 1024  # kChunk and kHeavy of one_launch_rows.cuh
 _LOCAL = 8192  # entries' worth of shared memory for the local lists, at least
-_HEADED = 1024  # entries of a local list whose rows travel along, where there is room
+_HEADED = 1024  # entries of a local list that carry their rows, if there is memory
 _ROOMY = 1 << 22  # entries
-_HEAD, _SHORTCUT_HEAD = 4, 8  # edges of a row that travel with its vertex
-_DEPTH = 2  # times that vertices of few edges are taken out
+_HEAD, _SHORTCUT_HEAD = 4, 8  # edges of a row that are carried with its vertex
+_DEPTH = 2  # rounds of removing vertices of few edges
 _DENSE = 16.0  # mean degree
-# Of the paper's delta: over sorted rows of skewed and of even graphs, and over rows read whole.
+# Multiples of the paper's delta: over sorted rows of skewed and of even graphs, and whole rows.
 _RANGE_SCALE, _EVEN_RANGE_SCALE, _SIFT_SCALE = 0.125, 0.75, 0.0625
 
 
 def range_delta(graph: Graph, options: OneLaunchOptions, *, whole: bool = False) -> float:
-    """The step of the threshold over sorted rows, or rows read whole, in units of the weights."""
+    """Return the threshold's step over sorted rows, or rows read whole, in units of the weights."""
     if options.delta is not None or not graph.n_edges:
         return first_delta(graph, options)
     scale = _RANGE_SCALE if is_skewed(graph) else _EVEN_RANGE_SCALE
@@ -66,7 +66,7 @@ def range_delta(graph: Graph, options: OneLaunchOptions, *, whole: bool = False)
 
 
 def first_delta(graph: Graph, options: OneLaunchOptions, *, packed: bool = False) -> float:
-    """The step that the threshold starts with, in units of the weights."""
+    """Return the initial step of the threshold, in units of the weights."""
     if options.delta is not None:
         value = float(options.delta)
     elif graph.n_edges:
@@ -79,10 +79,10 @@ def first_delta(graph: Graph, options: OneLaunchOptions, *, packed: bool = False
 
 
 def _heads(graph: Graph, device: DeviceGraph, shortcuts: bool | None) -> RowHeads | None:
-    """Rows at fixed places, where most are short and blocks will advance on their own.
+    """Return rows at fixed positions, if most are short and blocks will advance on their own.
 
-    With shortcuts, where these are asked for or pay, and are exact: sums of floats are
-    rounded, and edges without weights all count 1.
+    They have shortcuts if these are requested or pay, and are exact, which excludes float
+    weights and unweighted edges.
     """
     if not 0 < graph.mean_degree <= ROAD_LIKE:
         return None
@@ -99,7 +99,7 @@ def _heads(graph: Graph, device: DeviceGraph, shortcuts: bool | None) -> RowHead
             continue
         if not depth or heads.out >= enough:
             return heads
-    return None  # rows are found by their bounds, then
+    return None  # rows are then found by their bounds
 
 
 def _engine(graph: Graph, options: OneLaunchOptions, form: Form) -> Engine:
@@ -108,12 +108,12 @@ def _engine(graph: Graph, options: OneLaunchOptions, form: Form) -> Engine:
 
     def make() -> Engine:
         n, room = max(device.n, 1), min(device.m, _ROOMY) if factor > 1 else device.n
-        # Stale entries wait in the far pile too; a small dense graph can afford room for them.
+        # Stale entries wait in the far pile too; a small dense graph has memory for them.
         capacity = max(math.ceil(n * factor), room)
         heavy = device.m // _CHUNK + device.m // _HEAVY + 1
         heads = _heads(graph, device, options.shortcuts) if alone else None
         local = _LOCAL // 2 if form.bits else _LOCAL  # for two blocks per multiprocessor
-        # Two rows of wide edges at once take more registers than 512 threads leave.
+        # Two rows of wide edges at once need more registers than 512 threads leave.
         wide_rows = heads is not None and entry_bytes(device) > 8
         if heads is not None:
             most = runtime.device().shared_per_block - STATIC
@@ -141,7 +141,7 @@ def _engine(graph: Graph, options: OneLaunchOptions, form: Form) -> Engine:
 def _own(
     base_delta: float, largest_delta: float, local_limit: int, target_near: int
 ) -> dict[str, Any]:
-    """The kernel's own arguments."""
+    """Return the kernel's own arguments."""
     return {
         "base_delta": np.float64(base_delta),
         "largest_delta": np.float64(largest_delta),
@@ -153,7 +153,7 @@ def _own(
 def solve_in_one_launch(
     graph: Graph, source: int, options: OneLaunchOptions, workspace: Workspace
 ) -> Answer:
-    """Launch once, read the counters, return the distances."""
+    """Launch once, read the counters and return the distances."""
     form = form_of(graph, options)
     try:
         answer = _FORMS[form.kind](graph, source, options, workspace, form)
@@ -162,7 +162,7 @@ def solve_in_one_launch(
             too_narrow(graph, form)
         elif form.kind == "plain" or options.sort_rows or options.distance_bits:
             raise
-        else:  # nobody asked for that form: what fitted before still does
+        else:  # that form was not requested explicitly, so the previous one is used
             give_up(graph, form)
         form = Form("plain", scan=form.scan)
         answer = _plain(graph, source, options, workspace, form)

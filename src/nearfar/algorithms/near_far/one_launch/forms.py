@@ -1,23 +1,24 @@
-"""Which form of the one-launch engine a solve takes, and what a graph's solves have taught.
+"""Choice of the form of a one-launch solve, from the options and earlier solves of the graph.
 
-The first solve knows sizes and degrees only. It leaves behind how long it took, how far it reached
-and how often it divided what was left; with that the next solves of the same graph may take a form
-that pays only when a graph is solved again (docs/explanation/gpu-engine.md has the measurements):
+The first solve uses only sizes and degrees. It records its time, its farthest distance and its
+number of splits; later solves of the same graph may then use a form that pays only for repeated
+solves (docs/explanation/gpu-engine.md has the measurements):
 
-- *sifted*: rows read whole, but the distance of a target only where its sum is due, and open
-  vertices look at their own edges at the end: for skewed undirected graphs;
-- *sorted*: the same over rows sorted by weight once, also for dense even graphs. The sort is done
-  when the solves before it have together taken as long as it will, so it never doubles the time;
+- *sifted*: rows are read whole, but the distance of a target only if its sum is due, and open
+  vertices scan their own edges at the end: for skewed undirected graphs;
+- *sorted*: the same over rows sorted by weight once, also for dense even graphs. The rows are
+  sorted once earlier solves have together taken as long as the sort, so it never doubles the
+  time;
 - *packed*: distances in 8 or 16 bits while solving, for large sparse graphs whose distances fit:
-  those seen so far, or before the first solve those of a random graph. A solve that finds that
-  they do not stops at its next split, and is repeated with whole distances.
+  those of earlier solves, or before the first solve those of a random graph. If they do not fit,
+  the solve stops at its next split and is repeated with whole distances.
 
-A form that turns out slower than the one before it was, over three solves, is not taken again.
+A form that is slower than the previous one over three solves is not used again.
 
-The plain form's delta grows while its near set is thinner than the device wants, and shrinks again
-while it is fatter (one_launch.cuh). How far it may grow is learned, too: the first solve allows 12
-times the first step (skewed degrees: 1), later ones twice as much or a fourth of it, as long as
-that is faster.
+The plain form's delta grows while its near set is thinner than the device wants, and shrinks
+while it is fatter (one_launch.cuh). The growth that is allowed is learned, too: the first solve
+allows 12 times the first step (skewed degrees: 1), later ones twice as much or a fourth of it, as
+long as that is faster.
 """
 
 from __future__ import annotations
@@ -47,22 +48,22 @@ __all__ = [
 _HISTORY: Slot[_History] = Slot("forms tried")
 
 ROAD_LIKE, _DENSE, _SKEWED = 5.0, 16.0, 50.0  # mean degrees, and greatest over mean degree
-_SORT_SECONDS = 75e-12  # an edge of 8 bytes; measured 65 to 86 on an H100
+_SORT_SECONDS = 75e-12  # seconds per edge of 8 bytes; measured 65 to 86 on an H100
 _EVEN, _EVEN_DEGREE = 4.0, 128.0  # greatest over mean degree, and mean, of dense even graphs
-_FEW_SPLITS = 8  # of a plain solve, up to which going over all vertices in each is cheap
+_FEW_SPLITS = 8  # share of a plain solve, up to which scanning all vertices at each split is cheap
 _LARGE = 1 << 24  # bytes of distances beyond which packing them pays
-_HEADROOM = 2  # times the farthest distance seen so far
+_HEADROOM = 2  # factor of the farthest distance so far
 _TRIALS = 3
 _GROWTH, _GROWTHS = 12.0, 256.0  # of the first solve, and the most
 _GAIN = 0.97  # of time, above which another growth is no better
 _KINDS = ("plain", "sifted", "sorted", "packed")
-_UNPREPARED = _KINDS[:2]  # need nothing made beforehand
+_UNPREPARED = _KINDS[:2]  # kinds that need no preparation
 _SIFT_SHARED = 100_000  # bytes of shared memory that a block of the sifted form takes at most
 
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """How a solve runs.
+    """Form of a solve.
 
     Attributes
     ----------
@@ -71,7 +72,7 @@ class Form:
     bits : int
         Bits per distance in the packed form, else 0.
     scan : bool
-        Whether a split looks at all vertices instead of keeping a far pile.
+        Whether a split scans all vertices instead of keeping a far pile.
     """
 
     kind: str
@@ -81,12 +82,12 @@ class Form:
 
 @dataclass(slots=True)
 class _History:
-    """Of one graph on one device."""
+    """History of one graph on one device."""
 
     reach: float = 0.0  # past the farthest distance of whole solves; 0 before one
-    splits: int = 0  # the most of a whole solve
+    splits: int = 0  # maximum over whole solves
     least_bits: int = 8
-    refused: set[str] = field(default_factory=set)  # kinds that the memory has no room for
+    refused: set[str] = field(default_factory=set)  # kinds that do not fit memory
     # Whole solves and their seconds, by kind; the first of a kind may compile or prepare.
     solves: dict[str, int] = field(default_factory=dict)
     seconds: dict[str, float] = field(default_factory=dict)
@@ -108,7 +109,7 @@ class _History:
         return self.seconds[kind] / self.solves[kind]
 
     def lost(self, kind: str) -> bool:
-        """Whether a kind found no room, or was slower than one that needs less often enough."""
+        """Return whether a kind did not fit memory, or was often slower than a simpler one."""
         if kind in self.refused:
             return True
         less = _KINDS[: _KINDS.index(kind)]
@@ -130,15 +131,15 @@ def growth_of(graph: Graph, form: Form) -> float:
 
 
 def is_skewed(graph: Graph) -> bool:
-    """Whether a few vertices have far more edges than the rest."""
+    """Return whether a few vertices have far more edges than the rest."""
     mean = graph.mean_degree
     return mean > ROAD_LIKE and graph.max_degree > _SKEWED * mean
 
 
 def form_of(graph: Graph, options: OneLaunchOptions) -> Form:
-    """The form that the options ask for, or that pays by what is known of the graph."""
+    """Return the form that the options request, or that pays according to the history."""
     history = _history(graph)
-    # Each look at all vertices costs about as much as one at an eighth of as many edges.
+    # Scanning a vertex costs about as much as eight edges.
     few = history.splits * graph.n_vertices <= 2 * graph.n_edges
     plain = Form("plain", scan=few and graph.mean_degree > ROAD_LIKE)
     if not graph.is_weighted:
@@ -177,7 +178,7 @@ def _bits(graph: Graph, history: _History) -> int:
     if not large or graph.mean_degree >= _DENSE or history.lost("packed"):
         return 0
     reach = history.reach
-    if not reach:  # as many hops as a random graph of that degree is deep
+    if not reach:  # as many hops as the depth of a random graph of that degree
         reach = graph.mean_weight * math.log(graph.n_vertices) / math.log(graph.mean_degree)
     for bits in (8, 16):
         if bits >= history.least_bits and _HEADROOM * reach < 2**bits - 1:
@@ -186,7 +187,7 @@ def _bits(graph: Graph, history: _History) -> int:
 
 
 def learn(graph: Graph, form: Form, stats: dict[str, Any], *, growing: bool = False) -> None:
-    """Keep what a whole solve with the usual options says; ``growing``: its growth is learned."""
+    """Record the results of a whole solve with the usual options; ``growing``: learn growth."""
     history = _history(graph)
     if growing and history.solves.get(form.kind):  # the first of a kind may wait for the device
         seconds = history.growths.setdefault(form.kind, {})
@@ -202,10 +203,10 @@ def learn(graph: Graph, form: Form, stats: dict[str, Any], *, growing: bool = Fa
 
 
 def too_narrow(graph: Graph, form: Form) -> None:
-    """Distances of this graph do not fit the form's bits: try more from now on."""
+    """Record that distances of this graph do not fit the form's bits."""
     _history(graph).least_bits = 2 * form.bits if form.bits < 16 else 64
 
 
 def give_up(graph: Graph, form: Form) -> None:
-    """The device's memory has no room for this form of this graph: not again."""
+    """Record that this form of the graph does not fit the device's memory."""
     _history(graph).refused.add(form.kind)

@@ -1,7 +1,7 @@
-"""What the one-launch engines share on the host: buffers, the prepared launch and its counters.
+"""Host side of the one-launch engines: buffers, the prepared launch and its counters.
 
 An engine is a kernel file with the first and last parameters of :meth:`Engine.solve` and its own
-between them; the structs that they share with the host are those of ``one_launch_rows.cuh``.
+between them; the structs that it shares with the host are those of ``one_launch_rows.cuh``.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ __all__ = [
 ]
 
 STAGE = 128  # kStage of one_launch_rows.cuh
-STATIC = 6144  # bytes of shared memory that a kernel itself has at most
-_RESERVED = 1024  # bytes of it that the device keeps per block
+STATIC = 6144  # upper bound of the static shared memory of a kernel, in bytes
+_RESERVED = 1024  # bytes of it that the device reserves per block
 _ROWS = "algorithms/near_far/one_launch/one_launch_rows.cuh"
 _FITS_L1 = 1 << 19  # bytes
 _TOO_NARROW = 2  # kTooNarrow
@@ -50,11 +50,11 @@ PLAIN_ENGINE: Slot[Engine] = Slot("near-far in one launch")
 
 
 class TooNarrow(Exception):
-    """A distance did not fit the bits that the solve keeps it in."""
+    """Signal that a distance did not fit the bits of the solve."""
 
 
 def most_steps(n: int) -> int:
-    """The watchdog's bound: a solve that takes more steps is stuck."""
+    """Return the watchdog's bound: a solve that takes more steps is stuck."""
     return 8 * n + 1_000_000
 
 
@@ -65,11 +65,11 @@ class Shape:
     Attributes
     ----------
     queues : int
-        Queues of ``capacity`` entries: two near ones, and two far piles where they are kept.
+        Queues of ``capacity`` entries: two near ones, and possibly two far piles.
     capacity, heavy_capacity : int
         Entries of a queue, and chunks of long rows.
     bits : int
-        Bits per distance while solving; 0 keeps it whole.
+        Bits per distance while solving; 0 for whole distances.
     """
 
     queues: int
@@ -79,14 +79,13 @@ class Shape:
 
 
 class Engine:
-    """Arrays and the prepared launch that a graph's solves share; kept with the graph.
+    """Arrays and prepared launch that a graph's solves share; kept with the graph.
 
     Attributes
     ----------
-    blocks : int
-        Of the launch.
+    blocks : int Blocks of the launch.
     local_room : int
-        Entries that each of a block's local lists can have.
+        Capacity of each of a block's local lists.
     """
 
     def __init__(
@@ -104,7 +103,7 @@ class Engine:
         n, weight = max(device.n, 1), device.weight_dtype
         record = entry_bytes(device)
         chunk = struct_dtype(_ROWS, "Chunk", device.macros).itemsize
-        # Distances are one pointer there, whatever they point to.
+        # Kernels take distances as one pointer of any type.
         kind = struct_dtype(_ROWS, "Solve", device.macros, Distances="u8")
         control = struct_dtype(_ROWS, "Control", device.macros)
         packed = -(-n * shape.bits // 32) * 4
@@ -117,13 +116,13 @@ class Engine:
         )
         self.device, self.heads = device, heads
         self._packed = shape.bits > 0
-        # Zeroed once: records are read whole, with the padding that nobody writes.
+        # Zeroed once: records are read whole, including padding that is never written.
         size = shape.capacity * record
         queues = [cp.zeros(size, dtype=np.uint8) for _ in range(shape.queues)]
         heavy = cp.zeros(shape.heavy_capacity * chunk, dtype=np.uint8)
         slots = cp.empty(packed, dtype=np.uint8)
         self._buffers = (queues, heavy, slots)  # kept alive
-        # A distance array that fits L1 is worth reading there; a large one only evicts other data.
+        # A distance array that fits L1 is cached in it; a large one would only evict other data.
         small = (packed or n * weight.itemsize) <= _FITS_L1
         defines: dict[str, str | int] = {
             "SEEN_FROM_L1": int(small),
@@ -156,7 +155,7 @@ class Engine:
             heads=device.edges if heads is None else heads.edges,
             distance=slots,
             near_queue=queues[:2],
-            far_pile=queues[2:] or queues,  # not used where no pile is kept
+            far_pile=queues[2:] or queues,  # unused without a pile
             heavy=heavy,
             control=self._solve.control,
             capacity=shape.capacity,
@@ -173,7 +172,7 @@ class Engine:
         own: Mapping[str, Any],
         local: tuple[int, int, int, int] = (0, 0, 0, 0),
     ) -> tuple[Any, dict[str, Any]]:
-        """Launch once, read the counters."""
+        """Launch once and read the counters."""
         cp = runtime.cupy()
         device = self.device
         distance = cp.empty(device.n, dtype=device.weight_dtype)
@@ -211,7 +210,7 @@ class Engine:
         return distance, found
 
     def _solve_into(self, distance: Any, local: tuple[int, int, int, int]) -> NDArray[Any]:
-        """``struct Solve``, of which only what differs is set: to fill all of it takes longer."""
+        """Return ``struct Solve``, setting only fields that differ: filling all takes longer."""
         frame, where = self._frame, distance.data.ptr
         frame["answer"] = where
         if not self._packed:
@@ -222,14 +221,14 @@ class Engine:
 
 
 def entry_bytes(device: DeviceGraph) -> int:
-    """Bytes of ``struct Entry``: a vertex and a distance."""
+    """Return the bytes of ``struct Entry``: a vertex and a distance."""
     return struct_dtype(_ROWS, "Entry", device.macros).itemsize
 
 
 def local_bytes(device: DeviceGraph, head: int) -> int:
-    """Shared memory per entry of a block's lists: two of ``LocalEntry`` and one of ``Entry``."""
+    """Return the shared memory per entry of a block's lists: two ``LocalEntry``, one ``Entry``."""
     record = entry_bytes(device)
-    if head:  # the vertex before it, and the row at a multiple of 16 bytes
+    if head:  # its predecessor, and the row at a multiple of 16 bytes
         entry = -(-(record + device.vertex_dtype.itemsize) // 16) * 16 + head * device.record
     else:
         entry = -(-(record + 2 * device.offset_dtype.itemsize) // 16) * 16

@@ -18,43 +18,45 @@ class OneLaunchOptions(DeltaOptions):
     Parameters
     ----------
     delta : float or None
-        First step of the threshold in units of the weights. None takes the paper's 32 * mean
+        First step of the threshold in units of the weights. None means the paper's 32 * mean
         weight / mean degree, times 1/4 (sparse; 1/5 with packed distances), 1/2 (dense) or 4
         (skewed degrees).
     delta_growth : float or None
-        While the near set is thin, delta grows up to so many times the first step, at least 1; 1
-        keeps it as it is. None begins with 12 (skewed degrees: 1) and learns from the solves of a
-        graph whether more or less is faster.
+        Factor of the first step up to which delta grows while the near set is thin, at least 1; 1
+        keeps delta. None begins with 12 (skewed degrees: 1) and learns from the solves of a graph
+        whether more or less is faster.
     target_near : int or None
         Entries of the near set towards which delta adapts; None means 32 per multiprocessor.
     local_limit : int or None
-        Up to so many entries, blocks advance on their own; 0 never. None means 256 per
+        Number of entries up to which blocks advance on their own; 0 never. None means 256 per
         multiprocessor on graphs of mean degree 8 or less, and 0 on others.
     local_rounds : int
         Rounds that a block advances on its own.
     local_leave : int
-        A block's list longer than this is handed back to the whole device; a quarter of it while
-        there are fewer entries than blocks.
+        Length of a block's list above which it is returned to the whole device; a quarter of it
+        while there are fewer entries than blocks.
     queue_factor : float
         Capacity of each queue over the number of vertices, at least 1.
     sort_rows : bool or None
         Sort the edges of each vertex by weight on the device, once per graph, so that an edge is
-        looked at only when its sum is due. Needs weights. None sorts the rows of graphs with many
-        edges per vertex once their solves have together taken as long as the sort will.
+        scanned only when its sum is due. Needs weights. None sorts the rows of graphs with many
+        edges per vertex once their solves have together taken as long as the sort.
     distance_bits : int or None
-        8 or 16: keep distances in so many bits while solving, and look at all vertices in a split
-        instead of a far pile; a solve whose distances do not fit is repeated without. 0 does not.
-        None packs those of large sparse graphs where they fit, as far as that is known.
+        8 or 16: keep distances in this number of bits while solving, and scan all vertices in a
+        split instead of a far pile; a solve whose distances do not fit is repeated with whole
+        ones. 0 means whole distances. None packs those of large sparse graphs that are expected
+        to fit.
     shortcuts : bool or None
-        On road-like graphs with integer weights, take vertices of few edges out, once per graph,
-        and lead the edges of their neighbours past them: shortest paths have fewer edges then.
-        Takes the room of eight edges per vertex. None does where that adds few edges and takes
-        enough vertices out: up to a mean degree of 3, as roads have it, and a quarter of them.
+        On road-like graphs with integer weights, remove vertices of few edges, once per graph,
+        and replace them by edges between their neighbours, so that shortest paths have fewer
+        edges. Takes the memory of eight edges per vertex. None does so if it adds few edges and
+        removes enough vertices: up to a mean degree of 3, as on roads, and at least a quarter of
+        the vertices.
     pull_share : int
-        With sorted or sifted rows, on an undirected graph: open vertices look at their own edges
-        once fewer than one edge in so many is left at them; 0 never.
+        With sorted or sifted rows, on an undirected graph: open vertices scan their own edges
+        once they have fewer than one in ``pull_share`` of all edges; 0 never.
     eager_growth : float
-        What delta is multiplied by from then on.
+        Factor of delta from then on.
     """
 
     delta_growth: float | None = None
@@ -92,7 +94,7 @@ class OneLaunchOptions(DeltaOptions):
 
     @property
     def tuned(self) -> bool:
-        """Whether options of the plain form were set by hand, which then is the one to run."""
+        """Whether options of the plain form were set, which is then the form to run."""
         return _tuned(self)
 
 

@@ -1,4 +1,4 @@
-"""The flagship on graphs with many edges, taken when due; see one_launch_ranges.cuh."""
+"""Main GPU engine for graphs with many edges, relaxed when due; see one_launch_ranges.cuh."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _RANGES: Slot[_Ranges] = Slot("near-far by ranges")
 
 
 def _launch_shape(device: DeviceGraph, *, sort: bool) -> dict[str, int]:
-    """Registers for what a step has in flight, against threads that wait at the same time."""
+    """Return threads per block and blocks, which trade registers against waiting threads."""
     wide = device.weight_dtype.itemsize > 4
     if device.vertex_dtype.itemsize > 4 or (wide and not sort):
         return {"BLOCK_THREADS": 512, "BLOCKS_EACH": 1}
@@ -36,7 +36,7 @@ def _launch_shape(device: DeviceGraph, *, sort: bool) -> dict[str, int]:
 
 
 class _Ranges:
-    """An engine over sorted rows, or over rows as they are; kept with the graph."""
+    """Engine over sorted or unsorted rows; kept with the graph."""
 
     def __init__(self, device: DeviceGraph, rows: SortedRows | None, factor: float) -> None:
         self.device, self.rows = device, rows
@@ -56,7 +56,7 @@ class _Ranges:
         )
 
     def own(self, delta: float, eager_growth: float, pull_share: int) -> dict[str, object]:
-        """The kernel's own arguments."""
+        """Return the kernel's own arguments."""
         rows = self.rows
         return {
             "delta": np.float64(delta),
@@ -80,7 +80,7 @@ def solve_by_ranges(
     pull_share: int,
     queue_factor: float,
 ) -> Answer:
-    """Launch once, read the counters, return the distances."""
+    """Launch once, read the counters and return the distances."""
     rows = sorted_rows(graph) if sort else None
     device = rows.device if rows else device_graph(graph)
 

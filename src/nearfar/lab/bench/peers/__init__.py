@@ -1,4 +1,4 @@
-"""One adapter a peer: what others would use instead, each given its best treatment.
+"""Adapters of the peers, each with its best settings.
 
 Adapters import their library inside methods, so this package imports without any of them; install
 the Python ones with the extra ``peers``. The C++ programs are used when they are found; see each
@@ -38,7 +38,7 @@ GPU_PEERS: dict[str, type[Peer]] = {peer.name: peer for peer in (Adds, DoubleGra
 
 
 def contenders(names: Iterable[str], threads: Iterable[int]) -> list[Peer]:
-    """One adapter a name, and one for each number of threads where the peer can use several."""
+    """Return one adapter per name, and per number of threads if the peer can use several."""
     counts = list(dict.fromkeys(threads)) or [1]
     made: list[Peer] = []
     for name in names:

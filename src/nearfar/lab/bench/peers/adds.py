@@ -67,6 +67,6 @@ class Adds(Program):
         return answer
 
     def distances(self, answer: Any) -> NDArray[np.float64]:
-        """Lines of vertex and distance, INF where unreached."""
+        """Return the lines of vertex and distance, INF where unreached."""
         words = answer.read_text().replace("INF", "inf").split()
         return np.array(words[1::2], dtype=np.float64)

@@ -1,4 +1,4 @@
-"""What an adapter must offer to be measured."""
+"""Interface of an adapter."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ __all__ = ["Forms", "Peer", "TookTooLong", "run_program"]
 
 
 class Peer(ABC):
-    """One contender.
+    """Contender of a measurement.
 
     Subclasses set ``name`` and ``package``, and write :meth:`prepare`, :meth:`solve` and, unless
     the answer of ``solve`` is the distances already, :meth:`distances`. Only ``solve`` is timed.
@@ -60,11 +60,11 @@ class Peer(ABC):
         return f"{self.name} ({self.threads} thr)" if self.parallel else self.name
 
     def version(self) -> str:
-        """Version of the library."""
+        """Return the version of the library."""
         return metadata.version(self.package) if self.package else "unknown"
 
     def available(self) -> Literal[True] | str:
-        """Whether it is installed: True, or the reason in words."""
+        """Return whether it is installed: True, or the reason in words."""
         if self.package is None:
             return True
         try:
@@ -74,7 +74,7 @@ class Peer(ABC):
         return True
 
     def takes(self, graph: Graph) -> Literal[True] | str:
-        """Whether it can hold this graph: True, or the reason in words."""
+        """Return whether it supports this graph: True, or the reason in words."""
         if self.max_edges is not None and graph.n_edges > self.max_edges:
             return f"more than {self.max_edges:,} edges: building its graph would take minutes"
         needed = self.bytes_per_edge * graph.n_edges
@@ -84,22 +84,22 @@ class Peer(ABC):
 
     @abstractmethod
     def prepare(self, graph: Graph) -> None:
-        """Build what it needs from the graph; not timed."""
+        """Build its inputs from the graph, untimed."""
 
     @abstractmethod
     def solve(self, source: int) -> Any:
-        """One source to all vertices; timed. Returns the peer's own answer."""
+        """Return one source to all vertices; timed. Returns the peer's own answer."""
 
     def distances(self, answer: Any) -> NDArray[np.float64] | None:
-        """Distances of the answer, inf where unreached; None if it keeps them. Not timed."""
+        """Return distances, inf if unreached; None if the peer does not return them. Untimed."""
         return np.asarray(answer, dtype=np.float64)
 
     def close(self) -> None:  # noqa: B027 - most have nothing to free
-        """Free what :meth:`prepare` made."""
+        """Free the inputs of :meth:`prepare`."""
 
 
 class Forms(Peer):
-    """A contender that solves in several ways, of which the fastest counts.
+    """Contender that solves in several forms, of which the fastest counts.
 
     Attributes
     ----------
@@ -115,7 +115,7 @@ class Forms(Peer):
         self.failed: dict[str, str] = {}
 
     def fastest(self) -> str:
-        """The form that counts, its time reported."""
+        """Return the form that counts, its time reported."""
         if not self.forms:
             raise RuntimeError(f"no form ended: {next(iter(self.failed.values()))}")
         best = min(self.forms, key=lambda form: self.forms[form])
@@ -124,11 +124,11 @@ class Forms(Peer):
 
 
 class TookTooLong(RuntimeError):
-    """A program did not end within its time."""
+    """Error for a program that exceeded its time."""
 
 
 def run_program(command: list[str], seconds: float, **options: Any) -> str:
-    """Standard output of a program."""
+    """Run a program and return its standard output."""
     try:
         done = subprocess.run(
             command, capture_output=True, text=True, timeout=seconds, check=False, **options
@@ -142,5 +142,5 @@ def run_program(command: list[str], seconds: float, **options: Any) -> str:
 
 
 def on_path(*names: str) -> str | None:
-    """The first of these programs on PATH."""
+    """Return the first of these programs on PATH."""
     return next((found for found in map(shutil.which, names) if found), None)

@@ -48,12 +48,12 @@ class CuGraph(Forms):
         self._levels = self._symmetric = False
 
     def available(self) -> Literal[True] | str:
-        """Whether it is installed."""
+        """Return whether it is installed."""
         answer = super().available()
         return True if answer is True else f"{self.package} is not installed"
 
     def takes(self, graph: Graph) -> Literal[True] | str:
-        """Ids of 32 bits, and weights that float32 holds."""
+        """Return the ids of 32 bits, and weights that float32 holds."""
         if max(graph.n_vertices, graph.n_edges) >= 2**31 - 1:
             return "too many vertices or edges for 32-bit ids"
         if graph.max_weight > 2**24:
@@ -61,7 +61,7 @@ class CuGraph(Forms):
         return super().takes(graph)
 
     def prepare(self, graph: Graph) -> None:
-        """Both graphs, on the device."""
+        """Build both graphs on the device."""
         import pylibcugraph
         import rmm
 
@@ -91,7 +91,7 @@ class CuGraph(Forms):
                 raise RuntimeError(f"its graph does not fit the GPU's memory: {problem}") from None
 
     def _calls(self, source: int) -> dict[str, Callable[[], tuple[Any, Any, Any]]]:
-        """What to call for each form."""
+        """Return the function to call for each form."""
         import pylibcugraph
 
         if not self._levels:
@@ -107,7 +107,7 @@ class CuGraph(Forms):
         }
 
     def solve(self, source: int) -> Any:
-        """What the fastest form gives."""
+        """Return the result of the fastest form."""
         self.forms, self.failed = {}, {}
         found, spent = {}, 0.0
         for form, call in self._calls(source).items():

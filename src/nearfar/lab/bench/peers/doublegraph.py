@@ -51,21 +51,21 @@ class DoubleGraph(Forms, Program):
         return found
 
     def missing(self, floats: bool = False) -> str:
-        """What to do when none is here."""
+        """Say how to install the program."""
         return f"no {self.command}-* on PATH: set {self.variable} to their folder"
 
     def find(self, floats: bool = False) -> str | None:
-        """The first of the programs, as the head of this file says."""
+        """Return the first of the programs, as the head of this file says."""
         return next(iter(self._programs().values()), None)
 
     def takes(self, graph: Graph) -> Literal[True] | str:
-        """Weights that float32 holds."""
+        """Return the weights that float32 holds."""
         if graph.max_weight > self.farthest:
             return "float32 does not hold its weights"
         return super().takes(graph)
 
     def write(self, graph: Graph, folder: Path) -> None:
-        """Sizes, offsets, targets, weights."""
+        """Write sizes, offsets, targets and weights."""
         with (folder / "graph.bin").open("wb") as out:
             np.array([graph.n_vertices, graph.n_edges], dtype=np.int64).tofile(out)
             graph.indptr.astype(np.int32).tofile(out)
@@ -87,7 +87,7 @@ class DoubleGraph(Forms, Program):
         return self.folder / f"{self.fastest()}.out"
 
     def distances(self, answer: Any) -> NDArray[np.float64]:
-        """What the fastest form wrote; the greatest float is unreached."""
+        """Return the distances of the fastest form; the greatest float is unreached."""
         found = np.fromfile(answer, dtype=np.float32)
         values = found.astype(np.float64)
         values[found >= np.finfo(np.float32).max] = np.inf

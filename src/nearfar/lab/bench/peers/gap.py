@@ -50,7 +50,7 @@ def write_wsg(graph: Graph, path: Path, backwards: Graph | None = None) -> None:
 
 
 class WrongAnswer(RuntimeError):
-    """The program's answer failed its own verification with every delta."""
+    """Error for an answer that failed the program's own verification with every delta."""
 
 
 class Gap(Program):
@@ -96,7 +96,7 @@ class Gap(Program):
         return found if "single-source shortest-path" in told else None
 
     def write(self, graph: Graph, folder: Path) -> None:
-        """Serialised, with weights."""
+        """Write the serialised form, with weights."""
         write_wsg(graph, folder / "graph.wsg")
         self.heaviest = graph.max_weight
 
@@ -144,7 +144,7 @@ class Gap(Program):
         return re.search(r"Verification:\s*PASS", text) is not None
 
     def fewer_threads(self, threads: int, most: int) -> None:
-        """Go on with fewer threads: the next solve looks for delta anew.
+        """Continue with fewer threads; the next solve searches for delta again.
 
         It tries the ``most`` deltas around the last one, and takes a delta that was right with more
         threads for right.
@@ -166,5 +166,5 @@ class Gap(Program):
         return None
 
     def version(self) -> str:
-        """The program does not say."""
+        """Return the program does not say."""
         return "unknown"

@@ -39,13 +39,13 @@ class Igraph(Peer):
         self.graph.es["weight"] = graph.effective_weights.astype(np.float64).tolist()
 
     def solve(self, source: int) -> Any:
-        """Distances from one source, a list of lists."""
+        """Return the distances from one source, a list of lists."""
         return self.graph.distances(
             source=source, weights="weight", mode="out", algorithm="dijkstra"
         )
 
     def distances(self, answer: Any) -> NDArray[np.float64]:
-        """The only row."""
+        """Return the only row."""
         return np.asarray(answer[0], dtype=np.float64)
 
     def close(self) -> None:

@@ -1,4 +1,4 @@
-"""Our own contender, measured through the public function like everybody else."""
+"""Adapter of nearfar itself, measured through its public functions like every peer."""
 
 from __future__ import annotations
 
@@ -40,11 +40,11 @@ class Nearfar(Peer):
         return f"{what} ({self.threads} thr)"
 
     def version(self) -> str:
-        """Version of this library."""
+        """Return the version of this library."""
         return nearfar.__version__
 
     def takes(self, graph: Graph) -> Literal[True] | str:
-        """Whether the method can serve this graph."""
+        """Return whether the method supports this graph."""
         if self.method == "auto":
             return True
         from nearfar.registry import find
@@ -73,12 +73,12 @@ class Nearfar(Peer):
         return paths
 
     def distances(self, answer: Paths) -> NDArray[np.float64]:
-        """Distances with inf for the unreached."""
+        """Return the distances with inf for the unreached."""
         values = answer.distances
         out: NDArray[np.float64] = values.astype(np.float64)
         out[values == unreached_value(values.dtype)] = np.inf
         return out
 
     def close(self) -> None:
-        """Let go of the graph."""
+        """Release the graph."""
         self.graph = None

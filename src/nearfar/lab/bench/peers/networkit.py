@@ -39,7 +39,7 @@ class Networkit(Peer):
         )
 
     def solve(self, source: int) -> Any:
-        """Distances from one source."""
+        """Return the distances from one source."""
         import networkit
 
         run = networkit.distance.Dijkstra(self.graph, source, storePaths=False)

@@ -40,13 +40,13 @@ class Networkx(Peer):
         )
 
     def solve(self, source: int) -> Any:
-        """Distances from one source, a dict."""
+        """Return the distances from one source, a dict."""
         import networkx
 
         return networkx.single_source_dijkstra_path_length(self.graph, source)
 
     def distances(self, answer: Any) -> NDArray[np.float64]:
-        """The dict as an array."""
+        """Return the dict as an array."""
         values = np.full(self.n_vertices, np.inf)
         values[np.fromiter(answer.keys(), np.int64, len(answer))] = np.fromiter(
             answer.values(), np.float64, len(answer)

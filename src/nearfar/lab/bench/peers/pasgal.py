@@ -2,11 +2,10 @@
 
 The program is taken from ``NEARFAR_PASGAL_SSSP``, or from PATH as ``pasgal-sssp``; that for float32
 (``make FLOAT=1``), which writes six digits of a distance, from ``NEARFAR_PASGAL_SSSP_FLOAT`` or
-``pasgal-sssp-float``. It reads a
-weighted PBBS text graph (``.adj``; its binary form has no weights), solves one warm-up and five
-rounds for a source (``-r``), times itself, and writes its distances (``-d``), which are checked
-like everybody's. The predecessor project, Parallel-SSSP, cannot be given a source, so it cannot
-run on the same ones.
+``pasgal-sssp-float``. It reads a weighted PBBS text graph (``.adj``; its binary form has no
+weights), solves one warm-up and five rounds for a source (``-r``), times itself, and writes its
+distances (``-d``), which are checked like that of every peer. The predecessor project,
+Parallel-SSSP, cannot be given a source, so it cannot run on the same ones.
 """
 
 from __future__ import annotations
@@ -54,7 +53,7 @@ class Pasgal(Program):
     max_edges = 10_000_000  # it reads text
 
     def write(self, graph: Graph, folder: Path) -> None:
-        """As text, with weights."""
+        """Write text with weights."""
         write_adj(graph, folder / "graph.adj")
         self.unreached = 3.4e38 if graph.weight_dtype.kind == "f" else 2**31 - 1
         self.symmetric = not graph.directed
@@ -75,7 +74,7 @@ class Pasgal(Program):
         return self.folder / "sssp.out"
 
     def distances(self, answer: Any) -> NDArray[np.float64]:
-        """The numbers that it wrote; the greatest of its type is unreached."""
+        """Return the numbers that it wrote; the greatest of its type is unreached."""
         values = np.fromstring(answer.read_text(), dtype=np.float64, sep="\n")
         values[values >= self.unreached] = np.inf
         return values

@@ -1,4 +1,4 @@
-"""Peers that are programs of their own with weights of 32 bits: found, given the graph as a file.
+"""Peers that are separate programs with 32-bit weights, which read the graph from a file.
 
 A program is named by a variable of the environment, such as ``NEARFAR_WASP_SSSP``, or found on PATH
 by its own name, such as ``wasp-sssp``. Those that can be built for floats are two programs: the
@@ -24,7 +24,7 @@ __all__ = ["Program"]
 
 
 class Program(Peer):
-    """What such peers share; they time themselves.
+    """Base of such peers, which time themselves.
 
     Attributes
     ----------
@@ -52,7 +52,7 @@ class Program(Peer):
         return f"NEARFAR_{self.name.upper()}_SSSP"
 
     def find(self, floats: bool = False) -> str | None:
-        """Path of the program for integers, or of that for floats; None if it is not here."""
+        """Return the path of the program for integers or for floats; None if not installed."""
         named = os.environ.get(self.variable + ("_FLOAT" if floats else ""))
         return named or on_path(self.command + ("-float" if floats else ""))
 
@@ -68,18 +68,18 @@ class Program(Peer):
         return Path(self._folder.name)
 
     def missing(self, floats: bool = False) -> str:
-        """What to do when it is not here."""
+        """Say how to install the program."""
         name, variable = ("-float", "_FLOAT") if floats else ("", "")
         return f"no {self.command}{name} on PATH: set {self.variable}{variable}"
 
     def available(self) -> Literal[True] | str:
-        """Whether one of the programs is found."""
+        """Return whether one of the programs is found."""
         if self.find() or (self.floats and self.find(floats=True)):
             return True
         return self.missing()
 
     def takes(self, graph: Graph) -> Literal[True] | str:
-        """Weights of 32 bits, or integers whose sums fit them."""
+        """Return the weights of 32 bits, or integers whose sums fit them."""
         dtype = graph.weight_dtype
         if dtype.kind == "f":
             if not self.floats:

@@ -49,14 +49,14 @@ class Rustworkx(Peer):
             self.graph.add_edges_from(list(triples))
 
     def solve(self, source: int) -> Any:
-        """Distances from one source, as its mapping; the source itself is not in it."""
+        """Return the distances from one source, as its mapping; the source itself is not in it."""
         import rustworkx
 
         self.source = source
         return rustworkx.digraph_dijkstra_shortest_path_lengths(self.graph, source, float)
 
     def distances(self, answer: Any) -> NDArray[np.float64]:
-        """The mapping as an array."""
+        """Return the mapping as an array."""
         values = np.full(self.n_vertices, np.inf)
         values[np.fromiter(answer.keys(), np.int64, len(answer))] = np.fromiter(
             answer.values(), np.float64, len(answer)

@@ -32,7 +32,7 @@ class Scipy(Peer):
         self.matrix: Any = csr_matrix((data, graph.indices, graph.indptr), shape=(n, n))
 
     def solve(self, source: int) -> Any:
-        """Distances from one source."""
+        """Return the distances from one source."""
         from scipy.sparse import csgraph
 
         search: Any = csgraph.dijkstra

@@ -31,7 +31,7 @@ class Wasp(Gap):
     floats = True
 
     def write(self, graph: Graph, folder: Path) -> None:
-        """Serialised, with reversed edges unless they are the same."""
+        """Write the serialised form, with reversed edges unless they are the same."""
         backwards = graph.transpose() if graph.directed else None
         if backwards is not None:
             # Twice reversed, its rows are sorted as those of the reversed are.
@@ -43,7 +43,7 @@ class Wasp(Gap):
 
 
 def _equal(one: Graph, other: Graph) -> bool:
-    """Whether both have the same edges in the same order."""
+    """Return whether both have the same edges in the same order."""
     return (
         np.array_equal(one.indptr, other.indptr)
         and np.array_equal(one.indices, other.indices)

@@ -82,7 +82,7 @@ def all_vertices(graph: Graph, source: int, options: NoOptions, workspace: Works
 
 
 def _upper(limit: float, dtype: np.dtype[Any]) -> Any:
-    """A limit that fits the dtype and is not below the one given."""
+    """Return a limit that fits the dtype and is not below the one given."""
     if dtype.kind == "i":
         return max(min(int(limit), int(np.iinfo(dtype).max)), -1)
     with np.errstate(over="ignore"):

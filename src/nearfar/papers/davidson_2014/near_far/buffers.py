@@ -71,7 +71,7 @@ class Buffers:
         self._records: list[np.ndarray[Any, Any]] = []
 
     def frame(self) -> NDArray[Any]:
-        """``struct Frame`` of state.cuh, to be passed by value."""
+        """Return ``struct Frame`` of state.cuh, to be passed by value."""
         arrays = {name: array for name, array in self.arrays.items() if name != "keys"}
         return filled(
             struct_dtype(_STATE, "Frame", self.graph.macros),
@@ -92,14 +92,14 @@ class Buffers:
         return pinned
 
     def wait_control(self, pinned: runtime.Pinned) -> np.void:
-        """The control block of an earlier :meth:`copy_control`, once it has arrived."""
+        """Return the control block of an earlier :meth:`copy_control`, once it has arrived."""
         control: np.void = np.frombuffer(pinned.wait(), dtype=self.kind)[0]
         if self.arrays["records"] is not None:
             self._drain(int(control["iterations"]))
         return control
 
     def read_control(self) -> np.void:
-        """The control block now, after everything queued before."""
+        """Return the control block now, after everything queued before."""
         return self.wait_control(self.copy_control())
 
     # ---- records --------------------------------------------------------------------------
@@ -114,7 +114,7 @@ class Buffers:
         self._drained = iterations
 
     def records(self) -> dict[str, Any]:
-        """Arrays with one entry per iteration.
+        """Return the arrays with one entry per iteration.
 
         ``frontier`` processed vertices, ``near`` and ``far`` the sizes of near set and far pile
         after it, ``edges`` touched, ``labelled`` vertices reached for the first time, ``final``

@@ -39,7 +39,7 @@ __all__ = [
 def workfront_sweep(
     graph: Graph, sources: Any, options: SweepOptions, workspace: Workspace
 ) -> Answer:
-    """Process every vertex that was updated in the iteration before."""
+    """Return process every vertex that was updated in the iteration before."""
     return run(graph, sources, options, workspace, Policy(far=False))
 
 
@@ -56,7 +56,7 @@ def workfront_sweep(
 def near_far_host_loop(
     graph: Graph, sources: Any, options: NearFarOptions, workspace: Workspace
 ) -> Answer:
-    """Process updated vertices below a threshold; the others wait in the far pile."""
+    """Return process updated vertices below a threshold; the others wait in the far pile."""
     return run(graph, sources, options, workspace, Policy(far=True))
 
 
@@ -93,6 +93,6 @@ def hybrid_sweep(
     complexity="O(n m) work at worst; a sort of the bucket array each iteration",
 )
 def bucketing(graph: Graph, sources: Any, options: BucketOptions, workspace: Workspace) -> Answer:
-    """Process the lowest of ten buckets; vertices beyond the tenth wait in the far pile."""
+    """Return process the lowest of ten buckets; vertices beyond the tenth wait in the far pile."""
     policy = Policy(far=True, buckets=options.buckets, loop=lambda solve: Buckets(solve).loop())
     return run(graph, sources, options, workspace, policy)

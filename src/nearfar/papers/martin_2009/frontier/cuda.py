@@ -79,7 +79,7 @@ def _matrix(
 
 
 def _device_matrix(graph: Graph) -> Any:
-    """The graph's matrix on the current device, uploaded once and cached on the graph."""
+    """Return the graph's matrix on the current device, uploaded once and cached on the graph."""
 
     def make() -> Any:
         dense = dense_view(graph)
@@ -300,5 +300,5 @@ def frontier_matrix_successors_no_atomics(
 def two_cost_arrays(
     graph: Graph, source: int, options: LaunchOptions, workspace: Workspace
 ) -> Answer:
-    """The flawed predecessor: concurrent plain stores to the second array lose minima."""
+    """Return the flawed predecessor: concurrent plain stores to the second array lose minima."""
     return solve_two_cost_arrays(graph, source, options, workspace)

@@ -60,7 +60,7 @@ class HostSteps:
         self.run.add_counts(0, working, edges)
 
     def minimum(self) -> tuple[Any, ...]:
-        """The sequential minimum on the host."""
+        """Return the sequential minimum on the host."""
         from nearfar import _cpu
 
         _cpu.frontier_minimum(self.distance, self.unsettled, self.least)
@@ -75,7 +75,7 @@ class HostSteps:
 
 
 def hybrid_steps(run: Settle, graph: Graph, device: DeviceGraph, which: int) -> Steps:
-    """The steps of U-H1, U-H2 or U-H3; ``device`` is the transposed graph."""
+    """Return the steps of U-H1, U-H2 or U-H3; ``device`` is the transposed graph."""
     host = HostSteps(run, graph)
     lists = {"offsets": device.offsets, "edges": device.edges}
     relax_on_device = run.relax("relax_predecessors", **lists)

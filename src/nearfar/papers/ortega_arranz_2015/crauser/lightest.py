@@ -34,7 +34,7 @@ def lightest_out(graph: Graph) -> NDArray[Any]:
 
 
 def lightest_in(graph: Graph) -> NDArray[Any]:
-    """Weight of each vertex's lightest in-edge, from the cached transpose. O(n + m)."""
+    """Return the weight of each vertex's lightest in-edge, from the cached transpose. O(n + m)."""
     return lightest_out(graph.transpose())
 
 

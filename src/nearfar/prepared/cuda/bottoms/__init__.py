@@ -1,1 +1,1 @@
-"""What is below the front of a query: cells, leaves, or a product with the targets of a table."""
+"""Lower part of a query: cells, leaves, or a product with the targets of a table."""

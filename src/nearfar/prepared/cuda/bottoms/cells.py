@@ -1,4 +1,4 @@
-"""Cells as the bottom of a query: a sweep that stores, or hands each distance to a sink."""
+"""Cells as the bottom of a query: a sweep that stores each distance or passes it to a sink."""
 
 from __future__ import annotations
 
@@ -50,12 +50,12 @@ class Sweep:
 
     @property
     def n_kept(self) -> int:
-        """Rows of distances of :meth:`rows` and :meth:`columns`."""
+        """Number of rows of distances in :meth:`rows` and :meth:`columns`."""
         return self.n
 
     @property
     def n_upper(self) -> int:
-        """Labels above the cells."""
+        """Number of labels above the cells."""
         return len(self.above.held.labels)
 
     def columns(self, count: int, by_vertex: bool = False, **memory: Any) -> Query:
@@ -74,7 +74,7 @@ class Sweep:
         return query
 
     def above_alone(self, count: int, **memory: Any) -> Query:
-        """Begin a query that keeps no distances but those above the cells, for :meth:`through`."""
+        """Begin a query that stores only distances above the cells, for :meth:`through`."""
         return Query(self.tree, self.dtype, count, self.n_upper, **memory)
 
     def through(

@@ -77,7 +77,7 @@ class DeviceTiles:
 
 
 def _cut(prepared: Prepared, shape: LeafShape, top: int, margin: int) -> tuple[Tiles, int]:
-    """Tiles and their width, the largest that a multiprocessor has room for two blocks of."""
+    """Return tiles of the greatest width of which two blocks fit a multiprocessor."""
     size, most = prepared.metric.dtype.itemsize, runtime.device().shared_per_block
     flags = top_flags(prepared, top)
     widths = _WIDTHS[size]
@@ -122,13 +122,13 @@ def _made(prepared: Prepared, shape: LeafShape, top: int, margin: int) -> Device
 
 
 def _margin(prepared: Prepared) -> int:
-    """Vertices of a tile that another one writes, so that all write whole sectors of each row."""
+    """Return vertices of a tile that another one writes, so that all write whole sectors."""
     size = prepared.answer_dtype.itemsize
     return _SECTOR // 4 if prepared.n_vertices * size % _SECTOR else 0
 
 
 def _closed(tiles: DeviceTiles, tree: DeviceTree, dtype: np.dtype[Any]) -> tuple[Any, Any]:
-    """Weights of the bundles, and ways within leaves."""
+    """Return the weights of the bundles, and ways within leaves."""
     cp = runtime.cupy()
     runtime.require_memory((tiles.host.n_values + tiles.n_ways) * dtype.itemsize, _ADVICE)
     ways = cp.empty(tiles.n_ways, dtype=dtype)
@@ -192,16 +192,16 @@ class TileSweep:
 
     @property
     def most_sources(self) -> int:
-        """Sources of a block at most, whatever the memory: bundles name bytes by 32 bits."""
+        """Maximum number of sources of a block: bundles address bytes by 32 bits."""
         return (2**32 - 1) // (max(self.n_kept, 1) * self.dtype.itemsize) // UNIT * UNIT
 
     @property
     def n_kept(self) -> int:
-        """Rows of distances that a query keeps."""
+        """Number of rows of distances that a query stores."""
         return len(self.tiles.host.upper)
 
     def _begins(self, pitch: int) -> Any:
-        """Where the rows begin that bundles look at, in bytes."""
+        """Return the start of the rows that bundles read, in bytes."""
         if pitch > self.most_sources:
             raise OptionError(
                 f"{pitch:,} sources at a time are too many for {self.n_kept:,} labels above the "
@@ -219,7 +219,7 @@ class TileSweep:
         return query
 
     def _writing(self, begins: Any, query: Query, out: Any) -> list[runtime.Launch]:
-        """Bundles from the labels above them, and then what is in a source's own leaf."""
+        """Return launches for bundles from the labels above, and for a source's own leaf."""
         tiles, tree, size = self.tiles, self.tree, self.dtype.itemsize
         written = {"n": np.int32(self.n), "out": out, "step": tree.step}
         n_tiles = len(tiles.host.tile_first) // 4 - 1
@@ -261,7 +261,7 @@ class TileSweep:
 
 
 def row_sweep(prepared: Prepared, sources: int) -> Sweep | TileSweep:
-    """What writes whole rows best.
+    """Return the fastest sweep for whole rows.
 
     Tiles pay where vertices that are next to each other in the tree have numbers next to each
     other; where they do not, a bundle has one vertex, and a transposition is cheaper.

@@ -28,7 +28,7 @@ _FEW = 4096  # sources that the host sorts
 
 
 def table_pays(prepared: Prepared, width: int) -> bool:
-    """Whether so many targets cost less by themselves than among all vertices.
+    """Return whether so many targets cost less by themselves than among all vertices.
 
     A product looks at the common ancestors of a source and a target, a few dozen of them where
     separators are small; a sweep looks at every arc.
@@ -41,7 +41,7 @@ def table_pays(prepared: Prepared, width: int) -> bool:
 
 
 def sources_per_table(prepared: Prepared, width: int, sources: int) -> int:
-    """Return as many sources as a third of the free memory has room for, and no more than pay."""
+    """Return the sources that fit a third of the free memory, and no more than pay."""
     free, _ = runtime.memory()
     each = (prepared.preparation.figures.height + 3 * width) * prepared.metric.dtype.itemsize + 40
     room = max(1, free // (3 * each) // 128) * 128
@@ -49,7 +49,7 @@ def sources_per_table(prepared: Prepared, width: int, sources: int) -> int:
 
 
 class Table(Query):
-    """Distances between blocks of sources and the same targets, of which a product is the bottom.
+    """Distances between blocks of sources and fixed targets, with a product as the bottom.
 
     Attributes
     ----------

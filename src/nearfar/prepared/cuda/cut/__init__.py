@@ -1,1 +1,1 @@
-"""The elimination tree, cut for thread blocks: cells, pieces of the upper part, tiles of rows."""
+"""Division of the elimination tree for thread blocks: cells, upper pieces, tiles of rows."""

@@ -19,7 +19,7 @@
 // the distance goes to. Weights are left at 0, and `weight_at` says where each arc's belongs, so
 // that the device can fill them in. Where there is no arc the weight is "no path" (`far_at`), but
 // for the arc to the vertex before in the second record of a vertex: 0 keeps what the first has
-// found. A cell has a whole number of rounds of kSets records; the last ones may be of no vertex.
+// found. A cell has complete rounds of kSets records; the last ones may be of no vertex.
 
 #include <algorithm>
 #include <stdexcept>

@@ -1,4 +1,4 @@
-"""An elimination tree cut into cells that a thread block of a GPU sweeps in shared memory."""
+"""Elimination tree divided into cells that a thread block sweeps in shared memory."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = ["Cells", "PassShape", "cut"]
 
 @dataclass(frozen=True, slots=True)
 class PassShape:
-    """How large the cells may be, and how a block works on one.
+    """Maximum size of the cells, and the threads that work on one.
 
     Attributes
     ----------
@@ -49,13 +49,13 @@ class PassShape:
 
     @property
     def threads(self) -> int:
-        """Threads of a block."""
+        """Number of threads of a block."""
         return self.lanes // self.columns
 
 
 @dataclass(frozen=True, slots=True)
 class Cells:
-    """What the sweep of the bottom reads; see ``cells.cpp`` for the layout of the streams.
+    """Data for the sweep of the bottom; see ``cells.cpp`` for the layout of the streams.
 
     Attributes
     ----------

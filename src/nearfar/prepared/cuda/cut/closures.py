@@ -48,7 +48,7 @@ class DevicePieces:
 
     @classmethod
     def upload(cls, host: Pieces) -> DevicePieces:
-        """Bring pieces to the current device."""
+        """Upload pieces to the current device."""
         rows = host.pieces[:, 1] + host.pieces[:, 3]
         warps = -(-rows // 32)
         which = np.repeat(np.arange(len(rows)), warps)
@@ -57,7 +57,7 @@ class DevicePieces:
         is_top = host.pieces[which, 7] == 1
         of_piece, first = host.tiles.T
         products = np.column_stack([host.pieces[of_piece, :7], first])
-        # A large top would leave room for few warps of the others.
+        # A large top would leave memory for only few warps of the others.
         parts = [jobs[is_top], jobs[~is_top]]
         listed = [
             (runtime.upload(part), int(host.pieces[part[:, 0], 1].max()))
@@ -79,7 +79,7 @@ class DevicePieces:
 
 
 def most_members(size: int) -> int:
-    """Limit the members of a piece: closures keep 33 values of so many bytes of each."""
+    """Return the maximum size of a piece: closures store 33 values per member."""
     room = (runtime.device().shared_per_block - 1024) // (33 * size)
     return min(_MOST, room // UNIT * UNIT)
 
@@ -87,7 +87,7 @@ def most_members(size: int) -> int:
 def closures(
     pieces: DevicePieces, macros: dict[str, str | int], up_weight: Any, down_weight: Any
 ) -> Any:
-    """Compute the distances from what the members of each piece look at to the members."""
+    """Compute the distances from the boundary of each piece to its members."""
     dtype = down_weight.dtype
     runtime.require_memory(pieces.host.n_values * dtype.itemsize, _ADVICE)
     matrices = runtime.cupy().empty(pieces.host.n_values, dtype)

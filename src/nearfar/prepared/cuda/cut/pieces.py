@@ -1,4 +1,4 @@
-"""What bottom cells leave of an elimination tree, cut into pieces for products of matrices."""
+"""Upper part of an elimination tree, divided into pieces for products of matrices."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ UNIT, DEEP = 16, 8  # kUnit and kDeep of pieces.cpp
 
 @dataclass(frozen=True, slots=True)
 class Pieces:
-    """Pieces and what their members have arcs to; see ``pieces.cpp``.
+    """Pieces, and the labels that their members have arcs to; see ``pieces.cpp``.
 
     Attributes
     ----------
@@ -56,12 +56,12 @@ class Pieces:
 
     @property
     def n_levels(self) -> int:
-        """Steps of a sweep above the bottom cells."""
+        """Number of steps of a sweep above the bottom cells."""
         return len(self.level_first) - 1
 
     @property
     def n_values(self) -> int:
-        """Values of all matrices."""
+        """Number of values of all matrices."""
         return self.units * UNIT * DEEP
 
 
@@ -89,7 +89,7 @@ def cut_pieces(
 def ways_up(
     pieces: Pieces, tree: Tree
 ) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.uint16]]:
-    """The pieces on the way from any label up, and its ancestors in them.
+    """Return the pieces on the way from any label up, and its ancestors in them.
 
     Notes
     -----

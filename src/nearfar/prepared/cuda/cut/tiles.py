@@ -1,4 +1,4 @@
-"""Tiles of consecutive vertices whose distances a device writes as rows in one go."""
+"""Tiles of consecutive vertices whose distances a device writes together as rows."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ ROWS, MOST_BOUND = 4, 16  # kRows of tiles.cpp, and kRows * kSteps
 
 @dataclass(frozen=True, slots=True)
 class LeafShape:
-    """How large the leaves may be.
+    """Maximum size of the leaves.
 
     Attributes
     ----------
@@ -78,7 +78,7 @@ class Tiles:
 
     @property
     def n_values(self) -> int:
-        """Weights: additions per source, too."""
+        """Number of weights, which is also that of additions per source."""
         return self.units * ROWS
 
     @property
@@ -89,7 +89,7 @@ class Tiles:
         return sum(array.nbytes for array in (*arrays, *more))
 
     def tile_bytes(self, size: int) -> int:
-        """Add up the bytes of the largest tile, with weights of so many bytes each."""
+        """Return the bytes of the largest tile, for a given size of weights."""
         first = self.tile_first.reshape(-1, 4)
         counts = first[1:] - first[:-1]
         return int((counts @ [16, 4 * ROWS, ROWS * size, 16]).max(initial=0))

@@ -60,7 +60,7 @@ def add_climb(query: Query, arguments: dict[str, Any]) -> None:
 
 
 class Above:
-    """The front of a query: distances to the labels that are in no cell, for a block of sources.
+    """Front of a query: distances to the labels outside the cells, for a block of sources.
 
     Attributes
     ----------
@@ -112,7 +112,7 @@ class Above:
             self._products(query, _MANY_JOBS, (first, levels), products)
 
     def _together(self, query: Query, climb: dict[str, Any]) -> None:
-        """Climbs and all products in one launch."""
+        """Run climbs and all products in one launch."""
         host, size = self.held.pieces.host, self.dtype.itemsize
         form, threads, own = block_climb_form(self.tree.height, size)
         stages = {"STAGE": 16, "STAGES": 4}
@@ -137,7 +137,7 @@ class Above:
         query.add(kernel, grid, threads, arguments, shared, cooperative=True)
 
     def _ways_up(self) -> tuple[Any, Any, Any]:
-        """Arrays of :func:`ways_up`, kept."""
+        """Return the arrays of :func:`ways_up`, kept."""
         kept = self.held.ways_up
         if not kept:
             lowest, way, rows = map(runtime.upload, ways_up(self.held.pieces.host, self._host_tree))
@@ -145,13 +145,13 @@ class Above:
         return kept[0]
 
     def _types(self) -> dict[str, str | int]:
-        """Macros of kernels with a barrier over the grid."""
+        """Return the macros of kernels with a barrier over the grid."""
         types: dict[str, str | int] = {"INDEX_T": "int", "OFFSET_T": "int", "WEIGHTED": 1}
         weight = {"WEIGHT_T": self.tree.macros["OUT_T"], "COLUMNS": 16 // self.dtype.itemsize}
         return {**self.tree.macros, **types, **weight}
 
     def _members(self, rows: Any) -> tuple[Any, Any]:
-        """Members and boundaries of the pieces for such rows; kept for those that come again."""
+        """Return members and boundaries of the pieces for such rows, cached for later ones."""
         again = rows is self.held.place
         if again and self.held.members:
             return self.held.members[0]
@@ -176,7 +176,7 @@ class Above:
         levels: tuple[int, int],
         arrays: dict[str, Any],
     ) -> None:
-        """Products of some levels."""
+        """Run the products of some levels."""
         groups, across, each, down, shares, ahead = form
         columns, pieces = 16 // self.dtype.itemsize, self.held.pieces
         macros: dict[str, str | int] = {

@@ -1,1 +1,1 @@
-"""What the arcs weigh, on a CUDA device."""
+"""Weights of the arcs on a CUDA device."""

@@ -1,4 +1,4 @@
-"""The arcs of a prepared graph on a CUDA device, as customization reads them."""
+"""Arcs of a prepared graph on a CUDA device, as customization reads them."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _ROOM = 8  # share of the free memory that third sides may take
 
 @dataclass(frozen=True)
 class DeviceArcs:
-    """What customization reads of the structure, and what sweeps of later weights share.
+    """Structure for customization, shared by sweeps of later weights.
 
     Attributes
     ----------
@@ -79,12 +79,12 @@ class DeviceArcs:
 
 
 def device_arcs(graph: Graph, preparation: Preparation) -> DeviceArcs:
-    """Bring what customization reads of a structure to the current device; kept with the graph."""
+    """Upload the structure for customization to the current device; cached on the graph."""
     return _ARCS.of(graph, lambda: _made(graph, preparation), runtime.device().ordinal)
 
 
 def share_arcs(prepared: Prepared, structure: DeviceArcs) -> None:
-    """Let a prepared graph of the same structure use what another one has made."""
+    """Share the device data of a prepared graph with another one of the same structure."""
     _ARCS.put(prepared, structure, runtime.device().ordinal)
 
 
@@ -106,7 +106,7 @@ def customize_kernel(name: str, values: np.dtype[Any], weight: np.dtype[Any], si
 
 
 def threads() -> int:
-    """Threads of a block that goes through levels; more would have too few registers."""
+    """Return the threads of a block that goes through levels; more would have too few registers."""
     return min(640, runtime.device().threads_per_multiprocessor)
 
 
@@ -156,7 +156,7 @@ def _made(graph: Graph, preparation: Preparation) -> DeviceArcs:
 
 
 def _third_sides(records: NDArray[np.int32], arcs: Any, depth: Any) -> tuple[Any, Any]:
-    """Where the triangles of each arc begin and their third sides, if there is room for them."""
+    """Return the start of each arc's triangles and their third sides, if memory permits."""
     counts = (records[:, 1] - records[:, 0]).astype(np.int64)
     triangles = int(counts.sum())
     free, _ = runtime.memory()
@@ -174,7 +174,7 @@ def _third_sides(records: NDArray[np.int32], arcs: Any, depth: Any) -> tuple[Any
 
 
 def _heights(parent: NDArray[np.int32], depth: NDArray[np.int32]) -> NDArray[np.int64]:
-    """Of each label: vertices below it on the longest path down."""
+    """Return the number of vertices below each label on the longest path down."""
     height = np.zeros(len(parent), dtype=np.int64)
     order = np.argsort(depth, kind="stable")
     first = np.searchsorted(depth[order], np.arange(1, int(depth.max(initial=0)) + 2))

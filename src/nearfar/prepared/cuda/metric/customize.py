@@ -26,7 +26,7 @@ _FEW = 128  # arcs of all metrics in a level that is left to one cluster
 def customized_there(
     structure: DeviceArcs, graphs: list[Graph], perfect: bool
 ) -> list[DeviceMetric]:
-    """Weights of all arcs from weights on the device, for one metric or several at once.
+    """Return the weights of all arcs from weights on the device, for one metric or several at once.
 
     O(triangles log degree) work in as many steps as the tree is high.
     """
@@ -81,7 +81,7 @@ def _weights_there(graph: Graph) -> Any:
 
 
 class _Calls:
-    """The launches of one customization."""
+    """Launches of one customization."""
 
     def __init__(
         self, structure: DeviceArcs, values: np.dtype[Any], weight: np.dtype[Any], metrics: int
@@ -96,7 +96,7 @@ class _Calls:
         return max(1, min(-(-items // 256), runtime.device().multiprocessors * 8))
 
     def weigh(self, of_edges: Any, m: int, weights: Any) -> None:
-        """The edges' weights, in both directions."""
+        """Assign the edges' weights, in both directions."""
         s = self.structure
         entries = len(s.edge)
         if entries:
@@ -113,7 +113,7 @@ class _Calls:
             self._kernel("weigh_edges", 2)(grid, 256, arguments)
 
     def levels(self, name: str, sides: int, **arrays: Any) -> None:
-        """A pass over all levels: near the root by a cluster of blocks, else by all there are."""
+        """Process all levels: near the root by a cluster of blocks, else by all blocks."""
         s = self.structure
         if not len(s.arcs):
             return
@@ -142,7 +142,7 @@ class _Calls:
                 self._kernel(kernel, sides)(blocks, threads(), arguments, cooperative=True)
 
     def mark(self, sides: int, weights: Any, detours: Any, ties: bool, flags: Any) -> None:
-        """What queries need."""
+        """Mark the arcs that queries need."""
         count = len(flags)
         if count:
             arguments = {"weights": weights, "detours": detours, "flags": flags}
@@ -157,6 +157,6 @@ def _cuts(sizes: NDArray[np.int64], metrics: int) -> tuple[int, int]:
 
 
 def _up_to(sizes: NDArray[np.int64], most: int) -> int:
-    """Levels up to the last one with more arcs than that."""
+    """Return levels up to the last one with more arcs than that."""
     large = np.flatnonzero(sizes > most)
     return int(large[-1]) + 1 if len(large) else 0

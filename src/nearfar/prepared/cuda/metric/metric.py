@@ -1,4 +1,4 @@
-"""Weights of the arcs that lie on a CUDA device, and cells for sweeps that share all but them."""
+"""Weights of the arcs on a CUDA device, and cells for sweeps that share all other data."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _NEEDED = 4  # kNeeded of customize.hpp
 
 
 class DeviceMetric:
-    """Weights of the arcs that lie on a device, with the interface of :class:`Metric`.
+    """Weights of the arcs on a device, with the interface of :class:`Metric`.
 
     A sweep there follows all arcs, so that new weights need no new cells. What queries on the host
     follow is downloaded when it is first asked for.
@@ -39,7 +39,7 @@ class DeviceMetric:
         return Metric, (self.weights, self.up, self.down, self.sides)
 
     def on_host(self) -> Metric:
-        """The same in host memory."""
+        """Return the same in host memory."""
         return Metric(self.weights, self.up, self.down, self.sides)
 
     @property
@@ -50,7 +50,7 @@ class DeviceMetric:
 
     @property
     def swept(self) -> tuple[QueryArcs, QueryArcs]:
-        """The arcs up and down that a GPU follows; their weights are device arrays."""
+        """Arcs up and down that a GPU follows; their weights are device arrays."""
         arcs = self.structure.preparation.arcs
         up, down = (
             QueryArcs(arcs.first, arcs.head_depth, self._side(i)) for i in (0, self.sides - 1)
@@ -59,7 +59,7 @@ class DeviceMetric:
 
     @property
     def n_swept(self) -> int:
-        """How many arcs a pass down follows."""
+        """Number of arcs that a downward pass follows."""
         return self.structure.n_arcs
 
     @property
@@ -74,12 +74,12 @@ class DeviceMetric:
 
     @cached_property
     def up(self) -> QueryArcs:
-        """The arcs that queries on the host follow upwards."""
+        """Arcs that queries on the host follow upwards."""
         return self._needed(0)
 
     @cached_property
     def down(self) -> QueryArcs:
-        """The same downwards."""
+        """Arcs that queries on the host follow downwards."""
         return self.up if self.sides == 1 else self._needed(1)
 
     def _needed(self, side: int) -> QueryArcs:

@@ -1,4 +1,4 @@
-"""Point queries in batches on a CUDA device: walks, and tree labels that lie there."""
+"""Point queries in batches on a CUDA device: walks, and tree labels on the device."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _STATIC = 1024  # bytes of shared memory that a block takes besides
 
 @dataclass(frozen=True)
 class Walks:
-    """What walks read besides the tree; arrays of ``pairs.cuh``.
+    """Data for walks besides the tree; arrays of ``pairs.cuh``.
 
     Attributes
     ----------
@@ -59,7 +59,7 @@ class Walks:
 
     @property
     def arguments(self) -> dict[str, Any]:
-        """Those of every kernel that walks from both ends."""
+        """Arguments of every kernel that walks from both ends."""
         names = (
             f"{side}_{part}" for side in ("up", "down") for part in ("node", "depth", "weight")
         )
@@ -67,7 +67,7 @@ class Walks:
         return {**sides, "spine": self.spine, "label": self.tree.label}
 
     def launch_shape(self, spaces: int) -> tuple[int, int]:
-        """Warps per block and bytes of shared memory for so many search spaces per warp."""
+        """Return warps per block and shared memory for a number of search spaces per warp."""
         each = spaces * max(self.tree.height, 1) * self.up[2].dtype.itemsize
         room = (runtime.device().shared_per_block - _STATIC) // each
         if room < 1:
@@ -80,7 +80,7 @@ class Walks:
 
 
 class DeviceLabels:
-    """Every vertex's distances to and from its ancestors, on a CUDA device.
+    """Distances of every vertex to and from its ancestors, on a CUDA device.
 
     Made by ``Prepared.label(device="cuda")``; answers point queries in batches.
 
@@ -106,7 +106,7 @@ class DeviceLabels:
     def distances_of_pairs(
         self, pairs: Any, threads: int | None = None, *, sums: Sums = "fixed"
     ) -> Any:
-        """Distances of many pairs.
+        """Return the distances of many pairs.
 
         Parameters
         ----------
@@ -154,7 +154,7 @@ class DeviceLabels:
 
 
 def device_labels(prepared: Prepared, memory: int | None = None) -> DeviceLabels:
-    """As ``Prepared.label(device="cuda")``.
+    """Build the labels of ``Prepared.label(device="cuda")``.
 
     One climb per vertex, all at once: milliseconds for a city.
     """
@@ -218,7 +218,7 @@ def _answer(prepared: Prepared, pairs: Any, threads: int, ask: Any) -> Any:
 
 
 def _indices_there(prepared: Prepared, pairs: Any) -> tuple[Any, Any]:
-    """Sources and targets of an array of pairs on the device, after checking them there."""
+    """Return sources and targets of an array of pairs, checked on the device."""
     cp = runtime.cupy()
     if pairs.ndim != 2 or pairs.shape[1] != 2 or pairs.dtype.kind not in "iu":
         raise OptionError(
@@ -263,7 +263,7 @@ def _walk(prepared: Prepared, starts: Any, ends: Any) -> Any:
 
 
 def _shared_walk(prepared: Prepared, starts: Any, ends: Any, devices: list[int]) -> Any:
-    """Walks on several devices, and what they find on the current one."""
+    """Walk on several devices, and gather the results on the current one."""
     home, count = runtime.device().ordinal, len(starts)
     found = runtime.cupy().empty(count, dtype=prepared.answer_dtype)
     each = max(_LEAST_SHARE, -(-count // (4 * len(devices))))
@@ -281,19 +281,19 @@ def _shared_walk(prepared: Prepared, starts: Any, ends: Any, devices: list[int])
 
 
 def device_walks(prepared: Prepared) -> Walks:
-    """Bring what walks read to the current device, once."""
+    """Upload the data for walks to the current device, once."""
     return _WALKS.of(prepared, lambda: _made(prepared), runtime.device().ordinal)
 
 
 def walks_over(prepared: Prepared, up: QueryArcs, down: QueryArcs) -> Walks:
-    """Bring the same over other arcs of the tree, which are in host memory."""
+    """Upload the data for walks over other arcs of the tree, from host memory."""
     walks = device_walks(prepared)
     over = _side(prepared, up)
     return replace(walks, up=over, down=over if down is up else _side(prepared, down))
 
 
 def _side(prepared: Prepared, arcs: QueryArcs) -> tuple[Any, Any, Any]:
-    """Nodes, depths and weights of arcs in one direction."""
+    """Return nodes, depths and weights of arcs in one direction."""
     tree = prepared.preparation.tree
     node = np.empty((tree.n_vertices, 4), dtype=np.int32)
     node[:, 0], node[:, 1] = arcs.first[:-1], np.diff(arcs.first)

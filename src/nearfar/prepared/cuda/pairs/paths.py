@@ -30,7 +30,7 @@ _ADVICE = "give fewer pairs at a time, or use device='cpu'"
 
 @dataclass(frozen=True)
 class _Opened:
-    """What opening shortcuts reads besides what walks do; arrays of ``paths.cuh``.
+    """Data for unpacking shortcuts besides that of walks; arrays of ``paths.cuh``.
 
     Attributes
     ----------
@@ -53,7 +53,7 @@ class _Opened:
 def device_paths(
     prepared: Prepared, starts: NDArray[np.int64], ends: NDArray[np.int64]
 ) -> tuple[Any, Any, Any]:
-    """The edges of a shortest path for each pair."""
+    """Return the edges of a shortest path for each pair."""
     cp = runtime.cupy()
     opened = _OPENED.of(prepared, lambda: _made(prepared), runtime.device().ordinal)
     walks, height = opened.walks, max(opened.walks.tree.height, 1)
@@ -81,7 +81,7 @@ def device_paths(
 
 
 def _some(opened: _Opened, starts: Any, ends: Any, warps: int, each: int) -> tuple[Any, Any, Any]:
-    """Edges of each pair, how many, and which are reached."""
+    """Return the edges of each pair, how many, and which are reached."""
     cp, walks = runtime.cupy(), opened.walks
     count, height = len(starts), max(walks.tree.height, 1)
     steps = cp.empty((count, 2 * height), dtype=np.int32)

@@ -1,1 +1,1 @@
-"""What becomes of computed rows: stored, restored to a search's sums, or reduced."""
+"""Sinks of computed rows: store them, restore a search's sums, or reduce them."""

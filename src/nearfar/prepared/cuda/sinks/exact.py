@@ -1,4 +1,4 @@
-"""Rows of floats on a CUDA device with the sums that a search makes; see left_to_right.cuh."""
+"""Restore the sums of a search in rows of floats on a CUDA device; see left_to_right.cuh."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _SHARE = 4  # of the free memory one part may be scratch
 
 
 class Restoration:
-    """The pass that gives rows of sums over shortcuts the sums that a search makes, in place.
+    """Pass that replaces sums over shortcuts by those of a search, in place.
 
     Notes
     -----
@@ -47,7 +47,7 @@ class Restoration:
 
     @staticmethod
     def row_bytes(prepared: Prepared) -> int:
-        """Scratch memory of a block."""
+        """Return scratch memory of a block."""
         return prepared.n_vertices * (prepared.weight_dtype.itemsize + 8)
 
     def __call__(self, sources: Any, rows: Any) -> None:

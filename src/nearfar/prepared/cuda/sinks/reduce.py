@@ -27,7 +27,7 @@ _READY: Slot[DeviceReduction] = Slot("reduction that was used last on the device
 
 
 def reduces(prepared: Prepared, reduction: RowReduction, width: int) -> bool:
-    """Whether a reduction needs no rows.
+    """Return whether a reduction needs no rows.
 
     Floats with the sums of a search do: these are restored in whole rows. So do floats in fixed
     point that may be too large for their dtype.

@@ -1,4 +1,4 @@
-"""The launches that reduce rows on a CUDA device that never are in memory; see reduce.cuh."""
+"""Launches that reduce rows on a CUDA device without storing them; see reduce.cuh."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ __all__ = ["DeviceReduction", "has_room"]
 _ADDED = ("sum", "mean", "summary")
 _LEVELS = 6  # kLevels of halves.cuh
 _MOST_ROWS = 65_535  # of a grid's y
-_KEPT = 32  # nearest per source whose list has room in registers
+_KEPT = 32  # nearest per source whose list fits registers
 _ACROSS = 128  # kAcross of reduce.cuh
 _WARPS = 8  # kReduceWarps
 _SINK = "prepared/cuda/sinks/sweep_figures.cuh"
@@ -52,7 +52,7 @@ _PLACED = {
 
 
 def has_room(reduction: RowReduction, prepared: Prepared) -> bool:
-    """Whether registers and shared memory hold what a kernel keeps of a row."""
+    """Return whether a kernel's data of a row fits registers and shared memory."""
     if reduction.kind == "nearest":
         return reduction.k <= _KEPT
     if reduction.kind == "histogram":
@@ -68,12 +68,12 @@ def _shared_bytes(reduction: RowReduction, prepared: Prepared) -> int:
 
 
 def _span(bins: int) -> int:
-    """The power of two that a search among the edges halves: it tells bins + 2 places apart."""
+    """Return the power of two of a search among the edges: it distinguishes bins + 2 places."""
     return 1 << (bins + 1).bit_length()
 
 
 class DeviceReduction:
-    """What rows come to, for blocks of sources, on the current device.
+    """Reduction of rows for blocks of sources, on the current device.
 
     Notes
     -----
@@ -124,14 +124,14 @@ class DeviceReduction:
 
     @property
     def halves(self) -> bool:
-        """Whether there are sums whose order counts, which is that of a row."""
+        """Whether there are sums that depend on the order of the row."""
         floats = self.out_dtype.kind == "f" and self.reduction.kind in _ADDED
         return floats or self.reduction.kind == "harmonic"
 
     def _compose(
         self, prepared: Prepared, each: int, table: bool, memory: Mapping[str, Any]
     ) -> None:
-        """Make the query, of which a pass of this sink may be part, and count what it keeps."""
+        """Compose the query, possibly with a pass of this sink, and count its memory."""
         columns, tree = self.columns, self.tree
         sweep, self.on_the_way = None, False
         self.query: Query
@@ -171,7 +171,7 @@ class DeviceReduction:
         self.zeroed.append(both)
 
     def _slices(self, some: int, across: int = _ACROSS) -> int:
-        """How many slices of the labels share out the work where sources alone are too few."""
+        """Return the slices of the labels that share the work of few sources."""
         wanted = -(-_BLOCKS // (self.pitch // across))
         return max(1, min(wanted, some // _LEAST_SLICE))
 
@@ -222,7 +222,7 @@ class DeviceReduction:
         self.query.add(kernel, grid, _ACROSS, arguments, shared)
 
     def _least(self, edge: float, far: Any) -> int:
-        """The least integer of a distance that is at least an edge, or what none is."""
+        """Return the least integer of a distance that is at least an edge, or what none is."""
         if self.fixed is not None:
             below = np.nextafter(edge, -np.inf) if edge > 0 else -1.0
             return min(self.fixed.steps_within(below, self.out_dtype) + 1, int(far))
@@ -279,7 +279,7 @@ class DeviceReduction:
         self.halved = values
 
     def _make_places(self) -> None:
-        """The launches that bring sources into an order, and figures to the places of theirs."""
+        """Prepare launches that order sources, and move figures to their places."""
         types: dict[str, str | int] = {"INDEX_T": "int", "OFFSET_T": "int", "WEIGHTED": 1}
         kernel = runtime.program(
             "prepared/cuda/sinks/source_order.cuh", {**types, "WEIGHT_T": "int"}
@@ -366,7 +366,7 @@ class DeviceReduction:
         return several.in_turns([sources], [here], self.steps)[0][0]
 
     def _made_room(self, count: int) -> tuple[Any, dict[str, tuple[int, int, Any]]]:
-        """Memory for what is placed, and of each field of it first and last byte and dtype."""
+        """Allocate memory for placed figures; return it with each field's layout."""
         names = _PLACED.get(self.reduction.kind, ())
         dtypes = {"counts": np.int64, "totals": np.float64}
         kinds = [np.dtype(dtypes.get(name, self.out_dtype)) for name in names]
@@ -380,12 +380,12 @@ class DeviceReduction:
         return found, fields
 
     def _put(self, order: Any, count: int) -> None:
-        """Bring the figures of one sweep to their places."""
+        """Copy the figures of one sweep to their places."""
         self._place.set(back=self.query.back, order=order, count=np.int32(count))
         self._place()
 
     def _kept(self, count: int) -> tuple[Any, Any, Any]:
-        """Of one sweep: bins, vertices and distances, copies."""
+        """Return copies of the bins, vertices and distances of one sweep."""
         cp, dtype = runtime.cupy(), self.out_dtype
         back = slice(count) if self.query.back is None else self.query.back
         bins = vertices = distances = None
@@ -409,7 +409,7 @@ class DeviceReduction:
 
 
 def _in_places(parts: Sequence[Any], places: Any) -> Any:
-    """Rows of all parts, each in its place."""
+    """Return the rows of all parts, each in its place."""
     cp = runtime.cupy()
     rows = cp.concatenate(parts)
     found = cp.empty_like(rows)
@@ -418,7 +418,7 @@ def _in_places(parts: Sequence[Any], places: Any) -> Any:
 
 
 def _bound(prepared: Prepared, limit: Any) -> Any:
-    """The greatest distance of the arcs' dtype that counts."""
+    """Return the greatest distance of the arcs' dtype that counts."""
     dtype, fixed = prepared.metric.dtype, prepared.fixed
     if fixed is not None and limit is not None:
         return dtype.type(max(fixed.steps_within(float(limit), prepared.weight_dtype), 0))

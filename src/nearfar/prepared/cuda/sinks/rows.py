@@ -1,4 +1,4 @@
-"""Rows and tables of a prepared graph on one CUDA device, brought to where they belong."""
+"""Rows and tables of a prepared graph on one CUDA device, copied to their destination."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ __all__ = ["DeviceRows", "RowForm"]
 
 @dataclass(frozen=True, slots=True)
 class RowForm:
-    """What rows are wanted.
+    """Form of the requested rows.
 
     Attributes
     ----------
@@ -45,7 +45,7 @@ class RowForm:
 
 
 class DeviceRows:
-    """Blocks of rows on the current device, one after the other by the same query."""
+    """Blocks of rows on the current device, computed in sequence by one query."""
 
     def __init__(self, prepared: Prepared, form: RowForm, each: int, table: bool = False) -> None:
         self.prepared, self.form, self.dtype = prepared, form, prepared.answer_dtype
