@@ -13,6 +13,7 @@
 #include <unistd.h>
 #endif
 
+#include "cpu/aligned.hpp"
 #include "cpu/blocks_in_file.hpp"
 
 namespace nearfar {
@@ -82,8 +83,7 @@ HugeBlock::HugeBlock(std::size_t bytes) {
   }
 #endif
   bytes_ = rounded(bytes | 1, 64);
-  data_ = static_cast<std::byte*>(std::aligned_alloc(64, bytes_));
-  if (data_ == nullptr) throw std::bad_alloc();
+  data_ = static_cast<std::byte*>(aligned_block(bytes_));
 }
 
 void HugeBlock::release() {
@@ -93,7 +93,7 @@ void HugeBlock::release() {
     return;
   }
 #endif
-  std::free(data_);
+  AlignedDelete<>()(data_);
 }
 
 }  // namespace nearfar

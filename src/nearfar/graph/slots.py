@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable
@@ -13,6 +13,8 @@ __all__ = ["Kept", "Slot"]
 
 T = TypeVar("T")
 
+_ABSENT = object()
+
 #: What a graph holds: the values of each slot by key.
 Kept = dict["Slot[Any]", dict[Any, Any]]
 
@@ -21,8 +23,10 @@ class Slot(Generic[T]):
     """A place for one kind of thing that is derived from a graph, made once and kept with it.
 
     A module declares its slots at the top, so that a type checker knows what lies in each and no
-    two modules can mean different things by one name. Dictionary operations are atomic in Python:
-    two threads may both make a value, and both get the one that was there first.
+    two modules can mean different things by one name. Each access is one operation of a
+    dictionary, which is atomic in Python with and without its global lock: two threads may both
+    make a value, and both get the one that was there first. No lock is held while a value is made,
+    because that may need other slots of the graph on other threads.
 
     Parameters
     ----------
@@ -66,12 +70,13 @@ class Slot(Generic[T]):
         -------
         object
         """
-        held: dict[Hashable, T] = graph._kept.setdefault(self, {})
-        if key not in held:
+        held: dict[Hashable, T | object] = graph._kept.setdefault(self, {})
+        value = held.get(key, _ABSENT)  # another thread may drop it behind a look for the key
+        if value is _ABSENT:
             if alone:
                 held.clear()
-            return held.setdefault(key, make())
-        return held[key]
+            value = held.setdefault(key, make())
+        return cast("T", value)
 
     def get(self, graph: Graph, key: Hashable = None) -> T | None:
         """The graph's value, or None where none has been made."""

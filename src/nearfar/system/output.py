@@ -11,12 +11,14 @@ import contextlib
 import errno
 import itertools
 import os
+import platform
 import stat
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from nearfar.errors import OptionError
+from nearfar.system.host import NO_LOCKS, lock_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -28,9 +30,6 @@ _serial = itertools.count()
 #: Characters of the final name that the temporary one keeps, the suffixes among them: some writers
 #: choose a format by those, and a long name must not become too long.
 _KEPT = 40
-
-#: What a file system without locks says.
-_NO_LOCKS = (errno.EINVAL, errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP)
 
 
 @contextlib.contextmanager
@@ -104,7 +103,7 @@ def only_writer(
 ) -> Iterator[None]:
     """Be the only writer of an output that takes a while, as long as the block lasts.
 
-    The lock is one of the operating system's (``flock``), so it ends with the process, however
+    The lock is one of the operating system's, so it ends with the process, however
     that ends. Network file systems keep it among hosts if they have locks (NFS does); where there
     are none, nothing is locked.
 
@@ -121,8 +120,6 @@ def only_writer(
     OSError
         If the lock's file cannot be made, with the name of the output.
     """
-    import fcntl
-
     lock = f"{os.path.realpath(path)}.lock" if lock is None else lock
     while True:
         try:
@@ -131,7 +128,7 @@ def only_writer(
             error.filename = os.fspath(path)
             raise
         try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            lock_file(file, wait=False)
         except BlockingIOError:
             with file:
                 file.seek(0)
@@ -141,7 +138,7 @@ def only_writer(
                 "another name"
             ) from None
         except OSError as error:
-            if error.errno not in _NO_LOCKS:
+            if error.errno not in NO_LOCKS:
                 file.close()
                 raise
         with contextlib.suppress(FileNotFoundError):
@@ -152,7 +149,7 @@ def only_writer(
         try:
             file.truncate(0)
             since = time.strftime("%Y-%m-%d %H:%M:%S %z")
-            file.write(f"process {os.getpid()} on {os.uname().nodename} since {since}")
+            file.write(f"process {os.getpid()} on {platform.node()} since {since}")
             file.flush()
             yield
         finally:
