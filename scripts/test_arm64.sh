@@ -5,6 +5,7 @@
 # What the machine lacks is installed by apt: the cross compiler, qemu-user, nothing else. Python for
 # arm64 and its libraries are unpacked below build/arm64, nothing of them reaches the system.
 #
+#   HOST_PYTHON   has nanobind, CMake and Ninja already
 #   TESTS         what pytest is given instead of the core
 #   OPTIMIZE=-O3  as it is shipped; -O1 compiles in half of the time
 #   JOBS          compilers at a time
@@ -15,7 +16,6 @@ ROOT=$WORK/root
 SITE=$WORK/site
 JOBS=${JOBS:-2}
 OPTIMIZE=${OPTIMIZE:--O2}
-HOST_PYTHON=${HOST_PYTHON:-$PWD/.venv/bin/python}
 # Searches by every CPU method, bad input, threads that meet, prepared graphs, measures, files.
 CORE=(
   "tests/test_conformance.py"
@@ -48,6 +48,14 @@ fi
 python=$(basename "$(readlink "$ROOT/usr/bin/python3")")  # python3.11
 version=${python#python}
 tag=${version/./}
+
+# A Python of this machine of the same version, with what builds the module.
+HOST_PYTHON=${HOST_PYTHON:-$WORK/tools/bin/python}
+if [ ! -x "$HOST_PYTHON" ]; then
+  "$python" -m venv "$WORK/tools"
+  "$HOST_PYTHON" -m pip install --quiet --disable-pip-version-check \
+    "nanobind>=2.4" "cmake>=3.24" ninja
+fi
 
 # Wheels of aarch64. The tests' own requirements are pure Python.
 if [ ! -e "$SITE/complete" ]; then
