@@ -81,6 +81,9 @@ HugeBlock::HugeBlock(std::size_t bytes) {
     ::madvise(data_, bytes_, MADV_HUGEPAGE);
     return;
   }
+#else
+  if (bytes >= 2 * kHuge && !in_folder.empty())
+    throw std::system_error(ENOTSUP, std::generic_category(), in_folder);
 #endif
   bytes_ = rounded(bytes | 1, 64);
   data_ = static_cast<std::byte*>(aligned_block(bytes_));

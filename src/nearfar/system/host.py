@@ -15,6 +15,8 @@ __all__ = ["NO_LOCKS", "available_memory", "lock_file", "processor_name", "total
 #: Errors of a file system without locks.
 NO_LOCKS = (errno.EINVAL, errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP)
 
+_CPUINFO, _MEMINFO = "/proc/cpuinfo", "/proc/meminfo"  # of Linux
+
 #: Byte that Windows locks: its locks forbid reading, and the file's content must stay readable.
 _LOCKED_BYTE = 1 << 30
 
@@ -25,7 +27,7 @@ def processor_name() -> str:
 
     fields: dict[str, str] = {}
     try:
-        with open("/proc/cpuinfo", encoding="utf-8", errors="replace") as lines:
+        with open(_CPUINFO, encoding="utf-8", errors="replace") as lines:
             for line in lines:
                 name, _, value = line.partition(":")
                 fields.setdefault(name.strip(), value.strip())
@@ -66,7 +68,7 @@ def available_memory() -> int | None:
     if sys.platform == "win32":
         return _of_windows()[1]
     try:
-        with open("/proc/meminfo", encoding="ascii") as lines:
+        with open(_MEMINFO, encoding="ascii") as lines:
             fields = dict(line.split(":", 1) for line in lines)
         return int(fields["MemAvailable"].split()[0]) * 1024
     except (OSError, KeyError, ValueError):

@@ -11,7 +11,6 @@ import contextlib
 import errno
 import itertools
 import os
-import platform
 import stat
 import time
 from pathlib import Path
@@ -120,6 +119,8 @@ def only_writer(
     OSError
         If the lock's file cannot be made, with the name of the output.
     """
+    import platform
+
     lock = f"{os.path.realpath(path)}.lock" if lock is None else lock
     while True:
         try:
