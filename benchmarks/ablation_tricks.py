@@ -147,6 +147,22 @@ TRICKS = (
         (("if (bytes >= 2 * kHuge) {", "if (bytes == SIZE_MAX) {"),),
     ),
     Trick(
+        "chains",
+        "every vertex takes the way through the bucket",
+        (("if (end - begin > kFew) return", "if (end != begin || true) return"),),
+    ),
+    Trick(
+        "light edges",
+        "the first width is mean weight / mean degree, however the weights spread",
+        (("if (light < seen) delta = std::min(delta, sample[light]);", ""),),
+    ),
+    Trick(
+        "shared rows",
+        "a row of any length is one worker's",
+        (("else if (Update::shared && row_end - row >= kShared)", "else if (false)"),),
+        several=True,
+    ),
+    Trick(
         "delta adapts",
         "the first width stays",
         (
@@ -157,7 +173,12 @@ TRICKS = (
     Trick(
         "stealing by priority",
         "only a worker with nothing to do takes from others",
-        (("if (steal_nearer(me, i, begin)) return true;", ""),),
+        (
+            (
+                "if (take_piece(me, 0, begin) || steal_nearer(me, i, begin)) return true;",
+                "if (take_piece(me, 0, begin)) return true;",
+            ),
+        ),
         several=True,
     ),
     Trick(

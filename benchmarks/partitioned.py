@@ -23,7 +23,6 @@ from typing import Any
 import numpy as np
 
 import nearfar
-from nearfar.algorithms.near_far import partitioned
 from nearfar.algorithms.near_far.partitioned import Partitioned
 from nearfar.cuda.device_graph import Rows as GraphRows
 from nearfar.cuda.kronecker_rows import kronecker_rows
@@ -217,9 +216,7 @@ def main() -> int:
     parser.add_argument("--repeats", type=int, default=0)
     parser.add_argument("--delta", type=float, nargs="+", default=[1.0], help="times the default")
     parser.add_argument("--profile", action="store_true", help="time every kernel of one solve")
-    parser.add_argument("--knob", nargs=2, action="append", default=[], metavar=("NAME", "VALUE"))
     args = parser.parse_args()
-    partitioned.KNOBS.update({name: int(value) for name, value in args.knob})
     most = runtime.device_count()
     counts = args.devices or [1 << k for k in range(most.bit_length()) if 1 << k <= most]
     rows, wrong = Rows(args.output, [], by="what"), False

@@ -33,7 +33,7 @@ from nearfar.lab.bench.environment import environment
 from nearfar.prepared.order.elimination import elimination_order, structure_of
 from nearfar.prepared.order.tree import analyse
 from nearfar.system.threads import default_threads
-from prepared_graphs import FORESEEN, GRAPHS, SMALL, foresee, scaled
+from prepared_graphs import FORESEEN, GRAPHS, LARGE, SMALL, foresee, scaled
 from prepared_peers import PEERS, Clock, build_peers, measure_peers
 from result_file import add_output, write_result
 
@@ -92,11 +92,13 @@ class Contest:
         self.table = np.empty((TABLE, TABLE), np.int32)
         self.float_rows = np.empty((EXACT, graph.n_vertices))
         narrow = self.floats.weights.astype(np.float32)
-        forms = (self.prepared.astype(np.int64), self.prepared.reweight(narrow), self.floats)
+        whole = self.prepared.astype(np.int64)
+        forms = (self.prepared, whole, self.prepared.reweight(narrow), self.floats)
         self.widths = {
             form.weight_dtype.name: (form, np.empty((EXACT, graph.n_vertices), form.weight_dtype))
             for form in forms
         }
+        self.many_pairs = np.random.default_rng(5).integers(0, graph.n_vertices, (2**20, 2))
         self.prepared.path_edges(int(self.asked.many[0]), int(self.asked.many[0]))
 
     def turn(self, order: bool) -> None:
@@ -131,7 +133,9 @@ class Contest:
     def _queries(self, w: int) -> None:
         clock, asked, prepared = self.clock, self.asked, self.prepared
         clock.time(
-            f"pair by walking, {w}", lambda: prepared.distances_of_pairs(asked.pairs, w), PAIRS
+            f"pair by walking, {w}",
+            lambda: prepared.distances_of_pairs(asked.pairs, w, max_bytes=0),
+            PAIRS,
         )
         if (labels := self.labels) is not None:
             clock.time(
@@ -171,8 +175,16 @@ class Contest:
             clock.time(f"row of many, {form}, 1", rows, EXACT)
             table = partial(nearfar.distances, ready, asked.sources, targets=asked.targets)
             clock.time(f"table, {form}, 1", partial(table, **shared))
-            pairs = partial(ready.distances_of_pairs, some, 1)
+            pairs = partial(ready.distances_of_pairs, some, 1, max_bytes=0)
             clock.time(f"pair, {form}, 1", pairs, 1000)
+            clock.time(
+                f"pair with path, {form}, 1",
+                lambda ready=ready: [ready.path_edges(s, t) for s, t in some[:200].tolist()],
+                200,
+            )
+            if self.labels is not None:
+                labels = partial(ready.distances_of_pairs, self.many_pairs, 1)
+                clock.time(f"pair by labels in one call, {form}, 1", labels, len(self.many_pairs))
         rows = partial(nearfar.distances, floats, few, out=self.float_rows, **shared)
         clock.time("float rows, exact, 1", partial(rows, sums="search"), EXACT)
         pairs = partial(floats.distances_of_pairs, some, 1, sums="search")
@@ -279,7 +291,10 @@ def main() -> int:
     """Measure, print, write."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument(
-        "--graphs", nargs="+", default=[n for n in GRAPHS if n != SMALL], choices=list(GRAPHS)
+        "--graphs",
+        nargs="+",
+        default=[n for n in GRAPHS if n not in (SMALL, LARGE)],
+        choices=list(GRAPHS),
     )
     parser.add_argument("--peers", nargs="*", default=list(PEERS), choices=PEERS)
     parser.add_argument(

@@ -172,18 +172,18 @@ def tables(prepared: Prepared, meter: Meter) -> None:
 
 
 def floats(prepared: Prepared, meter: Meter, count: int) -> None:
-    """Rows of floats, with and without the pass that restores the sums of a search."""
+    """Rows of integers and floats, and of floats with the pass for the sums of a search."""
     cp = runtime.cupy()
     rng = np.random.default_rng(2)
-    for dtype in (np.float32, np.float64):
-        weights = (prepared.effective_weights * rng.uniform(0.5, 1.5, prepared.n_edges)).astype(
-            dtype
-        )
+    for dtype in (np.int32, np.int64, np.float32, np.float64):
+        drawn = prepared.effective_weights * rng.uniform(0.5, 1.5, prepared.n_edges)
+        weights = np.maximum(drawn, 1).astype(dtype)
         one = prepared.reweight(weights)
         sources = rng.integers(0, one.n_vertices, count)
         rows = cp.empty((count, one.n_vertices), dtype=dtype)
         form = RowForm(None, runtime.device().ordinal, "", 1)
-        made, restore = DeviceRows(one, form, count), Restoration(one, count)
+        made = DeviceRows(one, form, count)
+        restore = Restoration(one, count) if weights.dtype.kind == "f" else None
         there = cp.asarray(sources)
 
         def nearly(made: Any = made, sources: Any = sources, rows: Any = rows) -> Any:
@@ -192,6 +192,9 @@ def floats(prepared: Prepared, meter: Meter, count: int) -> None:
 
         name = f"{np.dtype(dtype).name}, {count} sources"
         meter.time(f"rows, {name}", nearly, count, 1e6, "us")
+        if restore is None:
+            del rows, made
+            continue
 
         def both(
             nearly: Any = nearly, restore: Any = restore, there: Any = there, rows: Any = rows

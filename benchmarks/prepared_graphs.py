@@ -21,10 +21,11 @@ from nearfar.lab.bench.suite import data_file
 from nearfar.prepared.order.elimination import elimination_order, structure_of
 from nearfar.prepared.order.tree import analyse
 
-__all__ = ["FORESEEN", "GRAPHS", "SMALL", "foresee", "scaled"]
+__all__ = ["FORESEEN", "GRAPHS", "LARGE", "SMALL", "foresee", "scaled"]
 
 DATA = "dimacs9-topology"
 SMALL = "country-roads-5k"  # to try the script; not measured unless named
+LARGE = "country-roads-5m"  # takes minutes and some 20 GB; not measured unless named
 
 
 def topology(name: str) -> Graph:
@@ -59,6 +60,7 @@ GRAPHS: dict[str, Callable[[], Graph]] = {
     "delaunay-200k": lambda: generate("delaunay", vertices=200_000),
     "grid-500": lambda: generate("grid", rows=500, columns=500),
     SMALL: lambda: generate("country_roads", vertices=5_000),
+    LARGE: lambda: generate("country_roads", vertices=5_000_000),
 }
 
 

@@ -43,6 +43,7 @@ _TABS = (
 _TASKS = (
     *("install", "which-function"),
     *("find-shortest-paths", "read-and-write-graphs", "take-answers-elsewhere", "draw-maps"),
+    "answer-questions-about-places",
     *("all-pairs", "prepare-a-graph", "save-and-prove-answers", "use-in-scripts", "use-a-gpu"),
     *("coming-from-scipy", "coming-from-networkx", "coming-from-igraph"),
     *("coming-from-cugraph", "coming-from-pandana"),

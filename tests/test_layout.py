@@ -23,7 +23,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("formats", "generators", "registry"),
     ("cuda",),
     ("cpu",),
-    ("algorithms",),
+    ("algorithms", "raster"),
     ("prepared",),
     ("answer",),
     ("choose",),
@@ -167,8 +167,8 @@ def test_variants_are_named_at_home() -> None:
         home.setdefault(v.idea, set()).add(v.family)
     functions = {"csgraph", "networkx"}  # SciPy's and NetworkX's bear names of algorithms
     elsewhere = {
-        "solve": {"lanes"},  # a counter in the statistics of a batch
-        "options": {"lanes", "worker_per_source"},  # values of an option of Johnson's method
+        # A counter in the statistics of a batch; values of an option of Johnson's method.
+        "solve": {"lanes", "worker_per_source"},
         # Sparse graphs are left to near-far as long as that is faster.
         "breadth_first": {"near_far", "near_far@cuda"},
         # Johnson's method offers the batch variants that may run inside it.

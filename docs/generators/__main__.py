@@ -8,18 +8,27 @@ import sys
 from collections.abc import Callable
 from pathlib import PurePosixPath
 
-from docs.generators import command_line, formats, index, methods, python_reference, reproduction
+from docs.generators import (
+    command_line,
+    formats,
+    index,
+    methods,
+    option_types,
+    python_reference,
+    reproduction,
+)
 from docs.generators.charts import charts
 from docs.generators.table import tables
 from nearfar.errors import NearfarError
 from nearfar.lab import checkout
 
-#: Pages that are generated as a whole, but for those of the experiments and the index.
+#: Files that are generated as a whole, but for pages of the experiments and the index.
 WHOLE: dict[str, Callable[[], str]] = {
     "docs/reference/command-line.md": command_line.page,
     "docs/reference/file-formats.md": formats.page,
     "docs/reference/methods.md": methods.page,
     "docs/reference/python.md": lambda: python_reference.python_page(checkout.NOTICE),
+    "src/nearfar/solve/option_types.py": option_types.module,
 }
 
 

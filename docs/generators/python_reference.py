@@ -108,6 +108,21 @@ GROUPS: list[tuple[str, str, list[str]]] = [
         ["scale.distances", "scale.connect"],
     ),
     (
+        "Rasters and volumes",
+        "[Cost surfaces over rasters](../how-to/rasters.md) shows them at work. "
+        "`nearfar.raster.interfaces` has the functions\nof scikit-image, xarray-spatial and "
+        "dijkstra3d.",
+        [
+            *("raster.cost_distance", "raster.cost_distances", "raster.corridor"),
+            *("raster.Raster", "raster.Surface", "raster.SlopeTable", "raster.hiking"),
+            *("raster.read_raster", "raster.write_raster", "raster.draw_surface"),
+            *("raster.landscape", "raster.interfaces.MCP", "raster.interfaces.MCP_Geometric"),
+            *("raster.interfaces.route_through_array", "raster.interfaces.cost_distance"),
+            *("raster.interfaces.distance_field", "raster.interfaces.dijkstra"),
+            *("raster.interfaces.parental_field", "raster.interfaces.path_from_parents"),
+        ],
+    ),
+    (
         "SciPy's functions",
         "The same calls as in `scipy.sparse.csgraph` "
         "([Coming from SciPy](../how-to/coming-from-scipy.md)). By\nkeyword they also take "

@@ -166,3 +166,26 @@ def repeated(document: Any) -> str:
     """What was repeated, and how often."""
     rows = [row for row in document["results"] if row.get("repeats")]
     return "; ".join(f"{row['what']}, {row['repeats']} times" for row in rows) or "nothing"
+
+
+def zoo_halves(document: Any) -> Iterator[dict[str, Any]]:
+    """How far nearfar is ahead of the best other program on each half of the zoo of speed."""
+    rows = [
+        {**graph, **row} for graph in document["results"] for row in graph["rows"] if "ratio" in row
+    ]
+    for key in sorted({(row.get("threads", 0), row["half"]) for row in rows}):
+        found = {r["graph"]: r["ratio"] for r in rows if (r.get("threads", 0), r["half"]) == key}
+        worst = sorted(found, key=lambda graph: found[graph])
+        values = sorted(found.values())
+        yield {
+            "environment": rows[0]["environment"],
+            "threads": key[0],
+            "half": key[1],
+            "graphs": len(values),
+            "worst": values[0],
+            "lower": values[len(values) // 4],
+            "median": statistics.median(values),
+            "upper": values[3 * len(values) // 4],
+            "best": values[-1],
+            "names": ", ".join(f"{graph} {found[graph]:.2f}" for graph in worst[:5]),
+        }

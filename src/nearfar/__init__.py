@@ -162,6 +162,8 @@ _PUBLIC = (
     "lab.report",
     "measures",
     "networkx",
+    "raster",
+    "raster.interfaces",
     "scale",
     "sklearn",
     "solve",

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from types import FunctionType
 from typing import TYPE_CHECKING, Any, cast
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
 __all__ = [
     "CacheError",
@@ -28,6 +27,7 @@ __all__ = [
     "VertexError",
     "ZeroCycleError",
     "did_you_mean",
+    "keyword",
     "listed",
     "quoted",
     "size_text",
@@ -35,6 +35,32 @@ __all__ = [
 
 _QUOTED = 80
 _BITS = 1 << 10
+#: Around an option in a message, and before its value; what is quoted holds none of them.
+_BEGIN, _VALUE, _END = "\x0e", "\x1f", "\x0f"
+
+
+def keyword(name: str, *value: Any) -> str:
+    """An option as a message names it, which every interface words in its own way.
+
+    Parameters
+    ----------
+    name : str
+        A keyword of the function that was called.
+    *value : object
+        What to give for it, if anything; ``...`` stands for any value.
+
+    Returns
+    -------
+    str
+        For a message of :class:`NearfarError`: ``device='cpu'`` in Python, ``--device cpu`` in a
+        shell.
+    """
+    shown = "".join(_VALUE + ("..." if one is ... else repr(one)) for one in value)
+    return f"{_BEGIN}{name}{shown}{_END}"
+
+
+def _in_python(name: str, value: str | None) -> str:
+    return name if value is None else f"{name}={value}"
 
 
 def quoted(token: Any) -> str:
@@ -129,11 +155,59 @@ class NearfarError(Exception):
     Errors go through :mod:`pickle` with message and attributes, so one that is raised in a process
     pool arrives where the answer is waited for. A subclass that builds its message from other
     arguments keeps each of them as an attribute of the same name.
+
+    Attributes
+    ----------
+    option : str or None
+        The keyword that is wrong, where the message is about one.
+    choices : dict
+        Keywords and values that the message offers instead, as text of Python: ``{"device":
+        "'cpu'"}``.
     """
+
+    def __init__(self, *args: Any) -> None:
+        #: The message in turns: text, then an option and its value or None.
+        self._parts: list[Any] = []
+        if args and isinstance(args[0], str) and _BEGIN in args[0]:
+            text, *marked = args[0].split(_BEGIN)
+            self._parts.append(text)
+            for part in marked:
+                inner, _, text = part.partition(_END)
+                name, has_value, value = inner.partition(_VALUE)
+                self._parts += [(name, value if has_value else None), text]
+            args = (self.worded(_in_python), *args[1:])
+        super().__init__(*args)
+
+    @property
+    def option(self) -> str | None:
+        """The keyword that is wrong, where the message is about one."""
+        return next((name for name, value in self._parts[1::2] if value is None), None)
+
+    @property
+    def choices(self) -> dict[str, str]:
+        """Keywords and values that the message offers instead, as text of Python."""
+        return {name: value for name, value in self._parts[1::2] if value is not None}
+
+    def worded(self, word: Callable[[str, str | None], str]) -> str:
+        """The message in the words of an interface.
+
+        Parameters
+        ----------
+        word : callable
+            Gives the text of an option from its name and its value as Python takes it, which is
+            None where the message gives none.
+
+        Returns
+        -------
+        str
+        """
+        if not self._parts:
+            return str(self)
+        return "".join(part if isinstance(part, str) else word(*part) for part in self._parts)
 
     def __reduce__(self) -> tuple[Any, ...]:
         init = type(self).__init__
-        if not isinstance(init, FunctionType):  # of the built-in class: a message is all it takes
+        if init is NearfarError.__init__:  # a message is all it takes
             return cast("tuple[Any, ...]", super().__reduce__())
         names = init.__code__.co_varnames[1 : init.__code__.co_argcount]
         return type(self), tuple(getattr(self, name) for name in names), self.__dict__
@@ -165,11 +239,11 @@ class GraphFormatError(NearfarError, ValueError):
     """
 
     def __init__(self, message: str, path: object = None, line: int | None = None) -> None:
-        self.message = message
         self.path = None if path is None else str(path)
         self.line = line
         place = "" if path is None else f"{path}: " if line is None else f"{path}, line {line}: "
         super().__init__(place + message)
+        self.message = str(self)[len(place) :]
 
 
 class NegativeWeightError(NearfarError, ValueError):
@@ -255,6 +329,7 @@ class OutOfMemoryError(NearfarError, MemoryError):
         self.needed, self.free, self.advice = int(needed), int(free), advice
         text = f"{size_text(self.needed)} needed, {size_text(self.free)} free"
         super().__init__(text + (f": {advice}" if advice else ""))
+        self.advice = str(self).partition(": ")[2]
 
 
 class DistanceOverflowError(NearfarError, OverflowError):

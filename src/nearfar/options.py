@@ -11,11 +11,11 @@ import dataclasses
 import functools
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, TypedDict, cast
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 import numpy as np
 
-from nearfar.errors import OptionError, did_you_mean, listed, quoted
+from nearfar.errors import OptionError, did_you_mean, keyword, listed, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -25,9 +25,7 @@ __all__ = [
     "Device",
     "Devices",
     "LaunchOptions",
-    "MethodOptions",
     "NoOptions",
-    "SearchOptions",
     "build_options",
     "canonical_device",
     "check_above_zero",
@@ -40,85 +38,22 @@ Device = Literal["auto", "cpu", "cuda", "gpu"]
 Devices = Literal["all"] | list[int] | None
 
 
-class _SharedOptions(TypedDict, total=False):
-    """Options of the methods for one source, which those for many have too."""
-
-    ahead_rounds: int | None
-    alpha: float
-    arity: int
-    balls: bool | None
-    beta: float
-    block_threads: int | None
-    buckets: int
-    carveout: int | None
-    child_edges: int
-    constant_degree: bool
-    criterion: Literal["out", "in_out"]
-    delta: float | None
-    delta_growth: float | None
-    distance_bits: int | None
-    duplicates: str
-    eager_growth: float
-    exact: bool
-    level_bits: int | None
-    local_leave: int
-    local_limit: int | None
-    local_rounds: int
-    parts: int | None
-    pivot_rounds: int | None
-    pull: float
-    pull_share: int
-    queue_factor: float
-    shortcuts: bool | None
-    sort_rows: bool | None
-    sums: Literal["fixed", "search"]
-    sweep: bool | None
-    target_near: int | None
-    thin_limit: int | None
-    threads_minimum: int | None
-    threads_relax: int | None
-    threads_update: int | None
-    transpose: bool | None
-    traversal: str
-
-
-class SearchOptions(_SharedOptions, total=False):
-    """Options of the methods for one source, for type checkers; their page says which has which."""
-
-    devices: Devices | int
-
-
-class MethodOptions(_SharedOptions, total=False):
-    """Options of all methods: those for one source run for many too.
-
-    ``devices`` is a keyword of the functions for many sources themselves.
-    """
-
-    force: bool
-    inner: Literal["lanes", "worker_per_source"]
-    lanes: int
-    lists: bool | None
-    queue: Literal["heap", "buckets"] | None
-    slot_bits: int | None
-    width: int | None
-
-
 #: What the functions that solve call something that other libraries call otherwise.
-_CALLED = {
-    "cutoff": "limit",
-    "max_distance": "limit",
-    "radius": "limit",
+_SYNONYMS = {
+    "cutoff": keyword("limit"),
+    "max_distance": keyword("limit"),
+    "radius": keyword("limit"),
     "target": "targets=[...], or nearfar.shortest_path for one path",
     "directed": "the graph's: Graph.from_edges(..., directed=False) adds both directions",
     "sources": "nearfar.distances(graph, sources), or nearfar.nearest for the nearest of them",
     "indices": "nearfar.distances(graph, sources)",
-    "unweighted": "weight=None",
-    "weights": "weight",
-    "return_predecessors": "predecessors",
+    "unweighted": keyword("weight", None),
+    "weights": keyword("weight"),
+    "return_predecessors": keyword("predecessors"),
     "source": "sources=[...]",
-    "algorithm": "method",
-    "n_jobs": "threads",
-    "num_threads": "threads",
+    "algorithm": keyword("method"),
+    "n_jobs": keyword("threads"),
+    "num_threads": keyword("threads"),
 }
 #: Keywords of the functions that solve, which are near what people type.
 _KEYWORDS = (
@@ -141,29 +76,29 @@ def canonical_device(
     if not isinstance(found, str) or found not in among:
         near = did_you_mean(str(device), (*among, "gpu"))
         wanted = f"{', '.join(map(repr, among[:-1]))} or {among[-1]!r}"
-        raise OptionError(f"device is {quoted(device)}: use {wanted}{near}")
+        raise OptionError(f"{keyword('device')} is {quoted(device)}: use {wanted}{near}")
     return cast("Literal['auto', 'cpu', 'cuda']", found)
 
 
-def _whole(value: Any) -> bool:
+def _is_integer(value: Any) -> bool:
     return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
 
 
-def _finite(value: Any) -> bool:
-    if _whole(value):
+def _is_finite(value: Any) -> bool:
+    if _is_integer(value):
         return True
     return isinstance(value, (float, np.floating)) and math.isfinite(value)
 
 
-def _truth(value: Any) -> bool:
-    return isinstance(value, (bool, np.bool_)) or (_whole(value) and value in (0, 1))
+def _is_bool(value: Any) -> bool:
+    return isinstance(value, (bool, np.bool_)) or (_is_integer(value) and value in (0, 1))
 
 
 #: What an annotation lets in, and what to ask for where something else was given.
 _KINDS: dict[str, tuple[Callable[[Any], bool], str]] = {
-    "bool": (_truth, "true or false"),
-    "int": (_whole, "a whole number"),
-    "float": (_finite, "a finite number"),
+    "bool": (_is_bool, "true or false"),
+    "int": (_is_integer, "a whole number"),
+    "float": (_is_finite, "a finite number"),
     "str": (lambda value: isinstance(value, str), "text"),
     "None": (lambda value: value is None, "none"),
 }
@@ -236,15 +171,17 @@ def check_limit(limit: Any, dtype: np.dtype[Any]) -> int | float | None:
     if limit is None:
         return None
     if not isinstance(limit, (int, float, np.number)) or isinstance(limit, bool):
-        raise OptionError(f"limit is {quoted(limit)}: give a number")
+        raise OptionError(f"{keyword('limit')} is {quoted(limit)}: give a number")
     if isinstance(limit, np.integer):
         limit = int(limit)
     if isinstance(limit, int) and limit.bit_length() > 1000:  # more than a float holds
         limit = math.inf if limit > 0 else -math.inf
     if math.isnan(limit):
-        raise OptionError("limit is NaN: give a number, or None")
+        raise OptionError(f"{keyword('limit')} is NaN: give a number")
     if limit < 0:
-        raise OptionError(f"limit is {limit}: give at least 0, the distance of the source itself")
+        raise OptionError(
+            f"{keyword('limit')} is {limit}: give at least 0, the distance of the source itself"
+        )
     if limit == math.inf:
         return None
     if dtype.kind == "f":
@@ -261,7 +198,7 @@ def check_above_zero(**values: Any) -> None:
     OptionError
     """
     for name, value in values.items():
-        if not (_finite(value) and value > 0):
+        if not (_is_finite(value) and value > 0):
             raise OptionError(f"{name} is {quoted(value)}: give a number greater than 0")
 
 
@@ -319,8 +256,8 @@ def build_options(
     known = list(fields)
     for name in given:
         if name not in known:
-            if name in _CALLED:
-                raise OptionError(f"no option {quoted(name)}: here that is {_CALLED[name]}")
+            if name in _SYNONYMS:
+                raise OptionError(f"no option {quoted(name)}: here that is {_SYNONYMS[name]}")
             has = f"it has: {', '.join(known)}" if known else "it has none"
             near = did_you_mean(name, [*known, *_KEYWORDS])
             if others := having(name):

@@ -14,7 +14,7 @@ import threading
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
-from nearfar.errors import OptionError, VariantUnavailable, did_you_mean, quoted
+from nearfar.errors import OptionError, VariantUnavailable, did_you_mean, keyword, quoted
 from nearfar.graph.slots import Slot
 from nearfar.options import NoOptions, canonical_device
 
@@ -86,12 +86,15 @@ class Answer:
     partials : list of Partial, or None
         Of the reduction that the workspace asks for, of consecutive rows. The rows themselves may
         be there too, or None.
+    masked : bool
+        Whether what lies beyond the workspace's limit is unreached already.
     """
 
     distances: Any
     stats: dict[str, Any] = field(default_factory=dict)
     predecessors: Any = None
     partials: list[Partial] | None = None
+    masked: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +156,8 @@ class Request:
     """One checked request, as ``can_run``, the costs and the chooser see it.
 
     ``once`` says that the graph was made for this request alone: no later one repays what a variant
-    lays out for itself. ``comes_back`` says that rows made on a device are wanted on the host.
+    lays out for itself. ``comes_back`` says that rows made on a device are wanted on the host,
+    ``sparse`` that of each row only what is reached is kept.
     """
 
     problem: Problem = "sssp"
@@ -167,6 +171,7 @@ class Request:
     stats: Literal["basic", "full"] = "basic"
     once: bool = False
     comes_back: bool = True
+    sparse: bool = False
 
 
 @dataclass(slots=True)
@@ -374,6 +379,7 @@ _DEVICES = ("cpu", "cuda")
 _FAMILY_AT = {"algorithms": 2, "papers": 3, "prepared": 1}
 _priced: dict[tuple[str, str, bool], tuple[Variant, ...]] = {}
 _registry: dict[str, Variant] = {}
+_families: set[str] = set()
 _discovered: set[tuple[str, str]] = set()  # folder and device
 _discovering = threading.RLock()  # one thread imports, the others wait until all is registered
 
@@ -437,6 +443,7 @@ def variant(
             tune=tune,
             devices=frozenset(devices),
         )
+        _families.add(family)
         _priced.clear()
         return run
 
@@ -488,10 +495,10 @@ def variants(
 ) -> list[Variant]:
     """All registered variants, sorted by family and id; unsafe ones only when asked for."""
     _discover(device)
-    return _listed(device, problem, unsafe)
+    return _registered(device, problem, unsafe)
 
 
-def _listed(device: str | None, problem: str | None, unsafe: bool) -> list[Variant]:
+def _registered(device: str | None, problem: str | None, unsafe: bool) -> list[Variant]:
     found = [
         v
         for v in tuple(_registry.values())
@@ -518,7 +525,7 @@ def priced(device: str, problem: str) -> tuple[Variant, ...]:
     found = _priced.get(key)
     if found is None:
         _discover(device, ("algorithms", "prepared") if prepared else ("algorithms",))
-        known = _listed(device, problem, unsafe=False)
+        known = _registered(device, problem, unsafe=False)
         _priced[key] = found = tuple(v for v in known if v.cost is not None)
     return found
 
@@ -544,7 +551,7 @@ def is_family(method: str) -> bool:
     name = canonical_method(method)
     if "@" in name or any(f"{name}@{device}" in _registry for device in _DEVICES):
         return False
-    return any(v.family == name for v in _registry.values())
+    return name in _families
 
 
 def find(method: str, device: str = "auto", *, allow_unsafe: bool = False) -> list[Variant]:
@@ -577,8 +584,7 @@ def find(method: str, device: str = "auto", *, allow_unsafe: bool = False) -> li
             if v.family == idea and not v.unsafe and v.device in places
         ]
     if not found:
-        families = {v.family for v in _registry.values()}
-        known = _registry if "@" in method else {*families, *ideas()}
+        known = _registry if "@" in method else {*_families, *ideas()}
         hint = did_you_mean(canonical_method(method), sorted(known), 3, 0.5)
         raise OptionError(
             f"no method {quoted(method)}{hint or ':'} `nearfar methods` lists them all"
@@ -586,6 +592,6 @@ def find(method: str, device: str = "auto", *, allow_unsafe: bool = False) -> li
     if not allow_unsafe and all(v.unsafe for v in found):
         raise VariantUnavailable(
             f"{found[0].id} is wrong by design ({found[0].summary}): "
-            "pass allow_unsafe=True to run it"
+            f"pass {keyword('allow_unsafe', True)} to run it"
         )
     return sorted((v for v in found if allow_unsafe or not v.unsafe), key=lambda v: v.device)

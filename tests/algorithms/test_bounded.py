@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import numpy as np
 import pytest
 
 import nearfar
-from nearfar import Graph, _cpu
+from nearfar import Graph, _cpu, nearest
 from nearfar.graph.dtypes import unreached_value
 from nearfar.graph.facts import within
 from tests.zoo import DTYPES, ZOO, as_dtype
@@ -107,6 +108,10 @@ def test_workers_do_not_disturb_each_other(shape: str) -> None:
         np.testing.assert_array_equal(found, want)
         sparse = nearfar.distances(graph, method="bounded", limit=3, threads=threads, out="csr")
         np.testing.assert_array_equal(sparse.toarray(), np.where(want == np.inf, 0, want))
+        counts = nearfar.distances(
+            graph, method="bounded", limit=3, threads=threads, reduce="count"
+        )
+        np.testing.assert_array_equal(counts, np.isfinite(want).sum(axis=1) - 1)
 
 
 def test_auto_looks_how_far_a_limit_leads() -> None:
@@ -130,3 +135,101 @@ def test_memory_follows_what_is_reached() -> None:
     found = nearfar.distances(graph, few, limit=near, reduce="count", memory=40_000_000)
     want = nearfar.distances(graph, few, limit=near, reduce="count", method="worker_per_source")
     np.testing.assert_array_equal(found, want)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_nearest_within_a_limit_is_that_of_a_joined_search(dtype: str) -> None:
+    """Distances, places and trees, ties between sources included."""
+    served = 0
+    for name, build in ZOO.items():
+        graph = as_dtype(build(), dtype)
+        if graph.n_negative or graph.n_vertices < 2:
+            continue
+        for k, limit in itertools.product((1, 2, 5), limits(graph)):
+            sources = np.unique(np.linspace(0, graph.n_vertices - 1, k).astype(int))[::-1]
+            joined = nearest(
+                graph, sources, limit=limit, method="delta_stepping", predecessors=True
+            )
+            found = _cpu.bounded_nearest(graph.view, sources.astype(np.int64), limit)
+            if found is None:
+                assert graph.min_weight == 0 or dtype.startswith("float"), name
+                continue
+            served += 1
+            np.testing.assert_array_equal(found[0], joined.distances, name)
+            np.testing.assert_array_equal(graph.name_of(found[1]), joined.sources, name)
+            np.testing.assert_array_equal(found[2], joined.predecessors, name)
+    assert served > 20
+
+
+def test_nearest_takes_a_bounded_search_where_the_limit_is_small() -> None:
+    graph = nearfar.generate("road_like", vertices=20_000, seed=1)
+    near = float(np.median(graph.weights)) * 4
+    places, stats = np.arange(0, 19_000, 997), {}
+    found = nearest(graph, places, limit=near, predecessors=True, stats=stats)
+    want = nearest(graph, places, limit=near, predecessors=True, method="delta_stepping")
+    assert stats["engine"] == "bounded@cpu"
+    for one, other in zip(found, want, strict=True):
+        np.testing.assert_array_equal(one, other)
+    nearest(graph, places, limit=1e12, stats=stats)
+    assert stats["engine"] != "bounded@cpu"
+
+
+def test_sparse_rows_of_all_sources_make_no_dense_ones() -> None:
+    """Rows of n entries per source took 8 ms each where a limit reached nothing."""
+    graph = nearfar.generate("road_like", vertices=20_000, seed=1)
+    stats: dict[str, Any] = {}
+    found = nearfar.distances(graph, limit=1e-6, out="csr", stats=stats)
+    assert stats["engine"] == "bounded@cpu"
+    assert found.nnz == graph.n_vertices
+
+
+@pytest.mark.parametrize("size", [3, 200, 5000, 20_000])
+def test_tables_and_buckets_grow_with_the_search(size: int) -> None:
+    """From a few slots over hashing to a slot per vertex, and back to small searches."""
+    n = 20_000
+    rng = np.random.default_rng(size)
+    tails = rng.integers(0, n, 3 * n)
+    graph = Graph.from_edges(tails, rng.integers(0, n, 3 * n), rng.random(3 * n), n_vertices=n)
+    row = np.sort(nearfar.distances(graph, [7], method="dijkstra")[0])
+    limit = float(row[min(size, np.isfinite(row).sum() - 1)])
+    sources = np.array([7, 3, 7, 4, 9])
+    for bound in (limit, limit / 100, limit):
+        found = nearfar.distances(graph, sources, method="bounded", limit=bound, threads=1)
+        want = nearfar.distances(graph, sources, method="dijkstra", limit=bound)
+        np.testing.assert_array_equal(found, want)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("name", ["road_like", "kronecker", "grid"])
+def test_counts_of_neighbouring_sources_are_those_of_single_searches(name: str, dtype: str) -> None:
+    """From balls of a few vertices to more than lie around sixteen sources at once."""
+    how: dict[str, Any] = {
+        "road_like": {"vertices": 12_000, "seed": 2},
+        "kronecker": {"scale": 12},
+        "grid": {"rows": 90, "columns": 100},
+    }[name]
+    graph = as_dtype(nearfar.generate(name, **how), dtype)
+    row = np.sort(nearfar.distances(graph, [graph.widest_vertex], method="dijkstra")[0])
+    row = row[row != unreached_value(row.dtype)]
+    rng = np.random.default_rng(1)
+    for reached in (1, 20, 100, 700, 3000):
+        limit = float(row[min(reached, len(row) - 1)])
+        if reached > 500:
+            sources = rng.integers(0, graph.n_vertices, 200)
+        else:
+            sources = rng.permutation(graph.n_vertices)[:2500]
+        found = _cpu.bounded_figures(graph.view, sources, limit, 2)
+        alone = _cpu.bounded_figures(graph.view, sources, limit, 2, "", graph.n_vertices + 1)
+        for one, other in zip(found[:2], alone[:2], strict=True):
+            np.testing.assert_array_equal(one, other)
+
+
+def test_counts_near_the_end_of_the_dtype() -> None:
+    """Sums that lanes could not hold are left to single searches."""
+    n, most = 300, 2**31 - 1
+    for step, limit in ((most // 3, most - 1), (most // 40, most // 5), (most // 400, most // 8)):
+        ring = np.arange(n)
+        weights = np.full(n, step, np.int32)
+        graph = Graph.from_edges(ring, (ring + 1) % n, weights, directed=False)
+        counts = _cpu.bounded_figures(graph.view, ring, float(limit), 1)[0]
+        assert (counts == min(2 * (limit // step), n - 1)).all()

@@ -191,3 +191,60 @@ def test_denormal_weights_come_to_an_end(method: str) -> None:
     found = nearfar.distances(graph, sources, method=method, threads=1, **options)
     want = nearfar.distances(graph, sources, method="dijkstra_binary_heap@cpu")
     np.testing.assert_array_equal(found, want)
+
+
+def chains(shape: str, n: int) -> tuple[np.ndarray, np.ndarray]:
+    """Ends of the edges of long thin graphs."""
+    v = np.arange(1, n)
+    before = {
+        "path": v - 1,
+        "cycle": v - 1,
+        "caterpillar": np.where(v < n // 2, v - 1, v - n // 2),
+        "four arms": np.maximum(v - 4, 0),
+        "hub at the end": np.where(v < n // 2, v - 1, n // 2 - 1),
+    }[shape]
+    return (np.append(before, n - 1), np.append(v, 0)) if shape == "cycle" else (before, v)
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("dtype", ["int32", "int64", "float32", "float64"])
+@pytest.mark.parametrize("shape", ["path", "cycle", "caterpillar", "four arms", "hub at the end"])
+def test_chains_are_followed_to_their_ends(shape: str, dtype: str, method: str) -> None:
+    """Longer than one call follows; from an end and the middle, within limits, to targets."""
+    n = 5000
+    s, t = chains(shape, n)
+    weights = np.random.default_rng(1).integers(0, 50, len(s)).astype(dtype)
+    graph = Graph.from_edges(s, t, weights, n_vertices=n, directed=False)
+    for source in (0, n // 3):
+        want = oracle(graph, source)
+        for delta in (None, 1.0, 1e9):
+            options = {} if delta is None else {"delta": delta}
+            got = nearfar.sssp(graph, source, method=method, threads=2, **options)
+            assert np.array_equal(got.distances, want)
+            nearfar.verify(graph, got)
+        limit = float(np.median(want))
+        near = nearfar.sssp(graph, source, method=method, threads=2, limit=limit).distances
+        assert np.array_equal(near[want <= limit], want[want <= limit])
+        assert (near[want > limit] > limit).all()
+        target = int(np.argsort(want)[n // 4])
+        some = nearfar.sssp(graph, source, method=method, threads=2, targets=[target])
+        assert some.distances[target] == want[target]
+
+
+def test_a_chain_relaxes_every_vertex_once() -> None:
+    path = nearfar.generate("path", vertices=20_000, directed=False)
+    paths = nearfar.sssp(path, 0, method="delta_stepping")
+    assert paths.stats["vertices_processed"] == 20_000
+    assert paths.stats["stale"] == 0
+
+
+@pytest.mark.parametrize("decades", [6, 8, 20])
+def test_weights_over_many_decades_repeat_little(decades: int) -> None:
+    """The first width leaves a vertex about one lighter edge: three to 17 times the work else."""
+    rng = np.random.default_rng(0)
+    n, m = 20_000, 160_000
+    weights = 10 ** (decades * rng.random(m))
+    graph = Graph.from_edges(rng.integers(0, n, m), rng.integers(0, n, m), weights, n_vertices=n)
+    paths = nearfar.sssp(graph, 0, method="delta_stepping")
+    assert np.array_equal(paths.distances, oracle(graph))
+    assert paths.stats["vertices_processed"] < 1.2 * n

@@ -45,6 +45,16 @@ def _hubs(rng: np.random.Generator) -> Graph:
     return Graph.from_edges(s, rng.integers(0, n, m), rng.random(m), n_vertices=n, directed=False)
 
 
+def _shared_rows(rng: np.random.Generator) -> Graph:
+    """Two hubs whose rows are long enough to be shared, and a ring around their leaves."""
+    n = 40_000
+    leaves = np.arange(2, n)
+    s = np.concatenate([leaves % 2, leaves, [0]])
+    t = np.concatenate([leaves, np.roll(leaves, -1), [1]])
+    weights = rng.integers(0, 1000, len(s))
+    return Graph.from_edges(s, t, weights, n_vertices=n, directed=False)
+
+
 def _disconnected(rng: np.random.Generator) -> Graph:
     n, m = 4000, 9000
     part = rng.integers(0, 2, m) * (n // 2)
@@ -57,6 +67,7 @@ SHAPES = {
     "path": _path,
     "zero-weight cycles": _zero_cycles,
     "hubs": _hubs,
+    "shared rows": _shared_rows,
     "disconnected": _disconnected,
 }
 

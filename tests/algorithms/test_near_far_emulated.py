@@ -328,6 +328,36 @@ def test_rows_are_sorted_once_it_pays(monkeypatch: pytest.MonkeyPatch) -> None:
     assert forms_of(sparse, 2) == ["plain", "plain"]
 
 
+@pytest.mark.parametrize("dtype", ["int32", "float64"])
+def test_delta_grows_on_a_mesh_whose_near_set_is_thin(dtype: str) -> None:
+    """Whatever its mean degree, which is six: fewer steps, and the same distances."""
+    mesh = nearfar.generate("delaunay", vertices=4000, weight_dtype=dtype)
+    want = oracle.dijkstra(mesh, 0)
+    found = {}
+    for growth in (1.0, None):
+        paths = nearfar.sssp(mesh, 0, method="near_far@cuda", delta_growth=growth, local_limit=0)
+        np.testing.assert_array_equal(paths.distances, want)
+        found[growth] = paths.stats
+    assert found[1.0]["last_delta"] == found[1.0]["delta"]
+    assert found[None]["last_delta"] > 2 * found[None]["delta"]
+    assert found[None]["iterations"] < 0.7 * found[1.0]["iterations"]
+
+
+@pytest.mark.parametrize(("fastest", "tried"), [(1, 6), (3, 5), (12, 3), (48, 4), (256, 7)])
+def test_the_growth_that_was_fastest_stays(fastest: float, tried: int) -> None:
+    graph, form = undirected(100, 150), one_launch_forms.Form("plain")
+    growths = []
+    for _ in range(10):
+        growth = one_launch_forms.growth_of(graph, form)
+        seconds = 1.0 + abs(np.log2(growth / fastest))
+        stats = {"device_seconds": seconds, "splits": 1, "last_threshold": 1.0}
+        one_launch_forms.learn(graph, form, stats, growing=True)
+        growths.append(growth)
+    assert growths[:2] == [12, 12]  # the first solve is not counted
+    assert growths[-2:] == [fastest] * 2
+    assert len(set(growths)) == tried
+
+
 def test_a_form_that_lost_is_not_taken_again(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(one_launch_forms, "_SKEWED", 1.0)
     monkeypatch.setattr(one_launch_forms, "_SORT_SECONDS", 1e-12)

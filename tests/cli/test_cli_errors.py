@@ -40,7 +40,7 @@ def test_content_that_unpacks_to_too_much(tmp_path: Path) -> None:
     file = tmp_path / "g.gr.gz"
     file.write_bytes(gzip.compress(b"p sp 2 1\n" + b"c" * 10**6 + b"\na 1 2 5\n"))
     message = fail(Exit.BAD_INPUT, "info", file, "--read-option", "max_unpacked=1e5")
-    assert "--read-option max_unpacked=BYTES" in message
+    assert "--read-option max_unpacked=..." in message
     succeed("info", file, "--read-option", "max_unpacked=1e7")
 
 
@@ -451,7 +451,7 @@ def test_an_option_given_twice(graph_file: Path) -> None:
 @pytest.mark.parametrize("edges", ["", "a,b", "5", "5,1"])
 def test_edges_of_a_histogram(graph_file: Path, edges: str) -> None:
     said = fail(Exit.USAGE, "distances", graph_file, "--reduce", f"histogram:{edges}")
-    assert "give rising edges, as in histogram:0,10,20" in said
+    assert "give ascending edges, as in histogram:0,10,20" in said
 
 
 def test_little_memory_is_given_in_bytes(graph_file: Path, tmp_path: Path) -> None:

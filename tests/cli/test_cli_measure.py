@@ -10,7 +10,7 @@ import pytest
 
 import nearfar
 from nearfar.cli.console import Exit
-from nearfar.cli.measure_kinds import KINDS
+from nearfar.cli.measure import KINDS
 from tests.program import fail, run, succeed
 
 
@@ -221,7 +221,7 @@ def test_a_zero_cycle_is_bad_input(tmp_path: Path) -> None:
     assert "weight zero" in fail(Exit.BAD_INPUT, "measure", "betweenness", path)
 
 
-@pytest.mark.parametrize("name", sorted(KINDS))
+@pytest.mark.parametrize("name", [name.replace("_", "-") for name in sorted(KINDS)])
 def test_help_of_each(name: str) -> None:
     assert f"nearfar measure {name}" in succeed("measure", name, "--help")
 
@@ -291,7 +291,7 @@ def test_a_table_as_spreadsheets_write_it(graph_file: Path, tmp_path: Path) -> N
     [
         (("--limit", "nan"), "error: --limit is NaN: give a number\n"),
         (("--samples", "0"), "error: --samples is 0: give"),
-        (("--seed", "3"), "error: --seed is 3: give --samples K too, or nothing is drawn"),
+        (("--seed", "3"), "error: --seed is 3: give --samples too, or nothing is drawn"),
     ],
 )
 def test_keywords_are_flags_in_errors(graph_file: Path, words: tuple[str, ...], said: str) -> None:

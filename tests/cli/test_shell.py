@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 import subprocess
@@ -13,10 +14,8 @@ import pytest
 
 import nearfar
 from nearfar.cli.console import Exit
-from nearfar.cli.main import build_parser
-from nearfar.cli.parser import in_flags
 from nearfar.solve import many
-from nearfar.solve.files import kept_blocks
+from nearfar.solve.files import finished_blocks
 from tests.program import PROGRAM, fail, run, succeed
 
 
@@ -87,7 +86,8 @@ def test_options_of_readers_are_named_as_the_shell_takes_them(
 ) -> None:
     table = tmp_path / "t.csv"
     table.write_text("a;b;c\n1;2;3\n")
-    assert "pass --read-option columns=, two or three of a" in fail(Exit.BAD_INPUT, "info", table)
+    said = fail(Exit.BAD_INPUT, "info", table)
+    assert "pass --read-option columns=..., two or three of a" in said
     said = fail(Exit.BAD_INPUT, "convert", graph_file, tmp_path / "x.graph")
     assert "read it with --read-option directed=false" in said
     streets = tmp_path / "streets.gpkg"
@@ -125,13 +125,6 @@ def test_errors_speak_of_flags(graph_file: Path, tmp_path: Path) -> None:
     assert "or pass --from matrix-market" in fail(
         Exit.BAD_INPUT, "convert", wrong, tmp_path / "g.nfg"
     )
-    parser = build_parser().commands["distances"]
-    text = "use out='name.npy' (or .zarr), reduce=..., limit= or device='cpu'; allow_unsafe=True"
-    assert in_flags(text, parser) == (
-        "use --output name.npy (or .zarr), --reduce ..., --limit or --device cpu; --allow-unsafe"
-    )
-    assert in_flags("weight=None counts", parser) == "--weight none counts"
-    assert in_flags("queue_factor=1 and a=2", parser) == "--option queue_factor=1 and a=2"
     memory = fail(Exit.OUT_OF_MEMORY, "generate", "grid", "--rows", 10**7, "--columns", 10**7)
     assert "=" not in memory.partition("error:")[2]
 
@@ -224,6 +217,7 @@ def test_an_interrupted_file_says_what_is_kept(
 ) -> None:
     real = many.distances
 
+    @functools.wraps(real)
     def interrupted(*args: object, **call: object) -> object:
         def stop(done: float, total: float) -> None:
             if done >= 4:
@@ -238,8 +232,8 @@ def test_an_interrupted_file_says_what_is_kept(
     assert f"2 of 3 blocks are kept in {file}; the same command goes on" in done.stderr
     monkeypatch.undo()
     succeed("distances", graph_file, "-o", file)
-    assert kept_blocks(file) == (3, 3)
-    assert kept_blocks(tmp_path / "none.npy") is None
+    assert finished_blocks(file) == (3, 3)
+    assert finished_blocks(tmp_path / "none.npy") is None
 
 
 # ---- completion ----------------------------------------------------------------------------------

@@ -27,6 +27,8 @@ inline int __syncthreads_or(int p) { return emulation::block_meet(p != 0).count 
 inline int __syncthreads_and(int p) { return emulation::block_meet(p != 0).all; }
 inline int __syncthreads_count(int p) { return emulation::block_meet(p != 0).count; }
 inline void __syncwarp(unsigned mask = ~0u) { emulation::meet(mask, 0, [](auto, auto) { return 0; }); }
+// One rounding each; FLAGS of the emulation name no processor that could contract them.
+inline float __fmul_rn(float a, float b) { return a * b; }
 inline void __threadfence() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
 inline void __threadfence_block() { __threadfence(); }
 inline void __threadfence_system() { __threadfence(); }
@@ -125,6 +127,9 @@ inline float __int_as_float(int v) { return emulation::cooked<float>(emulation::
 inline int __float_as_int(float v) { return emulation::cooked<int>(emulation::raw(v)); }
 inline float __uint_as_float(unsigned v) { return emulation::cooked<float>(emulation::raw(v)); }
 inline unsigned __float_as_uint(float v) { return emulation::cooked<unsigned>(emulation::raw(v)); }
+// Sums and products that the compiler may not join into one rounding.
+inline double __dadd_rn(double a, double b) { return a + b; }
+inline double __dmul_rn(double a, double b) { return a * b; }
 inline double __longlong_as_double(long long v) { return emulation::cooked<double>(emulation::raw(v)); }
 inline long long __double_as_longlong(double v) { return emulation::cooked<long long>(emulation::raw(v)); }
 template <class T>

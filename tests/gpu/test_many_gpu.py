@@ -10,9 +10,9 @@ from nearfar.errors import NegativeCycleError
 from nearfar.generators import generate
 from nearfar.graph.dtypes import unreached_value
 from nearfar.graph.graph import Graph
-from nearfar.solve.arrays import to_host
 from nearfar.solve.many import all_pairs, distances
 from nearfar.system.devices import landing, runtime
+from nearfar.system.devices.arrays import to_host
 from tests.algorithms.test_floyd_warshall import DTYPES, random_graph, rows_of, zeros_and_parallels
 from tests.zoo import as_dtype
 

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
 import numpy as np
 import pandas
 import pytest
 
 import nearfar
 from nearfar import Graph, NegativeWeightError, OptionError, VertexError
+from nearfar.cli.main import main
 
 
 def drawn(seed: int, dtype: str = "float64") -> Graph:
@@ -113,3 +117,86 @@ def test_bad_input_gets_one_sentence() -> None:
         nearfar.catchment(g, pandas.Series([1.0], index=[7]), limit=1.0)
     with pytest.raises(NegativeWeightError):
         nearfar.catchment(Graph.from_edges([0], [1], [-1.0]), np.ones(2), limit=1.0)
+
+
+@pytest.mark.parametrize("suffix", [".npy", ".zarr", ".parquet"])
+def test_a_file_is_resumed(tmp_path: Path, suffix: str) -> None:
+    if suffix != ".npy":
+        pytest.importorskip({".zarr": "zarr", ".parquet": "pyarrow"}[suffix])
+    g = nearfar.generate("road_like", vertices=500, seed=1)
+    values = np.random.default_rng(1).random((g.n_vertices, 2))
+    given = {"limit": 60_000.0, "aggregate": ["sum", "max"], "decay": "linear"}
+    want = nearfar.catchment(g, values, **given).reshape(g.n_vertices, 4)
+    path = tmp_path / f"found{suffix}"
+
+    def stop(done: float, of: float) -> None:
+        if done > 200:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        nearfar.catchment(g, values, out=path, block=64, progress=stop, **given)
+    manifest = json.loads(Path(f"{path}.manifest.json").read_text())
+    assert len(manifest["blocks"]) == 4
+    stats: dict[str, float] = {}
+    found = nearfar.catchment(g, values, out=path, stats=stats, **given)
+    whole: dict[str, float] = {}
+    nearfar.catchment(g, values, stats=whole, **given)
+    assert 0 < stats["edges_relaxed"] < whole["edges_relaxed"]
+    if suffix != ".parquet":
+        np.testing.assert_array_equal(np.asarray(found[:]), want)
+    with pytest.raises(OptionError, match="holds another run"):
+        nearfar.catchment(g, values + 1, out=path, **given)
+    with pytest.raises(OptionError, match="block is 0"):
+        nearfar.catchment(g, values, out=path, block=0, **given)
+
+
+def test_a_source_given_twice_is_solved_once() -> None:
+    g = nearfar.generate("road_like", vertices=500, seed=1)
+    values = np.arange(float(g.n_vertices))
+    stats: dict[str, float] = {}
+    calls: list[tuple[float, float]] = []
+    found = nearfar.catchment(
+        g, values, limit=30_000, sources=[7, 3, 7, 7], stats=stats,
+        progress=lambda *done: calls.append(done),
+    )  # fmt: skip
+    once: dict[str, float] = {}
+    want = nearfar.catchment(g, values, limit=30_000, sources=[7, 3], stats=once)
+    assert found.tolist() == [want[0], want[1], want[0], want[0]]
+    assert stats["edges_relaxed"] == once["edges_relaxed"]
+    assert calls == [(2, 2)]
+
+
+def test_vertices_and_values_without_pandas() -> None:
+    g = Graph.from_edges(["a", "b"], ["b", "c"], [2.0, 5.0], directed=False)
+    names = ["c", "c", "a"]
+    assert nearfar.catchment(g, (names, [10.0, 20.0, 40.0]), limit=5).tolist() == [40, 70, 30]
+    table = nearfar.catchment(g, (names, np.ones((3, 2))), limit=5, aggregate="count")
+    assert table.tolist() == [[1, 1], [3, 3], [2, 2]]
+    with pytest.raises(OptionError, match=r"values has shape \(2,\): give a row per vertex named"):
+        nearfar.catchment(g, (names, [1.0, 2.0]), limit=5)
+    with pytest.raises(OptionError, match="tuple of 3"):
+        nearfar.catchment(g, (names, [1.0], 2), limit=5)
+    assert nearfar.catchment(g, ([], []), limit=5).tolist() == [0, 0, 0]
+
+
+def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    graph = tmp_path / "g.csv"
+    graph.write_text("source,target,weight\na,b,2\nb,c,5\nb,a,2\nc,b,5\n")
+    shops = tmp_path / "shops.csv"
+    shops.write_text("vertex,area,staff\nc,10,1\nc,20,2\na,40,3\n")
+    call = ["measure", "catchment", str(graph), "--values", str(shops), "--limit", "5"]
+    assert main([*call, "--column", "area", "staff", "--aggregate", "sum", "max"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines == [
+        "a\t40.0\t40.0\t3.0\t3.0",
+        "b\t70.0\t40.0\t6.0\t3.0",
+        "c\t30.0\t20.0\t3.0\t2.0",
+    ]
+    assert main([*call, "--column", "area", "--source", "b", "--decay", "exponential:2"]) == 0
+    (line,) = capsys.readouterr().out.splitlines()
+    assert float(line.split("\t")[1]) == pytest.approx(30 * np.exp(-2.5) + 40 * np.exp(-1))
+    out = tmp_path / "found.npy"
+    assert main([*call, "--column", "area", "--out", str(out)]) == 0
+    assert np.load(out)[:, 0].tolist() == [40, 70, 30]
+    assert main([*call, "--column", "area", "--decay", "steep"]) != 0
+    assert "decay" in capsys.readouterr().err

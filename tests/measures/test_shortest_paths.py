@@ -160,3 +160,19 @@ def test_edges_of_a_path_with_parallel_edges() -> None:
     assert paths.edges_to("x").tolist() == []
     with pytest.raises(UnreachableError):
         nearfar.sssp(graph, "z").edges_to("x")
+
+
+@pytest.mark.parametrize("prepared", [False, True])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_the_order_of_additions_makes_no_path_longer(dtype: str, prepared: bool) -> None:
+    """From left to right 0.1 + 0.2 + 0.3 is more than 0.3 + 0.2 + 0.1."""
+    steps = np.array([0.1, 0.2, 0.3], dtype)
+    graph = Graph.from_edges(
+        [0, 1, 2, 0, 4, 5], [1, 2, 3, 4, 5, 3], np.concatenate([steps, steps[::-1]])
+    )
+    if prepared:
+        graph = nearfar.prepare(graph, "levels", force=True)
+    assert path_counts(graph, 0).values().tolist() == [1, 1, 1, 2, 1, 1]
+    assert all_shortest_paths(graph, 0, 3).count == 2
+    found = nearfar.measures.betweenness(graph, normalized=False)
+    assert found.tolist() == [0, 1.5, 1.5, 0, 1.5, 1.5]

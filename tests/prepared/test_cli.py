@@ -162,7 +162,9 @@ def test_explain_shows_what_preparing_would_cost(files: tuple[str, str]) -> None
     text = succeed("distances", files[1], "--source", "1", "2", "--target", "3", "--explain")
     assert "prepared by order" in text
     assert "elimination_tree_rows@cpu" in text
-    assert "leave out -o" in fail(Exit.USAGE, "distances", files[0], "--explain", "-o", "x.npy")
+    assert "leave out --output" in fail(
+        Exit.USAGE, "distances", files[0], "--explain", "-o", "x.npy"
+    )
     assert "leave out --method" in fail(
         Exit.USAGE, "distances", files[0], "--explain", "--method", "lanes"
     )

@@ -17,7 +17,6 @@ from nearfar.generators import generate
 from nearfar.graph.graph import Graph
 from nearfar.prepared.cuda.pairs import pairs as device_pairs
 from nearfar.prepared.prepared import Prepared
-from nearfar.solve.many import pair_distances
 from nearfar.system.devices import runtime
 from tests.algorithms.test_floyd_warshall import DTYPES, random_graph, rows_of
 
@@ -139,12 +138,12 @@ def test_a_tree_too_high_for_shared_memory(monkeypatch):
 def test_the_door_for_pairs_of_any_graph():
     prepared = path(3, np.int32)
     pairs = np.array([[0, 5], [7, 39], [5, 0]])
-    wanted = pair_distances(prepared, pairs, device="cpu")
+    wanted = nearfar.distances(prepared, pairs=pairs, device="cpu")
     stats = {}
-    found = pair_distances(prepared, pairs, device="cuda", stats=stats)
+    found = nearfar.distances(prepared, pairs=pairs, device="cuda", stats=stats)
     np.testing.assert_array_equal(found, wanted)
     assert "walk" in stats["reason"]
-    there = pair_distances(prepared, runtime.cupy().asarray(pairs))
+    there = nearfar.distances(prepared, pairs=runtime.cupy().asarray(pairs))
     np.testing.assert_array_equal(there.get(), wanted)
 
 
@@ -168,7 +167,7 @@ def test_several_devices_share_the_pairs(dtype, monkeypatch):
     same(prepared.distances_of_pairs(there, devices="all"), wanted)
     assert {device for device, _ in seen} <= {0, 1, 2}
     assert max(count for _, count in seen) == 65
-    same(pair_distances(prepared, pairs, device="cuda", devices=[0, 2]), wanted)
+    same(nearfar.distances(prepared, pairs=pairs, device="cuda", devices=[0, 2]), wanted)
     with pytest.raises(OptionError, match="names 7"):
         prepared.distances_of_pairs(pairs, devices=[7])
     with pytest.raises(OptionError, match="device='cuda'"):

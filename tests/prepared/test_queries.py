@@ -474,3 +474,44 @@ def test_lightest_of_parallel_edges_where_the_sums_are_equal() -> None:
         graph = Graph(np.array([0, 1, 3, 3]), heads, weights[order])
         path = ready(graph).path_edges(0, 2)
         assert graph.effective_weights[path].tolist() == weights[[0, 2]].tolist()
+
+
+@pytest.mark.parametrize("dtype", ["int32", "int64", "float32", "float64"])
+def test_many_pairs_in_one_call_make_labels(dtype: str) -> None:
+    """Labels from a quarter of the vertices on, within the memory that they may take."""
+    graph = mesh(70, dtype)
+    prepared = ready(graph)
+    n = graph.n_vertices
+    pairs = np.random.default_rng(2).integers(0, n, (n // 4 + 1, 2))
+    stats: dict[str, Any] = {}
+    found = prepared.distances_of_pairs(pairs, 2, stats=stats)
+    assert stats["pairs_by"] == "labels"
+    assert stats["label_bytes"] >= prepared.label_bytes
+    assert stats["label_seconds"] > 0
+    for few, how in ((pairs[:-2], {}), (pairs, {"max_bytes": prepared.label_bytes - 1})):
+        stats = {}
+        want = prepared.distances_of_pairs(few, 2, stats=stats, **how)
+        assert stats == {"pairs_by": "walks"}
+        np.testing.assert_array_equal(found[: len(few)], want)
+    np.testing.assert_array_equal(nearfar.distances(prepared, pairs=pairs, stats=stats), found)
+    assert stats["pairs_by"] == "labels"
+    assert "labels" in stats["reason"]
+    np.testing.assert_array_equal(
+        nearfar.distances(prepared, pairs=pairs, memory=0, stats=stats), found
+    )
+    assert stats["pairs_by"] == "walks"
+    if graph.weight_dtype.kind == "f":  # a search's sums are walks
+        prepared.distances_of_pairs(pairs, 2, sums="search", stats=stats)
+        assert stats["pairs_by"] == "walks"
+
+
+def test_many_pairs_whose_sums_do_not_fit_come_back_in_64_bits() -> None:
+    n = 1200
+    weights = np.full(n - 1, 2**30, np.int32)
+    prepared = ready(Graph.from_edges(np.arange(n - 1), np.arange(1, n), weights))
+    ends = np.random.default_rng(0).integers(0, n, 2000)
+    stats: dict[str, Any] = {}
+    found = prepared.distances_of_pairs(np.stack([0 * ends, ends], 1), stats=stats)
+    assert stats["pairs_by"] == "labels"
+    assert found.dtype == np.int64
+    np.testing.assert_array_equal(found, ends * 2**30)

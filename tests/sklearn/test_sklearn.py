@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -108,3 +110,18 @@ def test_what_cannot_be_measured_is_refused(curve: np.ndarray) -> None:
         Isomap(n_neighbors=400).fit(curve)
     with pytest.raises(OptionError, match="n_nearest is 11: give 1 to 5"):
         GeodesicKNeighborsTransformer(n_nearest=11, landmarks=5).fit(curve)
+
+
+@pytest.mark.parametrize("landmarks", [None, 50])
+def test_the_nearest_are_those_of_the_whole_matrix(curve: np.ndarray, landmarks: Any) -> None:
+    whole = Isomap(n_neighbors=6, landmarks=landmarks, random_state=0).fit(curve)
+    few = GeodesicKNeighborsTransformer(6, 7, landmarks=landmarks, random_state=0)
+    new = make_s_curve(40, random_state=9)[0]
+    for found, rows in (
+        (few.fit_transform(curve), whole.distances_),
+        (few.transform(new), whole._to_landmarks(new)),
+    ):
+        order = np.argsort(rows, axis=1, kind="stable")[:, :7]
+        want = np.take_along_axis(rows, order, axis=1)
+        np.testing.assert_array_equal(found.data.reshape(-1, 7), want)
+        np.testing.assert_array_equal(found.indices.reshape(-1, 7), few.landmarks_[order])

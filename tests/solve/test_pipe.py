@@ -11,9 +11,8 @@ import nearfar
 from nearfar import Graph
 from nearfar.errors import DistanceOverflowError, NegativeCycleError, OptionError, VertexError
 from nearfar.graph.dtypes import unreached_value
-from nearfar.graph.saturation import may_saturate
+from nearfar.graph.saturation import may_saturate, narrowed
 from nearfar.registry import Request, variants
-from nearfar.solve.arrays import narrowed
 
 TOP32, TOP64 = np.iinfo(np.int32).max, np.iinfo(np.int64).max
 HALF = 2**30

@@ -13,7 +13,7 @@ import nearfar
 from nearfar import Graph, registry
 from nearfar.generators import generate
 from nearfar.graph.dtypes import unreached_value
-from nearfar.solve.arrays import once, repeated
+from nearfar.solve.arrays import distinct_sources, repeat_rows
 from nearfar.solve.row_files import read_rows
 
 GIVEN = [5, 2, 5, 5, 0, 2, 7]  # of which four are distinct
@@ -46,7 +46,7 @@ def rows(roads: Graph) -> np.ndarray:
 @pytest.mark.parametrize("given", [[], [3], [1, 4, 9], [9, 1, 4], GIVEN, [3, 3, 3], [9, 8, 9, 8]])
 def test_once(given: list[int]) -> None:
     asked = np.array(given, dtype=np.int64)
-    distinct, places = once(asked)
+    distinct, places = distinct_sources(asked)
     assert distinct.tolist() == list(dict.fromkeys(given))
     if places is None:
         assert len(distinct) == len(given)
@@ -60,12 +60,12 @@ def test_rows_are_repeated_in_place_a_part_at_a_time(monkeypatch: pytest.MonkeyP
     rng = np.random.default_rng(3)
     for k in (1, 2, 7, 50):
         asked = rng.integers(0, 9, k)
-        distinct, places = once(asked)
+        distinct, places = distinct_sources(asked)
         if places is None:
             continue
         full = np.full((k, 3), -1)
         full[: len(distinct)] = distinct[:, None]
-        assert repeated(full, places) is full
+        assert repeat_rows(full, places) is full
         np.testing.assert_array_equal(full, np.repeat(asked[:, None], 3, axis=1))
 
 

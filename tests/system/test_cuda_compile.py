@@ -19,10 +19,13 @@ import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from nearfar.algorithms.breadth_first.balls import BALL_WIDTH
 from nearfar.errors import MissingDependencyError
+from nearfar.raster.cuda import macros as raster_macros
+from nearfar.raster.raster import offsets as raster_offsets
 from nearfar.system.devices import compiler, cupy_module, nvrtc
 from nearfar.system.output import replacing
 from tests.emulator import CACHE
@@ -164,6 +167,9 @@ def batch_cases(kind: str) -> Iterator[Case]:
         for said in (0,) if floating else (0, 1):
             form = {**narrow, **shape, "FIGURES": said}
             yield "algorithms/batched/block_per_source_global.cuh", form
+        for mode in range(4):
+            form = {"SLOTS": 2048, "LOG_SLOTS": 11, "MODE": mode, "LANES_EACH": 32 if mode else 4}
+            yield "algorithms/bounded/bounded.cuh", {**narrow, **form}
     value = {"VALUE_T": base["WEIGHT_T"], "USE_DPX": int(base["WEIGHT_T"] == "int")}
     yield "algorithms/floyd_warshall/tiles.cuh", value
     yield "algorithms/floyd_warshall/tight.cuh", {**value, "ID_T": base["INDEX_T"]}
@@ -251,10 +257,19 @@ def measure_cases(kind: str) -> Iterator[Case]:
         yield "measures/breadth_first_shares.cuh", {**plain, **form}
 
 
+def raster_cases(kind: str) -> Iterator[Case]:
+    dtype = {"int": "int32", "long long": "int64", "float": "float32", "double": "float64"}
+    weight = np.dtype(dtype[str(TYPES[kind][2])])
+    for ndim, connectivity in ((2, 4), (2, 8), (2, 16), (3, 6), (3, 18), (3, 26)):
+        for rule in (0, 1, 2) if weight.kind == "f" else (1,):
+            steps = raster_offsets(ndim, connectivity)
+            yield "raster/tiles.cuh", raster_macros(weight, ndim, rule, steps)
+
+
 def cases(kind: str) -> Iterator[Case]:
     """Programs of one set of types."""
     listed = [*near_far_cases(kind), *batch_cases(kind), *prepared_cases(kind)]
-    listed += measure_cases(kind)
+    listed += [*measure_cases(kind), *raster_cases(kind)]
     for source in ("int", "long long"):
         for file in ("cuda/pack.cuh", "cuda/scan_graph.cuh"):
             listed.append((file, {**types(kind), "SOURCE_T": source}))

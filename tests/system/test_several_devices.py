@@ -12,8 +12,8 @@ from nearfar.algorithms.batched import essential
 from nearfar.errors import OptionError, OutOfMemoryError
 from nearfar.generators import generate
 from nearfar.graph.graph import Graph
+from nearfar.graph.saturation import narrowed
 from nearfar.solve import files
-from nearfar.solve.arrays import narrowed
 from nearfar.solve.many import all_pairs, distances
 from nearfar.system.devices import runtime, several
 from nearfar.system.devices.several import chosen, each_block, in_turns

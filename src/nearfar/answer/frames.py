@@ -37,26 +37,7 @@ LABELLED = ("pandas", "polars", "xarray")
 
 
 def labelling_library(name: str | None, among: tuple[str, ...] = LABELLED[:2]) -> ModuleType:
-    """A library of tables.
-
-    Parameters
-    ----------
-    name : str or None
-        None takes the first that is installed.
-    among : tuple of str
-        Those that can be asked for.
-
-    Returns
-    -------
-    module
-
-    Raises
-    ------
-    OptionError
-        For any other name.
-    MissingDependencyError
-        If it is not installed.
-    """
+    """A library of tables."""
     if name is not None and name not in among:
         near = did_you_mean(str(name), among)
         raise OptionError(f"library is {quoted(name)}: give {' or '.join(map(repr, among))}{near}")
@@ -70,23 +51,7 @@ def labelling_library(name: str | None, among: tuple[str, ...] = LABELLED[:2]) -
 
 
 def with_unreached(distances: NDArray[Any], unreached: float) -> NDArray[Any]:
-    """Distances with a value of the caller's choice where nothing was reached.
-
-    Parameters
-    ----------
-    distances : array
-    unreached : int or float
-
-    Returns
-    -------
-    array
-        A copy: of the same dtype where that holds the value, else float64.
-
-    Raises
-    ------
-    OptionError
-        If a distance is a whole number that float64 cannot hold.
-    """
+    """Distances with a value of the caller's choice where nothing was reached."""
     missing = distances == unreached_value(distances.dtype)
     if distances.dtype.kind == "f" or _fits(unreached, distances.dtype):
         found = distances.copy()
@@ -194,18 +159,7 @@ def vertex_frame(graph: Graph, columns: dict[str, Any], library: str | None) -> 
 
 
 def labelled_pairs(library: str, pairs: Any, distances: NDArray[Any]) -> Any:
-    """A row per pair: source, target, distance.
-
-    Parameters
-    ----------
-    library : str
-    pairs : list of (source, target)
-    distances : array, shape (len(pairs),)
-
-    Returns
-    -------
-    DataFrame, or DataArray
-    """
+    """A row per pair: source, target, distance."""
     module = labelling_library(library, LABELLED)
     missing = distances == unreached_value(distances.dtype)
     sources, targets = [s for s, _ in pairs], [t for _, t in pairs]
@@ -223,20 +177,7 @@ def labelled_pairs(library: str, pairs: Any, distances: NDArray[Any]) -> Any:
 
 
 def labelled_matrix(library: str, sources: Any, targets: Any, distances: NDArray[Any]) -> Any:
-    """Distances of many sources with their names: a row per source, a column per target.
-
-    Parameters
-    ----------
-    library : str
-    sources, targets : arrays of names
-    distances : array, shape (len(sources), len(targets))
-
-    Returns
-    -------
-    DataFrame, or DataArray
-        pandas has the sources as index. polars has no index: they are the column ``"source"``, and
-        the other columns are called by the text of their target.
-    """
+    """Distances of many sources with their names: a row per source, a column per target."""
     module = labelling_library(library, LABELLED)
     rows, columns = _labels(sources), _labels(targets)
     if library == "xarray":

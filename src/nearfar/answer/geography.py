@@ -36,13 +36,7 @@ _DEGREE = math.radians(1) * EARTH_RADIUS  # metres
 
 
 def _coordinates(graph: Graph) -> NDArray[np.float64]:
-    """Longitudes and latitudes.
-
-    Raises
-    ------
-    GraphError
-        If the graph has none.
-    """
+    """Longitudes and latitudes."""
     xy = graph.coordinates
     if xy is None:
         raise GraphError("the graph has no coordinates: a map needs x and y of every vertex")
@@ -164,20 +158,7 @@ def isochrones(
 
 
 def reached_lines(paths: Paths, limit: float) -> NDArray[np.float64]:
-    """The parts of edges within a distance of the source.
-
-    Parameters
-    ----------
-    paths : Paths
-        Its graph has coordinates.
-    limit : float
-        In units of the weights.
-
-    Returns
-    -------
-    float64 array, shape (k, 2, 2)
-        Ends of each part; an edge that the limit cuts ends at its share.
-    """
+    """The parts of edges within a distance of the source."""
     graph, distances = paths.graph, paths._host_distances
     near = (distances != unreached_value(distances.dtype)) & (distances <= limit)
     edges = np.flatnonzero(np.repeat(near, graph.degrees))

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from nearfar.cpu.predecessors import tight_predecessors
 from nearfar.cuda.device_graph import DEVICE_GRAPH
 from nearfar.errors import GraphError, OutOfMemoryError, UnreachableError, quoted
 from nearfar.graph.dtypes import unreached_value
-from nearfar.system.devices.runtime import download, is_device_array, upload
+from nearfar.system.devices.arrays import to_host
 from nearfar.system.html import facts_table
 
 if TYPE_CHECKING:
@@ -105,28 +106,22 @@ class Paths:
         return self._predecessors
 
     def _find_predecessors(self) -> Any:
-        on_host = isinstance(self.distances, np.ndarray) and not is_device_array(self.distances)
-        if on_host and self.engine.endswith("@cuda") and DEVICE_GRAPH.filled_anywhere(self.graph):
-            # The edges lie on the device already: there and back costs less than a pass here.
-            try:
-                return download(
-                    tight_predecessors(self.graph, self._source_index, upload(self.distances))
-                )
-            except OutOfMemoryError:
-                pass
-        return tight_predecessors(self.graph, self._source_index, self.distances)
+        make = partial(
+            tight_predecessors, self.graph, self._source_index, self.distances, stats=self.stats
+        )
+        if self.engine.endswith("@cuda") and DEVICE_GRAPH.filled_anywhere(self.graph):
+            # The edges lie on the device already: both ways cost less than a pass on the host.
+            with contextlib.suppress(OutOfMemoryError):
+                return make(by_device=True)
+        return make()
 
     @property
     def _host_predecessors(self) -> NDArray[Any]:
-        from nearfar.graph.given import as_numpy
-
-        return as_numpy(self.predecessors, "predecessors")
+        return to_host(self.predecessors)
 
     @cached_property
     def _host_distances(self) -> NDArray[Any]:
-        from nearfar.graph.given import as_numpy
-
-        return as_numpy(self.distances, "distances")
+        return to_host(self.distances)
 
     def bring_to_host(self) -> None:
         """Replace device arrays by host arrays, with a copy at hand if there is one."""

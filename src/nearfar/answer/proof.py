@@ -15,6 +15,7 @@ from nearfar.graph.given import as_numpy
 from nearfar.graph.turns import TurnGraph
 from nearfar.options import check_limit
 from nearfar.prepared import is_prepared
+from nearfar.raster.surface import Surface
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -225,8 +226,8 @@ def verify(graph: Graph | TurnGraph, paths: Paths) -> None:
 
     Parameters
     ----------
-    graph : Graph or TurnGraph
-    paths : Paths
+    graph : Graph, TurnGraph or Raster
+    paths : Paths, or the Surface of a Raster
 
     Raises
     ------
@@ -235,6 +236,11 @@ def verify(graph: Graph | TurnGraph, paths: Paths) -> None:
     ProofError
         Naming the first vertex or edge that breaks the proof.
     """
+    if isinstance(paths, Surface):
+        if paths.raster is not graph:
+            raise OptionError("the surface is of another Raster: give the one it was made of")
+        paths.verify()
+        return
     if not isinstance(paths, Paths):
         raise OptionError(
             f"verify proves the answer of nearfar.sssp, not {type(paths).__name__}: for an array "

@@ -151,13 +151,7 @@ def machine(device: str) -> Machine:
 
 
 def store(name: str, found: Machine) -> Path:
-    """Keep the speeds of a processor or GPU. Returns the file.
-
-    Raises
-    ------
-    CacheError
-        If the file cannot be written.
-    """
+    """Keep the speeds of a processor or GPU. Returns the file."""
     global _generation
     _generation += 1
     entry = {name: asdict(found)}

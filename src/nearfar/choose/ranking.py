@@ -116,21 +116,7 @@ class Explanation:
 def estimates(
     graph: Graph, request: Request, device: str, reach: float | None = None
 ) -> list[Choice]:
-    """What the variants of one kind of device would take, whether or not they can run here.
-
-    Parameters
-    ----------
-    graph : Graph
-    request : Request
-    device : {"cpu", "cuda"}
-    reach : float or None
-        Hops to the farthest vertex; None measures them where a cost asks.
-
-    Returns
-    -------
-    list of Choice
-        Cheapest first. For many sources also variants for one, source by source.
-    """
+    """What the variants of one kind of device would take, whether or not they can run here."""
     speeds = choose_machine.machine(device)
     facts = Facts(graph, speeds.gain, reach)
     on_the_way, words = _moving(graph, request, speeds) if device == "cuda" else (0.0, "")
@@ -279,21 +265,7 @@ def rank(graph: Graph, request: Request) -> list[Choice]:
 def cheapest(
     graph: Graph, request: Request, family: str | None = None
 ) -> tuple[Variant, str] | None:
-    """The cheapest variant for a request, if need be of one family; cached on the graph.
-
-    Parameters
-    ----------
-    graph : Graph
-    request : Request
-    family : str or None
-        None takes any.
-
-    Returns
-    -------
-    variant : Variant
-    reason : str
-        Why, in words. None instead of both where no variant with a cost can serve the request.
-    """
+    """The cheapest variant for a request, if need be of one family; cached on the graph."""
     key = (
         request.problem,
         request.device,
@@ -302,6 +274,7 @@ def cheapest(
         _bounds(request) if request.problem != "sssp" else request.targets is None,
         request.once and not graph.has_view,
         request.comes_back,
+        request.sparse,
         at_hand(graph),
         choose_machine.generation(),
         family,

@@ -24,17 +24,17 @@ __all__ = [
     "STDIN",
     "add_graph",
     "add_reader_options",
-    "add_solver",
     "at_least_one",
     "at_least_zero",
     "byte_count",
+    "decay_of",
     "device_name",
+    "key_values",
     "load_methods",
     "number",
     "read_graph",
     "read_vertex",
     "reader_options",
-    "solver_options",
     "value_of",
     "vertex_list",
     "write_graph",
@@ -42,11 +42,6 @@ __all__ = [
 
 #: Where `-` is read from.
 STDIN = "/dev/stdin"
-
-# Keywords of the functions that solve, which are not options of a method.
-_OWN_FLAGS = (
-    *("method", "device", "predecessors", "limit", "targets", "threads", "stats", "source"),
-)
 
 
 def add_graph(parser: argparse.ArgumentParser, *, optional: bool = False) -> None:
@@ -65,16 +60,6 @@ def add_graph(parser: argparse.ArgumentParser, *, optional: bool = False) -> Non
     )
     set_completer(form, _formats)
     add_reader_options(parser)
-
-
-def _methods(**_: Any) -> list[str]:
-    from nearfar.registry import ideas, variants
-
-    return [
-        "auto",
-        *sorted({*ideas(), *(v.family for v in variants())}),
-        *(v.id for v in variants()),
-    ]
 
 
 def _formats(**_: Any) -> list[str]:
@@ -110,36 +95,6 @@ def reader_options(args: argparse.Namespace) -> dict[str, Any]:
 def device_name(text: str) -> str:
     """Read a device; ``gpu`` is ``cuda`` (an argparse type)."""
     return "cuda" if text == "gpu" else text
-
-
-def add_solver(parser: argparse.ArgumentParser) -> None:
-    """Add what chooses and tunes a method."""
-    group = parser.add_argument_group("method")
-    method = group.add_argument(
-        "--method",
-        default="auto",
-        metavar="NAME",
-        help="'auto' (default), an idea, a family or a variant id; `nearfar methods` lists them",
-    )
-    set_completer(method, _methods)
-    group.add_argument(
-        "--device",
-        default="auto",
-        type=device_name,
-        choices=["auto", "cpu", "cuda"],
-        help="where to run (default: auto, by estimate)",
-    )
-    group.add_argument("--threads", type=int, metavar="N", help="CPU workers (default: all cores)")
-    group.add_argument(
-        "--option",
-        metavar="KEY=VALUE",
-        action="append",
-        default=[],
-        help="option of the method, such as delta=50 (repeatable)",
-    )
-    group.add_argument(
-        "--allow-unsafe", action="store_true", help="permit a method that is wrong by design"
-    )
 
 
 def number(text: str) -> int | float:
@@ -223,23 +178,6 @@ def load_methods() -> None:
     from nearfar.registry import variants
 
     variants()
-
-
-def solver_options(args: argparse.Namespace) -> dict[str, Any]:
-    """Keywords of :func:`nearfar.sssp` from the arguments of :func:`add_solver`."""
-    options = key_values(args.option, "--option")
-    for name in options:
-        flag = hasattr(args, name.removesuffix("s")) or hasattr(args, name)
-        if name in _OWN_FLAGS or (name == "devices" and hasattr(args, name)):
-            hint = "; it has a flag" if flag else ""
-            raise OptionError(f"--option {name}=...: {name} is not an option of a method{hint}")
-    return {
-        **options,
-        "method": args.method,
-        "device": args.device,
-        "threads": args.threads,
-        "allow_unsafe": args.allow_unsafe,
-    }
 
 
 def read_graph(args: argparse.Namespace) -> tuple[Graph, float]:
@@ -400,3 +338,14 @@ def vertex_list(
 ) -> list[Any] | None:
     """Read several vertices, or None."""
     return None if given is None else [read_vertex(args, graph, text, what) for text in given]
+
+
+def decay_of(text: str | None) -> Any:
+    """Read a decay, with its scale if it has one."""
+    kind, colon, scale = (text or "").partition(":")
+    if not colon:
+        return text
+    try:
+        return kind, float(scale)
+    except ValueError:
+        raise OptionError(f"--decay {text}: give a number behind the colon") from None

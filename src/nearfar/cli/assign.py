@@ -7,21 +7,22 @@ largest flows first. Zones that the file closes are closed to paths.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from nearfar.cli.arguments import at_least_one, at_least_zero, device_name
+from nearfar.cli.arguments import at_least_one, at_least_zero
 from nearfar.cli.console import Exit, Progress, emit, note
-from nearfar.cli.tables import read_table, vertices_of
+from nearfar.cli.flags import add_flags, call_of
+from nearfar.cli.measure import demand_of
 
 if TYPE_CHECKING:
     import argparse
 
-    from nearfar.graph.graph import Graph
 
 NAME = "assign"
 HELP = "user equilibrium of traffic on a TNTP network"
+CALLS = ("nearfar.measures.assign",)
 EXAMPLES = """\
 nearfar assign SiouxFalls_net.tntp SiouxFalls_trips.tntp --gap 1e-4 --top 3
 nearfar assign Chicago_net.tntp Chicago_trips.tntp --length-factor 0.04 --toll-factor 0.02"""
@@ -29,6 +30,8 @@ nearfar assign Chicago_net.tntp Chicago_trips.tntp --length-factor 0.04 --toll-f
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the files, when to stop, and the costs beside time."""
+    from nearfar.measures import assign
+
     parser.add_argument("network", metavar="NETWORK", help="TNTP network, plain or compressed")
     parser.add_argument(
         "demand",
@@ -38,9 +41,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--gap", type=at_least_zero, default=1e-5, metavar="X", help="relative gap to stop at"
     )
-    parser.add_argument(
-        "--iterations", type=int, default=1000, metavar="N", help="at most (default: 1000)"
-    )
+    add_flags(parser, assign, ["iterations"], help={"iterations": "at most (default: 1000)"})
     parser.add_argument(
         "--length-factor", type=at_least_zero, default=0.0, metavar="X", help="time per length"
     )
@@ -49,27 +50,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--start", metavar="FILE", help="TNTP flow file to begin with")
     parser.add_argument("--history", action="store_true", help="gap of every iteration instead")
-    parser.add_argument(
-        "--device",
-        type=device_name,
-        default="auto",
-        choices=["auto", "cpu", "cuda"],
-        help="where to search (default: auto, a GPU where it pays)",
-    )
-    parser.add_argument("--threads", type=int, metavar="N", help="CPU workers (default: all cores)")
+    add_flags(parser, assign, ["device", "threads"])
     parser.add_argument(
         "--top", type=at_least_one, metavar="N", help="only the N largest flows, largest first"
     )
-
-
-def _demand(args: argparse.Namespace, graph: Graph) -> Any:
-    """Sources, targets and amounts of a table."""
-    rows = read_table(args.demand, ("source", "target", "demand"))
-    ends = [
-        vertices_of(args, graph, column, what)
-        for column, what in zip(rows, ("source", "target"), strict=False)
-    ]
-    return *ends, rows[2]
 
 
 def run(args: argparse.Namespace) -> int:
@@ -80,18 +64,11 @@ def run(args: argparse.Namespace) -> int:
     trips = ".tntp" in Path(args.demand).suffixes
     town = read_traffic(args.network, args.demand if trips else None)
     with Progress("assigning", enabled=not args.quiet) as progress:
-        found = assign(
-            town,
-            None if trips else _demand(args, town.graph),
-            gap=args.gap,
-            iterations=args.iterations,
-            length_factor=args.length_factor,
-            toll_factor=args.toll_factor,
-            start=None if args.start is None else read_flows(args.start, town.graph)[0],
-            device=args.device,
-            threads=args.threads,
-            progress=progress,
-        )
+        call = call_of(args, town.graph, assign)
+        call["demand"] = None if trips else demand_of(args, town.graph)
+        if args.start is not None:
+            call["start"] = read_flows(args.start, town.graph)[0]
+        found = assign(town, **call, progress=progress)
     last = found.history[-1]
     note(
         args,

@@ -7,9 +7,9 @@ destinations are tables with columns lon and lat, as for 'nearfar table'. Prints
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from nearfar.cli.arguments import add_graph, number, read_graph
+from nearfar.cli.arguments import add_graph, decay_of, number, read_graph
 from nearfar.cli.console import Exit, Progress, emit
 from nearfar.cli.places import add_snapping, read_places, remarks, snapping
 from nearfar.cli.table import write_csv
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     import argparse
 
 NAME = "catchment"
+CALLS = ("nearfar.accessibility",)
 HELP = "accessibility of places, two-step catchments"
 EXAMPLES = """\
 nearfar catchment roads.nfp homes.csv clinics.csv --limit 900
@@ -47,17 +48,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--threads", type=int, metavar="N", help="CPU workers (default: all cores)")
 
 
-def _decay(text: str | None) -> Any:
-    """Read a decay with its scale."""
-    kind, colon, scale = (text or "").partition(":")
-    if not colon:
-        return text
-    try:
-        return kind, float(scale)
-    except ValueError:
-        raise OptionError(f"--decay {text}: give a number behind the colon") from None
-
-
 def run(args: argparse.Namespace) -> int:
     """Compute and print the scores."""
     import nearfar
@@ -75,7 +65,7 @@ def run(args: argparse.Namespace) -> int:
             supply,
             demand=demand,
             limit=args.limit,
-            decay=_decay(args.decay),
+            decay=decay_of(args.decay),
             threads=args.threads,
             progress=progress,
             **snapping(args),

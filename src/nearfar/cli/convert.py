@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from nearfar.formats import Format
 
 NAME = "convert"
+CALLS = ("nearfar.read", "nearfar.write")
 HELP = "convert between file formats"
 EXAMPLES = """\
 nearfar convert roads.gr.gz roads.nfg
@@ -33,7 +34,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "input", metavar="IN", nargs="?", help="graph file to read; - for standard input"
     )
     parser.add_argument("output", metavar="OUT", nargs="?", help="graph file to write")
-    parser.add_argument("--from", dest="from_format", metavar="NAME", help="format of IN")
+    parser.add_argument("--from", dest="format", metavar="NAME", help="format of IN")
     parser.add_argument("--to", dest="to_format", metavar="NAME", help="format of OUT")
     parser.add_argument(
         "--dtype",
@@ -60,7 +61,7 @@ def run(args: argparse.Namespace) -> int:
     from nearfar.formats import written_as
 
     check_folder(args.output)
-    graph, read_seconds = read_file(args, args.input, args.from_format, args.dtype)
+    graph, read_seconds = read_file(args, args.input, args.format, args.dtype)
     write_seconds = write_graph(args, graph, args.to_format)
     written = written_as(args.output, args.to_format)
     facts = {

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 NAME = "cycle"
 HELP = "find a negative cycle"
+CALLS = ("nearfar.find_negative_cycle",)
 EXAMPLES = """\
 nearfar cycle rates.csv
 nearfar cycle constraints.gr --json"""

@@ -11,24 +11,17 @@ dtype: 2147483647 in int32, 9223372036854775807 in int64; in floats inf.
 from __future__ import annotations
 
 import argparse
+import inspect
 import math
-from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nearfar.cli.arguments import (
-    add_graph,
-    add_solver,
-    byte_count,
-    number,
-    read_graph,
-    solver_options,
-    vertex_list,
-)
+from nearfar.cli.arguments import add_graph, read_graph, vertex_list
 from nearfar.cli.console import Exit, Progress, emit
-from nearfar.cli.explanation import explain
+from nearfar.cli.explanation import WHY_NOT, show
+from nearfar.cli.flags import add_flags, add_solver, call_of, refuse_others
 from nearfar.cli.tables import read_columns, vertices_of
 from nearfar.errors import OptionError
 from nearfar.graph.dtypes import unreached_value
@@ -39,6 +32,7 @@ if TYPE_CHECKING:
 
 NAME = "distances"
 HELP = "distances from many sources, all pairs, reductions"
+CALLS = ("nearfar.distances", "nearfar.scale.distances", "nearfar.explain")
 EXAMPLES = """\
 nearfar distances graph.gr -o rows.npy
 nearfar distances graph.gr --source 17 99 --target 4 8
@@ -50,38 +44,35 @@ nearfar distances graph.gr --reduce mean --explain
 nearfar distances graph.nfg --cluster tcp://10.0.0.1:8786 -o rows.zarr"""
 
 _ENDS = ("source", "target")
-#: Flags, and others that mean nothing beside them.
-_WITHOUT_PAIRS = (
-    *("source", "target", "reduce", "output", "predecessors_output", "explain", "cluster"),
-)
+#: What means something beside pairs.
+_WITH_PAIRS = ("method", "device", "devices", "threads", "limit", "option", "memory")
 _MOST_PRINTED = 1_000_000  # numbers on the terminal that nobody asked for by --source
-_ALONE = {
-    "pair": _WITHOUT_PAIRS,
-    "pairs": ("pair", *_WITHOUT_PAIRS),
-    "cluster": ("predecessors_output", "explain", "memory"),
-}
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add arguments."""
+    from nearfar.solve.many import distances
+
     add_graph(parser)
     rows = parser.add_argument_group("rows and columns")
-    rows.add_argument("--source", nargs="+", metavar="VERTEX", help="rows (default: every vertex)")
-    rows.add_argument("--target", nargs="+", metavar="VERTEX", help="columns (default: every one)")
+    texts = {"sources": "rows (default: every vertex)", "targets": "columns (default: every one)"}
+    add_flags(rows, distances, texts, help=texts)
     rows.add_argument(
         "--pair", nargs=2, action="append", metavar="VERTEX", help="source and target; repeatable"
     )
     rows.add_argument(
         "--pairs", metavar="FILE", help="table with columns source and target, .csv or .parquet"
     )
-    rows.add_argument("--limit", type=number, metavar="D", help="leave out what is farther than D")
+    add_flags(rows, distances, ["limit"])
     rows.add_argument(
         "--reduce",
         metavar="KIND",
         help="count, sum, mean, max, summary, harmonic, nearest:K or histogram:E0,E1,...",
     )
-    parser.add_argument("-o", "--output", metavar="FILE", help=".npy, .zarr or .parquet, resumable")
-    parser.add_argument("--out", dest="output", help=argparse.SUPPRESS)  # of 0.1
+    parser.add_argument(
+        *("-o", "--output"), dest="out", metavar="FILE", help=".npy, .zarr or .parquet, resumable"
+    )
+    parser.add_argument("--out", dest="out", help=argparse.SUPPRESS)  # of 0.1
     parser.add_argument(
         "--predecessors-output",
         metavar="FILE",
@@ -91,19 +82,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--explain", action="store_true", help="rank the methods for this request instead"
     )
-    add_solver(parser)
-    parser.add_argument(
-        "--memory",
-        type=byte_count,
-        metavar="BYTES",
-        help="what the run may take besides the graph's own file, such as 500M or 4G "
-        "(default: what is free)",
+    add_solver(parser, distances)
+    memory = (
+        "what the run may take besides the graph's own file, such as 500M or 4G "
+        "(default: what is free)"
     )
-    parser.add_argument(
-        "--devices",
-        metavar="LIST",
-        help="CUDA devices that share the rows: all, or their numbers, such as 0,1",
-    )
+    add_flags(parser, distances, ["memory"], help={"memory": memory})
+    add_flags(parser, distances, ["devices"])
     parser.add_argument(
         "--cluster",
         metavar="ADDRESS",
@@ -111,30 +96,16 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def _reduction(text: str | None) -> Any:
-    kind, _, rest = (text or "").partition(":")
-    if kind != "histogram":
-        return text
-    try:
-        edges = [float(edge) for edge in rest.split(",")]
-    except ValueError:
-        edges = []
-    if len(edges) < 2 or not all(a < b for a, b in pairwise(edges)):
-        raise OptionError(f"--reduce {text}: give rising edges, as in histogram:0,10,20")
-    return kind, edges
-
-
-def _with_predecessors(
-    args: argparse.Namespace, graph: Graph, sources: Any, call: dict[str, Any]
-) -> Any:
+def _with_predecessors(args: argparse.Namespace, graph: Graph, call: dict[str, Any]) -> Any:
     """Distances, after both matrices were written."""
     from nearfar.solve.many import distances
 
-    if args.target or args.reduce:
+    if args.targets or args.reduce:
         raise OptionError("--predecessors-output goes without --target and --reduce")
     with Progress("solving", enabled=not args.quiet) as progress:
-        found, before = distances(graph, sources, predecessors=True, progress=progress, **call)
-    for path, matrix in ((args.predecessors_output, before), (args.output, found)):
+        call |= {"out": None, "predecessors": True}
+        found, before = distances(graph, progress=progress, **call)
+    for path, matrix in ((args.predecessors_output, before), (args.out, found)):
         if path is not None:
             with replacing(path) as place, place.open("wb") as file:
                 np.save(file, matrix)
@@ -143,13 +114,9 @@ def _with_predecessors(
 
 def _check_files(args: argparse.Namespace) -> None:
     """Refuse what cannot be written before the work is done."""
-    for flag, others in _ALONE.items():
-        found = [name for name in others if getattr(args, name)] if getattr(args, flag) else []
-        if found:
-            raise OptionError(f"--{flag} goes without --{found[0].replace('_', '-')}")
-    if args.output and args.reduce:
+    if args.out and args.reduce:
         raise OptionError("--reduce prints its numbers: leave out -o, or redirect the output")
-    for path in (args.output, args.predecessors_output):
+    for path in (args.out, args.predecessors_output):
         if path is None:
             continue
         if not Path(path).resolve().parent.is_dir():
@@ -159,15 +126,15 @@ def _check_files(args: argparse.Namespace) -> None:
         if args.predecessors_output is not None and Path(path).is_dir():
             raise OptionError(f"output {path!r} is a folder: name a file")
     files = [
-        Path(path).resolve() for path in (args.output, args.predecessors_output) if path is not None
+        Path(path).resolve() for path in (args.out, args.predecessors_output) if path is not None
     ]
     if len(set(files)) < len(files):
-        raise OptionError(f"-o and --predecessors-output are both {args.output}: give two files")
+        raise OptionError(f"-o and --predecessors-output are both {args.out}: give two files")
 
 
 def _check_amount(args: argparse.Namespace, graph: Graph, targets: list[Any] | None) -> None:
     """Refuse to print the rows of every vertex of a large graph unasked."""
-    if args.source is not None or args.output or args.reduce or args.predecessors_output:
+    if args.sources is not None or args.out or args.reduce or args.predecessors_output:
         return
     numbers = graph.n_vertices * (graph.n_vertices if targets is None else len(targets))
     if numbers > _MOST_PRINTED:
@@ -180,9 +147,9 @@ def _check_amount(args: argparse.Namespace, graph: Graph, targets: list[Any] | N
 
 def kept_text(path: str | None) -> str:
     """What an interrupted run leaves behind, and how to go on; "" for nothing."""
-    from nearfar.solve.files import kept_blocks
+    from nearfar.solve.files import finished_blocks
 
-    kept = None if path is None else kept_blocks(path)
+    kept = None if path is None else finished_blocks(path)
     if kept is None:
         return ""
     done, all_of_them = kept
@@ -190,36 +157,6 @@ def kept_text(path: str | None) -> str:
         f"{done:,} of {all_of_them:,} blocks are kept in {path}; the same command goes on from "
         f"there (or remove {path} and {path}.manifest.json)"
     )
-
-
-def _explain(
-    args: argparse.Namespace, graph: Graph, sources: list[Any] | None, targets: list[Any] | None
-) -> int:
-    """Rank the methods for the rows and columns."""
-    from nearfar.solve.request import make_request
-
-    given = {
-        "-o": args.output,
-        "--predecessors-output": args.predecessors_output,
-        "--option": args.option,
-    }
-    wrong = [flag for flag, value in given.items() if value]
-    if args.method != "auto" or wrong:
-        left = (wrong or ["--method"])[0]
-        raise OptionError(f"--explain ranks all methods and solves nothing: leave out {left}")
-    request = make_request(
-        graph,
-        "all_pairs" if sources is None else "batch",
-        range(graph.n_vertices) if sources is None else graph.indices_of(sources, "source"),
-        method="auto",
-        device=args.device,
-        threads=args.threads,
-        limit=args.limit,
-        targets=None if targets is None else graph.indices_of(targets, "target"),
-        predecessors=False,
-        reduced=args.reduce is not None,
-    )
-    return explain(args, graph, request)
 
 
 def _pairs(args: argparse.Namespace, graph: Graph) -> list[tuple[Any, Any]]:
@@ -266,47 +203,54 @@ def _on_cluster(args: argparse.Namespace, graph: Graph, call: dict[str, Any]) ->
 
 def run(args: argparse.Namespace) -> int:
     """Solve and print or write."""
+    import nearfar
+    from nearfar import scale
     from nearfar.solve.many import distances
 
+    with_pairs = args.pair is not None or args.pairs is not None
+    if with_pairs:
+        flag = "pair" if args.pairs is None else "pairs"
+        refuse_others(args, (flag, *_WITH_PAIRS), f"--{flag} goes without {{flag}}")
+    if args.explain:
+        asked = inspect.signature(nearfar.explain).parameters
+        refuse_others(args, {"explain", "sources", *asked}, WHY_NOT)
+    if args.cluster is not None:
+        asked = inspect.signature(scale.distances).parameters
+        refuse_others(args, {"cluster", "option", *asked}, "--cluster goes without {flag}")
     _check_files(args)
     graph, _ = read_graph(args)
-    options = solver_options(args)
-    if options.pop("allow_unsafe", False):
-        raise OptionError("--allow-unsafe runs one source only: nearfar sssp")
-    given = {name: getattr(args, name) for name in ("devices", "memory")}
-    options |= {name: value for name, value in given.items() if value is not None}
-    if args.pair or args.pairs is not None:
+    if args.explain:
+        call = call_of(args, graph, nearfar.explain)
+        sources = vertex_list(args, graph, args.sources, "source")
+        return show(args, nearfar.explain(graph, sources, **call))
+    call = call_of(args, graph, scale.distances if args.cluster is not None else distances)
+    if with_pairs:
         pairs = _pairs(args, graph)
-        found = distances(graph, pairs=pairs, limit=args.limit, **options)
+        found = distances(graph, **{**call, "pairs": pairs})
         (values,) = plain_values(found, graph)
         lines = [f"{s}\t{t}\t{d}" for (s, t), d in zip(pairs, values, strict=True)]
         emit(args, {"pairs": [list(p) for p in pairs], "distances": values}, lines)
         return Exit.OK
-    sources = vertex_list(args, graph, args.source, "source")
-    targets = vertex_list(args, graph, args.target)
-    if args.explain:
-        return _explain(args, graph, sources, targets)
+    sources, targets = call["sources"], call["targets"]
     _check_amount(args, graph, targets)
     stats: dict[str, Any] = {}
-    call: dict[str, Any] = {"limit": args.limit, "stats": stats, **options}
+    call["stats"] = stats
     if args.predecessors_output:
-        found = _with_predecessors(args, graph, sources, call)
+        found = _with_predecessors(args, graph, call)
     else:
-        reduce = _reduction(args.reduce)
         with Progress("solving", enabled=not args.quiet) as progress:
-            call |= {"targets": targets, "reduce": reduce, "out": args.output}
+            call["progress"] = progress
             try:
                 if args.cluster is not None:
-                    call["sources"] = sources
-                    found = _on_cluster(args, graph, {"progress": progress, **call})
+                    found = _on_cluster(args, graph, call)
                 else:
-                    found = distances(graph, sources, progress=progress, **call)
+                    found = distances(graph, **call)
             except KeyboardInterrupt:
-                raise KeyboardInterrupt(kept_text(args.output)) from None
+                raise KeyboardInterrupt(kept_text(args.out)) from None
     count = graph.n_vertices if sources is None else len(sources)
-    if args.output:
-        facts = {"output": args.output, "rows": count, "seconds": stats["seconds"]}
-        emit(args, facts, [f"{count:,} rows in {args.output}"], summary=True)
+    if args.out:
+        facts = {"output": args.out, "rows": count, "seconds": stats["seconds"]}
+        emit(args, facts, [f"{count:,} rows in {args.out}"], summary=True)
         return Exit.OK
     names = [graph.name_of(v) for v in range(count)] if sources is None else sources
     values = plain_values(found, graph)

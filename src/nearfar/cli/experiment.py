@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     import argparse
 
 NAME = "experiment"
+CALLS = ("nearfar.lab.experiments.run",)
 HELP = "repeat a paper's experiments: tables and figures"
 EXAMPLES = """\
 nearfar experiment list

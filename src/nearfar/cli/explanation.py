@@ -10,17 +10,16 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterator, Mapping
 
-    from nearfar.graph.graph import Graph
-    from nearfar.registry import Request
+    from nearfar.choose.ranking import Explanation
 
-__all__ = ["explain", "not_ranked"]
+__all__ = ["WHY_NOT", "not_ranked", "show"]
+
+#: Beside --explain.
+WHY_NOT = "--explain ranks all methods and solves nothing: leave out {flag}"
 
 
-def explain(args: argparse.Namespace, graph: Graph, request: Request) -> int:
-    """Print how the chooser ranks the methods for this request, and why others are out."""
-    from nearfar.choose.ranking import explain as explained
-
-    found = explained(graph, request)
+def show(args: argparse.Namespace, found: Explanation) -> int:
+    """Print how the chooser ranks the methods for a request, and why others are out."""
     others = [{"id": name, "reason": found.reason(name)} for name in found.others]
     places: list[dict[str, Any]] = [
         {"id": c.variant.id, "seconds": c.seconds, "reason": c.reason} for c in found.ranking

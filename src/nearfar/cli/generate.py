@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from nearfar.generators import Parameter
 
 NAME = "generate"
+CALLS = ("nearfar.generate",)
 HELP = "make a synthetic graph"
 EXAMPLES = """\
 nearfar generate grid --rows 1000 --columns 1000 -o grid.nfg

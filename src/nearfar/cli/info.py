@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 NAME = "info"
 HELP = "describe a graph"
+CALLS = ("nearfar.measures.describe",)
 EXAMPLES = """\
 nearfar info roads.gr.gz
 nearfar info roads.gr.gz --source 17
@@ -54,7 +55,7 @@ def describe(graph: Graph, source: Any = None) -> tuple[dict[str, Any], list[tup
     """Figures of a graph as plain data, and as labels and values for people."""
     from nearfar.measures import describe as measure
     from nearfar.registry import Request
-    from nearfar.solve.select import select
+    from nearfar.solve.plan import select
     from nearfar.system.threads import default_threads
 
     found = measure(graph, source)

@@ -23,7 +23,7 @@ try:
         exit_codes,
         is_short_of_address_space,
     )
-    from nearfar.cli.parser import Parser, in_flags
+    from nearfar.cli.parser import Parser
 except KeyboardInterrupt:  # imports take most of a short run: Ctrl-C is likely to come here
     sys.stderr.write("nearfar: interrupted\n")
     raise SystemExit(130) from None
@@ -92,7 +92,7 @@ def build_parser(only: str | None = None) -> Parser:
             continue
         module.configure(child)
         add_output(child)
-        child.set_defaults(run=module.run)
+        child.set_defaults(run=module.run, parser=child)
     return parser
 
 
@@ -110,10 +110,11 @@ def _sentence(error: BaseException, parser: Parser) -> str:
         return f"out of memory{said}: use a smaller graph, or a machine with more memory"
     if is_short_of_address_space(error):
         return f"out of memory ({error}): raise the limit of this shell, ulimit -v"
-    text = " ".join(str(error).split()) or type(error).__name__
+    said = error.worded(parser.word) if isinstance(error, nearfar.NearfarError) else str(error)
+    text = " ".join(said.split()) or type(error).__name__
     if exit_code(error) is Exit.UNEXPECTED:
         return f"{type(error).__name__}: {text} (unexpected: --debug shows the traceback)"
-    return in_flags(text, parser)
+    return text
 
 
 def _run(args: argparse.Namespace, parser: Parser) -> int:

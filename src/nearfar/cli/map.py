@@ -11,15 +11,9 @@ import time
 from typing import TYPE_CHECKING
 
 from nearfar.cli.answers import check_folder
-from nearfar.cli.arguments import (
-    add_graph,
-    add_solver,
-    number,
-    read_graph,
-    read_vertex,
-    solver_options,
-)
+from nearfar.cli.arguments import add_graph, number, read_graph
 from nearfar.cli.console import Exit, duration, emit, rows
+from nearfar.cli.flags import add_flags, add_solver, call_of
 from nearfar.errors import OptionError
 from nearfar.system.output import replacing
 
@@ -31,6 +25,7 @@ if TYPE_CHECKING:
 
 NAME = "map"
 HELP = "draw a map of travel times"
+CALLS = ("nearfar.sssp",)
 EXAMPLES = """\
 nearfar map town.osm.pbf 25291537 -o town.png
 nearfar map town.osm.pbf 25291537 --read-option mode=walk --title "On foot" -o town.svg
@@ -45,15 +40,14 @@ _SUFFIXES = (*_PICTURES, ".html", *_GEOGRAPHY)
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add arguments."""
+    from nearfar.solve.one import sssp
+
     add_graph(parser)
-    parser.add_argument("source", metavar="SOURCE", help="vertex name or number, or LAT,LON")
+    add_flags(parser, sssp, ["source", "limit"])
     parser.add_argument(
         "-o", "--output", metavar="IMAGE", required=True, help=f"{', '.join(_SUFFIXES)}"
     )
     parser.add_argument("--title", default="", help="heading of the map")
-    parser.add_argument(
-        "--limit", type=number, metavar="D", help="leave out what is farther than D"
-    )
     parser.add_argument(
         "--breaks",
         type=number,
@@ -64,7 +58,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--polygons", action="store_true", help="areas instead of lines in them; needs shapely"
     )
-    add_solver(parser)
+    add_solver(parser, sssp)
 
 
 def _draw(args: argparse.Namespace, graph: Graph, paths: Paths) -> None:
@@ -95,13 +89,13 @@ def run(args: argparse.Namespace) -> int:
         raise OptionError("--polygons goes with --breaks")
     check_folder(args.output)
     graph, _ = read_graph(args)
-    source = read_vertex(args, graph, args.source, "source")
-    paths = nearfar.sssp(graph, source, limit=args.limit, **solver_options(args))
+    call = call_of(args, graph, nearfar.sssp)
+    paths = nearfar.sssp(graph, **call)
     nearfar.verify(graph, paths)
     began = time.perf_counter()
     _draw(args, graph, paths)
     facts = {
-        "source": source,
+        "source": call["source"],
         "reached": paths.n_reached,
         "engine": paths.engine,
         "proved": True,

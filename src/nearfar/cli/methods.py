@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     import argparse
 
 NAME = "methods"
+CALLS = ("nearfar.registry.variants",)
 HELP = "list the algorithms and whether they run here"
 EXAMPLES = """\
 nearfar methods

@@ -12,24 +12,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nearfar.cli.arguments import (
-    add_graph,
-    add_solver,
-    at_least_one,
-    number,
-    read_graph,
-    solver_options,
-    vertex_list,
-)
+from nearfar.cli.arguments import add_graph, at_least_one, read_graph, vertex_list
 from nearfar.cli.console import Exit, duration, emit, note
 from nearfar.cli.distances import plain_values
-from nearfar.errors import OptionError
+from nearfar.cli.flags import add_flags, add_solver, call_of
 
 if TYPE_CHECKING:
     import argparse
 
 NAME = "nearest"
 HELP = "the k nearest of some places for every vertex"
+CALLS = ("nearfar.nearest",)
 EXAMPLES = """\
 nearfar nearest roads.gr.gz --source 17 99
 nearfar nearest roads.nfp --source 17 99 250 -k 2 --vertex 4 8
@@ -38,18 +31,16 @@ nearfar nearest roads.gr.gz --source 17 99 --limit 9000 --json"""
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add arguments."""
+    from nearfar.solve.nearest import nearest
+
     add_graph(parser)
-    parser.add_argument(
-        "--source", nargs="+", metavar="VERTEX", required=True, help="the places; ways lead away"
-    )
+    add_flags(parser, nearest, ["sources"], help={"sources": "the places; ways lead away"})
     parser.add_argument(
         "-k", type=at_least_one, default=1, metavar="K", help="how many (default: 1)"
     )
     parser.add_argument("--vertex", nargs="+", metavar="VERTEX", help="print only these vertices")
-    parser.add_argument(
-        "--limit", type=number, metavar="D", help="leave out what is farther than D"
-    )
-    add_solver(parser)
+    add_flags(parser, nearest, ["limit"])
+    add_solver(parser, nearest)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -57,15 +48,11 @@ def run(args: argparse.Namespace) -> int:
     import nearfar
 
     graph, _ = read_graph(args)
-    places = vertex_list(args, graph, args.source, "source")
+    call = call_of(args, graph, nearfar.nearest)
     shown = vertex_list(args, graph, args.vertex)
-    options = solver_options(args)
-    if options.pop("allow_unsafe", False):
-        raise OptionError("--allow-unsafe runs one source only: nearfar sssp")
-    assert places is not None
     stats: dict[str, Any] = {}
     began = time.perf_counter()
-    found = nearfar.nearest(graph, places, k=args.k, limit=args.limit, stats=stats, **options)
+    found = nearfar.nearest(graph, **call, stats=stats)
     seconds = time.perf_counter() - began
     at = np.arange(graph.n_vertices) if shown is None else graph.indices_of(shown)
     names = graph.name_of(at).tolist()

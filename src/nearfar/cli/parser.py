@@ -1,6 +1,7 @@
 """The parser of the program: names that are nearly right get a suggestion; places may be negative.
 
-What the library says of its keywords is said here in flags: ``device='cpu'`` is ``--device cpu``.
+A flag's ``dest`` is the keyword of the library that it stands for, so that an error about
+``device='cpu'`` can be worded as ``--device cpu``.
 """
 
 from __future__ import annotations
@@ -10,21 +11,11 @@ import re
 from typing import Any, NoReturn
 
 from nearfar.errors import did_you_mean
-from nearfar.options import MethodOptions
 
-__all__ = ["Parser", "in_flags", "set_completer"]
+__all__ = ["Parser", "set_completer"]
 
 #: A number or a place, such as -33.9,18.4: no option though it begins with a minus sign.
 _NEGATIVE = re.compile(r"^-\d+$|^-\d*\.\d+$|^-\d+(\.\d+)?,-?\d+(\.\d+)?$")
-
-#: Keywords of the library in its messages, and what follows them.
-_KEYWORD = re.compile(r"\b([a-z]\w*)=('[^']*'|\"[^\"]*\"|[\w.:\-]+|\.\.\.)?(?!=)")
-
-#: A message about one keyword: ``threads is 0: give ...``.
-_SUBJECT = re.compile(r"^([a-z]\w*)( is .*)$")
-
-#: Keywords that have another name in the shell.
-_CALLED = {"out": "output", "format": "from", "sources": "source", "targets": "target"}
 
 
 class _Store(argparse._StoreAction):
@@ -110,6 +101,24 @@ class Parser(argparse.ArgumentParser):
             if action.help != argparse.SUPPRESS
         ]
 
+    def word(self, name: str, value: str | None) -> str:
+        """An option of a message, and its value as Python takes it, in flags of this command."""
+        text = (value or "").strip("'\"")
+        text = text.lower() if text in ("None", "True", "False") else text
+        shown = [action for action in self._actions if action.help != argparse.SUPPRESS]
+        options = [action for action in shown if action.option_strings]
+        dests = {action.dest.removeprefix("parameter_"): action for action in options}
+        if name in dests:
+            action = dests[name]
+            flag = action.option_strings[-1]
+            return flag if action.nargs == 0 or text in ("", "...") else f"{flag} {text}"
+        if value is None:
+            return name
+        for dest, known in (("option", _method_options), ("read_option", _reader_options)):
+            if dest in dests and name in known():
+                return f"--{dest.replace('_', '-')} {name}={text}"
+        return f"{name}={value}"
+
     def parse_all(self, words: list[str]) -> argparse.Namespace:
         """Parse, and refuse what no parser knows with the nearest flag of the command's own.
 
@@ -138,44 +147,14 @@ def set_completer(action: argparse.Action, complete: Any) -> None:
     action.completer = complete  # type: ignore[attr-defined]  # argcomplete reads it
 
 
-def _is_reader_option(name: str) -> bool:
+def _method_options() -> set[str]:
+    from nearfar.registry import variants
+
+    return {name for v in variants(unsafe=True) for name in v.options.__dataclass_fields__}
+
+
+def _reader_options() -> set[str]:
     from nearfar.formats.specs import formats
 
-    return any(name in form.read_options() for form in formats().values())
-
-
-def in_flags(text: str, parser: Parser) -> str:
-    """A message of the library with its keywords as flags of a command.
-
-    Parameters
-    ----------
-    text : str
-    parser : Parser
-        Of the command; a keyword that is none of its flags stays.
-    """
-    flags = set(parser.flags())
-
-    def subject(found: re.Match[str]) -> str:
-        for one in (found[1], _CALLED.get(found[1], found[1])):
-            dashed = "--" + one.replace("_", "-")
-            if dashed in flags:
-                rest = found[2].removesuffix(", or None")
-                return dashed + re.sub(r"\('(\w+)', [^)]*\)", r"\1:E0,E1,...", rest)
-        return found[0]
-
-    def flag(found: re.Match[str]) -> str:
-        name, value = found[1], (found[2] or "").strip("'\"")
-        for one in (name, _CALLED.get(name, name)):
-            dashed = "--" + one.replace("_", "-")
-            if dashed in flags:
-                action = parser._option_string_actions[dashed]
-                value = value.lower() if value in ("None", "True", "False") else value
-                return dashed if action.nargs == 0 or not value else f"{dashed} {value}"
-        if name in MethodOptions.__annotations__ and "--option" in flags:
-            return f"--option {name}={value}"
-        if "--read-option" in flags and _is_reader_option(name):
-            return f"--read-option {name}={value.lower()}"
-        return found[0]
-
-    text = _SUBJECT.sub(subject, text)
-    return _KEYWORD.sub(flag, text)
+    every = {"max_unpacked"}  # of :func:`nearfar.read` itself
+    return every.union(*(form.read_options() for form in formats().values()))

@@ -13,16 +13,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from nearfar.cli.answers import check_folder
-from nearfar.cli.arguments import (
-    add_graph,
-    add_solver,
-    load_methods,
-    read_graph,
-    read_vertex,
-    solver_options,
-    with_turns,
-)
+from nearfar.cli.arguments import add_graph, load_methods, read_graph, with_turns
 from nearfar.cli.console import Exit, duration, emit, note
+from nearfar.cli.flags import add_flags, add_solver, call_of
 from nearfar.cli.sssp import distance_text
 from nearfar.errors import OptionError
 
@@ -33,6 +26,7 @@ if TYPE_CHECKING:
 
 NAME = "path"
 HELP = "one shortest path"
+CALLS = ("nearfar.shortest_path", "nearfar.sssp")
 EXAMPLES = """\
 nearfar path roads.gr.gz 1 42
 nearfar path roads.gr.gz 1 42 --json
@@ -42,9 +36,10 @@ nearfar path town.osm.pbf 25291537 25291564 --read-option mode=walk"""
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add arguments."""
+    from nearfar.solve.one import shortest_path, sssp
+
     add_graph(parser)
-    parser.add_argument("source", metavar="SOURCE", help="vertex name or number, or LAT,LON")
-    parser.add_argument("target", metavar="TARGET", help="vertex name or number, or LAT,LON")
+    add_flags(parser, shortest_path, ["source", "target"])
     parser.add_argument(
         "--prove", action="store_true", help="prove the answer (exit 6 if it fails)"
     )
@@ -56,7 +51,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "-o", "--output", metavar="FILE", help="also write the route; .geojson or .gpkg"
     )
-    add_solver(parser)
+    add_solver(parser, sssp)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -76,8 +71,8 @@ def run(args: argparse.Namespace) -> int:
     if args.turns and args.graph.endswith(".nfp"):
         ready = load(args.graph, turns=True)
     graph = read_graph(args)[0] if ready is None else ready.original
-    source = read_vertex(args, graph, args.source, "source")
-    target = read_vertex(args, graph, args.target, "target")
+    call = call_of(args, graph, nearfar.shortest_path)
+    source, target = call.pop("source"), call.pop("target")
     load_methods()
     searched = ready or (with_turns(args, graph) if args.turns else graph)
     if graph.forbidden_turns and not args.turns:
@@ -94,7 +89,8 @@ def run(args: argparse.Namespace) -> int:
         seconds = time.perf_counter() - began
         engine, reason = "prepared", WALKED
     else:
-        paths = nearfar.sssp(searched, source, targets=[target], **solver_options(args))
+        unsafe = args.allow_unsafe
+        paths = nearfar.sssp(searched, source, targets=[target], allow_unsafe=unsafe, **call)
         vertices = paths.path_to(target)
         seconds = time.perf_counter() - began
         if args.prove:

@@ -9,8 +9,9 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
-from nearfar.cli.arguments import add_graph, at_least_one, read_graph, read_vertex
+from nearfar.cli.arguments import add_graph, at_least_one, read_graph
 from nearfar.cli.console import Exit, duration, emit, note
+from nearfar.cli.flags import add_flags, call_of
 from nearfar.cli.sssp import distance_text
 from nearfar.errors import UnreachableError, quoted
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
 NAME = "paths"
 HELP = "the k shortest paths"
+CALLS = ("nearfar.k_shortest_paths",)
 EXAMPLES = """\
 nearfar paths roads.gr.gz 1 42
 nearfar paths roads.gr.gz 1 42 -k 10 --json
@@ -27,9 +29,10 @@ nearfar paths town.osm.pbf 25291537 25291564 -k 5 --read-option mode=walk"""
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add arguments."""
+    from nearfar.solve.k_shortest import k_shortest_paths
+
     add_graph(parser)
-    parser.add_argument("source", metavar="SOURCE", help="vertex name or number, or LAT,LON")
-    parser.add_argument("target", metavar="TARGET", help="vertex name or number, or LAT,LON")
+    add_flags(parser, k_shortest_paths, ["source", "target"])
     parser.add_argument(
         "-k", type=at_least_one, default=3, metavar="K", help="at most so many paths (default: 3)"
     )
@@ -40,10 +43,10 @@ def run(args: argparse.Namespace) -> int:
     from nearfar.solve.k_shortest import k_shortest_paths
 
     graph, _ = read_graph(args)
-    source = read_vertex(args, graph, args.source, "source")
-    target = read_vertex(args, graph, args.target, "target")
+    call = call_of(args, graph, k_shortest_paths)
+    source, target = call["source"], call["target"]
     began = time.perf_counter()
-    found = k_shortest_paths(graph, source, target, args.k)
+    found = k_shortest_paths(graph, **call)
     seconds = time.perf_counter() - began
     if not found:
         raise UnreachableError(f"vertex {quoted(target)} is not reached from {quoted(source)}")

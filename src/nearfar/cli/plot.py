@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     import argparse
 
 NAME = "plot"
+CALLS = ("nearfar.lab.profile.plot_profile",)
 HELP = "draw a recorded run or a sweep over delta"
 EXAMPLES = """\
 nearfar sssp roads.gr.gz 1 --method near_far --profile run.json

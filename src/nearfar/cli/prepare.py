@@ -13,9 +13,9 @@ import time
 from typing import TYPE_CHECKING
 
 from nearfar.cli.answers import check_folder
-from nearfar.cli.arguments import add_graph, byte_count, device_name, read_graph, with_turns
+from nearfar.cli.arguments import add_graph, read_graph, with_turns
 from nearfar.cli.console import Exit, duration, emit, rows
-from nearfar.cli.parser import in_flags
+from nearfar.cli.flags import add_flags, call_of, refuse_others
 from nearfar.cli.tables import read_numbers
 from nearfar.errors import GraphError, OptionError, OutOfMemoryError
 
@@ -23,12 +23,12 @@ if TYPE_CHECKING:
     import argparse
 
     from nearfar.graph.graph import Graph
-    from nearfar.graph.turns import TurnGraph
     from nearfar.prepared.prepared import Prepared
     from nearfar.prepared.turns import PreparedTurns
 
 NAME = "prepare"
 HELP = "prepare a graph for many queries"
+CALLS = ("nearfar.prepare",)
 EXAMPLES = """\
 nearfar prepare roads.gr.gz -o roads.nfp
 nearfar prepare roads.gr.gz --dry-run
@@ -39,8 +39,9 @@ nearfar prepare roads.nfp --reweight evening.npy -o evening.nfp"""
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add arguments."""
+    from nearfar.prepared.prepare import prepare
+
     add_graph(parser)
-    parser.set_defaults(parser=parser)
     parser.add_argument("-o", "--output", metavar="FILE", help="file to write; ends in .nfp")
     parser.add_argument(
         "--order",
@@ -48,7 +49,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
         choices=["auto", "metis", "inertial", "levels"],
         help="how to find the elimination order (default: the best that is here)",
     )
-    parser.add_argument("--seed", type=int, default=0, metavar="N", help="seed of the order")
     parser.add_argument(
         "--reweight",
         metavar="FILE",
@@ -58,27 +58,18 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--turns", action="store_true", help="obey the turn restrictions of an OpenStreetMap file"
     )
-    parser.add_argument(
-        "--keep-all",
-        action="store_true",
-        help="keep arcs that no shortest path needs: prepares faster, answers slower",
-    )
-    parser.add_argument(
-        "--force", action="store_true", help="prepare even where searches will be faster"
-    )
-    parser.add_argument(
-        "--memory",
-        type=byte_count,
-        metavar="N",
-        help="memory that it may take, such as 500M or 4G",
-    )
-    parser.add_argument("--threads", type=int, metavar="N", help="CPU workers (default: all cores)")
-    parser.add_argument(
-        "--device",
-        default="cpu",
-        type=device_name,
-        choices=["cpu", "cuda"],
-        help="where to find the weights of shortcuts (default: cpu)",
+    add_flags(
+        parser,
+        prepare,
+        ["seed", "perfect", "force", "memory", "threads", "device"],
+        flags={"perfect": "--keep-all"},
+        help={
+            "seed": "seed of the order",
+            "perfect": "keep arcs that no shortest path needs: prepares faster, answers slower",
+            "force": "prepare even where searches will be faster",
+            "memory": "memory that it may take, such as 500M or 4G",
+            "device": "where to find the weights of shortcuts (default: cpu)",
+        },
     )
     parser.add_argument(
         "--dry-run",
@@ -89,6 +80,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Prepare, write, report."""
+    import nearfar
     from nearfar.prepared.order.tree import check_worth
     from nearfar.prepared.prepare import foreseen
     from nearfar.prepared.turns import PreparedTurns
@@ -98,7 +90,8 @@ def run(args: argparse.Namespace) -> int:
     if args.dry_run and args.output is not None:
         raise OptionError("--dry-run writes nothing: leave out -o")
     if args.reweight is not None:
-        _refuse_with_reweight(args)
+        kept = "--reweight keeps the order and its shortcuts: leave out {flag}"
+        refuse_others(args, ("reweight", "output", "threads", "perfect", "device"), kept)
     if args.output is not None:
         if not args.output.endswith(".nfp"):
             raise OptionError(f"-o {args.output}: the name of a prepared graph's file ends in .nfp")
@@ -108,14 +101,18 @@ def run(args: argparse.Namespace) -> int:
     refused = None
     if args.dry_run:
         began = time.perf_counter()
-        figures = foreseen(given, args.order, seed=args.seed, perfect=not args.keep_all)
+        figures = foreseen(given, args.order, seed=args.seed, perfect=args.perfect)
         seconds = {"order and analysis": time.perf_counter() - began}
         try:
             check_worth(figures, args.memory, args.force)
         except (GraphError, OutOfMemoryError) as error:
-            refused = in_flags(str(error), args.parser)
+            refused = error.worded(args.parser.word)
     else:
-        prepared = _prepared(args, given) if args.reweight is None else _reweighted(args, graph)
+        prepared: Prepared | PreparedTurns
+        if args.reweight is None:
+            prepared = nearfar.prepare(given, **call_of(args, graph, nearfar.prepare))
+        else:
+            prepared = _reweighted(args, graph)
         asked = prepared.graph if isinstance(prepared, PreparedTurns) else prepared
         figures, seconds = asked.preparation.figures, dict(asked.seconds)
         began = time.perf_counter()
@@ -149,36 +146,6 @@ def run(args: argparse.Namespace) -> int:
     return Exit.OK
 
 
-def _prepared(args: argparse.Namespace, graph: Graph | TurnGraph) -> Prepared | PreparedTurns:
-    import nearfar
-
-    return nearfar.prepare(
-        graph,
-        args.order,
-        seed=args.seed,
-        perfect=not args.keep_all,
-        force=args.force,
-        memory=args.memory,
-        threads=args.threads,
-        device=args.device,
-    )
-
-
-def _refuse_with_reweight(args: argparse.Namespace) -> None:
-    """Refuse what only preparing goes by."""
-    given = {
-        "--dry-run": args.dry_run,
-        "--turns": args.turns,
-        "--order": args.order != "auto",
-        "--seed": args.seed != 0,
-        "--force": args.force,
-        "--memory": args.memory is not None,
-    }
-    for flag, used in given.items():
-        if used:
-            raise OptionError(f"--reweight keeps the order and its shortcuts: leave out {flag}")
-
-
 def _reweighted(args: argparse.Namespace, graph: Graph) -> Prepared:
     """The prepared graph with the weights of the file that --reweight names."""
     from nearfar.prepared.prepared import Prepared
@@ -189,4 +156,4 @@ def _reweighted(args: argparse.Namespace, graph: Graph) -> Prepared:
     weights = read_numbers(args.reweight)
     if args.device == "cuda":
         weights = runtime.upload(weights)
-    return graph.reweight(weights, args.threads, perfect=not args.keep_all)
+    return graph.reweight(weights, args.threads, perfect=args.perfect)

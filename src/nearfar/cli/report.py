@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     import argparse
 
 NAME = "report"
+CALLS = ("nearfar.lab.report.write_report",)
 HELP = "one self-contained HTML file of an experiment"
 EXAMPLES = """\
 nearfar report results/davidson-2014

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     import argparse
 
 NAME = "route"
+CALLS = ("nearfar.route", "nearfar.routes")
 HELP = "the shortest route between two places, and alternatives"
 EXAMPLES = """\
 nearfar route roads.nfp 60.17,24.94 60.19,24.96 -o route.geojson

@@ -9,24 +9,17 @@ not at all.
 from __future__ import annotations
 
 import argparse
+import inspect
 import sys
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from nearfar.cli import answers
-from nearfar.cli.arguments import (
-    add_graph,
-    add_solver,
-    load_methods,
-    number,
-    read_graph,
-    read_vertex,
-    solver_options,
-    vertex_list,
-)
+from nearfar.cli.arguments import add_graph, load_methods, read_graph
 from nearfar.cli.console import Exit, Progress, duration, emit, rows
-from nearfar.cli.explanation import explain
+from nearfar.cli.explanation import WHY_NOT, show
+from nearfar.cli.flags import add_flags, add_solver, call_of, refuse_others
 from nearfar.errors import OptionError
 
 if TYPE_CHECKING:
@@ -35,6 +28,7 @@ if TYPE_CHECKING:
 
 NAME = "sssp"
 HELP = "distances from one source"
+CALLS = ("nearfar.sssp", "nearfar.explain")
 EXAMPLES = """\
 nearfar sssp roads.gr.gz 1
 nearfar sssp roads.gr.gz 1 --predecessors --prove -o distances.parquet
@@ -49,22 +43,26 @@ nearfar sssp roads.gr.gz 1 --explain"""
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add arguments."""
+    from nearfar.solve.one import sssp
+
     add_graph(parser)
-    parser.add_argument("source", metavar="SOURCE", help="vertex name or number, or LAT,LON")
-    parser.add_argument(
-        "--limit", type=number, metavar="D", help="leave out what is farther than D"
+    add_flags(
+        parser,
+        sssp,
+        ["source", "limit", "targets", "predecessors"],
+        help={
+            "targets": "stop once these vertices have their distance",
+            "predecessors": "find predecessors too",
+        },
     )
-    parser.add_argument(
-        "--target", nargs="+", metavar="V", help="stop once these vertices have their distance"
-    )
-    parser.add_argument("--targets", nargs="+", dest="target", help=argparse.SUPPRESS)  # of 0.1
-    parser.add_argument("--predecessors", action="store_true", help="find predecessors too")
+    parser.add_argument("--targets", nargs="+", dest="targets", help=argparse.SUPPRESS)  # of 0.1
     parser.add_argument(
         "--prove", action="store_true", help="prove the answer (exit 6 if it fails)"
     )
     parser.add_argument("-o", "--output", metavar="FILE", help="write the distance table")
     parser.add_argument(
         "--stats",
+        dest="counters",
         choices=["basic", "full"],
         help="print the run's counters; 'full' adds one entry per iteration where the method can",
     )
@@ -81,7 +79,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--explain", action="store_true", help="rank the methods for this graph instead"
     )
-    add_solver(parser)
+    add_solver(parser, sssp)
     parser.add_argument(
         "--devices",
         metavar="LIST",
@@ -93,43 +91,24 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Solve, prove, save, summarise."""
     import nearfar
-    from nearfar.solve.request import check_targets, make_request
 
     answers.check_output(args.output)
     if args.profile is not None:
         answers.check_folder(args.profile)
+    asked = inspect.signature(nearfar.explain).parameters
     if args.explain:
-        _refuse_with_explain(args)
+        refuse_others(args, {"explain", *asked}, WHY_NOT)
     graph, read_seconds = read_graph(args)
-    source = read_vertex(args, graph, args.source, "source")
-    targets = vertex_list(args, graph, args.target)
     if args.explain:
-        request = make_request(
-            graph,
-            "sssp",
-            (graph.index_of(source, "source"),),
-            method="auto",
-            device=args.device,
-            threads=args.threads,
-            limit=args.limit,
-            targets=check_targets(graph, targets),
-            predecessors=args.predecessors,
-        )
-        return explain(args, graph, request)
+        return show(args, nearfar.explain(graph, **call_of(args, graph, nearfar.explain)))
+    call = call_of(args, graph, nearfar.sssp)
+    targets = call["targets"]
     if args.json and args.output == "-":
         raise OptionError("--json and -o - both want stdout: give -o a file name")
-    given: dict[str, Any] = {"limit": args.limit, "targets": targets, **solver_options(args)}
-    if args.devices is not None:
-        given["devices"] = args.devices
     load_methods()
     began = time.perf_counter()
-    paths = nearfar.sssp(
-        graph,
-        source,
-        predecessors=args.predecessors,
-        trace=bool(args.profile) or args.stats == "full",
-        **given,
-    )
+    trace = bool(args.profile) or args.counters == "full"
+    paths = nearfar.sssp(graph, **call, trace=trace)
     seconds = time.perf_counter() - began
     facts = {**summary(paths), "seconds": seconds, "read_seconds": read_seconds}
     if targets is not None:
@@ -144,7 +123,7 @@ def run(args: argparse.Namespace) -> int:
                 args.output, paths, predecessors=args.predecessors, progress=progress
             )
         facts["output"] = args.output
-    if args.stats:
+    if args.counters:
         facts["stats"] = paths.stats
     if args.profile:
         from nearfar.lab.profile import profile, write_profile
@@ -152,7 +131,7 @@ def run(args: argparse.Namespace) -> int:
         write_profile(profile(graph, paths), Path(args.profile))
         facts["profile"] = args.profile
     if args.kernels:
-        facts["kernels"] = kernels(graph, source, paths.engine, given)
+        facts["kernels"] = kernels(graph, paths.engine, {**call, "predecessors": False})
     if args.output == "-":
         if not args.quiet:
             print("\n".join(report(facts)), file=sys.stderr)
@@ -164,24 +143,7 @@ def run(args: argparse.Namespace) -> int:
     return Exit.OK
 
 
-def _refuse_with_explain(args: argparse.Namespace) -> None:
-    """Refuse what has no meaning where nothing is solved."""
-    given = {
-        "--output": args.output is not None,
-        "--prove": args.prove,
-        "--stats": args.stats is not None,
-        "--profile": args.profile is not None,
-        "--kernels": args.kernels,
-        "--method": args.method != "auto",
-        "--option": bool(args.option),
-        "--devices": args.devices is not None,
-    }
-    wrong = [flag for flag, used in given.items() if used]
-    if wrong:
-        raise OptionError(f"--explain ranks all methods and solves nothing: leave out {wrong[0]}")
-
-
-def kernels(graph: Graph, source: Any, engine: str, given: dict[str, Any]) -> dict[str, Any]:
+def kernels(graph: Graph, engine: str, call: dict[str, Any]) -> dict[str, Any]:
     """Launches and device seconds of each kernel of one more solve.
 
     Raises
@@ -196,7 +158,7 @@ def kernels(graph: Graph, source: Any, engine: str, given: dict[str, Any]) -> di
     from nearfar.cuda.kernel_times import kernel_times
 
     with kernel_times() as times:
-        nearfar.sssp(graph, source, predecessors=False, **given)
+        nearfar.sssp(graph, **call)
     return {
         name: {"launches": one.launches, "seconds": one.seconds}
         for name, one in times.found.items()

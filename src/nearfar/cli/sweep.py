@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     import argparse
 
 NAME = "sweep"
+CALLS = ("nearfar.lab.profile.delta_sweep",)
 HELP = "work and parallelism of a method over delta"
 EXAMPLES = """\
 nearfar sweep roads.gr.gz 1

@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nearfar.cli.arguments import add_graph, add_solver, at_least_one, number, read_graph
-from nearfar.cli.arguments import solver_options as options_of
+from nearfar.cli.arguments import add_graph, at_least_one, number, read_graph
 from nearfar.cli.console import Exit, Progress, duration, emit, note
 from nearfar.cli.distances import kept_text
+from nearfar.cli.flags import add_solver
 from nearfar.cli.places import add_snapping, read_places, remarks, snapping
 from nearfar.errors import OptionError
 from nearfar.system.output import replacing
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 __all__ = ["write_csv"]
 
 NAME = "table"
+CALLS = ("nearfar.table", "nearfar.nearest_places")
 HELP = "distances between places, coordinates in two tables"
 EXAMPLES = """\
 nearfar table roads.nfp origins.csv destinations.csv -o table.parquet
@@ -38,6 +39,8 @@ nearfar table town.osm.pbf homes.csv homes.csv --limit 900 --id street"""
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add arguments."""
+    from nearfar.solve.places.table import table
+
     add_graph(parser)
     parser.add_argument("origins", metavar="ORIGINS", help="table of places, .csv or .parquet")
     parser.add_argument("destinations", metavar="DESTINATIONS", help="likewise")
@@ -48,7 +51,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "-o", "--output", metavar="FILE", help=".csv, .npy, .zarr or .parquet; all but .csv resume"
     )
     add_snapping(parser)
-    add_solver(parser)
+    add_solver(parser, table)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -61,10 +64,10 @@ def run(args: argparse.Namespace) -> int:
     graph, _ = read_graph(args)
     origins, _ = read_places(args, graph, args.origins, "origins")
     destinations, _ = read_places(args, graph, args.destinations, "destinations")
-    options = options_of(args)
-    if options.pop("allow_unsafe") or args.option:
+    if args.option:
         raise OptionError("a table of places takes no options of methods: leave them out")
-    call: dict[str, Any] = {"limit": args.limit, **options, **snapping(args)}
+    given = {name: getattr(args, name) for name in ("limit", "method", "device", "threads")}
+    call: dict[str, Any] = {**given, **snapping(args)}
     began = time.perf_counter()
     with remarks(args, graph), Progress("solving", enabled=not args.quiet) as progress:
         if args.nearest:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 NAME = "tune"
 HELP = "measure this machine for `auto`, or launch shapes"
+CALLS = ("nearfar.choose.calibrate.calibrate", "nearfar.cuda.tune.tune")
 EXAMPLES = """\
 nearfar tune
 nearfar tune --show

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 NAME = "verify"
 HELP = "prove a saved distance table"
+CALLS = ("nearfar.answer.certify",)
 EXAMPLES = """\
 nearfar verify roads.gr.gz distances.csv
 nearfar verify roads.gr.gz near.csv --source 1 --limit 60000"""

@@ -13,20 +13,11 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from nearfar.graph.facts import Facts
 
-__all__ = ["UNEVEN", "bucket_search", "even_search", "heap_search"]
-
-#: Weight spread from which on no one width of the buckets suits all weights.
-UNEVEN = 32
+__all__ = ["bucket_search", "heap_search"]
 
 
 def bucket_search(facts: Facts) -> float:
     """Seconds of one search over the buckets of delta-stepping; non-negative weights."""
-    seconds, spread = even_search(facts), facts.weight_spread
-    return seconds * (1 + min(math.log2(spread) - 5, 20)) if spread > UNEVEN else seconds
-
-
-def even_search(facts: Facts) -> float:
-    """Seconds of such a search where one width of the buckets suits all weights."""
     # Beyond the second-level cache a vertex costs a few more misses, half of which are hidden.
     vertex = 25e-9 + 15e-9 * min(1.0, facts.n / 2**20)
     return facts.n * vertex + facts.m * 2.6e-9
@@ -35,6 +26,4 @@ def even_search(facts: Facts) -> float:
 def heap_search(facts: Facts) -> float:
     """Seconds of one search over a lazy heap of four children per place; non-negative weights."""
     n = facts.n
-    if facts.degree <= 1.2:  # the queue never grows on a path or a tree of paths
-        return n * 12e-9
     return n * (25e-9 + 9e-9 * math.log2(n + 2)) + facts.m * 4e-9

@@ -27,21 +27,6 @@ def exact_rows(
 
     Where rounding lets a cycle of weight 0 improve for ever, the row is searched by the subtree
     method, which refuses such improvements.
-
-    Parameters
-    ----------
-    graph : Graph
-        Without negative cycles, in the dtype of the rows.
-    sources : int64 array, shape (k,)
-    rows : array, shape (k, n)
-    shift : array, shape (n,) or None
-        Numbers whose size tells how much rounding may have taken; None without negative weights.
-    threads : int
-
-    Returns
-    -------
-    int
-        How many rows were searched.
     """
     left = _cpu.polish_rows(graph.view, sources, rows, shift, threads)
     for i in left:
@@ -52,22 +37,7 @@ def exact_rows(
 def rows_in_32_bits(
     graph: Graph, sources: NDArray[np.int64], rows: NDArray[Any], threads: int
 ) -> tuple[NDArray[Any], list[int]]:
-    """Rows of float64 as a search in float32 gives them, and which of them do not fit.
-
-    Parameters
-    ----------
-    graph : Graph
-        Of float32 weights.
-    sources : int64 array, shape (k,)
-    rows : float64 array, shape (k, n)
-    threads : int
-
-    Returns
-    -------
-    rows : float32 array, shape (k, n)
-    lost : list of int
-        Rows with a distance beyond float32; their entries mean nothing.
-    """
+    """Rows of float64 as a search in float32 gives them, and which of them do not fit."""
     top = float(np.finfo(np.float32).max)
     lost = ((np.abs(rows) > top) & (rows < np.inf)).any(axis=1)
     short = np.clip(rows, -top, np.inf)

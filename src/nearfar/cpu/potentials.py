@@ -95,12 +95,7 @@ def potentials(graph: Graph) -> NDArray[Any]:
 
 
 def refuse_negative_cycle(graph: Graph) -> None:
-    """Refuse a graph with a negative cycle anywhere, whatever its sums are.
-
-    Raises
-    ------
-    NegativeCycleError
-    """
+    """Refuse a graph with a negative cycle anywhere, whatever its sums are."""
     with contextlib.suppress(DistanceOverflowError):  # raised when it is known that there is none
         potentials(graph)
 
@@ -110,10 +105,6 @@ def refuse_reached_cycle(graph: Graph, source: int) -> None:
 
     For a search that lost sums to the range of its dtype. O(n m) at worst, in integers of as many
     bits as the sums take.
-
-    Raises
-    ------
-    NegativeCycleError
     """
     from nearfar import _cpu
 
@@ -124,27 +115,7 @@ def refuse_reached_cycle(graph: Graph, source: int) -> None:
 
 
 def cycle_total(graph: Graph, cycle: Sequence[int]) -> int | float:
-    """Sum of the weights around a cycle, the lightest of parallel edges each time.
-
-    Parameters
-    ----------
-    graph : Graph
-        The graph.
-    cycle : sequence of int
-        Vertices in order; the edge from the last to the first closes it. One vertex means a
-        self-loop.
-
-    Returns
-    -------
-    int or float
-        Exact for integers. For floats the exact sum rounded once, so its sign is right; beyond the
-        range of floats an integer, the exact sum without its fraction.
-
-    Raises
-    ------
-    GraphError
-        If two neighbours of the sequence are not joined by an edge.
-    """
+    """Sum of the weights around a cycle, the lightest of parallel edges each time."""
     weights = graph.effective_weights
     parts = []
     for position, u in enumerate(cycle):
@@ -170,11 +141,6 @@ def negative_cycle_error(graph: Graph, cycle: Sequence[int]) -> NegativeCycleErr
     """The error for a cycle of indices that a solver found, after summing its edges.
 
     It carries external names: what a solver knows as an index stays inside.
-
-    Raises
-    ------
-    SolverError
-        If the cycle is not negative, which would be a bug of the solver.
     """
     total = cycle_total(graph, cycle)
     if not total < 0:

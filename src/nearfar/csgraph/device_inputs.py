@@ -12,37 +12,20 @@ import numpy as np
 
 from nearfar.errors import GraphError
 from nearfar.graph.build import csr_arrays
-from nearfar.graph.given import on_cuda
 from nearfar.graph.graph import Graph
 from nearfar.system.devices import runtime
+from nearfar.system.devices.arrays import is_device_array
 
 __all__ = ["both_ways", "device_adjacency", "lies_on_device"]
 
 
 def lies_on_device(matrix: Any) -> bool:
     """Whether a matrix is CuPy's, cupyx's, or another library's on a device."""
-    return type(matrix).__module__.startswith(("cupy.", "cupyx.")) or on_cuda(matrix)
+    return type(matrix).__module__.startswith(("cupy.", "cupyx.")) or is_device_array(matrix)
 
 
 def device_adjacency(matrix: Any, unweighted: bool = False) -> Graph:
-    """The graph that SciPy would see in a matrix of the device.
-
-    Parameters
-    ----------
-    matrix : CuPy array or cupyx sparse matrix, shape (n, n)
-    unweighted : bool
-        Every stored entry of a sparse matrix counts, whatever its value.
-
-    Returns
-    -------
-    Graph
-        Over device arrays; it borrows those of a CSR matrix for the length of one call.
-
-    Raises
-    ------
-    GraphError
-        If it is not a square matrix of real numbers.
-    """
+    """The graph that SciPy would see in a matrix of the device."""
     if len(matrix.shape) != 2 or matrix.shape[0] != matrix.shape[1]:
         raise GraphError(f"the matrix has shape {matrix.shape}: csgraph must be of shape (N, N)")
     if hasattr(matrix, "tocsr"):

@@ -20,43 +20,18 @@ from nearfar.errors import GraphError, OptionError
 from nearfar.graph.build import csr_arrays, index_dtype
 from nearfar.graph.graph import Graph
 from nearfar.solve.fresh import fresh_matrix
+from nearfar.system.devices.arrays import to_host
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["adjacency", "check_limit", "source_indices", "to_host", "whole_numbers"]
-
-
-def to_host(values: Any) -> Any:
-    """NumPy or SciPy form of a CuPy array or a cupyx sparse matrix; anything else unchanged."""
-    return values.get() if lies_on_device(values) else values
+__all__ = ["adjacency", "check_limit", "source_indices", "whole_numbers"]
 
 
 def adjacency(
     csgraph: Any, directed: bool = True, unweighted: bool = False, *, finite: bool = False
 ) -> Graph:
-    """The graph that SciPy would see in a matrix.
-
-    Parameters
-    ----------
-    csgraph : array_like, masked array, sparse matrix, CuPy array, cupyx sparse matrix or Graph
-        Shape (n, n). A Graph is used as it is, so that repeated calls share its cached data.
-    directed : bool
-        False lets every edge be walked both ways.
-    unweighted : bool
-        Every edge counts 1.
-    finite : bool
-        True leaves out infinities and NaN with ``unweighted`` too.
-
-    Returns
-    -------
-    Graph
-
-    Raises
-    ------
-    GraphError
-        If it is not a square matrix of real numbers.
-    """
+    """The graph that SciPy would see in a matrix."""
     every = unweighted and not finite
     if isinstance(csgraph, Graph):
         graph = csgraph.without_names()  # SciPy's indices are places in the matrix
@@ -168,13 +143,7 @@ def _both_ways(graph: Graph) -> Graph:
 
 
 def source_indices(indices: Any, n: int) -> tuple[NDArray[np.int64], tuple[int, ...]]:
-    """Source vertices of ``indices`` and the shape that the answer's leading axes take.
-
-    Raises
-    ------
-    OptionError
-        For a fraction, a bool, or a vertex outside -n..n-1.
-    """
+    """Source vertices of ``indices`` and the shape that the answer's leading axes take."""
     if indices is None:
         return np.arange(n, dtype=np.int64), (n,)
     array = np.asarray(to_host(indices))
@@ -195,15 +164,7 @@ def source_indices(indices: Any, n: int) -> tuple[NDArray[np.int64], tuple[int, 
 
 
 def check_limit(limit: Any) -> float | None:
-    """The limit, None for none.
-
-    Raises
-    ------
-    TypeError
-        If it is not a number.
-    OptionError
-        If it is NaN or below 0.
-    """
+    """The limit, None for none."""
     if not isinstance(limit, (int, float, np.integer, np.floating)):
         raise TypeError(f"limit must be real number, not {type(limit).__name__}")
     if math.isnan(limit):

@@ -13,12 +13,12 @@ from nearfar.cpu.potentials import refuse_negative_cycle
 from nearfar.csgraph.inputs import whole_numbers
 from nearfar.graph.dtypes import unreached_value
 from nearfar.graph.graph import Graph
-from nearfar.solve.arrays import module_of
 from nearfar.solve.fresh import is_fresh, pays
 from nearfar.solve.many import distances
 from nearfar.solve.nearest import nearest_indices
 from nearfar.solve.one import solve_one
 from nearfar.system.devices import runtime
+from nearfar.system.devices.arrays import module_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -65,22 +65,7 @@ def solve_rows(
     predecessors: bool = False,
     anywhere: bool = False,
 ) -> Rows:
-    """One row per source.
-
-    Parameters
-    ----------
-    anywhere : bool
-        Whether a negative cycle counts that no source reaches.
-
-    Returns
-    -------
-    Rows
-        float64 and int32 arrays of shape (k, n).
-
-    Raises
-    ------
-    NegativeCycleError
-    """
+    """One row per source."""
     if predecessors:
         check_predecessor_range(graph)
     try:
@@ -202,14 +187,7 @@ def nearest_source(
     limit: float | None,
     predecessors: bool,
 ) -> tuple[Any, Any, Any]:
-    """Distance of every vertex from the nearest of many sources, by one search.
-
-    Returns
-    -------
-    distances : float64 array, shape (n,)
-    predecessors, nearest : int32 arrays, shape (n,), or None
-        -9999 for none.
-    """
+    """Distance of every vertex from the nearest of many sources, by one search."""
     n = graph.n_vertices
     if predecessors:
         check_predecessor_range(graph)

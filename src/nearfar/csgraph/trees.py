@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from nearfar.csgraph.inputs import adjacency, to_host
+from nearfar.csgraph.inputs import adjacency
 from nearfar.errors import GraphError, OptionError
 from nearfar.graph.graph import Graph
+from nearfar.system.devices.arrays import to_host
 
 __all__ = ["construct_dist_matrix", "reconstruct_path"]
 

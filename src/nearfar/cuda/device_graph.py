@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from nearfar.errors import keyword
 from nearfar.graph.slots import Slot
 from nearfar.system.devices import runtime, several
 
@@ -95,21 +96,7 @@ class Rows:
 
 
 def device_graph(graph: Graph, *, wide: bool = False) -> DeviceGraph:
-    """The graph on the current device, uploaded on first use and cached on it.
-
-    Parameters
-    ----------
-    graph : Graph
-        Host or device arrays.
-    wide : bool
-        Use 64-bit ids and positions even where 32 bits suffice (the tests of the 64-bit kernels
-        do).
-
-    Raises
-    ------
-    OutOfMemoryError
-        Before anything is allocated.
-    """
+    """The graph on the current device, uploaded on first use and cached on it."""
     return DEVICE_GRAPH.of(graph, lambda: _upload(graph, wide), (runtime.device().ordinal, wide))
 
 
@@ -141,13 +128,7 @@ def upload_bytes(graph: Graph, *, wide: bool = False) -> int:
 
 
 def upload_rows(graph: Graph, first: int, last: int) -> DeviceGraph:
-    """Rows ``first`` to ``last - 1`` of a graph on the current device; offsets begin at 0 there.
-
-    Raises
-    ------
-    OutOfMemoryError
-        Before anything is allocated.
-    """
+    """Rows ``first`` to ``last - 1`` of a graph on the current device; offsets begin at 0 there."""
     return _upload(graph, False, slice(first, last))
 
 
@@ -171,7 +152,9 @@ def _upload(graph: Graph, wide: bool, rows: slice = slice(None)) -> DeviceGraph:
     chunk = min(m, _CHUNK)
     staging = chunk * (index.itemsize + weight.itemsize) + (n + 1) * index.itemsize
     needed = (n + 1) * offset.itemsize + m * record + staging
-    runtime.require_memory(needed, "use a CPU method (device='cpu') or a GPU with more memory")
+    runtime.require_memory(
+        needed, f"use a CPU method ({keyword('device', 'cpu')}) or a GPU with more memory"
+    )
 
     cp = runtime.cupy()
     offsets = cp.empty(n + 1, dtype=offset)

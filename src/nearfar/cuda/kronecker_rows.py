@@ -30,30 +30,7 @@ _THREADS = 256
 def kronecker_rows(
     scale: int, devices: Sequence[int], edge_factor: int = 16, seed: int = 1
 ) -> list[Rows]:
-    """Rows of a symmetrised Kronecker graph with int32 weights 1..255, spread over devices.
-
-    Parameters
-    ----------
-    scale : int
-        Base-2 logarithm of the number of vertices, 5 to 30.
-    devices : sequence of int
-        Each gets as many vertices; they are scrambled, so edges are shared out evenly, too.
-    edge_factor : int
-        Edges drawn per vertex; about twice as many are stored.
-    seed : int
-
-    Returns
-    -------
-    list of Rows
-        One per device, in the order of the vertices.
-
-    Raises
-    ------
-    OptionError
-        For a value outside its range.
-    OutOfMemoryError
-        Before the edges of a device are allocated.
-    """
+    """Rows of a symmetrised Kronecker graph with int32 weights 1..255, spread over devices."""
     levels = common.check_int("scale", scale, 5, 30)
     factor = common.check_int("edge_factor", edge_factor, 1, 1 << 10)
     count = len(devices)

@@ -69,13 +69,7 @@ def stored(device: str, graph_kind: str, idea: str) -> LaunchShape | None:
 
 
 def store(device: str, graph_kind: str, idea: str, shape: LaunchShape, **notes: Any) -> Path:
-    """Keep a shape; notes (times, date) are stored beside it. Returns the file.
-
-    Raises
-    ------
-    CacheError
-        If the file cannot be written.
-    """
+    """Keep a shape; notes (times, date) are stored beside it. Returns the file."""
     path = store_path()
     entry = {_key(device, graph_kind, idea): {**asdict(shape), **notes}}
     cache.update(path, "shapes", _FORMAT, lambda known: {**known, **entry}, "launch shapes")

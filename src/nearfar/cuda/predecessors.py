@@ -8,7 +8,7 @@ import numpy as np
 
 from nearfar.cuda.device_graph import C_NAMES, device_graph
 from nearfar.cuda.sorted_rows import SEGMENT, rows_are_sorted
-from nearfar.errors import SolverError
+from nearfar.errors import SolverError, keyword
 from nearfar.graph.slots import Slot
 from nearfar.system.devices import runtime
 from nearfar.system.devices.structs import struct_dtype
@@ -25,7 +25,7 @@ _THREADS = 256
 _KERNELS = "cuda/tight_edges.cuh"
 _PASS: Slot[_Pass] = Slot("predecessors")
 _PIECE = 256  # edges of a long row that a lane brings to its warp, where rows are not sorted
-_ADVICE = "ask for predecessors of fewer sources, or on the host: device='cpu'"
+_ADVICE = f"ask for predecessors of fewer sources, or on the host: {keyword('device', 'cpu')}"
 _MOST_ROWS = 32_768  # of the grid's y
 ROUNDS_BEYOND = 2  # the watchdog: a round takes at least one vertex
 
@@ -124,29 +124,6 @@ def device_predecessors(
 
     The same as :func:`nearfar.cpu.predecessors.tight_predecessors` gives on the host. O(n + m) work
     per row.
-
-    Parameters
-    ----------
-    graph : Graph
-        With weights of the distances' dtype.
-    sources : sequence of int
-        Vertex indices, one per row.
-    distances : CuPy array, shape (n,) or (k, n)
-        Exact distances, C-contiguous.
-
-    Returns
-    -------
-    predecessors : CuPy array of the distances' shape, dtype of ``graph.indptr``
-        -1 for sources and unreached vertices.
-    stats : dict
-        ``device_seconds``, and ``rows_by_levels``: rows in which edges that add nothing mattered.
-
-    Raises
-    ------
-    OutOfMemoryError
-        Before anything is allocated.
-    SolverError
-        If the watchdog's bound on rounds is reached.
     """
     cp = runtime.cupy()
     device = device_graph(graph)
@@ -201,7 +178,9 @@ def _by_levels(
     """Give the vertices that are left their predecessors, level by level, in one launch."""
     cp = runtime.cupy()
     n = device.n
-    runtime.require_memory(n * (4 + device.vertex_dtype.itemsize), "ask on the host: device='cpu'")
+    runtime.require_memory(
+        n * (4 + device.vertex_dtype.itemsize), f"ask on the host: {keyword('device', 'cpu')}"
+    )
     kind = struct_dtype(_KERNELS, "LevelControl")
     control = cp.zeros(kind.itemsize, dtype=np.uint8)
     arguments = {
@@ -225,14 +204,7 @@ def _by_levels(
 
 
 def mask_above(graph: Graph, distances: Any, bound: Any) -> None:
-    """Make every distance above ``bound`` unreached, in place.
-
-    Parameters
-    ----------
-    graph : Graph
-        Whose distances they are; any dtype.
-    distances : CuPy array
-    """
+    """Make every distance above ``bound`` unreached, in place."""
     dtype = np.dtype(distances.dtype)
     exact, bound = bound, dtype.type(bound)
     if bound > exact:  # rounded up

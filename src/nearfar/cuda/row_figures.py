@@ -26,19 +26,6 @@ def row_figures(
 
     One launch, and no kernel of CuPy, which would be compiled in the first call of a process: the
     figures of slices, a few numbers per row, are joined on the host.
-
-    Parameters
-    ----------
-    rows : CuPy array, shape (k, width)
-        Distances of any dtype.
-
-    Returns
-    -------
-    counts : int64 array, shape (k,)
-    sums : int64 array, shape (k,), or None
-        Modulo 2^64; None for floats, whose sums depend on their order.
-    least, most : arrays, shape (k,)
-        Of the dtype of the distances; unreached and its opposite where nothing is reached.
     """
     cp = runtime.cupy()
     rows = cp.ascontiguousarray(rows)

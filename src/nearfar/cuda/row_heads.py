@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from nearfar.errors import keyword
 from nearfar.graph.slots import Slot
 from nearfar.system.devices import runtime
 
@@ -55,29 +56,15 @@ class RowHeads:
 
 
 def row_heads(graph: Graph, device: DeviceGraph, width: int, *, depth: int = 0) -> RowHeads:
-    """The heads of a graph's rows, made on first use and kept with it. O(n + m) once.
-
-    Parameters
-    ----------
-    graph : Graph
-    device : DeviceGraph
-    width : int
-        Edges of a row that are kept there.
-    depth : int
-        How often vertices of few edges are taken out; for integer weights, or none, where every
-        edge of the heads has a weight of 1.
-
-    Raises
-    ------
-    OutOfMemoryError
-        Before anything is allocated.
-    """
+    """The heads of a graph's rows, made on first use and kept with it. O(n + m) once."""
     ones = depth > 0 and not device.weighted
 
     def make() -> RowHeads:
         record = 2 * device.vertex_dtype.itemsize if ones else device.record
         size = max(device.n, 1) * width * record
-        runtime.require_memory(size, "use local_limit=0, or a CPU method (device='cpu')")
+        runtime.require_memory(
+            size, f"use {keyword('local_limit', 0)}, or a CPU method ({keyword('device', 'cpu')})"
+        )
         # A record of mixed sizes has padding, which kernels load with the rest.
         edges = runtime.cupy().zeros(size, dtype=np.uint8)
         macros = {**device.macros, "ROW_HEAD": width}

@@ -85,18 +85,7 @@ def pinned_like(array: Any) -> NDArray[Any]:
 
 
 class Settle:
-    """Device arrays of one run and the launches of its three steps.
-
-    Parameters
-    ----------
-    program : Program
-        Holds ``settle_start``, the criterion's kernels and the relax kernel.
-    graph : Graph
-        For its size, dtype and class.
-    options : LaunchOptions
-    idea : str
-        Name under which a tuned launch shape is stored.
-    """
+    """Device arrays of one run and the launches of its three steps."""
 
     def __init__(
         self, program: Program, graph: Graph, source: int, options: LaunchOptions, idea: str

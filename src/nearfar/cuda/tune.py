@@ -20,7 +20,7 @@ import numpy as np
 
 from nearfar.cuda import launch_shapes
 from nearfar.cuda.launch_shapes import DEFAULT, LaunchShape
-from nearfar.errors import GraphError, OptionError, SolverError, VariantUnavailable, quoted
+from nearfar.errors import GraphError, OptionError, SolverError, VariantUnavailable, keyword, quoted
 from nearfar.options import LaunchOptions
 from nearfar.registry import Request, Variant, Workspace, variants
 from nearfar.system.devices import runtime
@@ -98,12 +98,7 @@ def tunable() -> list[str]:
 
 
 def usual() -> list[str]:
-    """Methods that are tuned where none is named: those whose registration says so.
-
-    Returns
-    -------
-    list of str
-    """
+    """Methods that are tuned where none is named: those whose registration says so."""
     return sorted(v.idea for v in variants(device="cuda", problem="sssp") if v.tune)
 
 
@@ -156,7 +151,7 @@ def tune(
     if fits is not True:
         raise VariantUnavailable(fits)
     if rounds < 1:
-        raise OptionError(f"rounds is {rounds}: give 1 or more")
+        raise OptionError(f"{keyword('rounds')} is {rounds}: give 1 or more")
     starts = _sources(graph) if sources is None else [graph.index_of(s, "source") for s in sources]
     solve = _Solver(variant, graph, starts)
     planned = 3 * len(threads) + len(carveouts) + 2

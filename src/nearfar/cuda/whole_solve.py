@@ -31,18 +31,6 @@ _NO_ARRAY, _NONE, _ROOM = np.uint64(0), np.int64(0), np.int64(_MOST_RECORDS)
 class WholeSolve:
     """A launch prepared once for the solves of a graph.
 
-    Parameters
-    ----------
-    kernel : Kernel
-    blocks, block : int
-        Launch shape.
-    arguments : dict of str to NumPy scalar
-        The kernel's own arguments, for their types.
-    shared : int
-        Bytes of dynamic shared memory per block.
-    control, record : dtype
-        The kernel's ``struct Control`` and ``struct Record``.
-
     Attributes
     ----------
     control : cupy array
@@ -77,25 +65,7 @@ class WholeSolve:
         workspace: Workspace,
         vertex_dtype: np.dtype[Any],
     ) -> tuple[np.void, Any]:
-        """Launch once and wait.
-
-        Parameters
-        ----------
-        arguments : dict of str to NumPy scalar
-            The kernel's own, as when it was prepared.
-        most_steps : int
-        workspace : Workspace
-            Its targets go to the device; with stats="full" the steps are recorded.
-        vertex_dtype : dtype
-            Of the targets on the device.
-
-        Returns
-        -------
-        control : structured scalar
-            The control block.
-        records : cupy array of uint8, or None
-            For :meth:`records`.
-        """
+        """Launch once and wait."""
         cp = runtime.cupy()
         targets = records = None
         if workspace.targets is not None:

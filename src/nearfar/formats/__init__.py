@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
-from nearfar.errors import GraphFormatError, OptionError, did_you_mean, quoted
+from nearfar.errors import GraphFormatError, OptionError, did_you_mean, keyword, quoted
 from nearfar.formats.compression import split_suffix
 from nearfar.formats.files import Source, finish, replacing
 from nearfar.formats.specs import Format, formats, with_suffix
@@ -108,7 +108,8 @@ def read(
                 raise
             raise GraphFormatError(
                 f"the suffix {source.suffix or '(none)'} is of no known format, and as an edge "
-                f"list it fails: {error.message}; pass format=, or convert the file first",
+                f"list it fails: {error.message}; pass {keyword('format', ...)}, or convert the "
+                "file first",
                 error.path,
                 error.line,
             ) from None
@@ -211,7 +212,7 @@ def _detect(source: Source) -> Format:
         content = by_content[0].name
         raise source.fail(
             f"the name says {by_suffix[0].name}, but the content is {content}: rename it, or pass "
-            f"format={content!r}"
+            f"{keyword('format', content)}"
         )
     if by_suffix:
         unsure = [spec for spec in by_suffix if spec.sniff is None]
@@ -229,7 +230,7 @@ def _detect(source: Source) -> Format:
         )
     raise source.fail(
         f"neither the suffix {source.suffix or '(none)'} nor the content tells the format: pass "
-        f"format=, one of {', '.join(formats())}"
+        f"{keyword('format', ...)}, one of {', '.join(formats())}"
     )
 
 

@@ -41,13 +41,7 @@ _ZSTD_STEP = 1 << 12  # a call unpacks all it is given, and 4 bytes can be 128 K
 
 
 def import_extra(module: str, extra: str, what: str) -> Any:
-    """Import an optional package or say which extra brings it.
-
-    Raises
-    ------
-    MissingDependencyError
-        If it is not installed.
-    """
+    """Import an optional package or say which extra brings it."""
     import importlib
 
     try:
@@ -74,15 +68,7 @@ def compression_of(head: bytes) -> str | None:
 
 
 def unpacked(file: BinaryIO, name: str, limit: int, tell: Callable[[], None]) -> bytearray:
-    """Everything in a compressed stream; ``tell`` is called every few megabytes.
-
-    Raises
-    ------
-    OverflowError
-        If it is more than ``limit`` bytes; little more than that is unpacked.
-    ValueError
-        If the stream is damaged or stops before its end.
-    """
+    """Everything in a compressed stream; ``tell`` is called every few megabytes."""
     try:
         if name == "zstandard":
             return gathered(_zstandard(file), limit, tell)
@@ -96,13 +82,7 @@ def unpacked(file: BinaryIO, name: str, limit: int, tell: Callable[[], None]) ->
 def gathered(
     pieces: Iterable[bytes], limit: int, tell: Callable[[], None] = lambda: None
 ) -> bytearray:
-    """Pieces of a stream put together.
-
-    Raises
-    ------
-    OverflowError
-        At the first that makes them more than ``limit`` bytes.
-    """
+    """Pieces of a stream put together."""
     whole = bytearray()
     for piece in pieces:
         if len(whole) + len(piece) > limit:

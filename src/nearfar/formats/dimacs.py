@@ -40,17 +40,7 @@ def read(
     coordinates: str | os.PathLike[str] | bool | None = None,
     coordinate_scale: float = 1e6,
 ) -> Graph:
-    """Read `.gr`, `.sp` or PACE text.
-
-    Parameters
-    ----------
-    directed : bool or None
-        None: `p sp` is directed, `p tw` is not. False enters every arc in both directions.
-    coordinates : path, bool or None
-        A `.co` file; None takes the one of the same name if there is one, False takes none.
-    coordinate_scale : float
-        The file's numbers divided by this are the graph's coordinates.
-    """
+    """Read `.gr`, `.sp` or PACE text."""
     from nearfar import _cpu
     from nearfar.graph.graph import Graph
 
@@ -89,13 +79,7 @@ def read(
 def read_coordinates(
     path: str | os.PathLike[str], n_vertices: int, *, scale: float = 1e6
 ) -> NDArray[np.float64]:
-    """Coordinates of a `.co` file, shape (n_vertices, 2), divided by ``scale``.
-
-    Raises
-    ------
-    GraphFormatError
-        If it is damaged or has another number of vertices.
-    """
+    """Coordinates of a `.co` file, shape (n_vertices, 2), divided by ``scale``."""
     from nearfar import _cpu
 
     source = Source(path)
@@ -114,17 +98,7 @@ def write(
     coordinate_scale: float = 1e6,
     comment: str = "",
 ) -> None:
-    """Write `p sp` arcs, and a `.co` file beside it when the graph has coordinates.
-
-    Parameters
-    ----------
-    coordinates : bool
-        False writes no `.co` file.
-    coordinate_scale : float
-        Coordinates are multiplied by this and rounded to integers, as the format demands.
-    comment : str
-        Text for comment lines at the top.
-    """
+    """Write `p sp` arcs, and a `.co` file beside it when the graph has coordinates."""
     check_above_zero(coordinate_scale=coordinate_scale)
     n, m = graph.n_vertices, graph.n_edges
     sink.write("".join(f"c {line}\n" for line in comment.splitlines()).encode())

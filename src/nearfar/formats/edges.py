@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nearfar.errors import GraphFormatError, OptionError, quoted
+from nearfar.errors import GraphFormatError, OptionError, keyword, quoted
 from nearfar.formats.files import Sink, Source, array_of_names
 from nearfar.formats.specs import Format, register
 from nearfar.graph.convert import weight_problem
@@ -65,34 +65,7 @@ def read(
     skip_lines: int = 0,
     check_counts: bool = True,
 ) -> Graph:
-    """Read an edge list.
-
-    Parameters
-    ----------
-    directed : bool or None
-        False enters every line in both directions. None: directed, unless a comment says
-        ``# Undirected graph``.
-    columns : (source, target) or (source, target, weight), or None
-        0-based columns, also as text such as "0,2"; None takes the first two.
-    weight : str, int or None
-        Column of the weights, by its name in the header or by its 0-based place. By default
-        ``"weight"`` of the header, or the third field of lines without header. None counts edges.
-    names : bool or None
-        True takes the ends as text, False as integers; None looks at the first data line, and
-        refuses integers that begin with zeros.
-    header : bool or None
-        Whether the first data line is a header; None looks.
-    base : int or None
-        Smallest id of the file; subtracted. None subtracts nothing.
-    renumber : bool or None
-        True always numbers ids in order of appearance, False never; None when ids waste over half.
-    comments : str
-        Characters that open a comment line.
-    skip_lines : int
-        Lines to skip at the top, for files that open with a line of counts.
-    check_counts : bool
-        Whether SNAP's ``# Nodes: Edges:`` comment must agree with the lines.
-    """
+    """Read an edge list."""
     from nearfar import _cpu
     from nearfar.graph.graph import Graph
 
@@ -123,7 +96,7 @@ def read(
     if check_counts and m_said is not None and m_said != m:
         raise source.fail(
             f"a comment promises {m_said} edges, but the file has {m}: it may be cut short; "
-            "check_counts=False reads it anyway",
+            f"{keyword('check_counts', False)} reads it anyway",
             found["lines"],
         )
     if directed is None:
@@ -194,7 +167,7 @@ def _weight_column(
         if weight != "weight":
             raise source.fail(
                 f"no column {quoted(weight)}: the file has no header line; give the column's "
-                f"number, such as weight={spare[0] if spare else 2}"
+                f"number, such as {keyword('weight', spare[0] if spare else 2)}"
             )
         if columns is None:
             return _THIRD_IF_ANY, header
@@ -257,17 +230,7 @@ def settle_ids(
     at_least: int | None,
     source: Source,
 ) -> tuple[tuple[NDArray[Any], NDArray[Any]], int | None, NDArray[np.int64] | None]:
-    """Decide between ids as vertices and ids as names; see the module's text.
-
-    Returns
-    -------
-    ends : pair of arrays
-        0-based sources and targets.
-    n : int or None
-        Number of vertices when ids were kept.
-    names : int64 array or None
-        The ids by vertex when they were numbered anew.
-    """
+    """Decide between ids as vertices and ids as names; see the module's text."""
     from nearfar import _cpu
 
     m = len(sources)
@@ -307,15 +270,7 @@ def settle_ids(
 def encoded_names(
     graph: Graph, forbidden: str, path: str
 ) -> tuple[NDArray[np.int64], NDArray[np.uint8]] | None:
-    """Vertex names as UTF-8 with offsets, for the C++ writers; None for consecutive numbers.
-
-    Raises
-    ------
-    GraphFormatError
-        If a name is empty, or holds a character that separates fields.
-    GraphError
-        If several vertices have the same name.
-    """
+    """Vertex names as UTF-8 with offsets, for the C++ writers; None for consecutive numbers."""
     if graph.vertex_numbers is not None:
         return None
     graph._check_distinct_names("an edge list")
@@ -332,16 +287,7 @@ def encoded_names(
 
 
 def write(graph: Graph, sink: Sink, *, weights: bool = True, header: bool = True) -> None:
-    """Write tab-separated edges, an undirected edge once, under SNAP's comment lines.
-
-    Parameters
-    ----------
-    weights : bool
-        False writes only the ends.
-    header : bool
-        False leaves the comments out; isolated vertices at the end and undirectedness are then
-        lost.
-    """
+    """Write tab-separated edges, an undirected edge once, under SNAP's comment lines."""
     from nearfar.formats.dimacs import write_arcs
 
     weights = weights and graph.is_weighted

@@ -24,6 +24,7 @@ from nearfar.errors import (
     MissingDependencyError,
     OptionError,
     OutOfMemoryError,
+    keyword,
     quoted,
 )
 from nearfar.formats.compression import (
@@ -69,23 +70,7 @@ _VISIBLE = b"\t\r" + bytes(range(32, 256))
 
 
 class Source:
-    """A file to read: its name, its bytes without compression, and whom to tell about progress.
-
-    Parameters
-    ----------
-    path : str or path
-    progress : callable or None
-        ``progress(stage, done, total)`` in bytes, with stages ``"decompress"`` and ``"parse"``.
-    max_unpacked : int or None
-        Most bytes that compressed content and pipes may hold. None takes half of the free memory,
-        and for a compressed file at most 200 times its size, or 256 MiB if that is more.
-
-    Raises
-    ------
-    GraphFormatError
-        If there is no such file, it is a folder, it cannot be opened, it is empty, or it unpacks to
-        more than it may.
-    """
+    """A file to read: its name, its bytes without compression, and whom to tell about progress."""
 
     def __init__(
         self,
@@ -185,13 +170,7 @@ class Source:
         return GraphFormatError(message, self.path, line)
 
     def check_vertices(self, n: int, line: int | None = None) -> None:
-        """Refuse a vertex count that no file of this size can mean, before allocating for it.
-
-        Raises
-        ------
-        GraphFormatError
-            For more than 16 million vertices of which nearly all would be isolated.
-        """
+        """Refuse a vertex count that no file of this size can mean, before allocating for it."""
         if n > max(1 << 24, 64 * self.data.size):
             raise self.fail(f"{n} vertices promised in a file of {self.data.size} bytes", line)
 
@@ -218,7 +197,7 @@ class Source:
         times = "" if packed is None else f", {limit // max(packed, 1):,} times its size"
         return self.fail(
             f"{what} holds more than {limit:,} bytes{times}: if that is right, raise the limit by "
-            "max_unpacked=BYTES, on the command line --read-option max_unpacked=BYTES"
+            f"{keyword('max_unpacked', ...)}"
         )
 
     def _whole_stream(self, file: BinaryIO) -> NDArray[np.uint8]:
@@ -289,11 +268,6 @@ def replacing(path: str, progress: Progress | None = None) -> Iterator[Sink]:
 
     Readers of ``path`` see the old file or the whole new one, never half. The suffix picks
     compression.
-
-    Raises
-    ------
-    GraphFormatError
-        If the folder does not exist or cannot be written.
     """
     try:
         with (
@@ -334,13 +308,7 @@ def narrowed(values: NDArray[Any]) -> NDArray[Any]:
 
 
 def array_of_names(texts: Sequence[str]) -> NDArray[np.str_]:
-    """Vertex names as an array, in which every name takes as much room as the longest.
-
-    Raises
-    ------
-    OutOfMemoryError
-        If that does not fit main memory, as when one of a million names is a megabyte long.
-    """
+    """Vertex names as an array, in which every name takes as much room as the longest."""
     needed = 4 * len(texts) * max(map(len, texts), default=0)
     free = free_memory() if needed > _MUCH else needed
     if needed > free:

@@ -37,13 +37,7 @@ def sniff(head: bytes) -> bool:
 
 
 def read(source: Source, *, data: Literal["int", "uint", "float"] = "int") -> Graph:
-    """Read a Galois graph.
-
-    Parameters
-    ----------
-    data : {"int", "uint", "float"}
-        What the 4 or 8 bytes per edge mean.
-    """
+    """Read a Galois graph."""
     from nearfar.graph.graph import Graph
 
     if data not in _TYPES[4]:
@@ -80,13 +74,7 @@ def read(source: Source, *, data: Literal["int", "uint", "float"] = "int") -> Gr
 
 
 def write(graph: Graph, sink: Sink, *, version: int | None = None) -> None:
-    """Write a Galois graph; weights keep their 4 or 8 bytes.
-
-    Parameters
-    ----------
-    version : {1, 2} or None
-        None takes 1 while targets fit 32 bits.
-    """
+    """Write a Galois graph; weights keep their 4 or 8 bytes."""
     n, m = graph.n_vertices, graph.n_edges
     if version is None:
         version = 1 if n < 2**32 else 2

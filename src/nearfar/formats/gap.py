@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from nearfar.errors import keyword
 from nearfar.formats.files import Sink, Source
 from nearfar.formats.specs import Format, register
 
@@ -26,13 +27,7 @@ _WEIGHTED = np.dtype([("v", "<i4"), ("w", "<i4")])
 
 
 def read_list(source: Source, *, directed: bool = True) -> Graph:
-    """Read `.el` or `.wel` text.
-
-    Parameters
-    ----------
-    directed : bool
-        False enters every line in both directions, as GAP's ``-s`` does.
-    """
+    """Read `.el` or `.wel` text."""
     from nearfar.formats.edges import read
 
     return read(source, directed=directed, names=False, header=False, renumber=False)
@@ -46,13 +41,7 @@ def write_list(graph: Graph, sink: Sink) -> None:
 
 
 def read_serialized(source: Source, *, weighted: bool | None = None) -> Graph:
-    """Read `.sg` or `.wsg`.
-
-    Parameters
-    ----------
-    weighted : bool or None
-        None takes it from the suffix, or for another suffix from the size of the file.
-    """
+    """Read `.sg` or `.wsg`."""
     from nearfar.graph.graph import Graph
 
     data = source.data
@@ -85,14 +74,7 @@ def read_serialized(source: Source, *, weighted: bool | None = None) -> Graph:
 
 
 def write_serialized(graph: Graph, sink: Sink, *, weighted: bool | None = None) -> None:
-    """Write `.sg` or `.wsg`; weights must fit int32.
-
-    Parameters
-    ----------
-    weighted : bool or None
-        None writes weights when the name ends in `.wsg`, and refuses to leave them out otherwise;
-        False leaves them out.
-    """
+    """Write `.sg` or `.wsg`; weights must fit int32."""
     if graph.n_vertices >= 2**31:
         raise sink.fail("GAP's files number vertices in 32 bits")
     if weighted is None:
@@ -102,7 +84,7 @@ def write_serialized(graph: Graph, sink: Sink, *, weighted: bool | None = None) 
         if graph.is_weighted and not weighted:
             raise sink.fail(
                 "the graph has weights, which only .wsg holds: end the name so, or pass "
-                "weighted=False"
+                f"{keyword('weighted', False)}"
             )
     sink.write(_HEADER.pack(graph.directed, graph.n_edges, graph.n_vertices))
     for part in [graph, graph.transpose()] if graph.directed else [graph]:

@@ -30,14 +30,7 @@ def sniff(head: bytes) -> bool:
 
 
 def read(source: Source, *, weight: str | None = "weight") -> Graph:
-    """Read a graph-tool graph.
-
-    Parameters
-    ----------
-    weight : str or None
-        Edge property to take as weight. None counts edges, and so does the default in a graph
-        without numeric edge properties.
-    """
+    """Read a graph-tool graph."""
     from nearfar import _cpu
     from nearfar.graph.graph import Graph
 

@@ -37,14 +37,7 @@ def _networkx() -> Any:
 
 
 def read(source: Source, *, weight: str | None = "weight") -> Graph:
-    """Read a GraphML file.
-
-    Parameters
-    ----------
-    weight : str or None
-        Edge attribute to take as weight. None counts edges, and so does the default in a graph
-        without numeric edge attributes.
-    """
+    """Read a GraphML file."""
     networkx = _networkx()
     with library_errors(source.path, "GraphML"):
         found = networkx.read_graphml(io.BytesIO(source.data.data))
@@ -90,13 +83,7 @@ def _coordinates(graph: Any, source: Source) -> NDArray[np.float64] | None:
 
 
 def write(graph: Graph, sink: Sink, *, weight: str = "weight") -> None:
-    """Write vertices under their names, coordinates as ``x`` and ``y``, and weights.
-
-    Parameters
-    ----------
-    weight : str
-        Edge attribute for the weights.
-    """
+    """Write vertices under their names, coordinates as ``x`` and ``y``, and weights."""
     networkx = _networkx()
     found = graph.to_networkx(weight)
     texts = [str(name) for name in found]

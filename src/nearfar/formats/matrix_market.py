@@ -28,14 +28,7 @@ def sniff(head: bytes) -> bool:
 
 
 def read(source: Source, *, directed: bool | None = None) -> Graph:
-    """Read a Matrix Market file.
-
-    Parameters
-    ----------
-    directed : bool or None
-        None: undirected when the file is symmetric. False adds the reverse of every entry of a
-        general matrix; True takes the entries of a symmetric one, both triangles, as arcs.
-    """
+    """Read a Matrix Market file."""
     from nearfar import _cpu
     from nearfar.graph.graph import Graph
     from nearfar.system.threads import default_threads
@@ -65,13 +58,7 @@ def read(source: Source, *, directed: bool | None = None) -> Graph:
 
 
 def write(graph: Graph, sink: Sink, *, comment: str = "") -> None:
-    """Write a coordinate matrix: integer, real or pattern; symmetric when the graph is undirected.
-
-    Parameters
-    ----------
-    comment : str
-        Text for comment lines under the banner.
-    """
+    """Write a coordinate matrix: integer, real or pattern; symmetric for an undirected graph."""
     from nearfar.formats.dimacs import write_arcs
     from nearfar.formats.edges import count_undirected
 

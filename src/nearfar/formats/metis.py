@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from nearfar.errors import keyword
 from nearfar.formats.files import Sink, Source, chunks_of_rows
 from nearfar.formats.specs import Format, register
 
@@ -70,8 +71,8 @@ def write(graph: Graph, sink: Sink) -> None:
 
     if graph.directed:
         raise sink.fail(
-            "METIS files hold undirected graphs only: read it with directed=false, or choose "
-            "another format"
+            "METIS files hold undirected graphs only: read it with "
+            f"{keyword('directed', False)}, or choose another format"
         )
     weights = graph.is_weighted and graph.n_edges > 0
     if weights and (graph.weight_dtype.kind == "f" or graph.min_weight < 1):

@@ -34,13 +34,7 @@ def sniff(head: bytes) -> bool:
 
 
 def read(source: Source, *, diagonal: bool = True) -> Graph:
-    """Read a map.
-
-    Parameters
-    ----------
-    diagonal : bool
-        False leaves diagonal moves out.
-    """
+    """Read a map."""
     from nearfar import _cpu
     from nearfar.graph.graph import Graph
 
@@ -74,13 +68,7 @@ class Scenarios(NamedTuple):
 
 
 def read_scenarios(path: str | os.PathLike[str]) -> Scenarios:
-    """Read the queries and published answers that belong to a map.
-
-    Raises
-    ------
-    GraphFormatError
-        If a line does not hold nine fields, or one of the last five is not a number.
-    """
+    """Read the queries and published answers that belong to a map."""
     source = Source(path)
     rows: list[list[bytes]] = []
     lines = bytes(source.data).split(b"\n")
@@ -102,13 +90,7 @@ def read_scenarios(path: str | os.PathLike[str]) -> Scenarios:
 
 
 def vertex_at(graph: Graph, cells: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Vertices of cells (x, y), shape (k,).
-
-    Raises
-    ------
-    GraphError
-        If a cell is blocked or outside the map.
-    """
+    """Vertices of cells (x, y), shape (k,)."""
     if graph.coordinates is None:
         raise GraphError("the graph has no coordinates: it was not read from a map")
     width = int(graph.attributes["width"])

@@ -63,14 +63,7 @@ def sniff(head: bytes) -> bool:
 
 
 def read(source: Source, *, verify: bool | None = None) -> Graph:
-    """Open a container.
-
-    Parameters
-    ----------
-    verify : bool or None
-        None checks indices, row starts and weights, and the digest up to 256 MiB; True checks the
-        digest of any size; False checks nothing, for a file that one wrote oneself.
-    """
+    """Open a container."""
     from nearfar.graph.graph import Graph
 
     if verify is not False and source.mapped and source.data.size <= VERIFY_BELOW:
@@ -113,13 +106,7 @@ def read(source: Source, *, verify: bool | None = None) -> Graph:
 
 
 def read_header(source: Source) -> dict[str, Any]:
-    """The JSON header after checking magic, version, checksum, file size and the list of arrays.
-
-    Raises
-    ------
-    GraphFormatError
-        If any of them is wrong.
-    """
+    """The JSON header after checking magic, version, checksum, file size and the list of arrays."""
     data = source.data
     if data.size < _PREFIX.size or not source.head.startswith(MAGIC):
         raise source.fail("not a nearfar container: the magic at its start is missing")

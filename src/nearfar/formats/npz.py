@@ -27,13 +27,7 @@ def sniff(head: bytes) -> bool:
 
 
 def read(source: Source, *, directed: bool = True) -> Graph:
-    """Read a sparse matrix.
-
-    Parameters
-    ----------
-    directed : bool
-        False adds the reverse of every entry.
-    """
+    """Read a sparse matrix."""
     from nearfar.graph.graph import Graph
 
     with library_errors(source.path, "SciPy .npz"):
@@ -78,13 +72,6 @@ def archive_arrays(source: Source) -> dict[str, NDArray[Any]]:
     """The arrays of the archive, none larger than the bytes that are there for it.
 
     ``numpy.load`` allocates what the header of an array promises.
-
-    Raises
-    ------
-    GraphFormatError
-        If the archive unpacks to more than it may.
-    Exception
-        Whatever a damaged archive raises in the libraries; see :func:`library_errors`.
     """
     found: dict[str, NDArray[Any]] = {}
     with zipfile.ZipFile(io.BytesIO(source.data.data)) as archive:
@@ -105,13 +92,7 @@ def archive_arrays(source: Source) -> dict[str, NDArray[Any]]:
 
 
 def write(graph: Graph, sink: Sink, *, compressed: bool = True) -> None:
-    """Write a CSR matrix; an unweighted graph becomes booleans.
-
-    Parameters
-    ----------
-    compressed : bool
-        Whether the archive is deflated.
-    """
+    """Write a CSR matrix; an unweighted graph becomes booleans."""
     ones = np.ones(graph.n_edges, dtype=bool)
     save = np.savez_compressed if compressed else np.savez
     buffer = io.BytesIO()

@@ -54,17 +54,7 @@ def read(
     country: str | None = None,
     largest_component: bool = True,
 ) -> Graph:
-    """Read a travel graph.
-
-    Parameters
-    ----------
-    mode : {"drive", "cycle", "walk"}
-    weight : {"seconds", "metres"}
-    country : str or None
-        Two letters: legal limits where no ``maxspeed`` is tagged; None takes usual speeds by class.
-    largest_component : bool
-        False keeps every vertex.
-    """
+    """Read a travel graph."""
     if mode not in MODES:
         raise OptionError(f"mode is {quoted(mode)}: use one of {', '.join(MODES)}")
     if weight not in ("seconds", "metres"):

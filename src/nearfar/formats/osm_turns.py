@@ -67,15 +67,7 @@ class Restrictions:
         pieces: Mapping[int, Sequence[tuple[list[int], bool, bool]]],
         onward: Mapping[int, set[int]],
     ) -> list[list[int]]:
-        """Forbidden turns (from, via, to) by the ids of points, ascending.
-
-        Parameters
-        ----------
-        pieces : mapping
-            For each way its runs of points, and whether one may go along and against them.
-        onward : mapping
-            The points that an edge leads to from each point.
-        """
+        """Forbidden turns (from, via, to) by the ids of points, ascending."""
         forbidden: set[tuple[int, int, int]] = set()
         for only, back, origins, via, ends in self._found:
             before = [_next_to(pieces.get(way, ()), via, arriving=True) for way in origins]

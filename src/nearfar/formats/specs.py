@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from nearfar.errors import OptionError, quoted
+from nearfar.errors import OptionError, keyword, quoted
 from nearfar.options import check_kind
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ class Format:
             if name == "weight" and name not in known and not writing:
                 raise OptionError(
                     f"{self.name} files have one weight per edge, not {quoted(value)}: leave "
-                    "weight= out, or give weight=None to count edges"
+                    f"weight out, or give {keyword('weight', None)} to count edges"
                 )
             if name not in known:
                 has = f"it has: {', '.join(known)}" if known else "it has none"

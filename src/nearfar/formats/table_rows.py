@@ -51,13 +51,7 @@ class Rows:
         self._numbers: NDArray[np.int64] | None = None  # in the file; None while all are kept
 
     def keep(self, name: str, value: Any) -> None:
-        """Keep the rows with a value in a column.
-
-        Raises
-        ------
-        GraphFormatError
-            If there is no such column, or no such row.
-        """
+        """Keep the rows with a value in a column."""
         import pyarrow
         from pyarrow import compute
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nearfar.errors import OptionError, listed, quoted
+from nearfar.errors import OptionError, keyword, listed, quoted
 from nearfar.formats.compression import import_extra
 from nearfar.formats.files import (
     Sink,
@@ -64,25 +64,7 @@ def read(
     base: int | None = None,
     renumber: bool | None = None,
 ) -> Graph:
-    """Read a table of edges.
-
-    Parameters
-    ----------
-    columns : (source, target) or (source, target, weight), or None
-        Column names, also as text such as "from,to,km"; None looks for usual ones of the ends.
-    weight : str or None
-        Column of the weights. None counts edges, and so does the default in a table without this
-        column and without other numbers.
-    names : bool or None
-        True takes the ends as text, False as integers. None takes integers where a column holds
-        nothing else, and refuses those of a text file that begin with zeros: ``007`` would be 7.
-    directed : bool
-        False enters every row in both directions.
-    where : dict or None
-        Keep only rows whose columns equal these values.
-    base, renumber
-        As for edge lists.
-    """
+    """Read a table of edges."""
     if is_text(source) and columns is None and _no_header(source.head):
         from nearfar.formats.edges import read as read_edges
 
@@ -166,8 +148,8 @@ def _choose(source: Source, present: list[str], wanted: Sequence[str] | str | No
     ]
     if found[0] is None or found[1] is None:
         raise source.fail(
-            "no columns that look like source and target: pass columns=, two or three of "
-            + listed(present),
+            f"no columns that look like source and target: pass {keyword('columns', ...)}, two or "
+            "three of " + listed(present),
             1,
         )
     return [name for name in found if name is not None]
@@ -222,7 +204,7 @@ def _ends(rows: Rows, name: str, names: bool | None, texts: Any | None) -> NDArr
             )
         raise rows.source.fail(
             f"column {quoted(name)} holds {kind}, first {value}: ends are integers or text; "
-            "names=True takes them as text"
+            f"{keyword('names', True)} takes them as text"
         )
     elif names is False:
         raise rows.source.fail(
@@ -240,7 +222,7 @@ def _refuse_zeros(rows: Rows, column: Any, name: str) -> None:
         row = int(np.argmax(padded))
         raise rows.fail(
             f"{quoted(column[row].as_py())} in column {quoted(name)} begins with zeros: "
-            "names=True keeps them as text, names=False reads numbers",
+            f"{keyword('names', True)} keeps them as text, {keyword('names', False)} reads numbers",
             row,
         )
 

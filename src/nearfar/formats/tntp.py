@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nearfar.errors import OptionError, did_you_mean, quoted
+from nearfar.errors import OptionError, did_you_mean, keyword, quoted
 from nearfar.formats.files import Source, finish
 from nearfar.formats.specs import Format, register
 
@@ -74,15 +74,7 @@ def sniff(head: bytes) -> bool:
 def read(
     source: Source, *, weight: str | None = "free_flow_time", through_zones: bool = False
 ) -> Graph:
-    """Read a network as a plain graph.
-
-    Parameters
-    ----------
-    weight : str or None
-        Column of the weights; None counts links.
-    through_zones : bool
-        Let paths pass through zones that the file closes, which is an error otherwise.
-    """
+    """Read a network as a plain graph."""
     if weight is not None and weight not in COLUMNS:
         hint = did_you_mean(weight, COLUMNS) or f": use one of {', '.join(COLUMNS)}"
         raise OptionError(f"no column {quoted(weight)}{hint}")
@@ -90,7 +82,8 @@ def read(
     if first > 1 and not through_zones:
         raise source.fail(
             f"no path may pass through zones 1 to {first - 1} (FIRST THRU NODE {first}), which a "
-            "plain graph cannot say: use nearfar.formats.read_traffic, or through_zones=true to "
+            "plain graph cannot say: use nearfar.formats.read_traffic, or "
+            f"{keyword('through_zones', True)} to "
             "let them pass"
         )
     graph.attributes.update(zones=len(zones), first_thru_node=first)

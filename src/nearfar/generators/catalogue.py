@@ -16,7 +16,7 @@ from nearfar.errors import OptionError, did_you_mean, quoted
 if TYPE_CHECKING:
     from nearfar.graph.graph import Graph
 
-__all__ = ["GENERATORS", "Generator", "Parameter", "generate", "generator"]
+__all__ = ["GENERATORS", "Generator", "Parameter", "generate", "generator", "parameter_help"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +74,7 @@ def generator(
 
     def enter(function: Callable[..., Graph]) -> Callable[..., Graph]:
         parameters = tuple(
-            Parameter(p.name, str(p.annotation), p.default, _help(function, p.name))
+            Parameter(p.name, str(p.annotation), p.default, parameter_help(function, p.name))
             for p in inspect.signature(function).parameters.values()
         )
         GENERATORS[name] = Generator(name, function, summary, parameters, negative)
@@ -83,7 +83,7 @@ def generator(
     return enter
 
 
-def _help(function: Callable[..., Any], name: str) -> str:
+def parameter_help(function: Callable[..., Any], name: str) -> str:
     """Find the paragraph under ``name : type`` in a numpydoc docstring, on one line."""
     lines = inspect.cleandoc(function.__doc__ or "").splitlines()
     for i, line in enumerate(lines):

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nearfar.errors import OptionError, quoted
+from nearfar.errors import OptionError, keyword, quoted
 from nearfar.generators import common
 from nearfar.generators.catalogue import generator
 from nearfar.generators.random import Stream
@@ -282,7 +282,9 @@ def _instance(
 ) -> Graph:
     """Join the parts, add the artificial source if asked for, and make the Graph."""
     if not isinstance(artificial_source, bool):
-        raise OptionError(f"artificial_source is {quoted(artificial_source)}: give True or False")
+        raise OptionError(
+            f"{keyword('artificial_source')} is {quoted(artificial_source)}: give True or False"
+        )
     if artificial_source:
         sources = [*sources, np.full(n, n)]
         targets = [*targets, np.arange(n)]

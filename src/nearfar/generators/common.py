@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nearfar.errors import OptionError, quoted
+from nearfar.errors import OptionError, keyword, quoted
 from nearfar.generators.random import Stream
 from nearfar.graph.dtypes import weight_dtype_of
 from nearfar.graph.graph import Graph
@@ -35,26 +35,26 @@ _MAX_VERTICES = 2**40
 def check_int(name: str, value: object, low: int, high: int = _MAX_VERTICES) -> int:
     """Return the value as an int in ``low .. high``, or OptionError."""
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
-        raise OptionError(f"{name} is {quoted(value)}: give an integer")
+        raise OptionError(f"{keyword(name)} is {quoted(value)}: give an integer")
     if not low <= value <= high:
-        raise OptionError(f"{name} is {value}: give {low} .. {high}")
+        raise OptionError(f"{keyword(name)} is {value}: give {low} .. {high}")
     return int(value)
 
 
 def check_fraction(name: str, value: object) -> float:
     """Return the value as a float in ``[0, 1]``, or OptionError."""
     if isinstance(value, bool) or not isinstance(value, (int, float, np.number)):
-        raise OptionError(f"{name} is {quoted(value)}: give a number")
+        raise OptionError(f"{keyword(name)} is {quoted(value)}: give a number")
     number = float(value)
     if not 0.0 <= number <= 1.0:
-        raise OptionError(f"{name} is {number}: give 0 .. 1")
+        raise OptionError(f"{keyword(name)} is {number}: give 0 .. 1")
     return number
 
 
 def check_choice(name: str, value: str, choices: tuple[str, ...]) -> str:
     """Return the value if it is one of the choices, or OptionError."""
     if value not in choices:
-        raise OptionError(f"{name} is {quoted(value)}: give one of {', '.join(choices)}")
+        raise OptionError(f"{keyword(name)} is {quoted(value)}: give one of {', '.join(choices)}")
     return value
 
 
@@ -65,7 +65,8 @@ def weight_type(weight_dtype: object) -> np.dtype[Any] | None:
     dtype = weight_dtype_of(weight_dtype)
     if dtype is None:
         raise OptionError(
-            f"weight_dtype is {quoted(weight_dtype)}: give int32, int64, float32, float64 or None"
+            f"{keyword('weight_dtype')} is {quoted(weight_dtype)}: give int32, int64, float32, "
+            "float64 or None"
         )
     return dtype
 
@@ -76,17 +77,19 @@ def check_range(dtype: np.dtype[Any] | None, low: float, high: float) -> None:
         return
     for name, value in (("low", low), ("high", high)):
         if isinstance(value, bool) or not isinstance(value, (int, float, np.number)):
-            raise OptionError(f"{name} is {quoted(value)}: give a number")
+            raise OptionError(f"{keyword(name)} is {quoted(value)}: give a number")
         if not math.isfinite(value):
-            raise OptionError(f"{name} is {value}: give a finite number")
+            raise OptionError(f"{keyword(name)} is {value}: give a finite number")
         if dtype.kind == "i" and value != int(value):
-            raise OptionError(f"{name} is {value}: {dtype} weights need whole numbers")
+            raise OptionError(f"{keyword(name)} is {value}: {dtype} weights need whole numbers")
         if dtype.kind == "i" and not np.iinfo(dtype).min < value < np.iinfo(dtype).max:
-            raise OptionError(f"{name} is {value}: it does not fit {dtype}")
+            raise OptionError(f"{keyword(name)} is {value}: it does not fit {dtype}")
     if low > high:
-        raise OptionError(f"low is {low} and high is {high}: low must not be above high")
+        raise OptionError(
+            f"{keyword('low')} is {low} and high is {high}: low must not be above high"
+        )
     if low < 0:
-        raise OptionError(f"low is {low}: this family has non-negative weights")
+        raise OptionError(f"{keyword('low')} is {low}: this family has non-negative weights")
 
 
 def random_weights(

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nearfar.errors import OptionError, quoted
+from nearfar.errors import OptionError, keyword, quoted
 from nearfar.system.threads import default_threads
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ class Stream:
 
     def __init__(self, seed: int, name: str) -> None:
         if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)):
-            raise OptionError(f"seed is {quoted(seed)}: give an integer")
+            raise OptionError(f"{keyword('seed')} is {quoted(seed)}: give an integer")
         key = _mix((int(seed) + _GOLDEN) & _MASK)
         for byte in name.encode():
             key = _mix((key + byte + _GOLDEN) & _MASK)

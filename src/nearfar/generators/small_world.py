@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from nearfar.errors import OptionError
+from nearfar.errors import OptionError, keyword
 from nearfar.generators import common
 from nearfar.generators.catalogue import generator
 from nearfar.generators.random import Stream
@@ -61,7 +61,9 @@ def small_world(
     n = common.check_int("vertices", vertices, 1)
     k = common.check_int("neighbours", neighbours, 0, n - 1)
     if k % 2:
-        raise OptionError(f"neighbours is {k}: give an even number, half of them on either side")
+        raise OptionError(
+            f"{keyword('neighbours')} is {k}: give an even number, half of them on either side"
+        )
     probability = common.check_fraction("rewire", rewire)
     dtype = common.weight_type(weight_dtype)
     index = common.index_dtype(n)

@@ -36,15 +36,7 @@ def index_dtype(n: int, m: int) -> np.dtype[Any]:
 
 @dataclass(frozen=True, slots=True)
 class HostArrays:
-    """Checked arrays of a graph in main memory; contiguous and read-only.
-
-    Parameters
-    ----------
-    indptr, indices : int32 or int64 arrays, shapes (n + 1,) and (m,)
-    weights : int32, int64, float32 or float64 array, shape (m,), or None
-    scan : dict
-        ``n_negative, first_negative, n_zero, min, max, mean`` of the weights.
-    """
+    """Checked arrays of a graph in main memory; contiguous and read-only."""
 
     indptr: NDArray[Any]
     indices: NDArray[Any]
@@ -101,13 +93,7 @@ class HostArrays:
         return found
 
     def astype(self, dtype: np.dtype[Any]) -> HostArrays:
-        """The arrays with weights of another dtype, exactly.
-
-        Raises
-        ------
-        GraphError
-            If a weight does not survive the change.
-        """
+        """The arrays with weights of another dtype, exactly."""
         given = np.ones(self.n_edges, dtype=np.int32) if self.weights is None else self.weights
         with np.errstate(over="ignore", invalid="ignore"):
             weights = given.astype(dtype)
@@ -146,20 +132,7 @@ def edge_places(begin: NDArray[Any], end: NDArray[Any], most: int) -> NDArray[An
 
 
 def validate(indptr: Any, indices: Any, weights: Any, *, copy: bool = True) -> HostArrays:
-    """Check CSR arrays and bring them to the library's dtypes.
-
-    Parameters
-    ----------
-    indptr, indices, weights : array-like
-    copy : bool
-        True copies what somebody could still write to: solvers rely on what was checked here, and
-        an index changed afterwards would end the process. False shares where dtypes allow.
-
-    Raises
-    ------
-    GraphError
-        Naming the first entry that is wrong.
-    """
+    """Check CSR arrays and bring them to the library's dtypes."""
     from nearfar import _cpu
 
     indptr, indices = as_indices(indptr, "indptr"), as_indices(indices, "indices")
@@ -199,20 +172,7 @@ def validate(indptr: Any, indices: Any, weights: Any, *, copy: bool = True) -> H
 def checked_weights(
     weights: NDArray[Any] | None, m: int, *, copy: bool = False
 ) -> tuple[NDArray[Any] | None, dict[str, Any]]:
-    """Weights of m edges without a negative zero, and what a scan found in them.
-
-    Parameters
-    ----------
-    weights : read-only array or None
-    m : int
-    copy : bool
-        Copies the weights, which need not be read-only then, in the same pass.
-
-    Raises
-    ------
-    GraphError
-        If there are not m of them, or one is not finite.
-    """
+    """Weights of m edges without a negative zero, and what a scan found in them."""
     from nearfar import _cpu
 
     if weights is None:
@@ -235,13 +195,7 @@ def checked_weights(
 
 
 def csr_arrays(matrix: Any) -> tuple[Any, Any, Any]:
-    """``indptr, indices, data`` of a square sparse matrix in CSR.
-
-    Raises
-    ------
-    GraphError
-        If the row starts are not one per row and one: they were changed by hand.
-    """
+    """``indptr, indices, data`` of a square sparse matrix in CSR."""
     csr = matrix.tocsr()
     n, starts = csr.shape[0], len(csr.indptr)
     if starts != n + 1:
@@ -275,12 +229,7 @@ def refuse_dtype(dtype: np.dtype[Any]) -> NoReturn:
 
 
 def _require_room(n: int, k: int, needed: int) -> None:
-    """Refuse a graph that cannot be built: ids with great gaps are the usual reason.
-
-    Raises
-    ------
-    OutOfMemoryError
-    """
+    """Refuse a graph that cannot be built: ids with great gaps are the usual reason."""
     if needed <= _MANY or needed <= (free := free_memory()):
         return
     advice = "give int32 ends and int32 or float32 weights, and release what is not needed"
@@ -324,15 +273,7 @@ def from_edges(
     n_vertices: int | None = None,
     directed: bool = True,
 ) -> HostArrays:
-    """Rows from an edge list, in O(n + m) by counting sort; see :meth:`nearfar.Graph.from_edges`.
-
-    Raises
-    ------
-    GraphError
-        If lengths differ or an end is negative or not below ``n_vertices``.
-    OutOfMemoryError
-        If so many vertices do not fit main memory; says how to number them.
-    """
+    """Sort an edge list into rows, in O(n + m); see :meth:`nearfar.Graph.from_edges`."""
     from nearfar import _cpu
 
     source, target = as_indices(sources, "sources"), as_indices(targets, "targets")
@@ -364,13 +305,7 @@ def from_edges(
 
 
 def from_scipy(matrix: Any, *, directed: bool = True, copy: bool = True) -> HostArrays:
-    """Rows of a SciPy sparse matrix or array; see :meth:`nearfar.Graph.from_scipy`.
-
-    Raises
-    ------
-    GraphError
-        If it is not square or not sparse.
-    """
+    """Rows of a SciPy sparse matrix or array; see :meth:`nearfar.Graph.from_scipy`."""
     if not hasattr(matrix, "tocsr"):
         raise GraphError(f"{type(matrix).__name__} is not sparse: see Graph.from_dense")
     if len(matrix.shape) != 2 or matrix.shape[0] != matrix.shape[1]:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nearfar.errors import GraphError, did_you_mean, listed, quoted
+from nearfar.errors import GraphError, did_you_mean, keyword, listed, quoted
 from nearfar.graph.build import HostArrays, from_edges
 from nearfar.graph.given import as_numpy, as_weights
 from nearfar.graph.names import numbered, object_array
@@ -25,12 +25,7 @@ if TYPE_CHECKING:
 
 
 def check_weight(weight: Any) -> None:
-    """Refuse what cannot name an attribute or a column, such as an array of weights.
-
-    Raises
-    ------
-    GraphError
-    """
+    """Refuse what cannot name an attribute or a column, such as an array of weights."""
     try:
         hash(weight)
     except TypeError:
@@ -41,19 +36,9 @@ def check_weight(weight: Any) -> None:
 
 
 def weight_problem(weight: str, named: Sequence[Any], numeric: Sequence[Any], what: str) -> str:
-    """What is wrong with weights that are not there; "" where nothing else can be meant by them.
-
-    Parameters
-    ----------
-    weight : str
-        The attribute or column asked for; ``"weight"`` is the default of every function.
-    named, numeric : sequences of names
-        All attributes or columns that could hold weights, and those that hold numbers.
-    what : str
-        ``"edge attribute"`` or ``"column"``.
-    """
+    """What is wrong with weights that are not there; "" where nothing else can be meant by them."""
     shown = listed(numeric)
-    count = "weight=None counts edges"
+    count = f"{keyword('weight', None)} counts edges"
     if weight != "weight":
         near = did_you_mean(str(weight), [str(name) for name in named])
         if near:
@@ -62,7 +47,7 @@ def weight_problem(weight: str, named: Sequence[Any], numeric: Sequence[Any], wh
         return f"no {what} {quoted(weight)}{held}; {count}"
     if not numeric:
         return ""
-    choice = f"weight={quoted(str(numeric[0]))}"
+    choice = keyword("weight", str(numeric[0]))
     return f"no {what} 'weight', but numbers in {shown}: choose with {choice}; {count}"
 
 
@@ -150,13 +135,7 @@ def _called(graph: Any, place: dict[Any, int], weight: Callable[[Any, Any, Any],
 
 
 def as_numbers(values: list[Any], what: str) -> NDArray[Any]:
-    """int64 where all are whole, else float64.
-
-    Raises
-    ------
-    GraphError
-        If one is not a number, such as a text of digits or None.
-    """
+    """int64 where all are whole, else float64."""
     for value in values:
         if value is None or isinstance(value, (str, bytes)):
             raise GraphError(f"{what} is not a number everywhere: one is {quoted(value)}")

@@ -64,26 +64,7 @@ def on_earth(graph: Graph) -> bool:
 
 
 def nearest_vertices(graph: Graph, x: Any, y: Any) -> tuple[NDArray[np.int64], NDArray[Any]]:
-    """Vertex indices nearest to points, and how far they are.
-
-    Parameters
-    ----------
-    graph : Graph
-    x, y : number, or vectors of one length
-
-    Returns
-    -------
-    indices : int64 array
-    distances : float64 array
-        Metres along the great circle for longitudes and latitudes, else units of the coordinates.
-
-    Raises
-    ------
-    GraphError
-        If the graph has no coordinates or no vertices.
-    VertexError
-        If a point is not two numbers, not finite, or outside the range of degrees.
-    """
+    """Vertex indices nearest to points, and how far they are."""
     xy = graph.coordinates
     if xy is None:
         raise GraphError("the graph has no coordinates: nearest_vertex needs x and y of vertices")

@@ -9,26 +9,15 @@ from numpy.typing import NDArray
 
 from nearfar.errors import GraphError
 from nearfar.graph.dtypes import WEIGHT_DTYPES
+from nearfar.system.devices.arrays import is_device_array, to_host
 
-__all__ = ["as_indices", "as_numpy", "as_weights", "frozen", "kept", "must_copy", "on_cuda"]
-
-
-def on_cuda(values: Any) -> bool:
-    """Whether an array lives on a CUDA device: CuPy's, or another library's through DLPack."""
-    if type(values) is np.ndarray or values is None:
-        return False
-    if hasattr(values, "__cuda_array_interface__"):
-        return True
-    kind = getattr(values, "__dlpack_device__", None)
-    return kind is not None and int(kind()[0]) == 2
+__all__ = ["as_indices", "as_numpy", "as_weights", "frozen", "kept", "must_copy"]
 
 
 def as_numpy(values: Any, what: str) -> NDArray[Any]:
     """NumPy array of anything array-like; DLPack and CuPy arrays are copied where needed."""
-    if on_cuda(values):
-        from nearfar.system.devices.runtime import download, upload
-
-        return download(upload(values))
+    if is_device_array(values):
+        return to_host(values)
     if isinstance(values, np.ma.MaskedArray):
         masked = int(np.count_nonzero(np.ma.getmaskarray(values)))
         if masked:

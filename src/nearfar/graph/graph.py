@@ -17,12 +17,13 @@ from nearfar.errors import GraphError, OptionError, listed, quoted
 from nearfar.graph import build, on_device
 from nearfar.graph.dtypes import weight_dtype_of
 from nearfar.graph.exchange import Exchange
-from nearfar.graph.given import kept, on_cuda
+from nearfar.graph.given import kept
 from nearfar.graph.names import are_names, as_names, numbered
 from nearfar.graph.slots import Slot
 from nearfar.graph.snapping.lines import OF_EDGES, closed_edges
 from nearfar.graph.snapping.snap import strong_parts
 from nearfar.graph.vertices import Vertices
+from nearfar.system.devices.arrays import is_device_array
 from nearfar.system.html import facts_table
 
 if TYPE_CHECKING:
@@ -103,7 +104,7 @@ class Graph(Vertices, Exchange):
         copy: bool = True,
     ) -> None:
         given = [array for array in (indptr, indices, weights) if array is not None]
-        there = [on_cuda(array) for array in given]
+        there = [is_device_array(array) for array in given]
         check = on_device.validate if all(there) else build.validate
         self._fill(
             check(indptr, indices, weights, copy=copy),
@@ -165,7 +166,7 @@ class Graph(Vertices, Exchange):
         graph._fill(arrays, arrays.there is not None, **kept)
         return graph
 
-    def _besides(self) -> dict[str, Any]:
+    def _metadata(self) -> dict[str, Any]:
         """What a graph has besides its arrays, as ``from_checked`` takes it."""
         return {
             "directed": self.directed,
@@ -174,12 +175,12 @@ class Graph(Vertices, Exchange):
             "attributes": self.attributes,
         }
 
-    def _besides_weights(self, unit: str | None) -> dict[str, Any]:
+    def _metadata_with(self, unit: str | None) -> dict[str, Any]:
         """Return what a graph of the same rows and other weights has besides its arrays."""
         attributes = {k: v for k, v in self.attributes.items() if k != "unit"}
         if unit is not None:
             attributes["unit"] = unit
-        return {**self._besides(), "attributes": attributes}
+        return {**self._metadata(), "attributes": attributes}
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Keep the arrays and not what was computed from them, for :mod:`pickle` and :mod:`copy`.
@@ -187,7 +188,7 @@ class Graph(Vertices, Exchange):
         They are checked again when the graph is made anew, on the host.
         """
         arrays = self.indptr, self.indices, self.weights
-        return _made_anew, (*arrays, self._besides())
+        return _rebuilt, (*arrays, self._metadata())
 
     # ---- constructors -------------------------------------------------------------------------
 
@@ -520,7 +521,7 @@ class Graph(Vertices, Exchange):
         found = _TRANSPOSE.get(self)
         if found is None:
             here = build.HostArrays(self.indptr, self.indices, self.weights, self._scan)
-            found = Graph.from_checked(here.transposed(self.view), **self._besides())
+            found = Graph.from_checked(here.transposed(self.view), **self._metadata())
             for key in (*OF_EDGES, "forbidden_turns"):  # they speak of these edges
                 found.attributes.pop(key, None)
             join_transposes(self, found)
@@ -558,7 +559,7 @@ class Graph(Vertices, Exchange):
             return self
 
         def make() -> Graph:
-            return Graph.from_checked(self._arrays.astype(dtype), **self._besides())
+            return Graph.from_checked(self._arrays.astype(dtype), **self._metadata())
 
         return AS_TYPE.of(self, make, dtype)
 
@@ -601,7 +602,7 @@ class Graph(Vertices, Exchange):
         GraphError
             If there is not one weight per edge, or one is not a finite number.
         """
-        made = Graph.from_csr(self.indptr, self.indices, weights, **self._besides_weights(unit))
+        made = Graph.from_csr(self.indptr, self.indices, weights, **self._metadata_with(unit))
         entering = ENTERING.get(self)
         if entering is not None:
             ENTERING.put(made, entering)
@@ -694,7 +695,7 @@ class Graph(Vertices, Exchange):
         """
         if not self.is_weighted:
             return self
-        return Graph.from_checked(self._arrays.without_weights(), **self._besides_weights(None))
+        return Graph.from_checked(self._arrays.without_weights(), **self._metadata_with(None))
 
     def digest(self) -> str:
         """SHA-256 of the arrays, cached: names a graph in caches and manifests; O(n + m).
@@ -828,7 +829,7 @@ class Graph(Vertices, Exchange):
         ([0, 2], 9)
         """
         indices, attributes, symmetric = closed_edges(self, edges)
-        kept = {**self._besides(), "attributes": attributes, "directed": not symmetric}
+        kept = {**self._metadata(), "attributes": attributes, "directed": not symmetric}
         return Graph(self.indptr, indices, self.weights, copy=False, **kept)
 
     def subgraph(self, vertices: Iterable[Any]) -> Graph:
@@ -907,8 +908,9 @@ class Graph(Vertices, Exchange):
         >>> part.vertex_names.tolist(), nearfar.measures.diameter(part)
         ([2, 3], 1)
         """
+        label: NDArray[Any]
         if strong and self.directed:
-            label, _ = strong_parts(self)  # SciPy's search never ends on parallel edges
+            label = strong_parts(self)[0]  # SciPy's search never ends on parallel edges
             count = int(label.max()) + 1 if len(label) else 0
         else:
             from scipy.sparse import csr_array
@@ -944,7 +946,7 @@ class Graph(Vertices, Exchange):
             return self
 
         def make() -> Graph:
-            kept = {**self._besides(), "vertex_names": None}
+            kept = {**self._metadata(), "vertex_names": None}
             made = Graph.from_checked(self._arrays, copy=False, **kept)
             made.attributes.pop("forbidden_turns", None)  # they speak of names
             made.on_device = self.on_device
@@ -1000,16 +1002,10 @@ def _warn_of_gaps(arrays: build.HostArrays) -> None:
 
 
 def join_transposes(one: Graph, other: Graph) -> None:
-    """Make two graphs each other's transpose; believed.
-
-    Parameters
-    ----------
-    one, other : Graph
-        The same edges in opposite directions.
-    """
+    """Make two graphs each other's transpose; believed."""
     _TRANSPOSE.put(one, other)
     _TRANSPOSE.put(other, one)
 
 
-def _made_anew(indptr: Any, indices: Any, weights: Any, kept: dict[str, Any]) -> Graph:
+def _rebuilt(indptr: Any, indices: Any, weights: Any, kept: dict[str, Any]) -> Graph:
     return Graph(indptr, indices, weights, copy=False, **kept)

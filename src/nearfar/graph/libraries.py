@@ -15,9 +15,10 @@ from nearfar.errors import GraphError, MissingDependencyError, quoted
 from nearfar.graph import on_device
 from nearfar.graph.build import from_edges
 from nearfar.graph.convert import as_numbers, coordinates_of, is_number, weight_problem
-from nearfar.graph.given import as_indices, as_numpy, on_cuda
+from nearfar.graph.given import as_indices, as_numpy
 from nearfar.graph.names import as_names
 from nearfar.system.devices import runtime
+from nearfar.system.devices.arrays import is_device_array
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -41,13 +42,7 @@ __all__ = [
 
 
 def needed(name: str, what: str, extra: str | None = None) -> Any:
-    """A library that a conversion needs.
-
-    Raises
-    ------
-    MissingDependencyError
-        With the command that installs it.
-    """
+    """A library that a conversion needs."""
     try:
         return importlib.import_module(name)
     except ImportError:
@@ -131,7 +126,7 @@ def from_edge_index(
 ) -> HostArrays | DeviceArrays:
     """See :meth:`nearfar.Graph.from_edge_index`."""
     given = [_detached(array) for array in (edge_index, weights) if array is not None]
-    there = all(map(on_cuda, given))
+    there = all(map(is_device_array, given))
     if there:
         given = [runtime.upload(array) for array in given]
     else:

@@ -27,5 +27,12 @@ class _NetworkX(Protocol):
         """Whether an edge has a direction."""
 
 
+class _Raster(Protocol):
+    """A :class:`nearfar.raster.Raster`."""
+
+    def is_barrier(self, cell: int) -> bool:
+        """Whether no path enters a cell."""
+
+
 #: What every function that takes a graph accepts.
-GraphLike: TypeAlias = Graph | TurnGraph | _Matrix | _NetworkX
+GraphLike: TypeAlias = Graph | TurnGraph | _Matrix | _NetworkX | _Raster

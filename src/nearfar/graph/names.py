@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 
 from nearfar.errors import GraphError, quoted
-from nearfar.graph.given import as_numpy, on_cuda
+from nearfar.graph.given import as_numpy
+from nearfar.system.devices.arrays import is_device_array
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -31,18 +32,8 @@ def object_array(values: Sequence[Any]) -> NDArray[Any]:
 
 
 def as_names(values: Any) -> NDArray[Any]:
-    """Names as a vector that keeps each as it is.
-
-    Parameters
-    ----------
-    values : array, series or sequence
-
-    Returns
-    -------
-    array
-        Of numbers or of texts where all are, else of objects.
-    """
-    if isinstance(values, np.ndarray) or on_cuda(values):
+    """Names as a vector that keeps each as it is."""
+    if isinstance(values, np.ndarray) or is_device_array(values):
         return as_numpy(values, "names")
     if hasattr(values, "to_numpy"):
         return np.asarray(values.to_numpy())
@@ -63,10 +54,6 @@ def are_names(ends: Any) -> bool:
     """Whether the ends of edges are names and not indices.
 
     Numbers are indices: a wrong one is refused as a number.
-
-    Parameters
-    ----------
-    ends : array-like
     """
     dtype = getattr(ends, "dtype", None)
     if isinstance(dtype, np.dtype):
@@ -84,26 +71,7 @@ def are_names(ends: Any) -> bool:
 def numbered(
     ends: Sequence[NDArray[Any]], names: NDArray[Any] | range | None = None
 ) -> tuple[list[NDArray[np.int64]], NDArray[Any]]:
-    """Numbers for names.
-
-    Parameters
-    ----------
-    ends : sequence of vectors of names
-    names : vector or None
-        All names in the order of the numbers. None takes those that occur: sorted where they can be
-        compared, else in the order in which they come.
-
-    Returns
-    -------
-    codes : list of int64 arrays
-    names : array
-        Without repetition.
-
-    Raises
-    ------
-    GraphError
-        For a missing name (None, NaN), and one that is not among ``names`` or cannot be a name.
-    """
+    """Numbers for names."""
     for part in ends:
         _refuse_missing(part)
     if names is not None:

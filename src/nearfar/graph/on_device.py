@@ -40,16 +40,7 @@ _C_NAMES = {"int32": "int", "int64": "long long", "float32": "float", "float64":
 
 @dataclass(frozen=True, slots=True)
 class DeviceArrays:
-    """Checked arrays of a graph on a device, with the interface of ``HostArrays``.
-
-    Parameters
-    ----------
-    there : tuple (indptr, indices, weights) of CuPy arrays of shapes (n + 1,), (m,) and (m,)
-        Indices of one dtype; the weights may be None.
-    scan : dict
-        ``n_negative, first_negative, n_zero, min, max, mean`` of the weights; ``max_degree`` and
-        ``widest_vertex`` of the rows.
-    """
+    """Checked arrays of a graph on a device, with the interface of ``HostArrays``."""
 
     there: tuple[Any, Any, Any]
     scan: dict[str, Any]
@@ -120,13 +111,7 @@ class DeviceArrays:
         return runtime.download(indices[cp.asarray(places)])
 
     def astype(self, dtype: np.dtype[Any]) -> DeviceArrays:
-        """The arrays with weights of another dtype, made on the device, exactly.
-
-        Raises
-        ------
-        GraphError
-            If a weight does not survive the change.
-        """
+        """The arrays with weights of another dtype, made on the device, exactly."""
         indptr, indices, weights = self.there
         with runtime.on_device(int(indptr.device.id)):  # a thread of another device may ask
             given = runtime.cupy().ones(self.n_edges, np.int32) if weights is None else weights
@@ -156,20 +141,7 @@ def _checked(indptr: Any, indices: Any, weights: Any) -> DeviceArrays:
 
 
 def validate(indptr: Any, indices: Any, weights: Any = None, *, copy: bool = True) -> DeviceArrays:
-    """Check device arrays of any integer and number dtypes.
-
-    Parameters
-    ----------
-    indptr, indices, weights : CuPy arrays, or device arrays with DLPack
-        As :meth:`nearfar.Graph.from_csr`.
-    copy : bool
-        False shares the arrays where the dtypes allow.
-
-    Raises
-    ------
-    GraphError
-        If the arrays do not describe a graph; says which entry is wrong.
-    """
+    """Check device arrays of any integer and number dtypes."""
     given = indptr, indices, weights
     arrays = {"indptr": runtime.upload(indptr), "indices": runtime.upload(indices)}
     for name, array in arrays.items():
@@ -205,20 +177,6 @@ def from_edges(
     directed: bool = True,
 ) -> DeviceArrays:
     """Rows from an edge list on the device, the edges of a vertex in the order given.
-
-    Parameters
-    ----------
-    sources, targets, weights : device arrays
-        As :meth:`nearfar.Graph.from_edges`.
-    n_vertices : int or None
-        None takes the largest end plus one.
-    directed : bool
-        False adds the reverse of every edge that is not a loop.
-
-    Raises
-    ------
-    GraphError
-        For ends that are not integers or lie outside the graph, and as :func:`validate`.
 
     Notes
     -----
@@ -281,14 +239,7 @@ def _numbers(weights: Any) -> Any:
 
 
 def _scan(indptr: Any, indices: Any, weights: Any) -> dict[str, Any]:
-    """Check the arrays in one pass on the device, sum up the weights and find the longest row.
-
-    Returns
-    -------
-    dict
-        As of the host's scan: ``n_negative, first_negative, n_zero, min, max, mean``, and
-        ``n_negative_zero``, ``max_degree`` and ``widest_vertex``.
-    """
+    """Check the arrays in one pass on the device, sum up the weights and find the longest row."""
     n, m = len(indptr) - 1, len(indices)
     weight = np.dtype(np.int32) if weights is None else np.dtype(weights.dtype)
     floating = weight.kind == "f"

@@ -38,12 +38,6 @@ def may_saturate(graph: Graph, dtype: np.dtype[Any] | None = None) -> bool:
     """Whether a path may be too long for a dtype: a cheap bound, never wrong when it says no.
 
     A simple path has fewer than n edges, and no edge twice.
-
-    Parameters
-    ----------
-    graph : Graph
-    dtype : dtype or None
-        None is that of the weights.
     """
     dtype = graph.weight_dtype if dtype is None else dtype
     top = FARTHEST[dtype]

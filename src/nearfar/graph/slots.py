@@ -28,11 +28,6 @@ class Slot(Generic[T]):
     make a value, and both get the one that was there first. No lock is held while a value is made,
     because that may need other slots of the graph on other threads.
 
-    Parameters
-    ----------
-    name : str
-        For whoever looks at a graph in a debugger.
-
     Examples
     --------
     >>> from nearfar import Graph
@@ -54,22 +49,7 @@ class Slot(Generic[T]):
     def of(
         self, graph: Graph, make: Callable[[], T], key: Hashable = None, *, alone: bool = False
     ) -> T:
-        """The graph's value, made where there is none.
-
-        Parameters
-        ----------
-        graph : Graph
-        make : callable
-            Makes the value.
-        key : hashable
-            Which of several values: of a device, of a dtype.
-        alone : bool
-            Drop the values of other keys before this one is made: memory has room for one.
-
-        Returns
-        -------
-        object
-        """
+        """The graph's value, made where there is none."""
         held: dict[Hashable, T | object] = graph._kept.setdefault(self, {})
         value = held.get(key, _ABSENT)  # another thread may drop it behind a look for the key
         if value is _ABSENT:

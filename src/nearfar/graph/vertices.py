@@ -132,18 +132,7 @@ class Vertices:
         return found
 
     def _check_distinct_names(self, what: str) -> None:
-        """Refuse what tells vertices apart by their names, where several have the same.
-
-        Parameters
-        ----------
-        what : str
-            What would make one vertex of them, for the message.
-
-        Raises
-        ------
-        GraphError
-            With such a name.
-        """
+        """Refuse what tells vertices apart by their names, where several have the same."""
         if self.vertex_numbers is not None:
             return
         for name, at in self._index_by_name.items():

@@ -16,6 +16,7 @@ from nearfar.errors import (
     OptionError,
     SolverError,
     ZeroCycleError,
+    keyword,
     quoted,
 )
 from nearfar.generators.random import Stream
@@ -194,13 +195,7 @@ def _raw_with_turns(
     endpoints: bool,
     **how: Any,
 ) -> NDArray[np.float64]:
-    """The same for paths from starts to ends; a path that passes a vertex twice counts twice.
-
-    Raises
-    ------
-    ZeroCycleError
-        In the original graph's vertices.
-    """
+    """The same for paths from starts to ends; a path that passes a vertex twice counts twice."""
     begins = turns.starts[sources]
     how["targets"] = turns.ends if targets is None else np.sort(turns.ends[targets])
 
@@ -246,13 +241,7 @@ def raw_betweenness(
     devices: Devices = None,
     threads: int | None = None,
 ) -> NDArray[np.float64]:
-    """Sums over the sources without any scale; sources and targets are indices.
-
-    Raises
-    ------
-    DistanceOverflowError, ZeroCycleError, OptionError, OutOfMemoryError
-        As for :func:`betweenness`.
-    """
+    """Sums over the sources without any scale; sources and targets are indices."""
     workers = check_threads(threads)
     relative = check_tolerance(graph, tolerance)
     if not relative:  # ties are those of sums in any order
@@ -263,7 +252,10 @@ def raw_betweenness(
     reduced = simple(graph)
     if devices is not None:
         if device not in ("auto", "cuda", "gpu"):
-            raise OptionError(f"devices goes with device='cuda', not with {quoted(device)}")
+            raise OptionError(
+                f"{keyword('devices')} goes with {keyword('device', 'cuda')}, not with "
+                f"{quoted(device)}"
+            )
         device = "cuda"
 
     def on_cores() -> NDArray[np.float64]:
@@ -349,24 +341,23 @@ def _on_cores(
 def draws_nothing(samples: Any, seed: Any) -> bool:
     """Whether all vertices are taken; a seed without samples is refused."""
     if samples is None and seed is not None:
-        raise OptionError(f"seed is {quoted(seed)}: give samples=K too, or nothing is drawn")
+        raise OptionError(
+            f"{keyword('seed')} is {quoted(seed)}: give {keyword('samples', ...)} too, or nothing "
+            "is drawn"
+        )
     return samples is None
 
 
 def sampled_sources(n: int, samples: Any, seed: Any) -> NDArray[np.int64]:
-    """So many of n vertices, drawn without repetition and sorted.
-
-    Raises
-    ------
-    OptionError
-    """
+    """So many of n vertices, drawn without repetition and sorted."""
     whole = isinstance(samples, (int, np.integer)) and not isinstance(samples, bool)
     if not whole or not 1 <= samples <= n:
         raise OptionError(
-            f"samples is {quoted(samples)}: give a whole number from 1 to {n}, the vertices"
+            f"{keyword('samples')} is {quoted(samples)}: give a whole number from 1 to {n}, the "
+            "vertices"
         )
     if seed is not None and (isinstance(seed, bool) or not isinstance(seed, (int, np.integer))):
-        raise OptionError(f"seed is {quoted(seed)}: give a whole number, or None")
+        raise OptionError(f"{keyword('seed')} is {quoted(seed)}: give a whole number, or None")
     start = secrets.randbits(63) if seed is None else int(seed)
     return np.sort(Stream(start, "betweenness.sources").permutation(n)[: int(samples)])
 

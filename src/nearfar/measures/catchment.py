@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+import hashlib
 import math
+import os
 import time
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from nearfar import _cpu
-from nearfar.errors import GraphError, NegativeWeightError, OptionError, quoted
+from nearfar.algorithms.bounded.cuda import device_aggregates
+from nearfar.errors import NegativeWeightError, OptionError, quoted
 from nearfar.graph.turns import TurnGraph
-from nearfar.options import check_limit
+from nearfar.options import canonical_device, check_limit
+from nearfar.solve.arrays import distinct_sources
+from nearfar.solve.files import FileSink
 from nearfar.solve.request import as_graph, check_stats, vertex_indices
+from nearfar.system.devices import runtime
 from nearfar.system.threads import check_threads
 
 if TYPE_CHECKING:
@@ -22,6 +29,7 @@ if TYPE_CHECKING:
 
     from nearfar.graph.graph import Graph
     from nearfar.graph.like import GraphLike
+    from nearfar.options import Device
 
 __all__ = ["catchment"]
 
@@ -38,9 +46,12 @@ def catchment(
     aggregate: str | Sequence[str] = "sum",
     decay: str | tuple[Any, ...] | None = None,
     weight: str | Callable[[Any, Any, Any], Any] | None = "weight",
+    device: Device = "auto",
     threads: int | None = None,
     stats: dict[str, Any] | None = None,
     progress: Callable[[float, float], None] | None = None,
+    out: str | os.PathLike[str] | None = None,
+    block: int | None = None,
 ) -> Any:
     """Aggregate, for each source, the values that lie on vertices within a limit.
 
@@ -50,13 +61,15 @@ def catchment(
     ----------
     graph : Graph, SciPy sparse matrix or NetworkX graph
         Weights are not negative.
-    values : array, pandas.Series or pandas.DataFrame
+    values : array, pandas.Series, pandas.DataFrame or tuple
         An array of shape (n,) or (n, c) has a row per vertex. A series or a frame is indexed by
-        vertex; a vertex may occur several times, once per shop or home. NaN is no value.
+        vertex; a vertex may occur several times, once per shop or home. So may it in
+        ``(vertices, array)``, with an entry or a row per vertex named. NaN is no value.
     limit : float
         Inclusive, in the unit of the weights. The source itself lies within it.
     sources : vertices or None
-        One row of the result each; None means every vertex.
+        One row of the result each; None means every vertex. One that is given several times is
+        solved once.
     aggregate : {"sum", "mean", "count", "min", "max"} or a list of these
         ``count`` counts values, ``mean`` is the sum over the count. Both are NaN-aware; ``mean``,
         ``min`` and ``max`` are NaN where nothing lies within the limit.
@@ -64,27 +77,37 @@ def catchment(
         How much a value at distance d counts in ``sum``, ``count`` and ``mean``. None: fully.
         ``"linear"``: ``1 - d / limit``. ``"exponential"``: ``exp(-d / limit)``, or
         ``("exponential", scale)`` for ``exp(-d / scale)``. ``("table", distances, factors)``:
-        linear interpolation between the points, constant beyond the first and the last.
+        linear interpolation between the points, constant beyond the first and the last, such as a
+        gravity model's.
     weight
         As for :func:`nearfar.distances`.
+    device : {"auto", "cpu", "cuda"}
+        Where to search; auto is where the graph is.
     threads : int or None
         Workers; None means one per core.
     stats : dict or None
         Filled with ``edges_relaxed`` and ``seconds``.
     progress : callable or None
         Called with the sources that are done and all sources.
+    out : path or None
+        File for the result, as for :func:`nearfar.distances`: ``.npy``, ``.zarr`` or ``.parquet``,
+        written block by block with a manifest beside it. The same call resumes an interrupted one.
+    block : int or None
+        Sources per block of ``out``, and between two calls of ``progress``.
 
     Returns
     -------
     float64 array, pandas.Series or pandas.DataFrame
         For arrays shape (k,) or (k, c), with a list of aggregates a last axis of its length. For a
         series or a frame one indexed by the sources' names, with a column per column of values;
-        with a list of aggregates the columns are pairs (column, aggregate).
+        with a list of aggregates the columns are pairs (column, aggregate). With ``out`` what is in
+        the file: shape (k, c times the aggregates), the aggregates of a column side by side.
 
     Raises
     ------
     OptionError
-        For values that do not fit the graph, an unknown aggregate or decay, and a missing limit.
+        For values that do not fit the graph, an unknown aggregate or decay, a missing limit, and a
+        file that holds another result.
     VertexError
         For a source, or an index of the values, that is not a vertex.
     NegativeWeightError
@@ -93,7 +116,8 @@ def catchment(
     Notes
     -----
     O(r log r) per source for r vertices within the limit and their edges. Values are added in order
-    of distance, then vertex, so the result does not depend on the number of threads.
+    of distance, then vertex, so the result does not depend on the number of threads. A GPU adds in
+    the same order; its exponential function and its interpolation may differ in the last place.
 
     Examples
     --------
@@ -116,34 +140,103 @@ def catchment(
     decays = _decay(decay, float(checked))
     if solved.n_negative:
         raise NegativeWeightError(solved.first_negative, solved.n_negative, [])
-    if solved.on_device:
-        raise GraphError("catchment runs on the CPU, but the graph is on a device: g.to_host()")
+    device = canonical_device(device)
+    on_device = device == "cuda" or (device == "auto" and solved.on_device)
+    if on_device:
+        runtime.import_and_open()
     rows = np.arange(solved.n_vertices) if sources is None else None
     if rows is None:
         rows = vertex_indices(solved, sources, "source")
     workers = check_threads(threads)
-    found = np.empty((4, len(rows), table.shape[1]))  # sums, shares, least, greatest
-    began, edges = time.perf_counter(), 0
-    step = len(rows) if progress is None else _AT_ONCE
-    for first in range(0, len(rows), max(step, 1)):
-        part = slice(first, first + step)
-        edges += _cpu.bounded_aggregate(
-            solved.view, rows[part], float(checked), workers, place, table, *decays, *found[:, part]
-        )
-        if progress is not None:
-            progress(min(first + step, len(rows)), len(rows))
+    if block is not None and block < 1:
+        raise OptionError(f"block is {block}: give at least 1 source")
+    job = _Job(solved, rows, float(checked), workers, place, table, kinds, decays)
+    job.block, job.on_device = block or _AT_ONCE, on_device
+    began = time.perf_counter()
+    if out is not None:
+        result = _in_file(job, out, progress)
+    else:
+        job.rows, places = distinct_sources(rows)
+        result = np.empty((len(job.rows), table.shape[1], len(kinds)))
+        for first in range(0, len(job.rows), job.block):
+            done = min(first + job.block, len(job.rows))
+            result[first:done] = job.solve(first)
+            if progress is not None:
+                progress(done, len(job.rows))
+        result = result if places is None else result[places]
     if stats is not None:
-        stats.update(edges_relaxed=edges, seconds=time.perf_counter() - began)
-    sums, shares, least, greatest = found
-    with np.errstate(invalid="ignore"):
+        stats.update(edges_relaxed=job.edges, seconds=time.perf_counter() - began)
+    if out is not None:
+        return result
+    single = isinstance(aggregate, str)
+    if columns is None:
+        flat = values[1] if isinstance(values, tuple) else values
+        result = result[:, 0] if np.ndim(flat) == 1 else result
+        return result[..., 0] if single else result
+    return _frame(solved, rows, result, kinds, columns, values, single)
+
+
+@dataclass(slots=True)
+class _Job:
+    """Checked sources, values and decay, solved a block of sources at a time."""
+
+    graph: Graph
+    rows: NDArray[np.int64]
+    limit: float
+    workers: int
+    place: NDArray[np.int64]
+    table: NDArray[np.float64]
+    kinds: list[str]
+    decays: tuple[str, float, Any, Any]
+    block: int = _AT_ONCE
+    on_device: bool = False
+    edges: int = 0
+    columns: None = None  # as nearfar.solve.files asks
+    engine: str = "catchment"
+
+    @property
+    def further(self) -> dict[str, Any]:
+        """What else the rows of a file depend on."""
+        digest = hashlib.sha256(np.ascontiguousarray(self.place).tobytes())
+        digest.update(self.table.tobytes())
+        return {"values": digest.hexdigest(), "aggregate": self.kinds, "decay": list(self.decays)}
+
+    def solve(self, first: int) -> NDArray[np.float64]:
+        """Aggregates of the block that begins with a source: (sources, columns, aggregates)."""
+        rows = self.rows[first : first + self.block]
+        found = np.empty((4, len(rows), self.table.shape[1]))  # sums, shares, least, greatest
+        if self.on_device:
+            self.edges += device_aggregates(
+                self.graph, rows, self.limit, self.workers,
+                self.place, self.table, self.decays, found,
+            )  # fmt: skip
+        else:
+            self.edges += _cpu.bounded_aggregate(
+                self.graph.view, rows, self.limit, self.workers,
+                self.place, self.table, *self.decays, *found,
+            )  # fmt: skip
+        sums, shares, least, greatest = found
         known = {"sum": sums, "count": shares, "min": least, "max": greatest}
         known["mean"] = np.where(shares > 0, sums / np.where(shares > 0, shares, 1), np.nan)
-    parts = [known[kind] for kind in kinds]
-    if columns is None:
-        stacked = np.stack(parts, axis=-1)
-        stacked = stacked[:, 0] if np.ndim(values) == 1 else stacked
-        return stacked[..., 0] if isinstance(aggregate, str) else stacked
-    return _frame(solved, rows, parts, kinds, columns, values, isinstance(aggregate, str))
+        return np.stack([known[kind] for kind in self.kinds], axis=-1)
+
+
+def _in_file(
+    job: _Job, out: str | os.PathLike[str], progress: Callable[[float, float], None] | None
+) -> Any:
+    """Write blocks to a file, those that it does not hold yet."""
+    sink = FileSink(os.fspath(out), job)
+    width = job.table.shape[1] * len(job.kinds)
+    try:
+        sink.start((len(job.rows), width), np.dtype(np.float64))
+        for number, first in enumerate(range(0, max(len(job.rows), 1), job.block)):
+            if not sink.has(number):
+                sink.put(number, first, job.solve(first).reshape(-1, width))
+            if progress is not None:
+                progress(min(first + job.block, len(job.rows)), len(job.rows))
+        return sink.finish()
+    finally:
+        sink.close()
 
 
 def _kinds(aggregate: Any) -> list[str]:
@@ -183,21 +276,29 @@ def _on_vertices(
 ) -> tuple[NDArray[np.int64], NDArray[np.float64], list[Any] | None]:
     """Sort values by vertex: offsets per vertex, a row per value, and the columns of a frame."""
     n = graph.n_vertices
-    if not hasattr(values, "index") or not hasattr(values, "to_numpy"):
+    named = hasattr(values, "index") and hasattr(values, "to_numpy")
+    columns = None
+    if named or isinstance(values, tuple):
+        if not named and len(values) != 2:
+            raise OptionError(f"values is a tuple of {len(values)}: give (vertices, array)")
+        vertices, given = (values.index.to_numpy(), values.to_numpy()) if named else values
+        at = graph.indices_of(vertices, "vertex of values")
+        table = np.asarray(given, np.float64)
+        if table.ndim not in (1, 2) or len(table) != len(at):
+            raise OptionError(f"values has shape {table.shape}: give a row per vertex named")
+        order = np.argsort(at, kind="stable")
+        table = np.ascontiguousarray(table.reshape(len(at), -1 if table.size else 1)[order])
+        place = np.searchsorted(at[order], np.arange(n + 1))
+        if named:
+            columns = list(values.columns) if hasattr(values, "columns") else [values.name]
+    else:
         table = np.asarray(values, np.float64)
         if table.ndim not in (1, 2) or len(table) != n:
             raise OptionError(
                 f"values has shape {table.shape}: give a row for each of {n} vertices"
             )
-        table = np.ascontiguousarray(table.reshape(n, -1))
-        place, columns = np.arange(n + 1), None
-    else:
-        at = graph.indices_of(values.index.to_numpy(), "vertex of values")
-        table = np.asarray(values.to_numpy(), np.float64).reshape(len(at), -1)
-        order = np.argsort(at, kind="stable")
-        table = np.ascontiguousarray(table[order])
-        place = np.searchsorted(at[order], np.arange(n + 1))
-        columns = list(values.columns) if hasattr(values, "columns") else [values.name]
+        table = np.ascontiguousarray(table.reshape(n, -1 if n else 1))
+        place = np.arange(n + 1)
     if np.isinf(table).any():
         row = int(np.argwhere(np.isinf(table))[0][0])
         raise OptionError(f"values holds an infinite number in row {row}: give finite ones or NaN")
@@ -207,7 +308,7 @@ def _on_vertices(
 def _frame(
     graph: Graph,
     rows: NDArray[np.int64],
-    parts: list[NDArray[np.float64]],
+    result: NDArray[np.float64],
     kinds: list[str],
     columns: list[Any],
     values: Any,
@@ -218,10 +319,10 @@ def _frame(
 
     index = pandas.Index(graph.name_of(rows), name=values.index.name)
     if single and not hasattr(values, "columns"):
-        return pandas.Series(parts[0][:, 0], index, name=columns[0])
+        return pandas.Series(result[:, 0, 0], index, name=columns[0])
     if single:
-        return pandas.DataFrame(parts[0], index, columns)
-    stacked = np.stack(parts, axis=-1).reshape(len(rows), -1)
+        return pandas.DataFrame(result[..., 0], index, columns)
+    stacked = result.reshape(len(rows), -1)
     if not hasattr(values, "columns"):
         return pandas.DataFrame(stacked, index, kinds)
     return pandas.DataFrame(stacked, index, pandas.MultiIndex.from_product([columns, kinds]))

@@ -85,7 +85,7 @@ def closeness(
     >>> nearfar.measures.closeness(g).round(3)
     array([0.667, 1.   , 0.667])
     """
-    solved = _facing(measured_turns(graph, weight), outward)
+    solved = _oriented(measured_turns(graph, weight), outward)
     if solved.n_vertices < 2:
         return np.zeros(len(_rows(solved, vertices)))
     rows = _rows(solved, vertices)
@@ -146,7 +146,7 @@ def harmonic(
     >>> nearfar.measures.harmonic(g)
     array([1.5, 2. , 1.5])
     """
-    solved = _facing(measured_turns(graph, weight), outward)
+    solved = _oriented(measured_turns(graph, weight), outward)
     if not solved.n_vertices:
         return np.zeros(0)
     rows = _rows(solved, vertices)
@@ -275,7 +275,7 @@ def efficiency(
     return float(found.sum()) / (len(found) * (n - 1))
 
 
-def _facing(graph: Graph | TurnGraph, outward: bool) -> Graph | TurnGraph:
+def _oriented(graph: Graph | TurnGraph, outward: bool) -> Graph | TurnGraph:
     """Rows of distances to a vertex are rows from it in the transposed graph."""
     return graph if outward else graph.transpose()
 

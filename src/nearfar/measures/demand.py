@@ -33,23 +33,7 @@ class Demand(NamedTuple):
 
 
 def read_demand(graph: Graph, demand: Any, zones: Any = None) -> Demand:
-    """Check demand and bring it into one form.
-
-    Parameters
-    ----------
-    graph : Graph
-    demand
-        As for :func:`nearfar.measures.edge_loads`.
-    zones : vertices or None
-        What the rows and columns of a matrix are; None means every vertex in order.
-
-    Raises
-    ------
-    OptionError
-        If it is none of these, or an amount is negative or not finite.
-    VertexError
-        For what is not a vertex.
-    """
+    """Check demand and bring it into one form."""
     if hasattr(demand, "tocoo"):
         sources, targets, amounts = _of_matrix(graph, demand, zones)
     else:

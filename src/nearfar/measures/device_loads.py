@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from nearfar.cuda.device_graph import C_NAMES, device_graph
-from nearfar.errors import OptionError
+from nearfar.errors import OptionError, keyword
 from nearfar.graph.graph import Graph
 from nearfar.graph.slots import Slot
 from nearfar.measures.device_shares import in_a_width_that_fits
@@ -24,7 +24,7 @@ _DIRECTED: Slot[Graph] = Slot("directed")
 _HIGH, _LOW = 61, 36  # bits of an amount's whole and fractional part
 _MOST_PAIRS = 1 << 28  # low parts that 64 bits can add up
 _SOURCES = 1024  # searched at a time
-_ADVICE = "use device='cpu', or a GPU with more memory"
+_ADVICE = f"use {keyword('device', 'cpu')}, or a GPU with more memory"
 
 
 def device_loads(
@@ -34,43 +34,19 @@ def device_loads(
     targets: NDArray[np.int64],
     amounts: NDArray[Any],
 ) -> tuple[NDArray[Any], NDArray[np.float64]]:
-    """What each edge carries, and the lengths of all paths.
-
-    Parameters
-    ----------
-    graph : Graph
-        Weights that are not negative.
-    sources : int64 array, shape (k,)
-        Indices of vertices.
-    first : int64 array, shape (k + 1,)
-        The pairs of source ``i`` are ``first[i]`` up to ``first[i + 1]``.
-    targets : int64 array, shape (p,)
-    amounts : int64 or float64 array, shape (p,)
-
-    Returns
-    -------
-    loads : array, shape (m,)
-        Of the dtype of the amounts.
-    lengths : float64 array, shape (p,)
-        inf where there is no path.
-
-    Raises
-    ------
-    DistanceOverflowError
-        If a distance does not fit 64 bits.
-    OutOfMemoryError
-        Before anything is allocated.
-    """
+    """What each edge carries, and the lengths of all paths."""
     most = max(graph.n_vertices, graph.n_edges)
     if most > LARGEST_ON_DEVICE:
         raise OptionError(
-            f"device='cuda' takes up to {LARGEST_ON_DEVICE} vertices and edges, and this graph has "
-            f"{most}: use device='cpu'"
+            f"{keyword('device', 'cuda')} takes up to {LARGEST_ON_DEVICE} vertices and edges, and "
+            "this graph has "
+            f"{most}: use {keyword('device', 'cpu')}"
         )
     if len(amounts) > _MOST_PAIRS:
         raise OptionError(
-            f"device='cuda' takes up to {_MOST_PAIRS} pairs, and the demand has {len(amounts)}: "
-            "use device='cpu'"
+            f"{keyword('device', 'cuda')} takes up to {_MOST_PAIRS} pairs, and the demand has "
+            f"{len(amounts)}: "
+            f"use {keyword('device', 'cpu')}"
         )
     if not len(amounts):
         return np.zeros(graph.n_edges, dtype=amounts.dtype), np.zeros(0)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 import numpy as np
 
 from nearfar.cuda.device_graph import DeviceGraph, device_graph
-from nearfar.errors import DistanceOverflowError, OptionError
+from nearfar.errors import DistanceOverflowError, OptionError, keyword
 from nearfar.graph.graph import Graph
 from nearfar.graph.saturation import may_saturate, widest
 from nearfar.graph.slots import Slot
@@ -43,7 +43,7 @@ _THREADS, _BLOCKS_EACH = 512, 2
 _SHARED_STATIC = 1024
 _EDGES_PER_LAUNCH = 1 << 27  # looked at by one block, so that Ctrl-C is seen in between
 _WORTH_FOLDING = 1024  # sources: folding takes the host as long as some hundred searches
-_ADVICE = "use device='cpu', or a GPU with more memory"
+_ADVICE = f"use {keyword('device', 'cpu')}, or a GPU with more memory"
 
 #: What enters each vertex, or None where rows hold both directions of every edge.
 _ENTERING: Slot[Graph | None] = Slot("entering rows")
@@ -106,34 +106,7 @@ def device_shares(
     devices: Devices = None,
     rows_of: Graph | None = None,
 ) -> NDArray[np.float64]:
-    """Sums over the sources without any scale, per vertex or per edge.
-
-    Parameters
-    ----------
-    graph : Graph
-        Without parallel edges, self-loops and negative weights.
-    sources, targets : int64 array
-        Indices.
-    limit : int, float or None
-    edges, endpoints, devices
-        As for :func:`nearfar.measures.betweenness`.
-    rows_of : Graph or None
-        A graph of the same distances that gives rows of them sooner, as a prepared one does.
-
-    Returns
-    -------
-    float64 array, shape (n,), or (m,) with ``edges``
-        On the host.
-
-    Raises
-    ------
-    ZeroCycleFrom
-        With the first such source.
-    DistanceOverflowError
-        If a distance does not fit 64 bits.
-    OutOfMemoryError
-        Before anything is allocated.
-    """
+    """Sums over the sources without any scale, per vertex or per edge."""
     width = graph.n_edges if edges else graph.n_vertices
     if not width or not len(sources):
         return np.zeros(width)
@@ -182,13 +155,7 @@ def _shared(graph: Graph, asked: _Asked, devices: Devices) -> NDArray[np.float64
 def device_path_counts(
     graph: Graph, source: int, limit: Any = None
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Mantissas and exponents of the numbers of shortest paths from one source.
-
-    Raises
-    ------
-    ZeroCycleFrom, DistanceOverflowError, OutOfMemoryError
-        As for :func:`device_shares`.
-    """
+    """Mantissas and exponents of the numbers of shortest paths from one source."""
     asked = _Asked(np.array([source], dtype=np.int64), limit=limit, forward_only=True)
     return in_a_width_that_fits(graph, lambda solved: _Run(solved, asked).numbers())
 
@@ -234,8 +201,9 @@ class _Run:
         n, m = graph.n_vertices, graph.n_edges
         if max(n, m) > LARGEST_ON_DEVICE:
             raise OptionError(
-                f"device='cuda' takes up to {LARGEST_ON_DEVICE} vertices and edges, and this graph "
-                f"has {max(n, m)}: use device='cpu'"
+                f"{keyword('device', 'cuda')} takes up to {LARGEST_ON_DEVICE} vertices and edges, "
+                "and this graph "
+                f"has {max(n, m)}: use {keyword('device', 'cpu')}"
             )
         self.graph, self.n, self.m = graph, n, m
         self.weighted = graph.is_weighted
@@ -302,12 +270,7 @@ class _Run:
     # ---- runs ---------------------------------------------------------------------------------
 
     def add(self, sources: NDArray[np.int64], weights: NDArray[np.float64] | None) -> None:
-        """Add the shares of all paths from these.
-
-        Raises
-        ------
-        ZeroCycleFrom, DistanceOverflowError
-        """
+        """Add the shares of all paths from these."""
         status = self._pass(sources, weights, scaled=False)
         many = status == TOO_MANY_PATHS
         if many.any():

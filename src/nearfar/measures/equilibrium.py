@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from nearfar.errors import GraphError, OptionError, quoted
+from nearfar.errors import GraphError, OptionError, keyword, quoted
 from nearfar.formats.tntp import Traffic
 from nearfar.graph.turns import TurnGraph
 from nearfar.measures.demand import read_demand
@@ -203,15 +203,21 @@ def assign(
     array([10., 20.])
     """
     if not isinstance(gap, (int, float, np.number)) or not 0 <= gap < np.inf:
-        raise OptionError(f"gap is {quoted(gap)}: give a number of at least 0")
+        raise OptionError(f"{keyword('gap')} is {quoted(gap)}: give a number of at least 0")
     whole = isinstance(iterations, (int, np.integer)) and not isinstance(iterations, bool)
     if not whole or iterations < 0:
-        raise OptionError(f"iterations is {quoted(iterations)}: give an integer of at least 0")
+        raise OptionError(
+            f"{keyword('iterations')} is {quoted(iterations)}: give an integer of at least 0"
+        )
     for name, factor in (("length_factor", length_factor), ("toll_factor", toll_factor)):
         if not isinstance(factor, (int, float, np.number)) or not 0 <= factor < np.inf:
-            raise OptionError(f"{name} is {quoted(factor)}: give a finite number of at least 0")
+            raise OptionError(
+                f"{keyword(name)} is {quoted(factor)}: give a finite number of at least 0"
+            )
         if factor and not isinstance(graph, Traffic):
-            raise OptionError(f"{name} is for what read_traffic gives: use fixed= for other graphs")
+            raise OptionError(
+                f"{keyword(name)} is for what read_traffic gives: use fixed= for other graphs"
+            )
     more: NDArray[np.float64] | float = 0.0
     if isinstance(graph, Traffic):
         town = graph

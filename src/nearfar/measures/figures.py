@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nearfar.errors import OptionError, quoted
+from nearfar.errors import OptionError, keyword, quoted
 from nearfar.measures.describe_report import GraphStatistics, Reach
 from nearfar.solve.request import as_graph
 
@@ -73,7 +73,7 @@ def describe(graph: GraphLike, source: Any = None, *, seed: int = 1) -> GraphSta
     from nearfar.prepared.outlook import outlook
 
     if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)):
-        raise OptionError(f"seed is {quoted(seed)}: give an integer")
+        raise OptionError(f"{keyword('seed')} is {quoted(seed)}: give an integer")
     graph = as_graph(graph)
     n, m = graph.n_vertices, graph.n_edges
     nbytes = graph.nbytes  # before the sweeps pack edges

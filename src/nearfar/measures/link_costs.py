@@ -20,12 +20,7 @@ _LARGEST_PRODUCT = 8  # powers up to this are products
 
 
 def edge_numbers(values: Any, n_edges: int, what: str) -> NDArray[np.float64]:
-    """One finite number of at least 0 per edge; a single number stands for all.
-
-    Raises
-    ------
-    OptionError
-    """
+    """One finite number of at least 0 per edge; a single number stands for all."""
     array = np.asarray(values)
     if array.shape not in ((), (n_edges,)) or array.dtype.kind not in "iuf":
         raise OptionError(
@@ -164,12 +159,7 @@ class Bpr(LinkCosts):
 
 
 def link_costs(costs: Any, n_edges: int) -> LinkCosts:
-    """What a caller gives as costs, for a graph of so many edges.
-
-    Raises
-    ------
-    OptionError
-    """
+    """What a caller gives as costs, for a graph of so many edges."""
     if isinstance(costs, Bpr):
         if len(costs.free) not in (1, n_edges):
             raise OptionError(f"costs are of {len(costs.free)} edges: the graph has {n_edges}")

@@ -21,18 +21,6 @@ def in_steps(graph: Graph) -> tuple[Graph, FixedPoint | None]:
 
     Sums of floats from left to right depend on the order of the edges, so that two paths over the
     same weights may differ in length. In fixed point they do not.
-
-    Parameters
-    ----------
-    graph : Graph
-
-    Returns
-    -------
-    graph : Graph
-        With integer weights, prepared where the given one is; the given one where its weights are
-        integers, negative, or of too wide a range.
-    fixed : FixedPoint or None
-        What the integers are worth.
     """
     if graph.weight_dtype.kind != "f" or not graph.is_weighted or graph.n_negative:
         return graph, None

@@ -16,6 +16,7 @@ from nearfar.errors import (
     OptionError,
     OutOfMemoryError,
     ZeroCycleError,
+    keyword,
     quoted,
 )
 from nearfar.graph.graph import Graph
@@ -86,14 +87,7 @@ def measured_turns(graph: Any, weight: Any) -> Graph | TurnGraph:
 
 
 def measured(graph: Any, weight: Any) -> Graph:
-    """A Graph with weights that are not negative.
-
-    Raises
-    ------
-    GraphError
-        If it is not a graph, or the weight is not there.
-    NegativeWeightError
-    """
+    """A Graph with weights that are not negative."""
     found = as_graph(graph, weight)
     if found.n_negative:
         raise NegativeWeightError(found.first_negative, found.n_negative)
@@ -135,19 +129,6 @@ def many_rows(
 
     So do prepared graphs, graphs worth preparing for so many sources, and those in which searches
     share their work, as in peer-to-peer networks.
-
-    Parameters
-    ----------
-    graph : Graph
-    sources : int
-        How many there will be.
-    threads : int
-
-    Returns
-    -------
-    callable or None
-        None where rows are not expected to take less than half of the searches one by one, without
-        weights, and where distances may not fit.
     """
     if not graph.is_weighted or sources < _FEW or may_saturate(graph):
         return None
@@ -177,38 +158,32 @@ def source_indices(
 
 
 def check_tolerance(graph: Graph, tolerance: Any) -> float:
-    """The relative tolerance of ties; None is 0.
-
-    Raises
-    ------
-    OptionError
-    """
+    """The relative tolerance of ties; None is 0."""
     if tolerance is None:
         return 0.0
     number = isinstance(tolerance, (int, float, np.number)) and not isinstance(tolerance, bool)
     if not number or not 0 <= tolerance < 1:
-        raise OptionError(f"tolerance is {quoted(tolerance)}: give a number from 0 up to 1")
+        raise OptionError(
+            f"{keyword('tolerance')} is {quoted(tolerance)}: give a number from 0 up to 1"
+        )
     if tolerance and graph.weight_dtype.kind == "i":
-        raise OptionError("tolerance is for float weights: sums of whole numbers are exact")
+        raise OptionError(
+            f"{keyword('tolerance')} is for float weights: sums of whole numbers are exact"
+        )
     return float(tolerance)
 
 
 def takes_device(device: Any, graph: Graph, sources: int, tolerance: float = 0.0) -> bool:
-    """Whether a measure that is a sum over shortest paths runs on a GPU.
-
-    Raises
-    ------
-    OptionError
-        For an unknown device, and for a tolerance on a GPU.
-    VariantUnavailable
-        If a GPU is asked for and there is none.
-    """
+    """Whether a measure that is a sum over shortest paths runs on a GPU."""
     chosen = canonical_device(device) if isinstance(device, str) else device
     if chosen not in ("auto", "cpu", "cuda"):
-        raise OptionError(f"device is {quoted(device)}: use 'auto', 'cpu' or 'cuda'")
+        raise OptionError(f"{keyword('device')} is {quoted(device)}: use 'auto', 'cpu' or 'cuda'")
     if chosen == "cuda":
         if tolerance:
-            raise OptionError("tolerance needs device='cpu': a GPU takes ties of equal bits")
+            raise OptionError(
+                f"{keyword('tolerance')} needs {keyword('device', 'cpu')}: a GPU takes ties of "
+                "equal bits"
+            )
         runtime.device()
         return True
     if chosen == "cpu" or tolerance or max(graph.n_vertices, graph.n_edges) > LARGEST_ON_DEVICE:
@@ -220,13 +195,7 @@ def takes_device(device: Any, graph: Graph, sources: int, tolerance: float = 0.0
 def on_device_or_cores(
     device: Any, on_device: Callable[[], Answer], on_cores: Callable[[], Answer]
 ) -> Answer:
-    """The answer of a GPU that :func:`takes_device` took, or of the CPU where memory is short.
-
-    Raises
-    ------
-    OutOfMemoryError
-        If the GPU was asked for by name.
-    """
+    """The answer of a GPU that :func:`takes_device` took, or of the CPU where memory is short."""
     try:
         return on_device()
     except OutOfMemoryError:
@@ -236,12 +205,6 @@ def on_device_or_cores(
 
 
 def refuse_cycle(graph: Graph, cycle: NDArray[np.int64]) -> None:
-    """Raise for a cycle that a kernel found.
-
-    Raises
-    ------
-    ZeroCycleError
-        If there is one.
-    """
+    """Raise for a cycle that a kernel found."""
     if len(cycle):
         raise ZeroCycleError([graph.name_of(int(v)) for v in cycle])

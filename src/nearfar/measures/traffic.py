@@ -104,12 +104,7 @@ class Searched:
         return values if self.turns is None else self.turns.of_edges(values)
 
     def solved(self, run: Callable[[Graph], NDArray[np.bool_]]) -> None:
-        """Run; again in 64 bits where a distance that does not fit may look unreached.
-
-        Raises
-        ------
-        DistanceOverflowError
-        """
+        """Run; again in 64 bits where a distance that does not fit may look unreached."""
         unreached = run(self.graph)
         if not unreached.any() or not may_saturate(self.graph):
             return

@@ -38,15 +38,7 @@ _CHEAP_PAIR = frozenset({"has_path"})
 
 
 def can_run(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool | str:
-    """Whether the backend can serve a call: True, or the reason in words.
-
-    Parameters
-    ----------
-    name : str
-        The NetworkX function.
-    args, kwargs
-        As it was called.
-    """
+    """Whether the backend can serve a call: True, or the reason in words."""
     if name not in FUNCTIONS:
         return f"nearfar does not implement {name}"
     given = _arguments(name, args, kwargs)

@@ -21,13 +21,7 @@ __all__ = ["BackendGraph", "convert_from_nx", "convert_to_nx"]
 
 
 class BackendGraph:
-    """Vertices, their places, and a :class:`nearfar.Graph` per weight attribute.
-
-    Parameters
-    ----------
-    original : networkx graph
-        Kept, because NetworkX may ask for it back.
-    """
+    """Vertices, their places, and a :class:`nearfar.Graph` per weight attribute."""
 
     __networkx_backend__ = "nearfar"
 
@@ -58,14 +52,7 @@ class BackendGraph:
             return False
 
     def weighted(self, weight: Any) -> Graph:
-        """The graph with an edge attribute as weights; None counts edges.
-
-        Raises
-        ------
-        NotImplementedError
-            If the weights are not plain numbers, or a path's length may not fit 64 bits, which
-            leaves the call to NetworkX.
-        """
+        """The graph with an edge attribute as weights; None counts edges."""
         if callable(weight):
             raise NotImplementedError("weight is a function: only NetworkX can call it")
         found = self._graphs.get(weight)
@@ -135,25 +122,7 @@ def convert_from_nx(
     name: str | None = None,
     graph_name: str | None = None,
 ) -> BackendGraph:
-    """NetworkX's way in.
-
-    Parameters
-    ----------
-    graph : networkx graph
-    edge_attrs : dict
-        The weight attribute that the call needs; a missing one counts 1.
-    node_attrs, preserve_edge_attrs, preserve_node_attrs, preserve_graph_attrs, name, graph_name
-        Part of NetworkX's protocol; nothing else than weights is needed here.
-
-    Returns
-    -------
-    BackendGraph
-
-    Raises
-    ------
-    NotImplementedError
-        If the weights are not plain numbers.
-    """
+    """NetworkX's way in."""
     if isinstance(graph, BackendGraph):
         return graph
     converted = BackendGraph(graph)

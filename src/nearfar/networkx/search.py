@@ -27,23 +27,11 @@ __all__ = ["LazyPaths", "Search", "blocks", "search", "tight_lists", "to_dict"]
 BLOCK_ENTRIES = 1 << 22
 
 
-class _NotSpelledOut:
-    """What C code finds that reads a dict without asking it: nothing that it can write."""
-
-
 class LazyPaths(Mapping[Any, list[Any]], dict[Any, list[Any]]):  # type: ignore[misc,metaclass]
-    """Vertex -> path, nearest first; a path is spelled out when it is asked for.
+    """Vertex -> path, nearest first; a path is made when it is asked for.
 
-    It is a dict for :mod:`json` and for whoever asks, and cannot be changed; ``copy`` gives a plain
-    one. Its own storage has one entry, because :mod:`json` takes a dict without any for empty.
-
-    Parameters
-    ----------
-    graph : BackendGraph
-    distances, before : arrays, shape (n,)
-        Distances and predecessors of one search.
-    towards : bool
-        Paths lead to the start of the search instead of from it.
+    It is a dict with the vertices as keys, for :mod:`json` and for whoever asks, and cannot be
+    changed; ``copy`` gives a plain one.
     """
 
     def __init__(
@@ -54,17 +42,32 @@ class LazyPaths(Mapping[Any, list[Any]], dict[Any, list[Any]]):  # type: ignore[
         *,
         towards: bool = False,
     ) -> None:
-        self._graph, self._distances, self._before = graph, distances, before
-        self._towards = towards
-        self._far = unreached_value(distances.dtype)
-        if len(self):
-            super(Mapping, self).__setitem__("paths", _NotSpelledOut())  # type: ignore[misc]
+        names = graph.names
+        reached = [names[at] for at in nearest_first(distances).tolist()]
+        own: Any = self  # not through the methods below
+        dict.update(own, dict.fromkeys(reached))
+        self._graph, self._before, self._towards = graph, before, towards
 
     def _refuse(self, *args: Any, **kwargs: Any) -> NoReturn:
         raise TypeError("these paths cannot be changed: change a copy of them, paths.copy()")
 
     __setitem__ = __delitem__ = __ior__ = _refuse
     pop = popitem = clear = update = setdefault = _refuse
+    __contains__, __len__ = dict.__contains__, dict.__len__
+    __reversed__ = dict.__reversed__
+
+    def __iter__(self) -> Iterator[Any]:  # C code then asks for items instead of reading them
+        own: Any = self  # not through the methods below
+        return dict.__iter__(own)
+
+    def __getitem__(self, target: Any) -> list[Any]:
+        if target not in self:
+            raise KeyError(target)
+        names, at, path = self._graph.names, self._graph.places[target], []
+        while at >= 0:
+            path.append(names[at])
+            at = self._before[at]
+        return path if self._towards else path[::-1]
 
     def __reduce_ex__(self, protocol: SupportsIndex) -> tuple[Any, ...]:
         return dict, (self.copy(),)
@@ -77,32 +80,6 @@ class LazyPaths(Mapping[Any, list[Any]], dict[Any, list[Any]]):  # type: ignore[
 
     def __ror__(self, other: Any) -> Any:
         return dict(other) | self.copy()
-
-    def __reversed__(self) -> Iterator[Any]:
-        return iter(list(self)[::-1])
-
-    def __getitem__(self, target: Any) -> list[Any]:
-        if not self._graph.has(target):
-            raise KeyError(target)
-        at = self._graph.places[target]
-        if self._distances[at] == self._far:
-            raise KeyError(target)
-        names = self._graph.names
-        path = []
-        while at >= 0:
-            path.append(names[at])
-            at = self._before[at]
-        return path if self._towards else path[::-1]
-
-    def __contains__(self, target: object) -> bool:
-        return self._graph.has(target) and self._distances[self._graph.places[target]] != self._far
-
-    def __iter__(self) -> Iterator[Any]:
-        names = self._graph.names
-        return (names[at] for at in nearest_first(self._distances).tolist())
-
-    def __len__(self) -> int:
-        return int(np.count_nonzero(self._distances != self._far))
 
     def __repr__(self) -> str:
         return f"LazyPaths({len(self)} targets)"
@@ -136,12 +113,7 @@ class Search:
         return LazyPaths(self.graph, self.distances, self.before, towards=self._towards)
 
     def length_to(self, target: Any) -> Any:
-        """Distance of one vertex.
-
-        Raises
-        ------
-        networkx.NetworkXNoPath
-        """
+        """Distance of one vertex."""
         if not self.graph.has(target):
             raise nx.NetworkXNoPath(f"No path to {target}.")
         found = self.distances[self.graph.places[target]]
@@ -165,23 +137,13 @@ def nearest_first(distances: NDArray[Any]) -> NDArray[np.int64]:
 
 
 def require_nonnegative(solved: Graph) -> None:
-    """Leave negative weights to NetworkX, whose Dijkstra decides what it makes of them.
-
-    Raises
-    ------
-    NotImplementedError
-    """
+    """Leave negative weights to NetworkX, whose Dijkstra decides what it makes of them."""
     if solved.n_negative:
         raise NotImplementedError(f"{solved.n_negative} negative weights: NetworkX decides")
 
 
 def _require_plain(cutoff: Any) -> None:
-    """Leave a cutoff below 0 or NaN to NetworkX, whose sources are within all the same.
-
-    Raises
-    ------
-    NotImplementedError
-    """
+    """Leave a cutoff below 0 or NaN to NetworkX, whose sources are within all the same."""
     if cutoff is not None and not cutoff >= 0:
         raise NotImplementedError(f"cutoff is {cutoff}: NetworkX decides")
 
@@ -196,23 +158,7 @@ def search(
     negative: bool = False,
     towards: bool = False,
 ) -> Search:
-    """One search from one or many sources.
-
-    Parameters
-    ----------
-    cutoff : number or None
-        Inclusive.
-    target : vertex or None
-        The search may stop there.
-    negative : bool
-        Whether negative weights are taken.
-    towards : bool
-        Walk every edge backwards.
-
-    Raises
-    ------
-    networkx.NodeNotFound, networkx.NetworkXUnbounded
-    """
+    """One search from one or many sources."""
     places = []
     for source in sources:
         if not graph.has(source):

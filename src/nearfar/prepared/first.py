@@ -70,17 +70,7 @@ class FirstOptions:
 
 
 def can_be_prepared(graph: Graph, request: Request) -> Literal[True] | str:
-    """Whether a graph can be prepared at all: True, or why not.
-
-    Parameters
-    ----------
-    graph : Graph
-    request : Request
-
-    Returns
-    -------
-    True or str
-    """
+    """Whether a graph can be prepared at all: True, or why not."""
     if isinstance(graph, Prepared):
         return True
     if max(graph.n_vertices, graph.n_edges) >= 2**31:
@@ -89,16 +79,7 @@ def can_be_prepared(graph: Graph, request: Request) -> Literal[True] | str:
 
 
 def is_ready(graph: Graph) -> bool:
-    """Whether an earlier call prepared this graph, or it is prepared.
-
-    Parameters
-    ----------
-    graph : Graph
-
-    Returns
-    -------
-    bool
-    """
+    """Whether an earlier call prepared this graph, or it is prepared."""
     return isinstance(graph, Prepared) or _READY.filled(graph)
 
 
@@ -109,24 +90,7 @@ def cost_of_preparing(
     rows: Callable[[Facts, Request, Prepared], float],
     guessed: Callable[[Facts, Request, Guess], tuple[float, float]],
 ) -> Estimate | None:
-    """What a call takes that prepares first.
-
-    Parameters
-    ----------
-    facts : Facts
-    request : Request
-    searches : float
-        Seconds that searches take at least: what even an order alone would not repay is out before
-        anything is guessed.
-    rows : callable
-        Seconds of the rows of a graph that an earlier call prepared.
-    guessed : callable
-        Seconds of weights and of rows by a guess.
-
-    Returns
-    -------
-    Estimate or None
-    """
+    """What a call takes that prepares first."""
     graph, k = facts.graph, request.n_sources
     if isinstance(graph, Prepared) or graph.on_device:
         return None
@@ -155,17 +119,6 @@ def with_trees(
     """The answer with predecessors, where only the prepared graph can tell them.
 
     Rows in fixed point have no tight edges in floats, which a pass over the plain graph looks for.
-
-    Parameters
-    ----------
-    prepared : Prepared
-    sources : int64 array, shape (k,)
-    answer : Answer
-    workspace : Workspace
-
-    Returns
-    -------
-    Answer
     """
     rows = answer.distances
     if not workspace.predecessors or prepared.fixed is None or workspace.columns is not None:
@@ -184,25 +137,7 @@ def with_trees(
 def of_prepared(
     graph: Graph, force: bool, threads: int, ask: Callable[[Prepared], Answer]
 ) -> Answer:
-    """What the graph prepared answers, by this call or by an earlier one.
-
-    Parameters
-    ----------
-    graph : Graph
-    force : bool
-    threads : int
-    ask : callable
-
-    Returns
-    -------
-    Answer
-        What ``ask`` returned, with ``prepare_seconds`` in its stats if this call prepared.
-
-    Raises
-    ------
-    Declined
-        If the exact figures speak against it.
-    """
+    """What the graph prepared answers, by this call or by an earlier one."""
     prepared, seconds = made_ready(graph, force, threads)
     found = ask(prepared)
     if seconds:
@@ -211,24 +146,7 @@ def of_prepared(
 
 
 def made_ready(graph: Graph, force: bool, threads: int) -> tuple[Prepared, float]:
-    """The graph prepared, by this call or an earlier one, and the seconds that this one took.
-
-    Parameters
-    ----------
-    graph : Graph
-    force : bool
-    threads : int
-
-    Returns
-    -------
-    Prepared
-    float
-
-    Raises
-    ------
-    Declined
-        If the exact figures speak against it.
-    """
+    """The graph prepared, by this call or an earlier one, and the seconds that this one took."""
     seconds = 0.0
 
     def make() -> Prepared:

@@ -54,16 +54,7 @@ class Guess:
 
 
 def guess(facts: Facts) -> Guess | str:
-    """What preparing would cost, or why the graph has no small separators.
-
-    Parameters
-    ----------
-    facts : Facts
-
-    Returns
-    -------
-    Guess or str
-    """
+    """What preparing would cost, or why the graph has no small separators."""
     n, hops = facts.n, facts.hops
     few = max(16.0, 0.12 * math.sqrt(n))
     if hops < few and n > 256:
@@ -86,22 +77,7 @@ def guess(facts: Facts) -> Guess | str:
 def row_seconds(
     facts: Facts, n_arcs: float, width: int | None = None, restored: bool = False
 ) -> float:
-    """Seconds on one core for the row of one source among many.
-
-    Parameters
-    ----------
-    facts : Facts
-    n_arcs : float
-        That a sweep reads.
-    width : int or None
-        Distances written; None is one per vertex.
-    restored : bool
-        Whether floats get the sums of a search afterwards.
-
-    Returns
-    -------
-    float
-    """
+    """Seconds on one core for the row of one source among many."""
     exact = POLISH * facts.n if restored else 0.0
     return _ARC * n_arcs + _WRITTEN * (facts.n if width is None else width) + exact
 

@@ -67,14 +67,6 @@ class Outlook:
 def outlook(graph: Graph) -> Outlook:
     """Whether a graph is worth preparing.
 
-    Parameters
-    ----------
-    graph : Graph
-
-    Returns
-    -------
-    Outlook
-
     Notes
     -----
     Looks for an order where that takes less than a second, and at samples of larger graphs.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Any, Literal, overload
 
-from nearfar.errors import GraphFormatError, OptionError
+from nearfar.errors import GraphFormatError, OptionError, keyword
 from nearfar.graph.graph import Graph
 from nearfar.graph.turns import TurnGraph
 from nearfar.options import canonical_device
@@ -226,7 +226,7 @@ def load(
     if has_turns(about) != turns:
         raise OptionError(
             f"{path} holds a graph {'without' if turns else 'with'} turn costs: "
-            f"{'leave out' if turns else 'add'} turns=True"
+            f"{'leave out' if turns else 'add'} {keyword('turns', True)}"
         )
     try:
         graph, preparation, metric, perfect, fixed = assembled(about, arrays)

@@ -18,6 +18,7 @@ from nearfar.errors import (
     NegativeCycleError,
     OptionError,
     UnreachableError,
+    keyword,
     quoted,
 )
 from nearfar.graph.dtypes import unreached_value
@@ -26,7 +27,12 @@ from nearfar.graph.saturation import may_saturate
 from nearfar.graph.slots import Slot
 from nearfar.graph.snapping.lines import edge_positions
 from nearfar.options import canonical_device
-from nearfar.prepared.cpu.labels import TreeLabels, label_bytes, tree_labels
+from nearfar.prepared.cpu.labels import (
+    TreeLabels,
+    label_bytes,
+    many_pair_distances,
+    tree_labels,
+)
 from nearfar.prepared.cpu.pairs import (
     PairPaths,
     edges_of_path,
@@ -107,7 +113,7 @@ class Prepared(Graph):
         fixed: FixedPoint | None = None,
     ) -> None:
         # The graph's arrays were checked when it was made.
-        self._fill(graph._arrays, graph.on_device, copy=False, **graph._besides())
+        self._fill(graph._arrays, graph.on_device, copy=False, **graph._metadata())
         self.preparation, self.metric, self.perfect = preparation, metric, perfect
         self.seconds = dict(seconds or {})
         self.fixed = fixed
@@ -305,7 +311,7 @@ class Prepared(Graph):
         if runtime.is_device_array(weights):
             return self._reweighted_there([weights], perfect, unit)[0]
         given = None if weights is None else np.asarray(weights)
-        graph = Graph(self.indptr, self.indices, given, **self._besides_weights(unit))
+        graph = Graph(self.indptr, self.indices, given, **self._metadata_with(unit))
         return weighed(graph, self.preparation, perfect, check_threads(threads), {})
 
     def reweight_each(
@@ -354,7 +360,7 @@ class Prepared(Graph):
         self, weights: list[Any], perfect: bool, unit: str | None
     ) -> list[Prepared]:
         structure = device_arcs(self, self.preparation)
-        besides = self._besides_weights(unit)
+        besides = self._metadata_with(unit)
         graphs = [
             Graph(structure.indptr, structure.indices, one, copy=False, **besides)
             for one in weights
@@ -423,7 +429,7 @@ class Prepared(Graph):
             )
         changed = self.effective_weights.copy()
         changed[at] = cast
-        graph = Graph(self.indptr, self.indices, changed, copy=False, **self._besides())
+        graph = Graph(self.indptr, self.indices, changed, copy=False, **self._metadata())
         label = self.preparation.tree.label
         tails = np.searchsorted(self.indptr, at, side="right") - 1
         low = np.minimum(label[tails], label[self.indices[at]])
@@ -737,8 +743,13 @@ class Prepared(Graph):
         sums: Sums = "fixed",
         device: Literal["auto", "cpu", "cuda"] = "auto",
         devices: Any = None,
+        memory: int | None = None,
+        stats: dict[str, Any] | None = None,
     ) -> Any:
-        """Distances of many pairs, each by a walk of its own, on all cores or on GPUs.
+        """Distances of many pairs, by walks or by labels, on all cores or on GPUs.
+
+        Labels are made within the call, and dropped after it, for at least a quarter as many pairs
+        as there are vertices. :meth:`label` makes labels for several calls.
 
         Parameters
         ----------
@@ -752,6 +763,12 @@ class Prepared(Graph):
             Where to walk; ``"auto"`` is where ``pairs`` are.
         devices : "all", list of int or None
             CUDA devices that share the pairs, by number; None is the current one.
+        memory : int or None
+            Memory on the host that labels may take (:attr:`label_bytes`), 0 for none; None is a
+            quarter of what is free.
+        stats : dict or None
+            Filled with ``pairs_by``, which is ``"walks"`` or ``"labels"``, and for labels with
+            ``label_bytes`` and ``label_seconds``; on the CPU.
 
         Returns
         -------
@@ -770,9 +787,12 @@ class Prepared(Graph):
         if device != "cpu" and (devices is not None or _is_cuda(device, pairs)):
             return device_pair_distances(self.summing(sums), pairs, check_threads(threads), devices)
         if devices is not None:
-            raise OptionError("devices goes with device='cuda', not with 'cpu'")
+            raise OptionError(
+                f"{keyword('devices')} goes with {keyword('device', 'cuda')}, not with 'cpu'"
+            )
         starts, ends = pair_indices(self, pairs)
-        return pair_distances(self.summing(sums), starts, ends, check_threads(threads))
+        summed, workers = self.summing(sums), check_threads(threads)
+        return many_pair_distances(summed, starts, ends, workers, memory, stats)
 
     def paths_of_pairs(
         self,
@@ -967,28 +987,7 @@ def weighed(
     seconds: dict[str, float],
     sums: Sums = "fixed",
 ) -> Prepared:
-    """The graph with its weights on the arcs.
-
-    Parameters
-    ----------
-    graph : Graph
-    preparation : Preparation
-    perfect : bool
-    threads : int
-    seconds : dict
-        What the steps before took.
-    sums : {"fixed", "search"}
-        How floats are added; ``"search"`` where they do not fit fixed point.
-
-    Returns
-    -------
-    Prepared
-
-    Raises
-    ------
-    NegativeCycleError
-        If the weights have a negative cycle.
-    """
+    """The graph with its weights on the arcs."""
     began = time.perf_counter()
     n_arcs = preparation.arcs.n_arcs
     floats = graph.weight_dtype.kind == "f"
@@ -1006,35 +1005,12 @@ def weighed(
 def weighed_there(
     graphs: list[Graph], structure: DeviceArcs, perfect: bool, seconds: dict[str, float]
 ) -> list[Prepared]:
-    """Graphs of one structure with their weights on the arcs, all at once on the current device.
-
-    Parameters
-    ----------
-    graphs : list of Graph
-        With weights of one dtype.
-    structure : DeviceArcs
-    perfect : bool
-    seconds : dict
-        What the steps before took.
-
-    Returns
-    -------
-    list of Prepared
-
-    Raises
-    ------
-    GraphError
-        If floats are negative, which only the host customizes.
-    NegativeCycleError
-        If the weights have a negative cycle.
-    OutOfMemoryError
-        Before anything is allocated.
-    """
+    """Graphs of one structure with their weights on the arcs, all at once on the current device."""
     for graph in graphs:
         if graph.n_negative and graph.weight_dtype.kind == "f":
             raise GraphError(
                 f"edge {graph.first_negative} has a negative float weight, which only the CPU "
-                "customizes: give weights on the host, without device='cuda'"
+                f"customizes: give weights on the host, without {keyword('device', 'cuda')}"
             )
     began = time.perf_counter()
     floats = graphs[0].weight_dtype.kind == "f"

@@ -55,7 +55,7 @@ def without_edges(
     low = np.unique(np.minimum(tree.label[tails_of(prepared, edges)], tree.label[heads]))
     low = low.astype(np.int64)
     indices, attributes, symmetric = closed_edges(prepared, edges)
-    besides = {**prepared._besides(), "attributes": attributes, "directed": not symmetric}
+    besides = {**prepared._metadata(), "attributes": attributes, "directed": not symmetric}
     graph = Graph(prepared.indptr, indices, prepared.weights, copy=False, **besides)
     # The entries of an edge stand with its lower label, and there are few of those.
     count = arcs.edge_first[low + 1] - arcs.edge_first[low]
@@ -80,13 +80,7 @@ def without_edges(
 def changes_of(
     prepared: Prepared, factor: Mapping[Any, float] | Sequence[tuple[Any, float]]
 ) -> tuple[NDArray[np.int64], NDArray[Any]]:
-    """Return the edges that a factor is given for, and their new weights.
-
-    Raises
-    ------
-    GraphError
-        If an edge does not exist or has two factors, or one is not a number of at least 0.
-    """
+    """Return the edges that a factor is given for, and their new weights."""
     pairs = list(factor.items()) if hasattr(factor, "items") else list(factor)
     edges, factors = [np.empty(0, np.int64)], [np.empty(0)]
     for pair in pairs:

@@ -308,22 +308,6 @@ def turn_order(turns: TurnGraph, order: Any, seed: int) -> tuple[NDArray[np.int3
     """All vertices of the graph that is searched in the order of their elimination.
 
     An array orders the original vertices: the copies for an edge then follow the later of its ends.
-
-    Parameters
-    ----------
-    turns : TurnGraph
-    order, seed
-        As for :func:`nearfar.prepare`.
-
-    Returns
-    -------
-    order : int32 array
-    method : str
-
-    Raises
-    ------
-    OptionError, MissingDependencyError, GraphError
-        As for :func:`nearfar.prepare`.
     """
     original, searched, n = turns.original, turns.graph, turns.n_vertices
     other = turns.vertices.copy()  # the other end of the edge that a copy is for
@@ -361,24 +345,7 @@ def has_turns(about: Mapping[str, Any]) -> bool:
 def turns_of(
     about: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]], prepared: Prepared
 ) -> PreparedTurns:
-    """The prepared graph with the turns that a file holds beside it.
-
-    Parameters
-    ----------
-    about, arrays
-        What :func:`read_arrays` returns.
-    prepared : Prepared
-        The graph that is searched.
-
-    Returns
-    -------
-    PreparedTurns
-
-    Raises
-    ------
-    GraphFormatError, GraphError, LookupError, TypeError, ValueError
-        If they do not belong together.
-    """
+    """The prepared graph with the turns that a file holds beside it."""
     check_kinds(about["turns"], {"directed": (bool,), "attributes": (dict,)})
     parts: dict[str, Any] = {name: arrays.get(f"original.{name}") for name in _GRAPH}
     original = Graph(

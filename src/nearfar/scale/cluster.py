@@ -91,13 +91,7 @@ def connected(client: Any) -> Iterator[Any]:
 
 
 def check_workers(client: Any, resources: dict[str, float] | None = None) -> Workers:
-    """Whether the workers can serve this client; those with the resources, where a block takes any.
-
-    Raises
-    ------
-    ClusterError
-        If there is none, or one has no nearfar or another version of it.
-    """
+    """Check that workers can serve this client; those with the resources, where blocks need any."""
     # Sent as text, which a worker without the package, or with another Python, can run, too. A
     # worker that has just gone is none of the run's.
     told: dict[str, str | None] = client.run(eval, _VERSION, on_error="ignore")

@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nearfar.errors import ClusterError, OptionError, quoted
+from nearfar.errors import ClusterError, OptionError, keyword, quoted
 from nearfar.options import check_above_zero
 from nearfar.scale.cluster import check_workers, connected
 from nearfar.scale.work import Given, Job, Made, measure, open_graph, solve_block
-from nearfar.solve.arrays import once, repeated
+from nearfar.solve.arrays import distinct_sources, repeat_rows
 from nearfar.solve.files import FileSink
 from nearfar.solve.reductions import ReducingSink, Reduction
 from nearfar.solve.request import as_graph, check_stats, make_request, vertex_indices
@@ -55,6 +55,10 @@ class _Plan:
     @property
     def shape(self) -> tuple[int, int]:
         return len(self.rows), self.graph.n_vertices if self.columns is None else len(self.columns)
+
+    @property
+    def further(self) -> dict[str, Any]:
+        return {}
 
 
 def distances(
@@ -139,11 +143,14 @@ def distances(
     had, which go to others.
     """
     if (out is None) == (reduce is None):
-        raise OptionError("give out='rows.zarr' for the rows, or reduce= for a few numbers of each")
+        raise OptionError(
+            f"give {keyword('out', 'rows.zarr')} for the rows, or {keyword('reduce', ...)} for a "
+            "few numbers of each"
+        )
     if out is not None and not os.fspath(out).endswith(".zarr"):
-        raise OptionError(f"out is {quoted(os.fspath(out))}: a cluster writes .zarr")
+        raise OptionError(f"{keyword('out')} is {quoted(os.fspath(out))}: a cluster writes .zarr")
     if block is not None and block < 1:
-        raise OptionError(f"block is {block}: give at least 1 row")
+        raise OptionError(f"{keyword('block')} is {block}: give at least 1 row")
     check_above_zero(seconds=seconds)
     check_stats(stats, progress)
     reduction = None if reduce is None else Reduction.parse(reduce)
@@ -159,7 +166,7 @@ def distances(
     how |= {"device": device, "limit": checked.limit, "reduce": reduce, **options}
     if devices is not None:
         how["devices"] = devices
-    rows, places = (rows, None) if reduction is None else once(rows)
+    rows, places = (rows, None) if reduction is None else distinct_sources(rows)
     plan = _Plan(opened, rows, columns, checked.limit, block or 0)
     began = time.perf_counter()
     with connected(client) as cluster:
@@ -167,7 +174,7 @@ def distances(
         run = _ClusterRun(cluster, plan, given, Job(how), resources)
         if reduction is not None:
             result = run.reduced(reduction.sink(rows, columns, opened), seconds, progress)
-            result = result if places is None else repeated(result, places)
+            result = result if places is None else repeat_rows(result, places)
         else:
             result = run.written(Path(os.path.abspath(os.fspath(out or ""))), seconds, progress)
     if stats is not None:
@@ -307,7 +314,8 @@ class _ClusterRun:
         except KilledWorker as error:
             raise ClusterError(
                 f"a block ended {error.allowed_failures + 1} workers, the last "
-                f"{error.last_worker.address}: give them more memory, or block= fewer rows; "
+                f"{error.last_worker.address}: give them more memory, or {keyword('block', ...)} "
+                "fewer rows; "
                 "finished blocks are kept"
             ) from error
         except (CancelledError, CommClosedError) as error:

@@ -66,13 +66,7 @@ class Given:
     columns: NDArray[np.int64] | None
 
     def opened(self) -> Graph:
-        """The graph without names, which answers come back in on the client.
-
-        Raises
-        ------
-        ClusterError
-            If this worker cannot read the file, or the file is another than the client's.
-        """
+        """The graph without names, which answers come back in on the client."""
         if isinstance(self.graph, Graph):
             return self.graph.without_names()
         with _opening:  # two threads of a worker would both read it
@@ -190,29 +184,7 @@ def measure(given: Given, job: Job, rows: NDArray[np.int64]) -> float:
 def solve_block(
     given: Given, job: Job, number: int, rows: NDArray[np.int64], named: int | None
 ) -> Made:
-    """Solve a block of rows and write it, unless it is there.
-
-    Parameters
-    ----------
-    given, job
-        Of the run.
-    number : int
-    rows : int64 array
-        Vertex indices of the sources.
-    named : int or None
-        The checksum that a manifest gives.
-
-    Returns
-    -------
-    Made
-
-    Raises
-    ------
-    ClusterError
-        If the worker does not see the client's folder or file.
-    DistanceOverflowError
-        If a distance does not fit the file's dtype.
-    """
+    """Solve a block of rows and write it, unless it is there."""
     began = time.perf_counter()
     if not job.path:
         figures, engine = _solved(given, job, rows)

@@ -9,6 +9,7 @@ import numpy as np
 from nearfar.errors import GraphError, MissingDependencyError, OptionError, quoted
 from nearfar.graph.graph import Graph
 from nearfar.solve.many import distances
+from nearfar.solve.nearest import nearest
 from nearfar.system.threads import check_threads
 
 try:
@@ -56,13 +57,7 @@ class _Geodesic(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return Graph.from_scipy(joined, directed=False, copy=False)
 
     def _landmarks(self, n: int, wanted: Any, random_state: Any) -> NDArray[np.int64]:
-        """Which samples are landmarks.
-
-        Raises
-        ------
-        OptionError
-            For a number outside 1 to n, and positions that are not samples.
-        """
+        """Which samples are landmarks."""
         if wanted is None:
             return np.arange(n)
         if isinstance(wanted, (int, np.integer)) and not isinstance(wanted, bool):
@@ -242,8 +237,15 @@ class GeodesicKNeighborsTransformer(_Geodesic):
     ----------
     landmarks_ : int64 array
         Positions of the samples that can be among the nearest, all of them by default.
-    distances_ : float64 array, shape (n_samples, n_landmarks)
-        Along the graph, inf for a sample in another part.
+    nearest_ : int64 array, shape (n_samples, n_nearest)
+        The nearest of these for each sample, nearest first, -1 where fewer are reached.
+    nearest_distances_ : float64 array of that shape
+        Theirs along the graph, inf where fewer are reached.
+
+    Notes
+    -----
+    One search that settles every sample ``n_nearest`` times: time and memory grow with the samples
+    times ``n_nearest``.
     """
 
     def __init__(
@@ -288,8 +290,10 @@ class GeodesicKNeighborsTransformer(_Geodesic):
         if not 1 <= self.n_nearest <= len(self.landmarks_):
             raise OptionError(f"n_nearest is {self.n_nearest}: give 1 to {len(self.landmarks_)}")
         device: Any = self.device
-        found = distances(graph, self.landmarks_, threads=self.threads, device=device)
-        self.distances_ = np.ascontiguousarray(found.T)
+        found = nearest(
+            graph, self.landmarks_, k=int(self.n_nearest), threads=self.threads, device=device
+        )
+        self.nearest_, self.nearest_distances_ = found.sources, found.distances
         self.n_samples_fit_ = graph.n_vertices
         return self
 
@@ -305,7 +309,8 @@ class GeodesicKNeighborsTransformer(_Geodesic):
         -------
         scipy.sparse.csr_matrix, shape (n_samples, n_samples)
         """
-        return self._nearest(self.fit(X).distances_)
+        self.fit(X)
+        return self._sparse(self.nearest_, self.nearest_distances_)
 
     def transform(self, X: Any) -> Any:
         """The nearest fitted samples of further ones.
@@ -321,15 +326,25 @@ class GeodesicKNeighborsTransformer(_Geodesic):
             are reached.
         """
         check_is_fitted(self)
-        return self._nearest(self._to_landmarks(X))
+        X = validate_data(self, X, dtype=np.float64, reset=False)
+        steps, neighbours = self.nbrs_.kneighbors(X)
+        places = np.full((len(X), self.n_nearest), -1)
+        values = np.full((len(X), self.n_nearest), np.inf)
+        for at in range(len(X)):
+            # What is not among the nearest of a neighbour is not among those of what lies behind.
+            theirs = self.nearest_[neighbours[at]].ravel()
+            lengths = (steps[at][:, None] + self.nearest_distances_[neighbours[at]]).ravel()
+            order = np.lexsort((theirs, lengths))
+            order = order[theirs[order] >= 0]
+            _, first = np.unique(theirs[order], return_index=True)
+            kept = order[np.sort(first)[: self.n_nearest]]
+            places[at, : len(kept)], values[at, : len(kept)] = theirs[kept], lengths[kept]
+        return self._sparse(places, values)
 
-    def _nearest(self, found: NDArray[np.float64]) -> Any:
+    def _sparse(self, places: NDArray[np.int64], values: NDArray[np.float64]) -> Any:
         from scipy.sparse import csr_matrix
 
-        k = self.n_nearest
-        order = np.argsort(found, axis=1, kind="stable")[:, :k]
-        values = np.take_along_axis(found, order, axis=1)
-        reached = np.isfinite(values)
+        reached = places >= 0
         starts = np.concatenate(([0], np.cumsum(reached.sum(axis=1))))
-        shape = (len(found), self.n_samples_fit_)
-        return csr_matrix((values[reached], self.landmarks_[order][reached], starts), shape=shape)
+        shape = (len(places), self.n_samples_fit_)
+        return csr_matrix((values[reached], places[reached], starts), shape=shape)

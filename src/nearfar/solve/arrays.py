@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -10,8 +10,7 @@ from nearfar import _cpu
 from nearfar.cuda.predecessors import mask_above
 from nearfar.cuda.row_figures import row_figures as device_row_figures
 from nearfar.graph.dtypes import unreached_value
-from nearfar.graph.saturation import narrowed, widened
-from nearfar.system.devices import landing, runtime
+from nearfar.system.devices.arrays import is_device_array, module_of, to_host, upload
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -19,45 +18,21 @@ if TYPE_CHECKING:
     from nearfar.graph.graph import Graph
 
 __all__ = [
-    "cleared",
+    "clear_unreached",
+    "distinct_sources",
     "entries",
-    "masked",
-    "module_of",
-    "named",
-    "narrowed",
-    "on_device",
-    "once",
+    "external_names",
+    "mask_beyond",
     "reach",
-    "repeated",
+    "repeat_rows",
     "row_figures",
-    "to_host",
-    "widened",
 ]
 
 _FEW = 16  # entries: fewer small copies from a device than one large one
 _REPEATED = 1 << 26  # bytes of rows that are repeated at a time
 
 
-def on_device(array: Any) -> bool:
-    """Whether an array lies on a device."""
-    return type(array) is not np.ndarray and runtime.is_device_array(array)
-
-
-def module_of(array: Any) -> Any:
-    """NumPy, or CuPy for an array on a device."""
-    return runtime.cupy() if on_device(array) else np
-
-
-def to_host(array: Any, out: NDArray[Any] | None = None, threads: int = 1) -> NDArray[Any]:
-    """The array on the host; one of a device is written to ``out`` where that has its form."""
-    if not on_device(array):
-        return cast("NDArray[Any]", array)
-    same = out is not None and out.shape == array.shape and out.dtype == array.dtype
-    fits = same and out is not None and out.flags.c_contiguous
-    return landing.download(array, out if fits else None, threads)
-
-
-def named(graph: Graph, places: Any) -> Any:
+def external_names(graph: Graph, places: Any) -> Any:
     """External names of vertices and None for -1, on the host; of no names the indices as given.
 
     Names have an array of their own kind where none is missing.
@@ -75,14 +50,14 @@ def named(graph: Graph, places: Any) -> Any:
     return names
 
 
-def masked(graph: Graph, values: Any, bound: Any, threads: int = 1) -> Any:
+def mask_beyond(graph: Graph, values: Any, bound: Any, threads: int = 1) -> Any:
     """The distances, with what is above a bound (None for none) made unreached in place.
 
     Host arrays that cannot be written to are copied.
     """
     if bound is None or values.size == 0:
         return values
-    if on_device(values):
+    if is_device_array(values):
         dtype = np.dtype(values.dtype)
         if bound < unreached_value(dtype):  # else nothing can be farther
             mask_above(graph, values, bound)
@@ -93,18 +68,18 @@ def masked(graph: Graph, values: Any, bound: Any, threads: int = 1) -> Any:
     return values
 
 
-def cleared(before: Any, values: Any) -> Any:
+def clear_unreached(before: Any, values: Any) -> Any:
     """Predecessors without those of vertices that are not reached, in place."""
     gone = values == unreached_value(np.dtype(values.dtype))
-    if on_device(before) != on_device(values):
-        gone = runtime.upload(gone) if on_device(before) else to_host(gone)
+    if is_device_array(before) != is_device_array(values):
+        gone = upload(gone) if is_device_array(before) else to_host(gone)
     before[gone] = -1
     return before
 
 
 def entries(values: Any, places: NDArray[np.int64]) -> NDArray[Any]:
     """Some entries of a vector, on the host."""
-    if not on_device(values):
+    if not is_device_array(values):
         found: NDArray[Any] = values[places]
         return found
     if len(places) <= _FEW:
@@ -112,16 +87,8 @@ def entries(values: Any, places: NDArray[np.int64]) -> NDArray[Any]:
     return to_host(values)[places]
 
 
-def once(rows: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64] | None]:
-    """Each of some sources once, in order of first appearance, and where each row comes from.
-
-    Returns
-    -------
-    distinct : int64 array
-    places : int64 array of the shape of ``rows``, or None
-        ``distinct[places]`` are ``rows``; no place is greater than its index. None where no source
-        is given twice.
-    """
+def distinct_sources(rows: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64] | None]:
+    """Each of some sources once, in order of first appearance, and where each row comes from."""
     if np.logical_and.reduce(rows[1:] > rows[:-1]):
         return rows, None
     order = np.argsort(rows, kind="stable")
@@ -138,19 +105,13 @@ def once(rows: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64] 
     return rows[firsts[by_first]], places
 
 
-def repeated(found: Any, places: NDArray[np.int64]) -> Any:
+def repeat_rows(found: Any, places: NDArray[np.int64]) -> Any:
     """What was made of distinct sources, with a row for every source that was given.
 
     An array that has these rows already, of which the first are made, is filled in place.
-
-    Parameters
-    ----------
-    found : array, sparse matrix, or tuple of them
-    places : int64 array
-        As :func:`once` gives them.
     """
     if isinstance(found, tuple):
-        return tuple(repeated(part, places) for part in found)
+        return tuple(repeat_rows(part, places) for part in found)
     if not hasattr(found, "nbytes"):
         return found[places]
     xp = module_of(found)
@@ -166,7 +127,7 @@ def repeated(found: Any, places: NDArray[np.int64]) -> Any:
 
 def reach(rows: Any, threads: int = 1) -> tuple[list[int], list[Any]]:
     """Of every row: how many entries are reached, and the greatest of them."""
-    if not on_device(rows):
+    if not is_device_array(rows):
         counts, places = _cpu.row_summaries(np.ascontiguousarray(rows), threads)
         return counts.tolist(), rows[np.arange(len(rows)), places].tolist()
     many, _, _, most = device_row_figures(rows)
@@ -179,7 +140,7 @@ def row_figures(rows: Any, threads: int = 1) -> tuple[Any, Any, Any, Any]:
     On the host, wherever the rows are. The sums are float64, those of integers exact before they
     are rounded; None for rows on a device whose sums depend on their order or do not fit 64 bits.
     """
-    if on_device(rows):
+    if is_device_array(rows):
         count, total, least, most = device_row_figures(rows)
         some = count > 0
         if total is not None and some.any():

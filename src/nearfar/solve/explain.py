@@ -10,7 +10,7 @@ from nearfar.choose.ranking import explain as ranked
 from nearfar.solve.request import as_graph, check_targets, make_request
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Sequence
 
     from nearfar.choose.ranking import Explanation
     from nearfar.graph.like import GraphLike
@@ -30,6 +30,7 @@ def explain(
     limit: float | None = None,
     targets: Iterable[Any] | None = None,
     predecessors: bool = False,
+    reduce: str | tuple[str, Sequence[float]] | None = None,
 ) -> Explanation:
     """Rank the methods for a request, with the reason why others are out; solves nothing.
 
@@ -41,6 +42,8 @@ def explain(
         :func:`nearfar.all_pairs`.
     weight, device, threads, limit, targets, predecessors
         As for :func:`nearfar.sssp`.
+    reduce : str, tuple or None
+        As for :func:`nearfar.distances`.
 
     Returns
     -------
@@ -76,5 +79,6 @@ def explain(
         limit=limit,
         targets=check_targets(graph, targets),
         predecessors=predecessors,
+        reduced=reduce is not None,
     )
     return ranked(graph, request)

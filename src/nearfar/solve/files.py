@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from nearfar.errors import DistanceOverflowError, OptionError, did_you_mean, quoted
+from nearfar.errors import DistanceOverflowError, OptionError, did_you_mean, keyword, quoted
 from nearfar.solve.row_files import NpyRows, ParquetRows, RowForm, ZarrRows, sync_folder
 from nearfar.system.output import only_writer, replacing
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
     from nearfar.graph.graph import Graph
 
-__all__ = ["FileSink", "Written", "checksum", "kept_blocks"]
+__all__ = ["FileSink", "Written", "checksum", "finished_blocks"]
 
 _VERSION = 1
 
@@ -76,6 +76,10 @@ class Written(Protocol):
     def engine(self) -> str:
         """What solves, in a word."""
 
+    @property
+    def further(self) -> dict[str, Any]:
+        """What else the rows depend on, for the manifest."""
+
 
 def _is_manifest(known: Any) -> bool:
     """Whether JSON is what :class:`FileSink` writes, so far as it relies on it."""
@@ -85,14 +89,8 @@ def _is_manifest(known: Any) -> bool:
     return isinstance(block, int) and block > 0 and all(map(str.isdecimal, known["blocks"]))
 
 
-def kept_blocks(path: str | os.PathLike[str]) -> tuple[int, int] | None:
-    """Finished blocks of an interrupted run, and how many it has; None where nothing is kept.
-
-    Parameters
-    ----------
-    path : str or path
-        The data; its manifest lies beside it.
-    """
+def finished_blocks(path: str | os.PathLike[str]) -> tuple[int, int] | None:
+    """Finished blocks of an interrupted run, and how many it has; None where nothing is kept."""
     data = Path(path)
     manifest = data.with_name(data.name + ".manifest.json")
     try:
@@ -105,20 +103,7 @@ def kept_blocks(path: str | os.PathLike[str]) -> tuple[int, int] | None:
 
 
 class FileSink:
-    """The sink for ``out=path``.
-
-    Parameters
-    ----------
-    path : str
-        Ends in ``.npy``, ``.zarr`` or ``.parquet``.
-    run : Written
-        What is being written; names the data in the manifest.
-
-    Raises
-    ------
-    OptionError
-        For another ending, or when the manifest beside the path belongs to other data.
-    """
+    """The sink for ``out=path``."""
 
     on_device, in_order = False, True
 
@@ -130,16 +115,12 @@ class FileSink:
         self._one_at_a_time = threading.Lock()  # of those that write the manifest
         if self.path.suffix not in (".npy", ".zarr", ".parquet"):
             near = did_you_mean(os.fspath(path), ("csr", "pandas", "polars", "xarray"))
-            raise OptionError(f"out is {quoted(path)}: end it in .npy, .zarr or .parquet{near}")
+            raise OptionError(
+                f"{keyword('out')} is {quoted(path)}: end it in .npy, .zarr or .parquet{near}"
+            )
 
     def start(self, shape: tuple[int, int], dtype: np.dtype[Any]) -> None:
-        """Open the data, and keep of an interrupted run what its checksums confirm.
-
-        Raises
-        ------
-        OptionError, OSError
-            As :meth:`open`.
-        """
+        """Open the data, and keep of an interrupted run what its checksums confirm."""
         named = self.open(shape, dtype)
         for number, found in named.items():
             if self._checksum(number) == found:
@@ -148,20 +129,7 @@ class FileSink:
             self.save()
 
     def open(self, shape: tuple[int, int], dtype: np.dtype[Any]) -> dict[int, int]:
-        """Open the data, and trust nothing of an interrupted run yet.
-
-        Returns
-        -------
-        dict of int to int
-            Checksums of the blocks that the manifest names.
-
-        Raises
-        ------
-        OptionError
-            If another writer is at work, or the manifest belongs to other data.
-        OSError
-            If there is no room; nothing is left of a file that did not fit.
-        """
+        """Open the data, and trust nothing of an interrupted run yet."""
         self._held.enter_context(only_writer(self.path))
         self.shape, self.dtype = shape, dtype
         run = self.run
@@ -174,6 +142,7 @@ class FileSink:
             "shape": list(shape),
             "dtype": dtype.name,
             "names": self._names(),
+            **run.further,
         }
         known = self._load()
         fresh = known is None or not self.path.exists()

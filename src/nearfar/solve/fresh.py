@@ -38,15 +38,7 @@ _LARGE = 1 << 24
 
 
 class MatrixArrays:
-    """The rows of a matrix as a Graph's arrays, checked when somebody needs more than their size.
-
-    Parameters
-    ----------
-    indptr, indices, weights : int32, int32 and float64 arrays
-        C-contiguous, of fitting lengths; nothing else is known of them.
-    make : callable
-        Makes a checked graph of them, or raises GraphError.
-    """
+    """Rows of a matrix as a Graph's arrays, checked when more than their size is needed."""
 
     there = None
     weight_dtype = np.dtype(np.float64)
@@ -76,14 +68,7 @@ class MatrixArrays:
 
 
 class MatrixGraph(Graph):
-    """A graph over the rows of a matrix, which are checked on first use.
-
-    Parameters
-    ----------
-    arrays : MatrixArrays
-    skips_nan : bool
-        Whether checking leaves out edges of weight NaN; otherwise it refuses them.
-    """
+    """A graph over the rows of a matrix, which are checked on first use."""
 
     def __init__(self, arrays: MatrixArrays, *, skips_nan: bool = False) -> None:
         self._fill(cast("HostArrays", arrays))
@@ -95,13 +80,7 @@ class MatrixGraph(Graph):
         return self._matrix.bare
 
     def check(self) -> None:
-        """Validate the rows now.
-
-        Raises
-        ------
-        GraphError
-            If they do not describe a graph; says which entry is wrong.
-        """
+        """Validate the rows now."""
         self._matrix.checked()
 
 
@@ -111,17 +90,7 @@ def fresh_matrix(
     *,
     skips_nan: bool = False,
 ) -> MatrixGraph | None:
-    """A graph that is checked later, or None where rows are not of the dtypes that allow it.
-
-    Parameters
-    ----------
-    arrays : tuple
-        ``indptr, indices, data`` of a square CSR matrix.
-    make
-        As for :class:`MatrixArrays`.
-    skips_nan
-        As for :class:`MatrixGraph`.
-    """
+    """A graph that is checked later, or None where rows are not of the dtypes that allow it."""
     usual = all(isinstance(a, np.ndarray) and a.flags.c_contiguous and a.ndim == 1 for a in arrays)
     if not usual or [a.dtype for a in arrays] != [np.int32, np.int32, np.float64]:
         return None

@@ -8,6 +8,9 @@ from typing import TYPE_CHECKING, Any, Unpack
 from nearfar.answer.isochrone import draw_isochrones
 from nearfar.answer.page import draw_page
 from nearfar.errors import OptionError, quoted
+from nearfar.raster.picture import draw_surface
+from nearfar.raster.raster import Raster
+from nearfar.raster.surface import Surface
 from nearfar.solve.one import sssp
 from nearfar.solve.request import as_graph_or_turns
 
@@ -17,7 +20,8 @@ if TYPE_CHECKING:
     from nearfar.answer.paths import Paths
     from nearfar.graph.graph import Graph
     from nearfar.graph.like import GraphLike
-    from nearfar.options import Device, SearchOptions
+    from nearfar.options import Device
+    from nearfar.solve.option_types import SearchOptions
 
 __all__ = ["isochrone", "shown_unit"]
 
@@ -51,10 +55,11 @@ def isochrone(
 
     Parameters
     ----------
-    graph : Graph or TurnGraph
-        Has ``coordinates``. Where ``attributes["unit"]`` is seconds, milliseconds or metres, the
-        map shows minutes or kilometres. :func:`nearfar.answer.draw_isochrones` draws an answer that
-        is there already, in any unit.
+    graph : Graph, TurnGraph or Raster
+        Of a Raster a picture as :func:`nearfar.raster.draw_surface` makes it. A graph has
+        ``coordinates``. Where ``attributes["unit"]`` is seconds, milliseconds or metres, the map
+        shows minutes or kilometres. :func:`nearfar.answer.draw_isochrones` draws an answer that is
+        there already, in any unit.
     source : int or vertex name, or a place
         As for :func:`nearfar.sssp`.
     file : str or path
@@ -90,7 +95,8 @@ def isochrone(
             f"file is {quoted(os.fspath(file))}: end it in {', '.join(_SUFFIXES)}; "
             "nearfar.answer.isochrones makes GeoJSON"
         )
-    graph = as_graph_or_turns(graph, weight)
+    if not isinstance(graph, Raster):
+        graph = as_graph_or_turns(graph, weight)
     paths = sssp(
         graph,
         source,
@@ -101,6 +107,9 @@ def isochrone(
         stats=stats,
         **options,
     )
+    if isinstance(paths, Surface):
+        draw_surface(paths, file, title=title, width=width, dpi=dpi)
+        return paths
     scale, shown = shown_unit(paths.graph)
     if suffix == ".html":
         draw_page(paths, file, title=title, scale=scale, unit=shown)

@@ -14,16 +14,18 @@ import numpy as np
 
 from nearfar import _cpu
 from nearfar.answer.frames import nearest_frame
-from nearfar.errors import OptionError, OutOfMemoryError, quoted
+from nearfar.errors import OptionError, OutOfMemoryError, keyword, quoted
 from nearfar.graph.dtypes import unreached_value
+from nearfar.graph.saturation import narrowed
 from nearfar.options import check_limit
 from nearfar.prepared.prepared import Prepared
 from nearfar.registry import Partial
-from nearfar.solve.arrays import masked, named, narrowed, to_host
+from nearfar.solve.arrays import external_names, mask_beyond
 from nearfar.solve.many import distances
 from nearfar.solve.reductions import Reduction, combine, identity
 from nearfar.solve.request import check_stats
 from nearfar.system.devices import runtime
+from nearfar.system.devices.arrays import to_host
 from nearfar.system.memory import free_memory
 
 if TYPE_CHECKING:
@@ -89,31 +91,9 @@ def k_nearest(
     given: dict[str, Any],
     stats: dict[str, Any] | None,
 ) -> Nearest:
-    """The k nearest of the sources for every vertex; see :func:`nearfar.nearest`.
-
-    Parameters
-    ----------
-    graph : Graph
-    sources : int64 array
-        Vertex indices, rising.
-    k : int
-    given : dict
-        ``method``, ``device``, ``threads``, ``limit`` and options.
-    stats : dict or None
-
-    Returns
-    -------
-    Nearest
-
-    Raises
-    ------
-    OptionError
-        If ``k`` is not a whole number of at least 1.
-    OutOfMemoryError
-        If the answer does not fit.
-    """
+    """The k nearest of the sources for every vertex; see :func:`nearfar.nearest`."""
     if isinstance(k, bool) or not isinstance(k, (int, np.integer)) or k < 1:
-        raise OptionError(f"k is {quoted(k)}: give a whole number of at least 1")
+        raise OptionError(f"{keyword('k')} is {quoted(k)}: give a whole number of at least 1")
     check_stats(stats)
     k = int(k)
     needed = 2 * 16 * k * graph.n_vertices
@@ -133,7 +113,7 @@ def k_nearest(
     places = np.where(places < 0, -1, sources[places])
     if graph.on_device:
         values, places = runtime.upload(values), runtime.upload(places)
-    return Nearest(values, named(graph, places))
+    return Nearest(values, external_names(graph, places))
 
 
 class _Found(NamedTuple):
@@ -152,7 +132,7 @@ def _by_lists(graph: Graph, sources: NDArray[np.int64], k: int, limit: Any) -> _
     if ready is not None and lists and (wide := ready.fitting()):
         values = np.empty(shape, dtype=wide.weight_dtype)
         _cpu.prepared_nearest(wide.metric_view, sources, k, values, places)
-        values = narrowed(masked(graph, values, bound), graph.weight_dtype)
+        values = narrowed(mask_beyond(graph, values, bound), graph.weight_dtype)
         places[values == unreached_value(values.dtype)] = -1
         return _Found(values, places, "prepared: lists of k up and down the elimination tree")
     dtype = graph.weight_dtype

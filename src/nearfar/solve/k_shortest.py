@@ -17,11 +17,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nearfar.errors import NegativeCycleError, OptionError, quoted
-from nearfar.graph.saturation import FARTHEST, may_saturate, widest
+from nearfar.errors import NegativeCycleError, OptionError, keyword, quoted
+from nearfar.graph.saturation import FARTHEST, may_saturate, widened, widest
 from nearfar.graph.turns import TurnGraph
 from nearfar.options import check_limit
-from nearfar.solve.arrays import widened
 from nearfar.solve.one import sssp
 from nearfar.solve.request import as_graph
 
@@ -112,7 +111,7 @@ def k_shortest_paths(
     graph = as_graph(graph, weight)
     start, end = graph.index_of(source, "source"), graph.index_of(target, "target")
     if isinstance(k, bool) or not isinstance(k, (int, np.integer)) or not 0 <= k < 2**63:
-        raise OptionError(f"k is {quoted(k)}: give a whole number, 0 or more")
+        raise OptionError(f"{keyword('k')} is {quoted(k)}: give a whole number, 0 or more")
     bound = check_limit(limit, graph.weight_dtype)
     if cycles_anywhere and graph.n_negative:
         from nearfar.cpu.potentials import refuse_negative_cycle

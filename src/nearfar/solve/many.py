@@ -19,17 +19,17 @@ from nearfar.answer.frames import (
     labelled_pairs,
     labelling_library,
 )
-from nearfar.errors import (
-    OptionError,
-    quoted,
-)
+from nearfar.errors import OptionError, keyword, quoted
 from nearfar.graph.graph import Graph
 from nearfar.graph.turns import TurnGraph
-from nearfar.options import MethodOptions, canonical_device, check_kind
+from nearfar.options import canonical_device, check_kind
 from nearfar.prepared.cpu.pairs import pair_indices
-from nearfar.solve.arrays import once, repeated
+from nearfar.raster.raster import Raster
+from nearfar.solve.arrays import distinct_sources, repeat_rows
+from nearfar.solve.option_types import MethodOptions
 from nearfar.solve.pairs import pair_distances
-from nearfar.solve.plan import is_path, sink_of
+from nearfar.solve.plan import first_plan
+from nearfar.solve.rasters import rows_of
 from nearfar.solve.reductions import Reduction
 from nearfar.solve.request import (
     as_graph_or_turns,
@@ -37,15 +37,14 @@ from nearfar.solve.request import (
     make_request,
     vertex_indices,
 )
+from nearfar.solve.room import is_path, packed_edges, sink_of
 from nearfar.solve.run import Run
-from nearfar.system.devices import runtime, several
+from nearfar.system.devices import several
+from nearfar.system.devices.arrays import to_host
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    import pandas
-    import polars
-    import xarray
     from numpy.typing import NDArray
     from scipy.sparse import csr_array
 
@@ -55,18 +54,20 @@ if TYPE_CHECKING:
 __all__ = ["all_pairs", "distances"]
 
 
+_PAIRS_ALONE = f"{keyword('pairs')} goes without sources, targets, out, reduce and predecessors"
 #: Bytes of rows with turns that are reduced at a time.
 _TURN_ROWS = 1 << 26
 
 
 class _Call(MethodOptions, total=False):
-    """What every form of :func:`distances` takes, and options of the method."""
+    """What every form of :func:`all_pairs` takes, and options of the method."""
 
     weight: str | Callable[[Any, Any, Any], Any] | None
     method: str
     device: Device
     threads: int | None
     limit: float | None
+    targets: Iterable[Any] | None
     stats: dict[str, Any] | None
     progress: Callable[[float, float], None] | None
     memory: int | None
@@ -74,52 +75,34 @@ class _Call(MethodOptions, total=False):
     devices: Devices
 
 
-class _AllCall(_Call, total=False):
-    targets: Iterable[Any] | None
+class _PairsCall(_Call, total=False):
+    """What every form of :func:`distances` takes."""
+
+    pairs: Iterable[tuple[Any, Any]] | None
 
 
-class _Rows(_AllCall, total=False):
-    pairs: None
+_Reduced = Literal["count", "sum", "mean", "max", "harmonic"]  # one array
 
 
 # What comes back, by `out`, `predecessors` and `reduce`: the type checker's side of the docstring.
 # fmt: off
 @overload
-def distances(graph: GraphLike, *, pairs: Iterable[tuple[Any, Any]], out: None = None,
-              **call: Unpack[_Call]) -> NDArray[Any]: ...
-@overload
 def distances(graph: GraphLike, sources: Iterable[Any] | None = None, *,
               predecessors: Literal[True], out: NDArray[Any] | None = None,
-              **call: Unpack[_Rows]) -> tuple[NDArray[Any], NDArray[Any]]: ...
+              **call: Unpack[_PairsCall]) -> tuple[NDArray[Any], NDArray[Any]]: ...
 @overload
 def distances(graph: GraphLike, sources: Iterable[Any] | None = None, *, out: Literal["csr"],
-              **call: Unpack[_Rows]) -> csr_array[Any]: ...
-@overload
-def distances(graph: GraphLike, sources: Iterable[Any] | None = None, *, out: Literal["pandas"],
-              pairs: Iterable[tuple[Any, Any]] | None = None,
-              **call: Unpack[_AllCall]) -> pandas.DataFrame: ...
-@overload
-def distances(graph: GraphLike, sources: Iterable[Any] | None = None, *, out: Literal["polars"],
-              pairs: Iterable[tuple[Any, Any]] | None = None,
-              **call: Unpack[_AllCall]) -> polars.DataFrame: ...
-@overload
-def distances(graph: GraphLike, sources: Iterable[Any] | None = None, *, out: Literal["xarray"],
-              pairs: Iterable[tuple[Any, Any]] | None = None,
-              **call: Unpack[_AllCall]) -> xarray.DataArray: ...
-@overload
-def distances(graph: GraphLike, sources: Iterable[Any] | None = None, *,
-              reduce: Literal["count", "sum", "mean", "max"] | tuple[str, Sequence[float]],
-              **call: Unpack[_Rows]) -> NDArray[Any]: ...
+              **call: Unpack[_PairsCall]) -> csr_array[Any]: ...
 @overload
 def distances(graph: GraphLike, sources: Iterable[Any] | None = None, *,
               predecessors: Literal[False] = False, out: NDArray[Any] | None = None,
-              reduce: None = None, **call: Unpack[_Rows]) -> NDArray[Any]: ...
+              reduce: _Reduced | tuple[str, Sequence[float]] | None = None,
+              **call: Unpack[_PairsCall]) -> NDArray[Any]: ...
 @overload
 def distances(graph: GraphLike, sources: Iterable[Any] | None = None, *,
               predecessors: bool = False, out: Any = None,
               reduce: str | tuple[str, Sequence[float]] | None = None,
-              pairs: Iterable[tuple[Any, Any]] | None = None,
-              **call: Unpack[_AllCall]) -> Any: ...
+              **call: Unpack[_PairsCall]) -> Any: ...
 # fmt: on
 def distances(
     graph: GraphLike,
@@ -146,8 +129,9 @@ def distances(
 
     Parameters
     ----------
-    graph : Graph, TurnGraph, SciPy sparse matrix or NetworkX graph
-        With turns, in the original graph's vertices; without predecessors.
+    graph : Graph, TurnGraph, SciPy sparse matrix, NetworkX graph or Raster
+        With turns, in the original graph's vertices; without predecessors. Of a Raster, cells are
+        tuples, and without targets a row has its shape.
     sources : vertices or None
         One row each, in this order; None means every vertex. A source that is given twice is solved
         once (with a file as ``out``, once per block).
@@ -177,7 +161,8 @@ def distances(
         else ``"searches"`` from their sources.
     reduce : str, tuple or None
         One number (or few) per row without the matrix: ``"count"``, ``"sum"``, ``"mean"``,
-        ``"max"``, ``"summary"``, ``"harmonic"``, ``"nearest:k"`` or ``("histogram", edges)``; see
+        ``"max"``, ``"summary"``, ``"harmonic"``, ``"nearest:k"`` or ``("histogram", edges)``, also
+        ``"histogram:0,10,20"``; see
         :class:`nearfar.solve.Reduction`.
     out : array, "csr", path or None
         Where the rows go. None: a new array. An array (also memory-mapped, or a
@@ -233,44 +218,44 @@ def distances(
     >>> nearfar.distances(g, pairs=[(0, 1), (1, 2)])
     array([4, 3], dtype=int32)
     """
+    if isinstance(graph, Raster):
+        refused = {"predecessors": predecessors, "pairs": pairs, "reduce": reduce, "out": out}
+        given = {"targets": targets, "limit": limit, "device": device, "threads": threads}
+        return rows_of(graph, sources, method, {**refused, **options}, **given)
     graph = as_graph_or_turns(graph, weight)
-    if isinstance(out, str) and out in LABELLED:
-        if predecessors or reduce:
-            raise OptionError(f"out={out!r} goes without predecessors and reduce")
-        return _labelled(graph, sources, targets, pairs, out, {
-            "method": method, "device": device, "threads": threads, "limit": limit,
-            "stats": stats, "progress": progress, "memory": memory, "block": block,
-            "devices": devices, **options,
-        })  # fmt: skip
+    labelled = isinstance(out, str) and out in LABELLED
+    if labelled and (predecessors or reduce):
+        raise OptionError(f"{keyword('out', out)} goes without predecessors and reduce")
     for name, value, kind in (("memory", memory, "float | None"), ("block", block, "int | None")):
         check_kind("distances", name, value, kind)
     check_stats(stats, progress)
-    if isinstance(graph, TurnGraph):
+    if labelled or pairs is not None or isinstance(graph, TurnGraph):
         how: dict[str, Any] = {"method": method, "device": device, "threads": threads,
                                "limit": limit, "stats": stats, "progress": progress,
                                "memory": memory, "block": block, "devices": devices,
                                **options}  # fmt: skip
-        if predecessors:
-            raise OptionError("with turns a vertex has no single predecessor: leave it out")
-        return _with_turns(graph, sources, targets, pairs, reduce, out, how)
-    if pairs is not None:
-        if sources is not None or targets is not None or reduce or out is not None or predecessors:
-            raise OptionError("pairs goes without sources, targets, out, reduce and predecessors")
-        call: dict[str, Any] = {"method": method, "threads": threads, "limit": limit, **options}
-        further = {"devices": devices, "memory": memory, "block": block}
-        call |= {name: value for name, value in further.items() if value is not None}
-        call |= {"device": device, "stats": stats, "progress": progress}
-        return pair_distances(distances, graph, pairs, **call)
+        if labelled:
+            return _labelled(graph, sources, targets, pairs, out, how)
+        if isinstance(graph, TurnGraph):
+            if predecessors:
+                raise OptionError("with turns a vertex has no single predecessor: leave it out")
+            return _with_turns(graph, sources, targets, pairs, reduce, out, how)
+        more = sources is not None or targets is not None or out is not None
+        if more or reduce or predecessors or pairs is None:
+            raise OptionError(_PAIRS_ALONE)
+        return pair_distances(distances, graph, pairs, **how)
     rows = _indices(graph, sources, "source")
     columns = None if targets is None else _indices(graph, targets, "target")
     if predecessors and (columns is not None or reduce or isinstance(out, (str, os.PathLike))):
-        raise OptionError("predecessors needs every column and an array: no targets, no file")
+        raise OptionError(
+            f"{keyword('predecessors')} needs every column and an array: no targets, no file"
+        )
     if devices is not None:
         device = _on_cuda(device)
     # A file takes the rows in their order: there each block solves what it has twice once.
     places = None
     if out is None or not is_path(out):
-        rows, places = once(rows)
+        rows, places = distinct_sources(rows)
     request = make_request(
         graph,
         "all_pairs" if _is_every(rows, graph.n_vertices) else "batch",
@@ -283,25 +268,33 @@ def distances(
         predecessors=predecessors,
         out=out,
         reduced=reduce is not None,
+        sparse=isinstance(out, str) and out == "csr",
     )
     sharing = None
     if devices is not None and several.chosen(devices) != several.chosen(None):
         sharing = several.chosen(devices)
-    run = Run(graph, rows, request, method, dict(options), devices=sharing, places=places)
-    if sharing is not None and run.variant.device != "cuda":
-        raise OptionError(f"devices goes with CUDA methods, not with {run.variant.id}")
+    plan = first_plan(graph, request, method, dict(options), devices=sharing)
+    if sharing is not None and plan.variant.device != "cuda":
+        raise OptionError(
+            f"{keyword('devices')} goes with CUDA methods, not with {plan.variant.id}"
+        )
     if memory is not None:
-        run.within(int(memory), os.path.dirname(os.path.abspath(out)) if is_path(out) else None)
+        plan = plan.within(int(memory))
+    run = Run(plan, rows, places)
+    if memory is not None:
+        folder = os.path.dirname(os.path.abspath(out)) if is_path(out) else None
+        if edges_in := packed_edges(run, int(memory), folder):
+            run.stats["edges_in"] = edges_in
     sink = sink_of(run, out, reduce, memory, block, predecessors)
     began = time.perf_counter()
     result = run.into(sink, progress)
     ended = time.perf_counter()
     before = run.predecessors(result) if predecessors else None
     if places is not None:
-        result = repeated(result, places)
-        before = None if before is None else repeated(before, places)
+        result = repeat_rows(result, places)
+        before = None if before is None else repeat_rows(before, places)
     if stats is not None:
-        stats.update(run.stats, seconds=ended - began, reason=run.reason)
+        stats.update(run.stats, seconds=ended - began, reason=run.plan.reason)
         if predecessors:
             stats["predecessor_seconds"] = time.perf_counter() - ended
     return (result, before) if predecessors else result
@@ -310,7 +303,9 @@ def distances(
 def _on_cuda(device: str) -> Literal["cuda"]:
     """The kind of device that ``devices=`` means."""
     if canonical_device(device) not in ("auto", "cuda"):
-        raise OptionError(f"devices goes with device='cuda', not with {quoted(device)}")
+        raise OptionError(
+            f"{keyword('devices')} goes with {keyword('device', 'cuda')}, not with {quoted(device)}"
+        )
     return "cuda"
 
 
@@ -328,7 +323,7 @@ def _labelled(
     if pairs is not None:
         given = [tuple(pair) for pair in pairs]
         found = distances(given_graph, sources, targets=targets, pairs=given, **call)
-        return labelled_pairs(library, given, _host(found))
+        return labelled_pairs(library, given, to_host(found))
     rows, columns = (_indices(graph, ends, what) for ends, what in
                      ((sources, "source"), (targets, "target")))  # fmt: skip
     found = distances(
@@ -337,11 +332,7 @@ def _labelled(
         targets=None if targets is None else graph.name_of(columns),
         **call,
     )
-    return labelled_matrix(library, graph.name_of(rows), graph.name_of(columns), _host(found))
-
-
-def _host(found: Any) -> NDArray[Any]:
-    return runtime.download(found) if runtime.is_device_array(found) else np.asarray(found)
+    return labelled_matrix(library, graph.name_of(rows), graph.name_of(columns), to_host(found))
 
 
 def _with_turns(
@@ -357,7 +348,7 @@ def _with_turns(
     original = turns.original
     if pairs is not None:
         if sources is not None or targets is not None or reduce or out is not None:
-            raise OptionError("pairs goes without sources, targets, out, reduce and predecessors")
+            raise OptionError(_PAIRS_ALONE)
         begin, end = pair_indices(original, pairs)
         ways = np.stack([turns.starts[begin], turns.ends[end]], axis=1)
         return distances(turns.graph, pairs=ways, **call)
@@ -367,7 +358,7 @@ def _with_turns(
     if reduce is None:
         return distances(turns.graph, turns.starts[rows], targets=ends, out=out, **call)
     if out is not None:
-        raise OptionError("reduce goes without out: it returns arrays of its own")
+        raise OptionError(f"{keyword('reduce')} goes without out: it returns arrays of its own")
     # The search graph has other vertices than the rows that are reduced.
     sink = Reduction.parse(reduce).sink(rows, columns, original)
     sink.start((len(rows), len(ends)), original.weight_dtype)
@@ -375,7 +366,7 @@ def _with_turns(
     for number, first in enumerate(range(0, max(len(rows), 1), block)):
         part = turns.starts[rows[first : first + block]]
         found = distances(turns.graph, part, targets=ends, **{**call, "progress": None})
-        sink.put(number, first, _host(found))
+        sink.put(number, first, to_host(found))
         if call["progress"] is not None:
             call["progress"](min(first + block, len(rows)), len(rows))
     return sink.finish()
@@ -388,31 +379,19 @@ def _is_every(rows: NDArray[np.int64], n: int) -> bool:
 # fmt: off
 @overload
 def all_pairs(graph: GraphLike, *, predecessors: Literal[True], out: NDArray[Any] | None = None,
-              **call: Unpack[_AllCall]) -> tuple[NDArray[Any], NDArray[Any]]: ...
+              **call: Unpack[_Call]) -> tuple[NDArray[Any], NDArray[Any]]: ...
 @overload
 def all_pairs(graph: GraphLike, *, out: Literal["csr"],
-              **call: Unpack[_AllCall]) -> csr_array[Any]: ...
-@overload
-def all_pairs(graph: GraphLike, *, out: Literal["pandas"],
-              **call: Unpack[_AllCall]) -> pandas.DataFrame: ...
-@overload
-def all_pairs(graph: GraphLike, *, out: Literal["polars"],
-              **call: Unpack[_AllCall]) -> polars.DataFrame: ...
-@overload
-def all_pairs(graph: GraphLike, *, out: Literal["xarray"],
-              **call: Unpack[_AllCall]) -> xarray.DataArray: ...
-@overload
-def all_pairs(graph: GraphLike, *,
-              reduce: Literal["count", "sum", "mean", "max"] | tuple[str, Sequence[float]],
-              **call: Unpack[_AllCall]) -> NDArray[Any]: ...
+              **call: Unpack[_Call]) -> csr_array[Any]: ...
 @overload
 def all_pairs(graph: GraphLike, *, predecessors: Literal[False] = False,
-              out: NDArray[Any] | None = None, reduce: None = None,
-              **call: Unpack[_AllCall]) -> NDArray[Any]: ...
+              out: NDArray[Any] | None = None,
+              reduce: _Reduced | tuple[str, Sequence[float]] | None = None,
+              **call: Unpack[_Call]) -> NDArray[Any]: ...
 @overload
 def all_pairs(graph: GraphLike, *, predecessors: bool = False, out: Any = None,
               reduce: str | tuple[str, Sequence[float]] | None = None,
-              **call: Unpack[_AllCall]) -> Any: ...
+              **call: Unpack[_Call]) -> Any: ...
 # fmt: on
 def all_pairs(
     graph: GraphLike,

@@ -10,16 +10,22 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
-from nearfar.errors import DistanceOverflowError, NegativeCycleError, OptionError
+from nearfar.algorithms.bounded.nearest import nearest_within
+from nearfar.errors import DistanceOverflowError, NegativeCycleError, OptionError, keyword
 from nearfar.graph.graph import Graph
 from nearfar.graph.slots import Slot
 from nearfar.graph.turns import TurnGraph
+from nearfar.options import check_limit
+from nearfar.raster.raster import Raster
 from nearfar.registry import CHOICES, Variant
-from nearfar.solve.arrays import cleared, module_of, named, once, to_host
+from nearfar.solve.arrays import clear_unreached, distinct_sources, external_names
 from nearfar.solve.k_nearest import Nearest, k_nearest
 from nearfar.solve.one import solve_one
-from nearfar.solve.request import as_graph, vertex_indices
+from nearfar.solve.rasters import nearest_of
+from nearfar.solve.request import as_graph, check_stats, vertex_indices
 from nearfar.system.devices import runtime
+from nearfar.system.devices.arrays import module_of, to_host
+from nearfar.system.threads import check_threads
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable
@@ -27,7 +33,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from nearfar.graph.like import GraphLike
-    from nearfar.options import Device, SearchOptions
+    from nearfar.options import Device
+    from nearfar.solve.option_types import SearchOptions
 
 __all__ = ["Nearest", "join_sources", "nearest", "nearest_indices"]
 
@@ -54,7 +61,8 @@ def nearest(
 
     Parameters
     ----------
-    graph : Graph, TurnGraph, SciPy sparse matrix or NetworkX graph
+    graph : Graph, TurnGraph, SciPy sparse matrix, NetworkX graph or Raster
+        Of a Raster, cells are tuples and the arrays have its shape and hold positions of cells.
     sources : vertices
         At least one. Directed edges lead away from them.
     weight, method, device, threads, limit, stats, **options
@@ -96,6 +104,11 @@ def nearest(
     >>> nearfar.nearest(g, [0, 3], k=2).sources.tolist()
     [[0, -1], [0, -1], [3, 0], [3, -1]]
     """
+    if isinstance(graph, Raster):
+        kept = {"limit": limit, "device": device, "threads": threads, "stats": stats}
+        return Nearest(
+            *nearest_of(graph, sources, method, dict(options, k=k), predecessors, **kept)
+        )
     if isinstance(graph, TurnGraph):
         if predecessors:
             raise OptionError("with turns a vertex has no single predecessor: leave it out")
@@ -104,14 +117,16 @@ def nearest(
                         threads=threads, limit=limit, stats=stats, k=k, **options)  # fmt: skip
         places = found.sources[graph.ends]
         places = module_of(places).where(places < 0, -1, graph.vertices[to_host(places)])
-        return Nearest(found.distances[graph.ends], named(graph.original, places))
+        return Nearest(found.distances[graph.ends], external_names(graph.original, places))
     graph = as_graph(graph, weight)
-    rows, _ = once(vertex_indices(graph, sources, "source"))
+    rows, _ = distinct_sources(vertex_indices(graph, sources, "source"))
     if not len(rows):
-        raise OptionError("sources is empty: name at least one vertex")
+        raise OptionError(f"{keyword('sources')} is empty: name at least one vertex")
     if k is not None:
         if predecessors:
-            raise OptionError("predecessors goes without k: there is one forest per place in line")
+            raise OptionError(
+                f"{keyword('predecessors')} goes without k: there is one forest per place in line"
+            )
         given = {"method": method, "device": device, "threads": threads, "limit": limit, **options}
         return k_nearest(graph, np.sort(rows), k, given, stats)
     try:
@@ -128,13 +143,17 @@ def nearest(
     except NegativeCycleError as error:  # of the joined graph, which has no names
         raise NegativeCycleError([graph.name_of(v) for v in error.cycle], error.total) from None
     return Nearest(
-        found.distances, named(graph, found.sources), found.predecessors if predecessors else None
+        found.distances,
+        external_names(graph, found.sources),
+        found.predecessors if predecessors else None,
     )
 
 
 def nearest_indices(graph: Graph, rows: NDArray[np.int64], **given: Any) -> Nearest:
     """The same with vertex indices, from at least one checked source, and predecessors always."""
     n = graph.n_vertices
+    if (near := _within(graph, rows, **given)) is not None:
+        return near
     joined = join_sources(graph, rows)
     # A few edges more or less choose no other method, and to rank takes longer than many a search.
     CHOICES.share(joined, _CHOICES_OF_JOINED.of(graph, dict))
@@ -146,10 +165,36 @@ def nearest_indices(graph: Graph, rows: NDArray[np.int64], **given: Any) -> Near
             "down"
         ) from None
     distances = paths.distances[:n]
-    before = cleared(paths.predecessors.copy(), paths.distances)
+    before = clear_unreached(paths.predecessors.copy(), paths.distances)
     own = before[:n].copy()
     own[own == n] = -1
     return Nearest(distances, _tops(before, n), own)
+
+
+def _within(
+    graph: Graph,
+    rows: NDArray[np.int64],
+    *,
+    limit: Any = None,
+    method: str = "auto",
+    device: Device = "auto",
+    threads: int | None = None,
+    stats: dict[str, Any] | None = None,
+    options: dict[str, Any] | None = None,
+) -> Nearest | None:
+    """Search from all sources at once where a limit keeps the search small; else None."""
+    if limit is None or method != "auto" or device not in ("auto", "cpu") or options:
+        return None
+    if graph.on_device or graph.n_negative:
+        return None
+    check_threads(threads)
+    check_stats(stats)
+    found = nearest_within(graph, rows, check_limit(limit, graph.weight_dtype))
+    if found is None:
+        return None
+    if stats is not None:
+        stats.update(found.stats)
+    return Nearest(*found[:3])
 
 
 def join_sources(graph: Graph, sources: NDArray[Any]) -> Graph:
@@ -183,20 +228,7 @@ def _join_there(graph: Graph, sources: NDArray[Any]) -> Graph:
 
 
 def _tops(before: Any, root: int) -> Any:
-    """The source above every vertex, by pointer jumping: O(n log depth).
-
-    Parameters
-    ----------
-    before : int array, shape (root + 1,)
-        Predecessors of a search from ``root`` in a joined graph.
-    root : int
-        The further vertex.
-
-    Returns
-    -------
-    int64 array, shape (root,)
-        -1 for unreached vertices. On the device for predecessors there.
-    """
+    """The source above every vertex, by pointer jumping: O(n log depth)."""
     here = module_of(before)
     top = (before == root) | (before < 0)
     jump = here.where(top, here.arange(root + 1), before)

@@ -3,27 +3,30 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Any, Unpack, cast
 
 from nearfar.answer.paths import Paths
 from nearfar.answer.turn_paths import turn_paths
-from nearfar.cuda.predecessors import device_predecessors
 from nearfar.errors import OptionError, UnreachableError, VertexError, quoted
 from nearfar.graph.graph import Graph
 from nearfar.graph.turns import TurnGraph
 from nearfar.options import check_limit
 from nearfar.prepared import is_prepared
-from nearfar.solve.arrays import on_device
+from nearfar.raster.raster import Raster
+from nearfar.solve.attempt import solve
 from nearfar.solve.places.given import is_place
 from nearfar.solve.places.joined import with_place
+from nearfar.solve.plan import first_plan
+from nearfar.solve.rasters import surface_of
 from nearfar.solve.request import as_graph, check_stats, check_targets, make_request, vertex_indices
-from nearfar.solve.run import Run
+from nearfar.system.devices.arrays import is_device_array
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from nearfar.graph.like import GraphLike
-    from nearfar.options import Device, SearchOptions
+    from nearfar.options import Device
+    from nearfar.solve.option_types import SearchOptions
 
 __all__ = ["WALKED", "shortest_path", "solve_one", "sssp"]
 
@@ -51,9 +54,10 @@ def sssp(
 
     Parameters
     ----------
-    graph : Graph, TurnGraph, SciPy sparse matrix or NetworkX graph
+    graph : Graph, TurnGraph, SciPy sparse matrix, NetworkX graph or Raster
         With turns, the answer is in the original graph's vertices and edges, and a path has no
-        predecessor per vertex.
+        predecessor per vertex. A :class:`nearfar.raster.Raster` gives a
+        :class:`nearfar.raster.Surface`; cells are tuples.
     source : int or vertex name, or a place
         A place is ``(lon, lat)`` or ``(x, y)``, one of them a float, or what
         :meth:`nearfar.Graph.snap` made of one: it is then the last vertex of ``Paths.graph``, a
@@ -122,6 +126,11 @@ def sssp(
     >>> nearfar.sssp(g, 0).path_to(2)
     [0, 1, 2]
     """
+    if isinstance(graph, Raster):
+        check_stats(stats)
+        given = {"limit": limit, "targets": targets, "device": device, "threads": threads}
+        surface: Any = surface_of(graph, source, method, dict(options), stats=stats, **given)
+        return cast("Paths", surface)
     turns = graph if isinstance(graph, TurnGraph) else None
     if turns is not None:
         if predecessors:
@@ -191,39 +200,27 @@ def solve_one(
         predecessors=predecessors,
         stats="full" if trace else "basic",
     )
-    run = Run(graph, request.sources, request, method, options or {}, allow_unsafe=allow_unsafe)
-    distances, tree = run.solve(request.sources)
+    plan = first_plan(graph, request, method, options or {}, allow_unsafe=allow_unsafe)
+    found = solve(plan, request.sources)
     paths = Paths(
         graph,
         start,
-        distances,
-        engine=run.variant.id,
-        reason=run.reason,
-        stats=run.stats,
+        found.distances,
+        engine=found.plan.variant.id,
+        reason=found.plan.reason,
+        stats=found.stats,
         limit=request.limit,
-        _predecessors=tree,
+        _predecessors=found.predecessors,
     )
     if predecessors:
-        _add_predecessors(paths)
-    if not graph.on_device and on_device(paths.distances):
+        began = time.perf_counter()
+        _ = paths.predecessors  # made now, where the distances lie
+        paths.stats["predecessor_seconds"] = time.perf_counter() - began
+    if not graph.on_device and is_device_array(paths.distances):
         paths.bring_to_host()
     if stats is not None:
         stats.update(paths.stats, engine=paths.engine, reason=paths.reason)
     return paths
-
-
-def _add_predecessors(paths: Paths) -> None:
-    """Predecessors now, where the distances lie, and what they took."""
-    began = time.perf_counter()
-    if paths._predecessors is None and on_device(paths.distances):
-        start = paths._source_index
-        solved, distances = paths.graph.tight_form(start, paths.distances)
-        found, stats = device_predecessors(solved, [start], distances)
-        paths._predecessors = found
-        paths.stats["predecessor_device_seconds"] = stats["device_seconds"]
-    else:
-        _ = paths.predecessors
-    paths.stats["predecessor_seconds"] = time.perf_counter() - began
 
 
 def shortest_path(
@@ -243,7 +240,7 @@ def shortest_path(
 
     Parameters
     ----------
-    graph : Graph, SciPy sparse matrix or NetworkX graph
+    graph : Graph, SciPy sparse matrix, NetworkX graph or Raster
     source, target : int or vertex name
     weight, method, device, threads, limit, stats, **options
         As for :func:`sssp`.

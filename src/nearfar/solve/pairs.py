@@ -1,4 +1,4 @@
-"""Distances of pairs: by one table, by walks over a prepared graph, or by searches.
+"""Distances of pairs: by one table, by walks or labels of a prepared graph, or by searches.
 
 Which of them is decided once, for all pairs of a call: a table where the pairs fill much of one;
 walks where the graph is prepared, or where preparing it within the call and walking takes less than
@@ -17,13 +17,14 @@ from nearfar.choose.ranking import rank
 from nearfar.errors import DistanceOverflowError
 from nearfar.graph.dtypes import unreached_value
 from nearfar.graph.facts import Facts
+from nearfar.graph.saturation import narrowed, widened
 from nearfar.options import check_limit
-from nearfar.prepared.cpu.pairs import pair_distances as walked
+from nearfar.prepared.cpu.labels import many_pair_distances
 from nearfar.prepared.cpu.pairs import pair_indices
 from nearfar.prepared.first import can_be_prepared, cost_of_preparing, made_ready
 from nearfar.prepared.prepared import Prepared
 from nearfar.registry import Declined
-from nearfar.solve.arrays import masked, narrowed, widened
+from nearfar.solve.arrays import mask_beyond
 from nearfar.solve.one import WALKED
 from nearfar.solve.request import make_request
 from nearfar.system.devices import runtime
@@ -47,6 +48,7 @@ _MOST_TABLE = 2**30  # bytes of it without ``memory=``
 _FEW = 1024  # pairs of a prepared graph, below which walks take less than a table's first entry
 #: Sources of a block: its columns are about the targets of its own rows.
 _BLOCK = 256
+_BY_LABELS = "prepared: labels of all vertices, made for so many pairs"
 #: What a walk takes by itself: the rest of a call's arguments are for searches.
 _WALKS_TAKE = frozenset({"threads", "stats", "limit", "devices", "memory", "block"})
 
@@ -84,24 +86,7 @@ def pair_distances(
     stats: dict[str, Any] | None = None,
     **arguments: Any,
 ) -> Any:
-    """Distances of (source, target) pairs as a vector.
-
-    Parameters
-    ----------
-    table : callable
-        :func:`nearfar.distances`.
-    graph : Graph
-    pairs : list of (source, target), or array of shape (k, 2)
-    device, progress, stats, **arguments
-        Of :func:`nearfar.distances`. ``stats["pairs_by"]`` is ``"table"``, ``"walks"`` or
-        ``"searches"``.
-
-    Returns
-    -------
-    array, shape (len(pairs),)
-        For a graph made of device arrays a CuPy array whose entries never were on the host; for
-        a prepared graph one where ``pairs`` are on a device.
-    """
+    """Distances of (source, target) pairs as a vector."""
     device = "cuda" if device == "gpu" else device
     began = time.perf_counter()
     stats = {} if stats is None else stats
@@ -123,15 +108,16 @@ def pair_distances(
             found = _searched(table, graph, asked, fill, device, progress, stats, arguments)
             return narrowed(found, graph.weight_dtype)
         graph, seconds = fresh
-        stats.update(pairs_by="walks", reason=WALKED)
         if seconds:
-            stats.update(prepare_seconds=seconds, reason=f"{WALKED}; prepared within this call")
+            stats["prepare_seconds"] = seconds
     elif fill and len(asked.starts) >= _FEW:
         found = _searched(table, graph, asked, fill, device, progress, stats, arguments)
         return narrowed(found, graph.weight_dtype)
-    else:
-        stats.update(pairs_by="walks", reason=WALKED)
-    found = walked(graph, asked.starts, asked.ends, check_threads(arguments.get("threads")))
+    threads = check_threads(arguments.get("threads"))
+    found = many_pair_distances(graph, asked.starts, asked.ends, threads, memory, stats)
+    reason = _BY_LABELS if stats["pairs_by"] == "labels" else WALKED
+    within = "; prepared within this call" if "prepare_seconds" in stats else ""
+    stats["reason"] = reason + within
     if progress is not None:
         progress(len(asked.rows), len(asked.rows))
     return _finished(graph, found, limit, stats, began)
@@ -139,7 +125,7 @@ def pair_distances(
 
 def _finished(graph: Graph, found: Any, limit: Any, stats: dict[str, Any], began: float) -> Any:
     """The distances within the limit, in the shortest dtype."""
-    found = masked(graph, found, check_limit(limit, graph.weight_dtype))
+    found = mask_beyond(graph, found, check_limit(limit, graph.weight_dtype))
     stats["seconds"] = time.perf_counter() - began
     return narrowed(found, graph.weight_dtype)
 

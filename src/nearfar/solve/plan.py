@@ -1,207 +1,186 @@
-"""What a run of many sources has room for: its blocks of rows, and the sink that they go to."""
+"""How a request is to be solved, as a value: the graph in one width, a variant and its options.
+
+An attempt that cannot answer gives the plan to try instead, whose reason says why.
+"""
 
 from __future__ import annotations
 
-import os
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-import numpy as np
-
-from nearfar.errors import OptionError, OutOfMemoryError, quoted, size_text
-from nearfar.solve.reductions import Reduction, result_bytes
-from nearfar.solve.sinks import ArraySink, CsrSink, DeviceArraySink
-from nearfar.system.devices import runtime
-from nearfar.system.memory import free_memory
+from nearfar.choose import ranking
+from nearfar.errors import NegativeWeightError, VariantUnavailable
+from nearfar.graph.saturation import widest
+from nearfar.options import build_options
+from nearfar.prepared import is_prepared
+from nearfar.registry import canonical_method, find, having, is_family, variants
+from nearfar.solve.fresh import UNCHECKED, MatrixGraph, takes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from nearfar.solve.run import Run
-    from nearfar.solve.sinks import Sink
+    import numpy as np
+    from numpy.typing import NDArray
 
-__all__ = ["is_path", "sink_of"]
+    from nearfar.graph.graph import Graph
+    from nearfar.registry import Declined, Request, RowReduction, Variant
 
-_ALWAYS_FREE = 1 << 24  # bytes
-_REDUCED = 1 << 18  # rows of a block that are never made
-#: What makes a matrix that does not fit smaller, also in a shell.
-_LESS = "use out='name.npy' (or .zarr, .parquet), reduce=..., or fewer sources or targets"
+__all__ = ["Plan", "first_plan", "select"]
 
 
-def is_path(out: Any) -> bool:
-    """Whether ``out`` names a file."""
-    return isinstance(out, (str, os.PathLike)) and out != "csr"
+class Plan(NamedTuple):
+    """One way to solve a request."""
+
+    graph: Graph  # with weights of the dtype that is computed in
+    request: Request
+    method: str  # as the caller named it
+    options: dict[str, Any]  # of the variant, as the caller gave them
+    allow_unsafe: bool
+    devices: Sequence[int] | None  # that the variant shares a block's rows over
+    single: bool  # one source: a vector, which may end at its targets
+    columns: NDArray[np.int64] | None  # targets of many sources; None for every vertex
+    dtype: np.dtype[Any]  # of the answer, if every distance in it fits
+    variant: Variant
+    reason: str  # why this variant, in words
+    settings: Any  # the options as the variant takes them
+    keep: bool = False  # rows stay on the device
+    reduction: RowReduction | None = None  # all that is kept of the rows
+
+    @property
+    def by_source(self) -> bool:
+        """Whether the variant is one for a single source; many are then solved one by one."""
+        return "sssp" in self.variant.problems
+
+    @property
+    def on_device(self) -> bool:
+        """Whether the variant solves a batch on the device."""
+        return self.variant.device == "cuda" and not self.by_source
+
+    @property
+    def signed(self) -> bool:
+        """Whether a path may become shorter by a further edge."""
+        return self.variant.weights == "any" and self.graph.n_negative > 0
+
+    def scratch_bytes(self) -> int:
+        """Estimate the bytes that the variant takes besides the rows, from above."""
+        return self.variant.scratch_bytes(self.graph, self.request)
+
+    def using(self, variant: Variant, reason: str, options: dict[str, Any] | None = None) -> Plan:
+        """Take another variant, by default with the caller's options."""
+        given = self.options if options is None else options
+        settings = build_options(variant.options, given, variant.id, having)
+        return self._replace(variant=variant, reason=reason, options=given, settings=settings)
+
+    def wider(self) -> Plan:
+        """Compute in 64 bits."""
+        return self._replace(graph=widest(self.graph))
+
+    def searched(self, why: str, **request: Any) -> Plan:
+        """Search source by source, where a batch method cannot answer; ``why`` says so in words."""
+        single = replace(self.request, problem="sssp", **request)
+        chosen, reason = select(self.graph, single, "auto")
+        return self.using(chosen, f"{self.reason}; {why}: {reason}", {})
+
+    def without(self, declined: Declined) -> Plan:
+        """Take the variant that is chosen now that this one declined."""
+        if self.method != "auto":
+            raise VariantUnavailable(f"{self.variant.id}: {declined}") from declined
+        if isinstance(self.graph, MatrixGraph):
+            self.graph.check()  # says what is wrong with it, if anything is
+        return self.using(*_choice(self.graph, self.request, "auto", self.allow_unsafe))
+
+    def within(self, memory: int) -> Plan:
+        """Take a variant and a number of workers that need at most half of some memory."""
+        plan = self
+        if plan.variant.device != "cpu" or is_prepared(plan.graph):
+            return plan
+        if plan.method == "auto" and plan.scratch_bytes() > memory // 2:
+            for choice in ranking.rank(plan.graph, plan.request):
+                if choice.variant.scratch_bytes(plan.graph, plan.request) <= memory // 2:
+                    plan = plan.using(choice.variant, f"{choice.reason}; others need more memory")
+                    break
+        while plan.request.threads > 1 and plan.scratch_bytes() > memory // 2:
+            request = replace(plan.request, threads=plan.request.threads // 2)
+            reason = f"{plan.reason}; more than {request.threads} workers have no room"
+            plan = plan._replace(request=request, reason=reason)
+        return plan
 
 
-def sink_of(
-    run: Run, out: Any, reduce: Any, memory: int | None, block: int | None, predecessors: bool
-) -> Sink:
-    """The place the rows go to, after checking that everything fits into memory.
-
-    Sets how many rows the run solves at a time. The arguments are those of
-    :func:`nearfar.distances`.
-
-    Raises
-    ------
-    OptionError
-        If they do not go together.
-    OutOfMemoryError
-        If they do not fit, with what makes them smaller.
-    """
-    reduction = None if reduce is None else Reduction.parse(reduce)
-    _check_out(run, out, reduction)
-    stay = run.on_device and (run.graph.on_device or runtime.is_device_array(out))
-    own = out is None and reduction is None  # a matrix of its own
-    if own and stay:
-        beside = run.graph.index_dtype.itemsize if predecessors else 0
-        runtime.require_memory(_matrix_bytes(run, beside), _LESS)
-    held = _matrix_bytes(run, 8 if predecessors else 0) if own and not stay else 0
-    kept, less = (0, "") if reduction is None else _kept(run, reduction)
-    # Rows that are written where they stay take no further memory, however many.
-    whole = own or runtime.is_device_array(out) or _in_place(out, run)
-    scratch = run.scratch_bytes()
-    must_look = not whole and (reduction is None or not run.on_device)
-    free = _room(run, held, (0 if stay else kept, less), scratch, memory, must_look=must_look)
-    if block is not None and block < 1:
-        raise OptionError(f"block is {block}: give at least 1 row")
-    if whole:
-        k = max(len(run.rows), 1)
-        run.block = block or (k if _alone(run, stay) else _share(run))
-        in_parts = run.devices is not None or run.block < k
-        return DeviceArraySink(out, in_parts) if stay else ArraySink(out, run.request.threads)
-    room = max((free - scratch) // 4, 1)
-    if reduction is not None:
-        _cut_reduced(run, reduction, room, (kept, less), block, stay)
-        return reduction.sink(run.rows, run.columns, run.graph, stay, run.request.threads)
-    run.block = run.rows_at_once = block or max(1, min(_fitting(run, room), _share(run)))
-    if isinstance(out, str) and out == "csr":
-        return CsrSink(run.shape[1])
-    if is_path(out):
-        from nearfar.solve.files import FileSink
-
-        return FileSink(os.fspath(out), run)
-    return ArraySink(out)
-
-
-def _check_out(run: Run, out: Any, reduction: Reduction | None) -> None:
-    if out is None:
-        return
-    if reduction is not None:
-        raise OptionError("reduce goes without out: it returns arrays of its own")
-    if is_path(out) and not os.path.basename(os.fspath(out)):
-        raise OptionError(f"out is {quoted(os.fspath(out))}: give the name of a file")
-    if runtime.is_device_array(out) and not run.on_device:
-        raise OptionError(
-            f"out is on a device, but {run.variant.id} solves batches on the host: give a NumPy "
-            "array, or device='cuda' with a method for batches"
-        )
-
-
-def _matrix_bytes(run: Run, beside: int) -> int:
-    """All rows, with ``beside`` bytes per entry besides the distance."""
-    k, width = run.shape
-    return k * width * (run.graph.weight_dtype.itemsize + beside)
-
-
-def _kept(run: Run, reduction: Reduction) -> tuple[int, str]:
-    """Bytes that a reduction keeps, of the blocks and joined, and what makes them fewer."""
-    width, kept = run.shape[1], 2 * result_bytes(reduction, run.shape[0])
-    less = f"what reduce keeps takes {size_text(kept)}: use fewer sources"
-    if reduction.kind == "nearest":
-        most = f"nearest:{width} (a row has no more columns)"
-        less += f", or {most if reduction.k > width > 0 else 'a smaller k'}"
-    return kept, less
-
-
-def _room(
-    run: Run,
-    held: int,
-    reduced: tuple[int, str],
-    scratch: int,
-    memory: int | None,
+def first_plan(
+    graph: Graph,
+    request: Request,
+    method: str,
+    options: dict[str, Any],
     *,
-    must_look: bool,
-) -> int:
-    """Bytes of main memory there are for the run, which are enough.
-
-    The run needs those of a matrix that it holds, of what is ``reduced``, and its scratch.
-
-    What is free takes as long to find out as a small run takes, so that is left out for one, unless
-    blocks are to be cut by it.
-    """
-    kept, less = reduced
-    needed = held + kept + scratch
-    free = int(memory) if memory is not None else _ALWAYS_FREE
-    if memory is None and (needed > _ALWAYS_FREE or must_look):
-        free = free_memory()
-    if needed <= free:
-        return free
-    if kept > scratch:
-        raise OutOfMemoryError(needed, free, less)
-    if held >= scratch:
-        size = size_text(_matrix_bytes(run, 0))
-        raise OutOfMemoryError(needed, free, f"the matrix alone takes {size}: {_LESS}")
-    more = "fewer threads" if memory is None else "fewer threads, or a greater memory="
-    takes = f"{run.variant.id} takes {size_text(scratch)} besides its rows"
-    raise OutOfMemoryError(needed, free, f"{takes}: use {more}")
-
-
-def _in_place(out: Any, run: Run) -> bool:
-    """Whether an array in memory takes the rows as they are; one mapped to a file does not."""
-    return (
-        type(out) is np.ndarray
-        and out.flags.c_contiguous
-        and out.dtype == run.graph.weight_dtype
-        and not isinstance(out.base, np.memmap)
+    allow_unsafe: bool = False,
+    devices: Sequence[int] | None = None,
+) -> Plan:
+    """Make the plan that a request begins with."""
+    if method == "auto" and not options and takes(graph, request):
+        variant, reason = UNCHECKED, "one search of a matrix: its rows are read as they are"
+    else:
+        variant, reason = _choice(graph, request, method, allow_unsafe)
+    settings = build_options(variant.options, options, variant.id, having)
+    single = request.problem == "sssp"
+    return Plan(
+        graph,
+        request,
+        method,
+        options,
+        allow_unsafe,
+        devices,
+        single,
+        None if single else request.targets,
+        graph.weight_dtype,
+        variant,
+        reason,
+        settings,
     )
 
 
-def _alone(run: Run, on_device: bool) -> bool:
-    """Whether one block is made of all rows: by one device, or by a variant that shares it."""
-    return run.devices is None or run.shares_itself(on_device)
+def _choice(graph: Graph, request: Request, method: str, allow_unsafe: bool) -> tuple[Variant, str]:
+    """Choose a variant for the request; for a batch also one for a single source."""
+    if request.problem == "sssp":
+        return select(graph, request, method, allow_unsafe=allow_unsafe)
+    try:
+        return select(graph, request, method)
+    except (VariantUnavailable, NegativeWeightError):
+        single = replace(request, problem="sssp")
+        if method == "auto":  # methods for batches have less than the whole range for sums
+            searches = ranking.cheapest(graph, single) is not None
+        else:
+            searches = any("sssp" in v.problems for v in find(method, request.device))
+        if not searches:
+            raise
+    return select(graph, single, method)
 
 
-def _share(run: Run) -> int:
-    """Rows of one of the devices, if all get as many."""
-    return -(-max(len(run.rows), 1) // len(run.devices or (0,)))
-
-
-def _fitting(run: Run, room: int) -> int:
-    """Rows of a block that has room.
-
-    Progress and a file that resumes count by blocks: seconds each, yet enough rows for all cores.
-    """
-    row = run.shape[1] * run.graph.weight_dtype.itemsize
-    held_at_most = min(max(2**28, 64 * run.request.threads * row), 2**30)
-    return int(min(room, held_at_most) // max(row, 1))
-
-
-def _cut_reduced(
-    run: Run,
-    reduction: Reduction,
-    room: int,
-    kept: tuple[int, str],
-    block: int | None,
-    stay: bool,
-) -> None:
-    """Set how many rows are made at a time, and how many are reduced in one go."""
-    share, fitting = _share(run), _fitting(run, room)
-    if run.on_device:
-        runtime.require_memory(*kept)
-        # Rows of a block lie on the device, twice where they are widened, and what reducing takes.
-        row = run.shape[1] * run.graph.weight_dtype.itemsize
-        fitting = int(runtime.memory()[0] // 4 // max(row, 1))
-        if not run.variant.reduces:
-            k = len(run.rows)
-            whole = _alone(run, True) and fitting >= k
-            share = k if whole else _even(k, max(fitting, 1), run.devices)
-    run.block = run.rows_at_once = block or max(1, min(fitting, share))
-    if run.variant.reduces:
-        # A few numbers per row; rows only if they must be made.
-        run.block = block or max(1, -(-share // max(1, -(-share // _REDUCED))))
-
-
-def _even(k: int, most: int, devices: Sequence[int] | None) -> int:
-    """Rows per block so that all devices have as many blocks of one size."""
-    count = 1 if devices is None else len(devices)
-    blocks = max(1, -(-k // most))
-    return -(-k // (-(-blocks // count) * count))
+def select(
+    graph: Graph, request: Request, method: str, *, allow_unsafe: bool = False
+) -> tuple[Variant, str]:
+    """Choose the variant that was named, or that ranks first, and the reason in words."""
+    if method == "auto":
+        return ranking.best(graph, request)
+    if is_family(method):
+        family = canonical_method(method)
+        found = ranking.cheapest(graph, request, family)
+        if found is not None:
+            return found[0], f"the cheapest of {family}: {found[1]}"
+    reasons = []
+    for candidate in find(method, request.device, allow_unsafe=allow_unsafe):
+        answer = candidate.can_run(graph, request)
+        if answer is True:
+            return candidate, "asked for by name"
+        if (
+            candidate.weights == "nonnegative"
+            and graph.n_negative
+            and candidate.available() is True
+        ):
+            accepting = [
+                v.id
+                for v in variants(problem=request.problem)
+                if v.weights == "any" and v.can_run(graph, request) is True
+            ]
+            raise NegativeWeightError(graph.first_negative, graph.n_negative, accepting)
+        reasons.append(f"{candidate.id}: {answer}")
+    raise VariantUnavailable("; ".join(reasons))

@@ -14,20 +14,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nearfar.errors import OptionError, quoted
+from nearfar.errors import OptionError, keyword, quoted
 from nearfar.graph.dtypes import unreached_value
 from nearfar.graph.graph import Graph
+from nearfar.graph.saturation import widened
 from nearfar.registry import FIGURES, UNADDED, Partial
-from nearfar.solve.arrays import (
-    module_of,
-    named,
-    on_device,
-    row_figures,
-    to_host,
-    widened,
-)
+from nearfar.solve.arrays import external_names, row_figures
 from nearfar.solve.sinks import InMemory
 from nearfar.system.devices import runtime, several
+from nearfar.system.devices.arrays import is_device_array, module_of, to_host
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -36,6 +31,7 @@ __all__ = ["ReducingSink", "Reduction", "combine", "finish", "identity", "result
 
 _AT_ONCE = 1 << 18  # entries reduced at once, which stay in the cache
 _ON_THE_WAY = 40  # bytes per entry that reducing rows on a device takes
+_PLAIN = ("count", "sum", "mean", "max", "summary", "harmonic")
 #: How parts of the same rows are joined; the nearest are merged.
 _JOINS = {"counts": np.add, "totals": np.add, "most": np.maximum, "bins": np.add}
 
@@ -73,30 +69,38 @@ class Reduction:
 
     @staticmethod
     def parse(given: Any) -> Reduction:
-        """From ``"mean"``, ``"nearest:5"`` or ``("histogram", edges)``.
+        """From ``"mean"``, ``"nearest:5"``, ``("histogram", edges)`` or ``"histogram:0,10,20"``.
 
         Raises
         ------
         OptionError
             For anything else.
         """
+        kind, rest = "", given
         if isinstance(given, str):
             kind, _, rest = given.partition(":")
-            # More digits than memory has bytes cannot be a number to convert, or to divide.
-            if kind == "nearest" and rest.isdecimal() and len(rest) < 20 and int(rest) > 0:
+        elif isinstance(given, tuple) and len(given) == 2 and isinstance(given[0], str):
+            kind, rest = given
+        # More digits than memory has bytes cannot be a number to convert, or to divide.
+        if kind == "nearest" and isinstance(rest, str) and rest.isdecimal() and len(rest) < 20:
+            if int(rest) > 0:
                 return Reduction("nearest", k=int(rest))
-            if kind in ("count", "sum", "mean", "max", "summary", "harmonic") and not rest:
-                return Reduction(kind)
-        elif isinstance(given, tuple) and len(given) == 2 and given[0] == "histogram":
+        elif kind == "histogram":
             try:
-                edges = tuple(float(e) for e in given[1])
+                edges = tuple(map(float, rest.split(",") if isinstance(rest, str) else rest))
             except (TypeError, ValueError):
                 edges = ()
             if len(edges) >= 2 and all(a < b for a, b in pairwise(edges)):
                 return Reduction("histogram", edges=edges)
+            raise OptionError(
+                f"{keyword('reduce')} is {quoted(given)}: give ascending edges, as in "
+                "histogram:0,10,20"
+            )
+        elif isinstance(given, str) and given in _PLAIN:
+            return Reduction(given)
         raise OptionError(
-            f"reduce is {quoted(given)}: use 'count', 'sum', 'mean', 'max', 'summary', "
-            "'harmonic', 'nearest:k' or ('histogram', ascending edges)"
+            f"{keyword('reduce')} is {quoted(given)}: use {', '.join(map(repr, _PLAIN))}, "
+            "'nearest:k' or 'histogram:0,10,20'"
         )
 
     def sink(
@@ -291,7 +295,7 @@ class ReducingSink(InMemory):
         wide = np.result_type(*(values.dtype for _, values in parts))
         vertices = _joined([vertices for vertices, _ in parts])
         near = _joined([widened(values, wide) for _, values in parts])
-        return self._home(named(self.graph, vertices)), self._home(near)
+        return self._home(external_names(self.graph, vertices)), self._home(near)
 
     def _home(self, found: Any) -> Any:
         """On the device when the graph came from there, else on the host."""
@@ -306,7 +310,7 @@ def _joined(parts: list[Any]) -> Any:
 
     There they are copied part by part, so that a signal is seen between.
     """
-    if len({int(part.device.id) if on_device(part) else -1 for part in parts}) > 1:
+    if len({int(part.device.id) if is_device_array(part) else -1 for part in parts}) > 1:
         parts = [to_host(part) for part in parts]
     xp = module_of(parts[0])
     if xp is not np:
@@ -332,16 +336,7 @@ def _sums_by_halves(xp: Any, rows: Any, reached: Any) -> Any:
 
 
 def nearest_columns(rows: Any, names: Any, k: int) -> Partial:
-    """The k least entries of each row in order, the first of equals first.
-
-    Parameters
-    ----------
-    rows : array, shape (count, width)
-        Distances; -1 is named for those that are unreached.
-    names : int array, shape (width,) or (count, width), or None
-        Of the columns; None numbers them.
-    k : int
-    """
+    """The k least entries of each row in order, the first of equals first."""
     xp, none = module_of(rows), unreached_value(np.dtype(rows.dtype))
     count, width = rows.shape
     found = min(k, width)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from nearfar.errors import OptionError, quoted
+from nearfar.errors import OptionError, keyword, quoted
 from nearfar.graph.build import csr_arrays
 from nearfar.graph.graph import Graph
 from nearfar.graph.like import GraphLike
@@ -37,18 +37,7 @@ _SAMPLED = 8  # sources from which a look is taken at how far a limit or targets
 
 
 def as_graph(graph: GraphLike, weight: Any = "weight") -> Graph:
-    """A Graph from a Graph, a SciPy sparse matrix or a NetworkX graph.
-
-    Parameters
-    ----------
-    graph, weight
-        As for :meth:`nearfar.Graph.from_any`.
-
-    Raises
-    ------
-    GraphError
-        For anything else, and for a weight that is not there.
-    """
+    """A Graph from a Graph, a SciPy sparse matrix or a NetworkX graph."""
     if isinstance(weight, str) and weight == "weight":
         if isinstance(graph, Graph):
             return graph  # asking for what others have takes as long as a small search
@@ -73,11 +62,11 @@ def _fresh(matrix: Any) -> Graph | None:
 def check_stats(stats: Any, progress: Any = None) -> None:
     """Empty the dict to fill, of an earlier call's; refuse what cannot be filled or called."""
     if stats is not None and not isinstance(stats, dict):
-        raise OptionError(f"stats is {quoted(stats)}: give a dict to fill, or None")
+        raise OptionError(f"{keyword('stats')} is {quoted(stats)}: give a dict to fill, or None")
     if stats:
         stats.clear()
     if progress is not None and not callable(progress):
-        raise OptionError(f"progress is {quoted(progress)}: give a function, or None")
+        raise OptionError(f"{keyword('progress')} is {quoted(progress)}: give a function, or None")
 
 
 def check_targets(graph: Graph, targets: Iterable[Any] | None) -> NDArray[np.int64] | None:
@@ -86,18 +75,14 @@ def check_targets(graph: Graph, targets: Iterable[Any] | None) -> NDArray[np.int
         return None
     found = vertex_indices(graph, targets, "target")
     if not len(found):
-        raise OptionError("targets is empty: name at least one vertex, or leave it out")
+        raise OptionError(
+            f"{keyword('targets')} is empty: name at least one vertex, or leave it out"
+        )
     return found if len(found) == 1 else np.unique(found)
 
 
 def vertex_indices(graph: Graph | TurnGraph, vertices: Any, what: str) -> NDArray[np.int64]:
-    """Indices of vertices given in any sequence, set, array or iterator, or of a single one.
-
-    Raises
-    ------
-    VertexError
-        For the first that is not a vertex of the graph.
-    """
+    """Indices of vertices given in any sequence, set, array or iterator, or of a single one."""
     if runtime.is_device_array(vertices):
         vertices = runtime.download(vertices)
     if isinstance(vertices, np.ndarray):
@@ -122,23 +107,21 @@ def make_request(
     stats: Literal["basic", "full"] = "basic",
     out: Any = None,
     reduced: bool = False,
+    sparse: bool = False,
 ) -> Request:
     """The checked request; sources and targets are vertex indices already.
 
     ``once`` says that the graph was made for this request alone, ``reduced`` that only a few
-    numbers of each row are kept.
+    numbers of each row are kept, ``sparse`` only what is reached.
 
     Where the arrays are, the answer is: ``"auto"`` is ``"cuda"`` for a graph or an ``out`` on a
     device, unless the method has no form there.
-
-    Raises
-    ------
-    OptionError
     """
     device = canonical_device(device)
     if not isinstance(method, str):
         raise OptionError(
-            f"method is {quoted(method)}: give a name, `nearfar methods` lists them all"
+            f"{keyword('method')} is {quoted(method)}: give a name, `nearfar methods` lists them "
+            "all"
         )
     if device == "auto" and (
         runtime.is_device_array(out) or (graph.on_device and _has_device_form(method))
@@ -160,6 +143,7 @@ def make_request(
         stats=stats,
         once=once,
         comes_back=not reduced and not runtime.is_device_array(out),
+        sparse=sparse,
     )
 
 

@@ -32,13 +32,7 @@ def sync_folder(folder: Path) -> None:
 
 
 def _reserve(path: Path) -> None:
-    """Take a mapped file's disk space now: writing to a map on a full disk kills the process.
-
-    Raises
-    ------
-    OSError
-        If the disk has no room for the file.
-    """
+    """Take a mapped file's disk space now: writing to a map on a full disk kills the process."""
     if not hasattr(os, "posix_fallocate"):
         return
     with path.open("r+b") as file:
@@ -127,21 +121,7 @@ class NpyRows:
 
 
 class ZarrRows:
-    """A Zarr array with one chunk per block.
-
-    Parameters
-    ----------
-    path : Path
-    shape : tuple of int
-    dtype : dtype
-    block : int
-        Rows per block.
-
-    Raises
-    ------
-    MissingDependencyError
-        Without zarr.
-    """
+    """A Zarr array with one chunk per block."""
 
     def __init__(
         self, path: Path, shape: tuple[int, int], dtype: np.dtype[Any], block: int

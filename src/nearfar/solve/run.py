@@ -1,6 +1,6 @@
-"""The run step: a checked request on its way into a sink, block by block.
+"""A planned request on its way into a sink, block by block.
 
-:mod:`nearfar.solve.solving` answers the sources of a block; here blocks are shared out over
+:mod:`nearfar.solve.attempt` answers the sources of a block; here blocks are shared out over
 devices, reduced where their rows are not wanted, and joined with their predecessors.
 """
 
@@ -11,89 +11,142 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from nearfar.cpu.predecessors import tight_predecessors
 from nearfar.graph.saturation import widest
 from nearfar.registry import Declined, Workspace
-from nearfar.solve.arrays import module_of, once, repeated, to_host
+from nearfar.solve.arrays import distinct_sources, repeat_rows
+from nearfar.solve.attempt import add_counters, solve
 from nearfar.solve.reductions import ReducingSink
 from nearfar.solve.sinks import CsrSink
-from nearfar.solve.solving import Solving
-from nearfar.system.devices import runtime, several
+from nearfar.system.devices import several
+from nearfar.system.devices.arrays import module_of, to_host, upload
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from numpy.typing import NDArray
+
+    from nearfar.graph.graph import Graph
     from nearfar.registry import Partial
+    from nearfar.solve.attempt import Solved
+    from nearfar.solve.plan import Plan
     from nearfar.solve.sinks import Sink
 
 __all__ = ["Run"]
 
 
-class Run(Solving):
-    """One checked request on its way; as :class:`Solving`."""
+class Run:
+    """Many sources, solved some at a time; each block begins with the plan that the last led to."""
+
+    def __init__(
+        self,
+        plan: Plan,
+        rows: NDArray[np.int64],
+        places: NDArray[np.int64] | None = None,
+    ) -> None:
+        self.plan, self.graph, self.rows, self.columns = plan, plan.graph, rows, plan.columns
+        self.devices = plan.devices  # that share the rows; None for the current one
+        self.places = places  # for each row of the answer the number of its source, if not its own
+        self.block = max(len(rows), 1)  # rows solved at a time
+        self.rows_at_once = self.block  # of a block that is reduced, where rows have to be made
+        self.stats: dict[str, Any] = {}
+        self._wide_rows: list[int] = []  # solved in 64 bits
+        self._trees: dict[int, Any] = {}  # of each block, None where they are left to the pass
+
+    @property
+    def limit(self) -> Any:
+        """The inclusive limit, or None."""
+        return self.plan.request.limit
+
+    @property
+    def further(self) -> dict[str, Any]:
+        """Nothing else than graph, sources, targets and limit says what the rows are."""
+        return {}
+
+    @property
+    def engine(self) -> str:
+        """The id of the variant."""
+        return self.plan.variant.id
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns of the answer."""
+        width = self.graph.n_vertices if self.columns is None else len(self.columns)
+        return len(self.rows if self.places is None else self.places), width
 
     def into(self, sink: Sink, progress: Callable[[float, float], None] | None = None) -> Any:
         """Run block by block into the sink and return what it makes of the distinct sources."""
-        self.keep = sink.on_device and self.on_device
-        self.reduction = sink.reduction if isinstance(sink, ReducingSink) else None
+        keep = sink.on_device and self.plan.on_device
+        reduction = sink.reduction if isinstance(sink, ReducingSink) else None
+        if keep or reduction is not None:
+            self.plan = self.plan._replace(keep=keep, reduction=reduction)
         try:
-            sink.start(self.shape, self._narrow)
+            sink.start(self.shape, self.plan.dtype)
             count = len(self.rows)
             # start may have changed the block
             blocks = list(enumerate(range(0, max(count, 1), self.block)))
             waiting = [block for block in blocks if not sink.has(block[0])]
-            there = len(blocks) - len(waiting)
+            before = len(blocks) - len(waiting)
 
-            def told(done: int) -> None:
+            def report(done: int) -> None:
                 if progress is not None:
-                    progress(min((there + done) * self.block, count), count)
+                    progress(min((before + done) * self.block, count), count)
 
             if waiting and progress is not None:
-                told(0)  # the pace counts from here
+                report(0)  # the pace counts from here
             if self.devices is not None and isinstance(sink, ReducingSink):
-                waiting = self._reduced_together(self.devices, sink, waiting, told)
-            if self.devices is None or (len(blocks) == 1 and self.shares_itself(self.keep)):
+                waiting = self._reduced_together(self.devices, sink, waiting, report)
+            if self.devices is None or (len(blocks) == 1 and self.shares_itself(self.plan.keep)):
                 for done, (number, first) in enumerate(waiting, start=1):
                     self._one_block(sink, number, first)
-                    told(done)
+                    report(done)
             elif waiting:
-                self._on_devices(self.devices, sink, waiting, told)
+                self._on_devices(self.devices, sink, waiting, report)
             if not waiting:
-                told(0)
+                report(0)
             return sink.finish()
         finally:
             sink.close()
 
     def shares_itself(self, keep: bool) -> bool:
-        """Whether the variant shares one block of all rows over the devices, not this class.
-
-        Parameters
-        ----------
-        keep : bool
-            Whether the rows stay on a device.
-        """
-        if ("device" if keep else "host") not in self.variant.devices or self.devices is None:
+        """Whether the variant shares one block of all rows over the devices, not this class."""
+        if ("device" if keep else "host") not in self.plan.variant.devices or self.devices is None:
             return False
         return not keep or several.joined(self.devices)
 
+    def _solve(self, first: int, rows: Any, out: Any = None) -> Solved:
+        """Solve some of a block's rows, from the given one on, and take over what follows."""
+        found = solve(self.plan, rows, out)
+        self.plan = found.plan
+        self._count(found.stats)
+        if found.wide:
+            self._wide_rows += [first + i for i in found.wide]
+        return found
+
+    def _count(self, stats: dict[str, Any]) -> None:
+        add_counters(self.stats, stats)
+        self.stats["engine"] = self.plan.variant.id
+
     def _one_block(self, sink: Sink, number: int, first: int) -> None:
-        self._first = first
         part = self.rows[first : first + self.block]
         if isinstance(sink, ReducingSink):
             self._reduce_into(sink, number, first, part)
             return
-        in_sparse_rows = None if self.columns is not None else self.variant.sparse
-        if isinstance(sink, CsrSink) and in_sparse_rows is not None and self._exact_limit():
-            work = Workspace(self.request.threads, self.limit)
+        plan = self.plan
+        make_sparse = plan.variant.sparse if self.columns is None else None
+        if isinstance(sink, CsrSink) and make_sparse is not None and self._exact_limit():
+            work = Workspace(plan.request.threads, self.limit)
             sources = np.asarray(part, np.int64)
-            sparse = in_sparse_rows(self.graph, sources, self._checked, work)
+            sparse = make_sparse(self.graph, sources, plan.settings, work)
             if sparse is not None:
                 self._count(sparse[3])
                 sink.put_sparse(number, *sparse[:3])
                 return
-        part, places = once(part) if sink.in_order else (part, None)
-        found, tree = self.solve(part, sink.memory(first, len(part)))
-        self._trees[number] = tree if tree is None or self.keep else to_host(tree)
-        sink.put(number, first, found if places is None else repeated(found, places))
+        part, places = distinct_sources(part) if sink.in_order else (part, None)
+        found = self._solve(first, part, sink.memory(first, len(part)))
+        tree, rows = found.predecessors, found.distances
+        self._trees[number] = tree if tree is None or plan.keep else to_host(tree)
+        sink.put(number, first, rows if places is None else repeat_rows(rows, places))
 
     def _exact_limit(self) -> bool:
         """Whether searches keep to the limit exactly: theirs is a float64, which rounds up."""
@@ -133,13 +186,14 @@ class Run(Solving):
 
         def begin() -> Callable[[tuple[int, int]], None]:
             part = copy.copy(self)  # counts for itself, and may have to change the variant
+            part.plan = self.plan._replace(devices=None)
             part.devices, part.stats, part._wide_rows = None, {}, []
             parts.append(part)
             return lambda block: part._one_block(sink, *block)
 
         failed = several.each_block(devices, blocks, begin, progress)
         for part in parts:
-            self.variant, self.reason = part.variant, part.reason
+            self.plan = part.plan._replace(devices=self.devices)
             self._count(part.stats)
             self._wide_rows += part._wide_rows
         self.stats["devices"] = list(devices)
@@ -151,27 +205,28 @@ class Run(Solving):
         if partials is None:
             partials = []
             for low in range(0, max(len(rows), 1), self.rows_at_once):
-                found, _ = self.solve(rows[low : low + self.rows_at_once])
-                partials += self._partials or sink.of_rows(first + low, found)
+                found = self._solve(first + low, rows[low : low + self.rows_at_once])
+                partials += found.partials or sink.of_rows(first + low, found.distances)
         sink.keep(number, partials)
 
     def _partials_alone(self, rows: Any) -> list[Partial] | None:
-        """Reduce a block by a variant that needs no rows for that."""
-        if not self.variant.reduces or self._solved is not self.graph:
+        """Reduce a block without materialising its rows, where the variant can."""
+        plan = self.plan
+        if not plan.variant.reduces or plan.graph is not self.graph:
             return None
         if not self._exact_limit():
             return None
         work = Workspace(
-            self.request.threads,
+            plan.request.threads,
             self.limit,
             columns=self.columns,
             on_device=True,
             devices=self.devices,
-            reduction=self.reduction,
+            reduction=plan.reduction,
         )
         sources = np.asarray(rows, np.int64)
         try:
-            answer = self.variant.run(self.graph, sources, self._checked, work)
+            answer = plan.variant.run(self.graph, sources, plan.settings, work)
         except Declined:
             return None  # as it will for rows
         if answer.partials is not None:
@@ -189,10 +244,10 @@ class Run(Solving):
         if trees and all(tree is not None for tree in trees):
             if xp is np:
                 return xp.concatenate([to_host(tree) for tree in trees])
-            return xp.concatenate([several.here(runtime.upload(tree)) for tree in trees])
-        graph, rows = self.graph, np.asarray(self.rows)
-        if matrix.dtype == self._narrow or matrix.dtype.kind == "i":
-            solved = graph if matrix.dtype == self._narrow else graph.astype(matrix.dtype)
+            return xp.concatenate([several.here(upload(tree)) for tree in trees])
+        graph, rows, narrow = self.graph, np.asarray(self.rows), self.plan.dtype
+        if matrix.dtype == narrow or matrix.dtype.kind == "i":
+            solved = graph if matrix.dtype == narrow else graph.astype(matrix.dtype)
             return self._pass(solved, rows, matrix)
         # Sums of floats are tight in the dtype in which they were made.
         found = xp.empty(matrix.shape, dtype=graph.index_dtype)
@@ -204,3 +259,15 @@ class Run(Solving):
                 part = matrix[places].astype(solved.weight_dtype)
                 found[places] = self._pass(solved, rows[some], part)
         return found
+
+    def _pass(self, graph: Graph, rows: Any, matrix: Any) -> Any:
+        """Predecessors by the pass over tight edges, for rows of the dtype of the weights."""
+        plan = self.plan
+        return tight_predecessors(
+            graph,
+            rows,
+            matrix,
+            by_device=plan.on_device,
+            threads=plan.request.threads,
+            stats=self.stats,
+        )

@@ -17,7 +17,8 @@ from nearfar.choose.ranking import best
 from nearfar.graph.dtypes import unreached_value
 from nearfar.graph.saturation import FARTHEST, may_saturate
 from nearfar.registry import Request, Workspace
-from nearfar.solve.arrays import on_device, reach, to_host
+from nearfar.solve.arrays import reach
+from nearfar.system.devices.arrays import to_host
 
 if TYPE_CHECKING:
     from nearfar.graph.graph import Graph
@@ -38,25 +39,6 @@ def lost_rows(
 
     For whole rows without negative weights and for 64 bits the answer is exact; otherwise a row
     without a loss may be among them, so that a repetition in 64 bits decides.
-
-    Parameters
-    ----------
-    graph : Graph
-        As it was solved.
-    sources : sequence of int
-        Vertex indices, one per row.
-    found : array, shape (n,) or (k, width)
-        Distances in the dtype of the weights, not masked by the limit if weights are negative.
-        Whole rows must be finished searches.
-    limit : number or None
-    columns : int array or None
-        The vertices of the columns; None for whole rows.
-    threads : int
-        Workers that look through rows on the host.
-
-    Returns
-    -------
-    list of int
     """
     if found.size == 0 or not may_saturate(graph):
         return []
@@ -76,15 +58,15 @@ def lost_rows(
         return [i for i in short if _walks_to(hops, int(sources[i]), columns[missing[i]])]
     counts, farthest = reach(rows, threads)
     n, heaviest, top = graph.n_vertices, graph.max_weight, FARTHEST[dtype]
-    sunk = to_host(low.any(axis=1)) if low is not None else np.zeros(len(rows), dtype=np.bool_)
+    fell = np.zeros(len(rows), np.bool_) if low is None else to_host(low.any(axis=1))
     lost = []
     for i, (count, far) in enumerate(zip(counts, farthest, strict=True)):
-        if sunk[i]:
+        if fell[i]:
             lost.append(i)
             continue
         if count == n or (far + heaviest <= top and not signed):
             continue
-        row = to_host(rows[i]) if on_device(rows) else np.ascontiguousarray(rows[i])
+        row = np.ascontiguousarray(to_host(rows[i]))
         if _cpu.first_saturated_edge(graph.view, row) >= 0:
             lost.append(i)
     return lost

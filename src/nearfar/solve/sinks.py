@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from nearfar.errors import DistanceOverflowError, OptionError
+from nearfar.errors import DistanceOverflowError, OptionError, keyword
 from nearfar.graph.dtypes import unreached_value
-from nearfar.solve.arrays import widened
+from nearfar.graph.saturation import widened
 from nearfar.system.devices import runtime, several
 from nearfar.system.memory import empty
 
@@ -127,7 +127,7 @@ def _check_out(given: Any, shape: tuple[int, int], dtype: np.dtype[Any]) -> None
     wide = np.dtype(np.float64 if dtype.kind == "f" else np.int64)
     if given.shape != shape or given.dtype not in (dtype, wide):
         raise OptionError(
-            f"out has shape {given.shape} and dtype {given.dtype}: "
+            f"{keyword('out')} has shape {given.shape} and dtype {given.dtype}: "
             f"give {shape} and {dtype} (or {wide})"
         )
 
@@ -148,10 +148,12 @@ class ArraySink(InMemory):
             return
         if not isinstance(self.given, np.ndarray):
             kind = type(self.given).__name__
-            raise OptionError(f"out is a {kind}: give an array, a path or 'csr'")
+            raise OptionError(f"{keyword('out')} is a {kind}: give an array, a path or 'csr'")
         _check_out(self.given, shape, dtype)
         if not self.given.flags.writeable:
-            raise OptionError("out is read-only: give an array that can be written to")
+            raise OptionError(
+                f"{keyword('out')} is read-only: give an array that can be written to"
+            )
 
     def memory(self, first: int, count: int) -> NDArray[Any] | None:
         """The rows themselves, if they lie one after the other."""

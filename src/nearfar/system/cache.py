@@ -60,13 +60,7 @@ def update(
     change: Callable[[dict[str, Any]], dict[str, Any]],
     what: str,
 ) -> None:
-    """Replace the entries by ``change(entries)``; ``what`` names them in the error.
-
-    Raises
-    ------
-    CacheError
-        If the file cannot be written.
-    """
+    """Replace the entries by ``change(entries)``; ``what`` names them in the error."""
     import json
     import tempfile
 
@@ -93,13 +87,7 @@ def update(
 
 @contextlib.contextmanager
 def locked(path: Path) -> Iterator[None]:
-    """Hold the lock of a file, which lies beside it; the folder is made if it is not there.
-
-    Raises
-    ------
-    OSError
-        If no lock file can be made.
-    """
+    """Hold the lock of a file, which lies beside it; the folder is made if it is not there."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with open(path.with_suffix(".lock"), "a") as file:
         with contextlib.suppress(OSError):  # some network file systems have no locks

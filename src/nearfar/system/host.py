@@ -106,19 +106,8 @@ def _of_windows() -> tuple[int, int]:
 def lock_file(file: IO[Any], *, wait: bool) -> None:
     """Lock an open file for this process until it is closed, however the process ends.
 
-    Parameters
-    ----------
-    file : file
-        Open for writing.
-    wait : bool
-        Wait while another holds the lock.
-
-    Raises
-    ------
-    BlockingIOError
-        If another holds the lock and `wait` is false.
-    OSError
-        With one of ``NO_LOCKS`` if the file system has no locks.
+    Another holder is waited for, or is a BlockingIOError. A file system without locks is an OSError
+    with one of ``NO_LOCKS``.
     """
     if sys.platform != "win32":
         import fcntl

@@ -11,35 +11,12 @@ __all__ = ["facts_table", "table"]
 
 
 def facts_table(title: str, facts: Iterable[tuple[str, object]]) -> str:
-    """Labels and values below a title.
-
-    Parameters
-    ----------
-    title : str
-    facts : iterable of (label, value)
-
-    Returns
-    -------
-    str
-        HTML without scripts and styles; texts are escaped.
-    """
+    """Labels and values below a title."""
     return table(title, (), facts)
 
 
 def table(title: str, heads: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    """Rows below heads and a title; the first cell of a row is its label.
-
-    Parameters
-    ----------
-    title : str
-    heads : sequence of str
-        May be empty.
-    rows : iterable of sequences
-
-    Returns
-    -------
-    str
-    """
+    """Rows below heads and a title; the first cell of a row is its label."""
     head = "".join(f"<th>{_text(cell)}</th>" for cell in heads)
     lines = ["<table>", f"<caption>{_text(title)}</caption>"]
     lines += [f"<thead><tr>{head}</tr></thead>"] if heads else []

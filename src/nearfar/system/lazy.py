@@ -15,21 +15,7 @@ __all__ = ["lazy_names"]
 def lazy_names(
     package: str, places: Mapping[str, str], modules: tuple[str, ...] = ()
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
-    """``__getattr__`` and ``__dir__`` of a package whose names lie in modules below it.
-
-    Parameters
-    ----------
-    package : str
-        Its full name.
-    places : mapping of str to str
-        Module below the package, for each name.
-    modules : tuple of str
-        Modules below the package that are names of it themselves.
-
-    Returns
-    -------
-    getattr, dir : callable
-    """
+    """``__getattr__`` and ``__dir__`` of a package whose names lie in modules below it."""
 
     def get(name: str) -> Any:
         if name in modules:

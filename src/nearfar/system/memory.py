@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from nearfar.errors import OptionError, quoted
+from nearfar.errors import OptionError, keyword, quoted
 from nearfar.system.host import available_memory
 
 if TYPE_CHECKING:
@@ -34,21 +34,7 @@ _LARGE = 1 << 22  # bytes from which NumPy asks for huge pages
 
 
 def empty(shape: tuple[int, ...], dtype: DTypeLike, threads: int) -> NDArray[Any]:
-    """An array for a result that so many threads write to, as :func:`numpy.empty` makes it.
-
-    Parameters
-    ----------
-    shape : tuple of int
-    dtype : dtype
-    threads : int
-        With more than one, each huge page of a large array is made by one of them here. Threads
-        that write to a new one at the same time would each make it and clear it.
-
-    Returns
-    -------
-    array
-        Entries are anything.
-    """
+    """An array for a result that so many threads write to, as :func:`numpy.empty` makes it."""
     from nearfar import _cpu
 
     made = np.empty(shape, dtype=dtype)
@@ -68,13 +54,7 @@ def free_memory() -> int:
 
 
 def _free_in_group(folder: str, most: str, used: str, idle: str) -> int:
-    """What a control group leaves; pages of files that were only read go when others need them.
-
-    Raises
-    ------
-    OSError, ValueError
-        Where there is no such group, or no limit.
-    """
+    """What a control group leaves; pages of files that were only read go when others need them."""
     limit, taken = (int(Path(folder, name).read_text(encoding="ascii")) for name in (most, used))
     statistics = Path(folder, "memory.stat").read_text(encoding="ascii").splitlines()
     kept = dict(line.split(" ", 1) for line in statistics if " " in line)
@@ -82,13 +62,7 @@ def _free_in_group(folder: str, most: str, used: str, idle: str) -> int:
 
 
 def bytes_left(memory: int | None, free: Callable[[], int]) -> int:
-    """Memory that something may take: what the caller grants, or what is free.
-
-    Raises
-    ------
-    OptionError
-        If the grant is not a number of bytes.
-    """
+    """Memory that something may take: what the caller grants, or what is free."""
     if memory is None:
         return free()
     if (
@@ -96,5 +70,7 @@ def bytes_left(memory: int | None, free: Callable[[], int]) -> int:
         or not isinstance(memory, (int, float, np.integer))
         or not 0 <= memory < math.inf
     ):
-        raise OptionError(f"memory is {quoted(memory)}: give a number of bytes, or None")
+        raise OptionError(
+            f"{keyword('memory')} is {quoted(memory)}: give a number of bytes, or leave it out"
+        )
     return int(memory)

@@ -47,29 +47,7 @@ def naming(path: str | os.PathLike[str], other: str | None = None) -> Iterator[N
 
 @contextlib.contextmanager
 def replacing(path: str | os.PathLike[str], *, sole: bool = False) -> Iterator[Path]:
-    """Give a path to write to; the file takes the name ``path`` if the block ends without an error.
-
-    Parameters
-    ----------
-    path : str or path
-        The final name.
-    sole : bool
-        Nobody else writes to ``path`` now (see :func:`only_writer`). The temporary name is then
-        always the same, so the next writer replaces what a killed one left.
-
-    Yields
-    ------
-    Path
-        A name that is free, in the folder of ``path`` and with its suffixes; or the final name
-        itself where that is a device or a pipe.
-
-    Raises
-    ------
-    OSError
-        If the file cannot be written, with the final name.
-    ValueError
-        For a name with a NUL character.
-    """
+    """Yield a path to write to, renamed to ``path`` if the block ends without an error."""
     final = Path(os.path.realpath(path))
     try:
         there = final.stat()
@@ -105,19 +83,6 @@ def only_writer(
     The lock is one of the operating system's, so it ends with the process, however
     that ends. Network file systems keep it among hosts if they have locks (NFS does); where there
     are none, nothing is locked.
-
-    Parameters
-    ----------
-    path : str or path
-    lock : str or path or None
-        The file that is locked, which goes with the lock; None takes ``<path>.lock``.
-
-    Raises
-    ------
-    OptionError
-        If another writer, in this process or another, is at work; names it.
-    OSError
-        If the lock's file cannot be made, with the name of the output.
     """
     import platform
 

@@ -29,15 +29,6 @@ def time_left(seconds: float) -> str:
 class Progress:
     """A bar on stderr for long work; silent when stderr is not a terminal, or with ``--quiet``.
 
-    Parameters
-    ----------
-    text : str
-        What is being done.
-    enabled : bool
-        False keeps it silent.
-    always : bool
-        Report where stderr is not a terminal too: a line every ten seconds in place of a bar.
-
     Notes
     -----
     The first bar shows after half a second, so that short work leaves no trace; inside a ``with``

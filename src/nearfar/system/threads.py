@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
-from nearfar.errors import OptionError, quoted
+from nearfar.errors import OptionError, keyword, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -32,7 +32,8 @@ def check_threads(threads: int | None) -> int:
         return default_threads()
     if isinstance(threads, bool) or not isinstance(threads, (int, np.integer)) or threads < 1:
         raise OptionError(
-            f"threads is {quoted(threads)}: give a whole number of at least 1, or None"
+            f"{keyword('threads')} is {quoted(threads)}: give a whole number of at least 1, or "
+            "leave it out"
         )
     return min(int(threads), max(64, 4 * default_threads()))
 
@@ -42,18 +43,6 @@ def on_threads(one: Callable[[int], T], count: int, threads: int) -> list[T]:
 
     Python shows Ctrl-C to the main thread alone, so the searches of the others are told here; they
     end within their next look, and so does all after an error in one of them.
-
-    Parameters
-    ----------
-    one : callable
-        Takes a number below ``count``; should spend its time in C++ code that releases the GIL.
-    count : int
-    threads : int
-        1 makes the calls here.
-
-    Returns
-    -------
-    list
     """
     from nearfar import _cpu
 

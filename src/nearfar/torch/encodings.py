@@ -22,7 +22,8 @@ from nearfar.solve.many import distances
 from nearfar.system.devices import runtime
 
 if TYPE_CHECKING:
-    from nearfar.options import Device, MethodOptions
+    from nearfar.options import Device
+    from nearfar.solve.option_types import MethodOptions
 
 __all__ = ["shortest_path_distances"]
 
@@ -155,13 +156,7 @@ def _array(given: Any, there: bool, what: str) -> Any:
 
 
 def _members(xp: Any, ends: Any, batch: Any, num_nodes: int | None, there: bool) -> Any:
-    """The graph of every vertex, checked.
-
-    Raises
-    ------
-    GraphError
-        If it does not ascend, or an edge joins two graphs.
-    """
+    """The graph of every vertex, checked."""
     largest = int(ends.max()) if ends.size else -1
     if batch is None:
         return xp.zeros(_at_least(num_nodes, largest + 1, "num_nodes"), dtype=np.int64)
@@ -197,13 +192,7 @@ def _with_beginnings(xp: Any, ends: Any, weights: Any, member: Any, place: Any, 
 
 
 def _at_least(wanted: int | None, needed: int, what: str) -> int:
-    """A size that was given, or the one that is needed.
-
-    Raises
-    ------
-    OptionError
-        If it is too small.
-    """
+    """A size that was given, or the one that is needed."""
     if wanted is None:
         return needed
     if not isinstance(wanted, (int, np.integer)) or wanted < needed:
@@ -212,13 +201,7 @@ def _at_least(wanted: int | None, needed: int, what: str) -> int:
 
 
 def _blank(unreached: float | None, kind: np.dtype[Any], graph: Graph) -> Any:
-    """What stands for no path, in the dtype of the distances.
-
-    Raises
-    ------
-    OptionError
-        If the dtype does not hold it, or -1 could be a distance.
-    """
+    """What stands for no path, in the dtype of the distances."""
     if unreached is None:
         if kind.kind == "f":
             return kind.type(np.inf)

@@ -9,7 +9,7 @@ import numpy as np
 
 from nearfar import _cpu
 from nearfar.algorithms.batched.options import LaneOptions, WorkerOptions
-from nearfar.cpu.costs import even_search, heap_search
+from nearfar.cpu.costs import bucket_search, heap_search
 from nearfar.registry import Answer, Estimate, Request, Workspace, variant
 from nearfar.system.memory import empty
 
@@ -45,11 +45,8 @@ def _searches(facts: Facts, request: Request) -> Estimate:
     """
     k = request.n_sources
     # On roads and grids 1.5 times what the model of a single search says, elsewhere about that.
-    if WorkerOptions().buckets(facts.graph):
-        # Of weights over nine decades (a spread of 1,000) a search takes 2 to 3 times as long.
-        one = 1.5 * even_search(facts) * (1 + 0.17 * _unevenness(facts))
-    else:
-        one = heap_search(facts)
+    buckets = WorkerOptions().buckets(facts.graph)
+    one = 1.5 * bucket_search(facts) if buckets else heap_search(facts)
     words = "searches that have little in common"
     if facts.share < 1:
         width = facts.n if request.targets is None else len(request.targets)

@@ -55,17 +55,7 @@ class Values:
 
 
 class Rows:
-    """A batch on the device: its graph, its answer rows in as many parts as fit, its counters.
-
-    Parameters
-    ----------
-    graph : Graph
-    sources : int64 array, shape (k,)
-    workspace : Workspace
-    reduces : bool
-        Whether the kernels count, add and compare the distances of each row, where the workspace
-        asks for a reduction that reads no more.
-    """
+    """A batch on the device: its graph, its answer rows in as many parts as fit, its counters."""
 
     def __init__(
         self,

@@ -52,19 +52,6 @@ def stages(
 
     One launch where dropping would not pay: few sources, few edges per vertex, of which most are
     essential, or little to say that earlier rows did not.
-
-    Parameters
-    ----------
-    graph : Graph
-    sources : int64 array, shape (k,)
-    decided : bool array, shape (n,)
-        Vertices whose edges were looked at before.
-
-    Returns
-    -------
-    list of (places, drop)
-        Which sources, int64 array, or None for all in the order given; and whether edges are
-        dropped afterwards.
     """
     k = len(sources)
     if k < _FEWEST or sparse(graph) or not graph.is_weighted:
@@ -104,21 +91,7 @@ class Essential:
     decided: NDArray[np.bool_]
 
     def without(self, graph: Graph, device: DeviceGraph, solved: Solved, rows: Any) -> Essential:
-        """Without the edges of solved sources that are longer than their ends are apart.
-
-        Parameters
-        ----------
-        graph : Graph
-            Keeps the result.
-        device : DeviceGraph
-            The graph on this device.
-        solved : Solved
-        rows : int32 or int64 device array, shape (all rows, n)
-
-        Returns
-        -------
-        Essential
-        """
+        """Without the edges of solved sources that are longer than their ends are apart."""
         cp = runtime.cupy()
         program, grid = _program(device)
         n = device.n
@@ -138,15 +111,7 @@ class Essential:
 
 
 class Solved:
-    """Sources that are solved, and where their rows are.
-
-    Parameters
-    ----------
-    n : int
-        Vertices.
-    sources : int64 array, shape (k,)
-    places : int64 array, shape (k,)
-    """
+    """Sources that are solved, and where their rows are."""
 
     def __init__(self, n: int, sources: NDArray[np.int64], places: NDArray[np.int64]) -> None:
         self.sources = sources

@@ -50,8 +50,7 @@ class WorkerOptions:
     ----------
     queue : {"heap", "buckets"} or None
         A 4-ary heap (Dijkstra's method) or a ring of buckets (sequential delta-stepping). None
-        takes buckets from 512 vertices on, unless there are fewer edges than vertices. The answer
-        is the same.
+        takes buckets from 512 vertices on. The answer is the same.
     """
 
     queue: Literal["heap", "buckets"] | None = None
@@ -64,8 +63,7 @@ class WorkerOptions:
         """Whether searches of this graph order their vertices in buckets."""
         if self.queue is not None:
             return self.queue == "buckets"
-        # With fewer edges than vertices a search has few vertices pending at a time, as on a path.
-        return graph.n_vertices >= BUCKETS_FROM and graph.n_edges >= graph.n_vertices
+        return graph.n_vertices >= BUCKETS_FROM
 
 
 @dataclass(frozen=True, slots=True)

@@ -113,13 +113,6 @@ def in_stages(search: Search, **stats: Any) -> Answer:
     """Solve the batch; after each stage the edges go that its rows show to be of no use.
 
     Only whole rows of integers show that: rounded sums are not associative.
-
-    Parameters
-    ----------
-    search : Search
-        Of the current device; those of others are made like it.
-    **stats
-        What the answer says of the run besides.
     """
     rows, graph = search.rows, search.graph
     team = _Team(search)

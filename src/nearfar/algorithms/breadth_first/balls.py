@@ -127,14 +127,7 @@ def balls_at_hand(graph: Graph, device: DeviceGraph) -> Balls | None:
 
 
 def balls(graph: Graph, device: DeviceGraph) -> Balls | None:
-    """The balls of a graph, made on first use and kept with it.
-
-    Returns
-    -------
-    Balls or None
-        None, then and later, where the device's memory has no room for them, or where a hop is all
-        that they reach.
-    """
+    """The balls of a graph, made on first use and kept with it."""
 
     def make() -> Balls | None:
         try:

@@ -54,8 +54,7 @@ _AHEAD_SHARE = 256  # entries of the queue per block, at most
 _AHEAD_ROOM = 4096  # kAheadRoom of ahead.cuh
 STEPS_BEYOND = 2  # the watchdog: a step finds at least one vertex
 QUEUE_SHARE = 2  # vertices over the entries of a queue when running ahead
-# Compile-time constants to override, for measuring.
-KNOBS: dict[str, int] = {}
+_BLOCK_THREADS = 1024
 _SEARCHER: Slot[_Searcher] = Slot("breadth-first search")
 
 
@@ -142,13 +141,12 @@ class _Searcher:
         self.chunks = cp.empty(self.chunk_capacity * chunk, dtype=np.uint8)
         macros = {
             # 64-bit vertices want more registers than 1024 threads leave.
-            "BLOCK_THREADS": 512 if vertex > 4 else 1024,
+            "BLOCK_THREADS": min(_BLOCK_THREADS, 512 if vertex > 4 else 1024),
             "BLOCKS_EACH": 1,
             "RUNS_AHEAD": int(ahead),
             "BALL_WIDTH": BALL_WIDTH,
             "SHORTCUT_DEPTH": SHORTCUT_DEPTH,
             **device.macros,
-            **KNOBS,
         }
         block = int(macros["BLOCK_THREADS"])
         program = runtime.program("algorithms/breadth_first/breadth_first.cuh", macros)
@@ -264,13 +262,7 @@ def _cost(facts: Facts, request: Request) -> Estimate:
 def breadth_first(
     graph: Graph, sources: Any, options: BreadthFirstOptions, workspace: Workspace
 ) -> Answer:
-    """Launch once, read the counters, return the distances.
-
-    Raises
-    ------
-    SolverError
-        If the watchdog's bound on steps is reached.
-    """
+    """Launch once, read the counters, return the distances."""
     cp = runtime.cupy()
     device = device_graph(graph)
     reverse: DeviceGraph | None = device
@@ -373,14 +365,7 @@ def _balls_or_answer(
     history: History,
     workspace: Workspace,
 ) -> tuple[Balls | None, Answer | None]:
-    """Balls to run ahead by, or the answer of near-far, whose blocks advance hop by hop.
-
-    Returns
-    -------
-    around : Balls or None
-    answer : Answer or None
-        None besides no balls where the memory has no room for near-far either.
-    """
+    """Balls to run ahead by, or the answer of near-far, whose blocks advance hop by hop."""
     around = None
     if options.balls or (options.balls is None and history.pays(device.n)):
         around = balls(graph, device)

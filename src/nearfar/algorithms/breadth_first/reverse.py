@@ -43,36 +43,14 @@ class Reverse:
 
 
 def reverse_of(graph: Graph, device: DeviceGraph, *, make: bool) -> Reverse | None:
-    """The edges of a graph by their targets, kept with it.
-
-    Parameters
-    ----------
-    graph : Graph
-    device : DeviceGraph
-        The graph, without weights.
-    make : bool
-        Whether to make them where they are not at hand.
-
-    Returns
-    -------
-    Reverse or None
-        None where they are not at hand, or, then and later, where the memory has no room for them.
-    """
+    """The edges of a graph by their targets, kept with it."""
     if not make:
         return _REVERSE.get(graph, _key(device))
     return _REVERSE.of(graph, lambda: _reverse(device), _key(device))
 
 
 def reversing_pays(graph: Graph, device: DeviceGraph, seconds: float = 0.0) -> bool:
-    """Whether searches that would have pulled took as long as it takes to make pulling possible.
-
-    Parameters
-    ----------
-    graph : Graph
-    device : DeviceGraph
-    seconds : float
-        Of one more such search.
-    """
+    """Whether searches that would have pulled took as long as it takes to make pulling possible."""
     spent = _SPENT.of(graph, lambda: [0.0], _key(device))
     spent[0] += seconds
     return spent[0] >= _SECONDS * device.m

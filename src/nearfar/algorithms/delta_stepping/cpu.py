@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from nearfar import _cpu
-from nearfar.cpu.costs import UNEVEN, bucket_search
+from nearfar.cpu.costs import bucket_search
 from nearfar.graph.graph import NARROW_VIEW
 from nearfar.options import DeltaOptions
 from nearfar.registry import Answer, Estimate, variant
@@ -45,13 +45,11 @@ def _packing(facts: Facts, request: Request) -> float:
 
 
 def _alone(facts: Facts, request: Request) -> Estimate:
-    spread = facts.weight_spread
-    uneven = f", weights uneven (mean/median {spread:.0f})" if spread > UNEVEN else ""
     workers = "one worker" if request.threads == 1 else f"one of {request.threads} workers"
     return Estimate(
         2e-6 + bucket_search(facts) + _packing(facts, request),
-        f"buckets with prefetch: {facts.n:,} vertices, {facts.degree:.1f} edges per vertex"
-        f"{uneven}, {workers}",
+        f"buckets with prefetch: {facts.n:,} vertices, {facts.degree:.1f} edges per vertex, "
+        f"{workers}",
     )
 
 

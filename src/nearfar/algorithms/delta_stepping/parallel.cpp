@@ -31,6 +31,10 @@
 // moment. Who brings the count to zero ends the search: nobody holds an entry, and nobody can get
 // one. That entries come back from logs for ever would take stores that cross each other for ever.
 //
+// Long rows. A row of very many edges is put off, and its worker and whoever looks for entries take
+// pieces of it. Its worker holds it until the last piece is taken, and who takes one is in the
+// count and has lowered its level, as with entries from a shelf.
+//
 // Alone. While no helper is there and nothing lies on the leader's shelf, nobody can raise what the
 // leader stores: it keeps no log, and its buckets have the width of one core. Where other programs
 // keep the other cores busy, that is the whole search.
@@ -159,8 +163,9 @@ class Team {
   uint64_t polls = 0;                // parts
   alignas(128) uint32_t active = 1;  // workers that hold entries
   alignas(128) Era era;
-  alignas(128) uint32_t hungry = 0;   // workers that look for entries
-  alignas(128) uint32_t offers = 0;   // shelves that hold some
+  alignas(128) uint32_t hungry = 0;  // workers that look for entries
+  alignas(128) uint32_t offers = 0;  // shelves that hold some
+  LongRow<C> long_row;
   alignas(128) uint32_t is_over = 0;  // the search has ended, or was given up
   uint32_t inside = 0;                // helpers that came
   alignas(128) Signal bell;           // something came onto a shelf, or the search has ended
@@ -256,7 +261,7 @@ class Team {
         return look_for_work(me, i, true);
       }
       const Weight begin = ring.begin_of(number);
-      if (steal_nearer(me, i, begin)) return true;
+      if (take_piece(me, 0, begin) || steal_nearer(me, i, begin)) return true;
       ring.take(number, me.own->now);
       set_level(me, stop.n_targets == 0 ? begin : Ring::least(me.own->now));
       me.own->work.stats.stale +=
@@ -273,11 +278,52 @@ class Team {
     return i == 0 && __atomic_load_n(&inside, __ATOMIC_ACQUIRE) == 0 && me.shelf.size() == 0;
   }
 
+  // Relaxes a piece of a long row whose vertex lies from `low` on and below `limit`.
+  bool take_piece(One& me, Weight low, Weight limit) {
+    typename LongRow<C>::Piece piece;
+    const bool got = long_row.take(piece, [&](Weight d) {
+      if (d < low || !(d < limit)) return false;
+      if (ordered_bits(d) < me.shelf.level()) set_level(me, d);
+      __atomic_fetch_add(&me.taken, 1, __ATOMIC_SEQ_CST);
+      me.own->work.ring.go_back(d);
+      return true;
+    });
+    if (got) me.own->work.relax_piece(piece, me.own->now);
+    return got;
+  }
+
+  // Rows that were put off, piece by piece, with the help of whoever looks for entries.
+  void share_rows(One& me, int i) {
+    auto& work = me.own->work;
+    const auto go_on = [&] {
+      check(me, false);
+      if (i == 0) poll(me);
+      return !over();
+    };
+    while (work.put_off.size != 0) {
+      auto row = work.put_off.data[--work.put_off.size];
+      someone_else(i);
+      if (long_row.put(row)) {
+        if (bell.anybody_asleep()) ring_bell(me);
+        const Weight low = std::min(row.distance, work.ring.lower_end());
+        while (take_piece(me, low, unreached<Weight>()))
+          if (!go_on()) return;
+      } else {  // another is being shared
+        for (const std::size_t end = row.end; row.begin != end; row.begin = row.end) {
+          row.end = std::min(end, row.begin + LongRow<C>::kPiece);
+          work.relax_piece(row, me.own->now);
+          if (!go_on()) return;
+        }
+      }
+    }
+  }
+
   // me.own->now, what is improved within the same bucket, and what others left of it on the shelf.
   void work_off(One& me, int i) {
     auto& work = me.own->work;
     auto& stats = work.stats;
     auto& now = me.own->now;
+    if (now.size == 0) return;  // a piece of a row improved nothing within its bucket
     bool plain = alone(me, i);
     const uint64_t rows = stats.vertices_processed;
     work.repeated = 0;
@@ -300,6 +346,10 @@ class Team {
       else
         work.relax(now, done, end, now);
       done = end;
+      if (work.put_off.size != 0) {
+        plain = false;
+        share_rows(me, i);
+      }
       check(me, false);
       if (i == 0) poll(me);
       if (over()) return;
@@ -409,9 +459,10 @@ class Team {
       if (i != 0 && !holds && in_the_way(me)) return false;
       const uint32_t rung = bell.read();
       const int victim = nearest_shelf(i, Shelf<C>::nothing());
-      if (victim >= 0) {
+      if (victim >= 0 || long_row.open()) {
         if (!holds) enter(me);
-        if (steal(me, victim)) return true;
+        if (take_piece(me, 0, unreached<Weight>()) || (victim >= 0 && steal(me, victim)))
+          return true;
         if (!holds && leave_count(me)) return false;
       }
       for (int k = 0; k < 8; ++k) pause_thread();
@@ -424,8 +475,9 @@ class Team {
       }
       if (over()) return false;
       if (now - since < kPatience) continue;
-      bell.sleep_while(rung, holds || i == 0 ? kNap : kSleep,
-                       [&] { return !over() && nearest_shelf(i, Shelf<C>::nothing()) < 0; });
+      bell.sleep_while(rung, holds || i == 0 ? kNap : kSleep, [&] {
+        return !over() && !long_row.open() && nearest_shelf(i, Shelf<C>::nothing()) < 0;
+      });
     }
   }
 

@@ -17,6 +17,13 @@
 // the edges whose sum is below that bound, which are few, and relax_sifted() relaxes these once
 // there are enough of them for their memory to have arrived.
 //
+// Chains. A few entries leave nothing to fetch ahead, and each would take a way through memory that
+// is longer than its row: pushed, sorted into a bucket, read again. So follow() goes on with the one
+// vertex that a row improves, in registers and with branches, which a chain makes predictable.
+//
+// Rows of very many edges are put off where there are several workers, who share them
+// (parallel.cpp).
+//
 // The Update policy says how a distance is read and lowered: plainly, or among workers.
 #pragma once
 
@@ -34,10 +41,13 @@ namespace nearfar::delta_stepping {
 
 constexpr std::size_t kRowAhead = 10;
 constexpr std::size_t kEdgeAhead = 6;
-constexpr std::size_t kLines = 32;  // cache lines of a row that are fetched ahead
-constexpr std::size_t kShort = 16;  // edges of a row that is relaxed without branches
-constexpr std::size_t kHold = 128;  // improvements that are pushed together
-constexpr std::size_t kDense = 32;  // edges per vertex from which there is a bound
+constexpr std::size_t kLines = 32;        // cache lines of a row that are fetched ahead
+constexpr std::size_t kShort = 32;        // edges of a row that is relaxed without branches
+constexpr std::size_t kHold = 128;        // improvements that are pushed together
+constexpr std::size_t kFew = 4;           // entries that are followed along chains
+constexpr std::size_t kChain = 1 << 10;   // rows of a chain that are relaxed together, at most
+constexpr std::size_t kShared = 1 << 14;  // edges of a row that workers share
+constexpr std::size_t kDense = 32;        // edges per vertex from which there is a bound
 
 // How a distance is read and lowered. Relaxed atomics: where nobody else writes they cost nothing,
 // and the compiler makes no branch of a store that depends on what was read.
@@ -165,10 +175,24 @@ class Relaxer {
     // one form less to compile.
     constexpr bool kWide = sizeof(Index) == 8;
     if constexpr (C::packed) {
-      if (kWide || csr_.has_dead_ends) return relax_rows<How, true>(from, begin, end, fresh);
+      if (kWide || csr_.has_dead_ends) return relax_as<How, true>(from, begin, end, fresh);
     }
-    if constexpr (!C::packed || !kWide) relax_rows<How, false>(from, begin, end, fresh);
+    if constexpr (!C::packed || !kWide) relax_as<How, false>(from, begin, end, fresh);
   }
+
+  // A part of a row that was put off: one piece of work among workers.
+  struct Piece {
+    Weight distance;
+    std::size_t begin, end;
+  };
+  void relax_piece(const Piece& piece, Bucket& fresh) {
+    constexpr bool kWide = sizeof(Index) == 8;
+    if constexpr (C::packed) {
+      if (kWide || csr_.has_dead_ends) return relax_piece_as<true>(piece, fresh);
+    }
+    if constexpr (!C::packed || !kWide) relax_piece_as<false>(piece, fresh);
+  }
+  Buffer<Piece> put_off;  // rows of at least kShared edges, among workers, for the caller
 
   // Once every vertex is reached, an edge of a dense graph that leads beyond the greatest distance
   // is dropped before the distance of its target is looked up, and there most are. A distance that
@@ -236,6 +260,79 @@ class Relaxer {
   }
 
   template <class How, bool kMarked>
+  NEARFAR_INLINE void relax_as(Bucket& from, std::size_t begin, std::size_t end, Bucket& fresh) {
+    if (end - begin > kFew) return relax_rows<How, kMarked>(from, begin, end, fresh);
+    Entry few[kFew];  // `fresh` may grow while they are followed
+    std::copy_n(from.data + begin, end - begin, few);
+    for (std::size_t i = 0; i < end - begin; ++i) follow<How, kMarked>(few[i], fresh);
+  }
+
+  // Relaxes the row of an entry, and while that improves one vertex within the bucket, its row
+  // next. With branches: along a chain they are predicted, and the next row is read before the
+  // distances are compared.
+  template <class How, bool kMarked>
+  __attribute__((noinline)) void follow(Entry entry, Bucket& fresh) {
+    const C csr = csr_;
+    Weight* const distances = distances_;
+    const Weight high = ring.upper_end();
+    const bool all = touched_ != nullptr;
+    uint64_t rows = 0, edges = 0, pushes = 0, near = 0;
+    Entry improved[kShort];
+    Index v = entry.vertex;  // not in an Entry, which would take the way through memory
+    Weight d = entry.distance;
+    while (true) {
+      const Weight seen = How::load(distances + v);
+      if (seen < d) {
+        ++stats.stale;
+        break;
+      }
+      if (How::raised && seen != d) [[unlikely]] {
+        How::store(distances + v, d);
+        ++stats.raised;
+      }
+      if constexpr (How::shared) log->push(Entry{v, d});
+      const auto row = static_cast<std::size_t>(csr.indptr[v]);
+      const auto row_end = static_cast<std::size_t>(csr.indptr[v + 1]);
+      ++rows;
+      edges += row_end - row;
+      if (row_end - row > kShort) {
+        relax_many<How, kMarked>(d, row, row_end, high, fresh, near, pushes);
+        if (n_sifted_ != 0) relax_sifted<How, kMarked>(high, fresh, near, pushes);
+        break;
+      }
+      std::size_t n = 0;
+      Index to = v;
+      Weight reached = d;
+      for (std::size_t e = row; e < row_end; ++e) {
+        const auto edge = csr.template edge<kMarked>(e);
+        const auto sum = candidate(d, edge.weight);
+        Weight old;
+        if (!How::lower(distances + edge.target, sum, old)) continue;
+        if (edge.dead_end && !all) {
+          if constexpr (How::shared) log->push(Entry{edge.target, static_cast<Weight>(sum)});
+          continue;
+        }
+        near += old < high;
+        to = edge.target;
+        reached = static_cast<Weight>(sum);
+        improved[n++] = Entry{to, reached};
+      }
+      pushes += n;
+      if (n != 1 || !(reached < high) || reached > limit_ || rows == kChain) {
+        enqueue(improved, n, fresh);
+        break;
+      }
+      if (all) note(improved, 1);
+      v = to;
+      d = reached;
+    }
+    stats.edges_relaxed += edges;
+    stats.vertices_processed += rows;
+    stats.pushes += pushes;
+    repeated += near;
+  }
+
+  template <class How, bool kMarked>
   void relax_rows(Bucket& from, std::size_t begin, std::size_t end, Bucket& fresh) {
     for (std::size_t i = begin; i < begin + kRowAhead && i < end; ++i) fetch_row(from.data[i]);
     for (std::size_t i = begin; i < begin + kEdgeAhead && i < end; ++i) fetch_edges(from.data[i]);
@@ -281,10 +378,8 @@ class Relaxer {
             n_ends += better & edge.dead_end;
           }
         }
-      } else if (bound == unreached<Weight>()) {
-        relax_long<How, kMarked>(d, row, row_end, high, fresh, again, pushes);
       } else {
-        sift<How, kMarked>(d, row, row_end, high, fresh, again, pushes);
+        relax_many<How, kMarked>(d, row, row_end, high, fresh, again, pushes);
       }
       if (n >= kHold) {
         enqueue(improved, n, fresh);
@@ -305,6 +400,24 @@ class Relaxer {
     stats.stale += end - begin - rows;
     stats.pushes += pushes;
     repeated += near + again;
+  }
+
+  // A row of more than kShort edges.
+  template <class How, bool kMarked>
+  NEARFAR_INLINE void relax_many(Weight d, std::size_t row, std::size_t row_end, Weight high,
+                                 Bucket& fresh, uint64_t& again, uint64_t& pushes) {
+    if (bound != unreached<Weight>())
+      sift<How, kMarked>(d, row, row_end, high, fresh, again, pushes);
+    else if (Update::shared && row_end - row >= kShared) [[unlikely]]
+      put_off.push(Piece{d, row, row_end});
+    else
+      relax_long<How, kMarked>(d, row, row_end, high, fresh, again, pushes);
+  }
+
+  template <bool kMarked>
+  void relax_piece_as(const Piece& piece, Bucket& fresh) {
+    relax_long<Update, kMarked>(piece.distance, piece.begin, piece.end, ring.upper_end(), fresh,
+                                repeated, stats.pushes);
   }
 
   // A row of many edges: the distances of a block of targets are fetched before the first is used.

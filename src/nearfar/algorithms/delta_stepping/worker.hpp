@@ -153,6 +153,47 @@ class alignas(128) Shelf {
   Bucket entries_;  // under the lock
 };
 
+// A row of very many edges that all workers take pieces of; one at a time.
+template <class C>
+class alignas(128) LongRow {
+ public:
+  using Piece = typename Relaxer<C, SharedUpdate<typename C::Weight>>::Piece;
+  static constexpr std::size_t kPiece = std::size_t{1} << 12;  // edges
+
+  NEARFAR_INLINE bool open() const { return __atomic_load_n(&open_, __ATOMIC_ACQUIRE) != 0; }
+
+  // False while the pieces of another row are not all taken.
+  bool put(const Piece& row) {
+    lock_.lock();
+    const bool idle = left_.begin == left_.end;
+    if (idle) left_ = row;
+    __atomic_store_n(&open_, 1, __ATOMIC_RELEASE);
+    lock_.unlock();
+    return idle;
+  }
+
+  // `claim` is told the distance before anybody can miss the piece; it says whether to take it.
+  template <class Claim>
+  bool take(Piece& piece, const Claim& claim) {
+    if (!open()) return false;
+    lock_.lock();
+    const bool some = left_.begin != left_.end && claim(left_.distance);
+    if (some) {
+      piece = left_;
+      piece.end = std::min(left_.end, left_.begin + kPiece);
+      left_.begin = piece.end;
+      if (left_.begin == left_.end) __atomic_store_n(&open_, 0, __ATOMIC_RELEASE);
+    }
+    lock_.unlock();
+    return some;
+  }
+
+ private:
+  uint32_t open_ = 0;
+  SpinLock lock_;
+  Piece left_{};  // under the lock
+};
+
 // What a worker has to itself; made by itself, so that the memory is its core's.
 template <class C>
 struct Own {

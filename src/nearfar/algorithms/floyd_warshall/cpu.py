@@ -63,11 +63,6 @@ def keeps_predecessors(
 
     With negative weights the trees are breadth-first ones over tight edges, which the common pass
     finds row by row; after an overflow the run is repeated.
-
-    Raises
-    ------
-    OptionError
-        If ``exact=False`` takes away the tight edges that predecessors are found by.
     """
     if not workspace.predecessors:
         return False
@@ -80,10 +75,6 @@ def rows_left(before: Any, distances: Any) -> Any:
     """Rows with a reached vertex, besides the source, that has no predecessor yet.
 
     Only edges that add nothing (weight 0, or absorbed by a float sum) lead to such vertices.
-
-    Parameters
-    ----------
-    before, distances : NumPy or CuPy arrays, shape (n, n)
     """
     waiting = (before < 0) & (distances != unreached_value(np.dtype(distances.dtype)))
     return waiting.sum(axis=1) > 1

@@ -59,13 +59,7 @@ def _squares(side: int, dtype: np.dtype[Any]) -> tuple[int, int]:
 
 
 def solve_matrix(matrix: Any) -> None:
-    """Close a padded matrix in place: 7 launches a 128 stops.
-
-    Parameters
-    ----------
-    matrix : cupy array, shape (side, side)
-        ``side`` a multiple of 128; 0 on the diagonal, :func:`far_value` where there is no edge.
-    """
+    """Close a padded matrix in place: 7 launches a 128 stops."""
     side = len(matrix)
     dtype = np.dtype(matrix.dtype)
     program = _program(dtype)
@@ -97,17 +91,7 @@ def solve_matrix(matrix: Any) -> None:
 
 
 def tight_stops(closed: Any, direct: Any, before: Any) -> None:
-    """Predecessors from strictly nearer vertices, in one launch; the smallest id of each.
-
-    Parameters
-    ----------
-    closed : cupy array, shape (side, side)
-        As :func:`solve_matrix` leaves it; no weight was negative.
-    direct : cupy array, shape (side, side)
-        The edges, as it was given, but with :func:`far_value` on the diagonal.
-    before : cupy array, shape (n, n), int32 or int64
-        Written where there is a predecessor, else left as it is.
-    """
+    """Predecessors from strictly nearer vertices, in one launch; the smallest id of each."""
     dtype = np.dtype(closed.dtype)
     side, n = len(closed), len(before)
     macros = {**_macros(dtype), "ID_T": C_NAMES[np.dtype(before.dtype).name]}

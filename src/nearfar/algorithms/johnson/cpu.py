@@ -74,13 +74,7 @@ class Shifted:
 
 
 def shifted(graph: Graph) -> Shifted:
-    """Potentials and the reweighted graph, computed once per graph and cached on it.
-
-    Raises
-    ------
-    NegativeCycleError
-        If the graph has a negative cycle.
-    """
+    """Potentials and the reweighted graph, computed once per graph and cached on it."""
 
     def make() -> Shifted:
         base = graph

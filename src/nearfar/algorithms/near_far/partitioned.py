@@ -34,9 +34,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from nearfar.graph.graph import Graph
+    from nearfar.options import Devices
     from nearfar.registry import Request, Workspace
 
-__all__ = ["KNOBS", "Partitioned", "PartitionedOptions", "bounds", "solve_partitioned", "splits"]
+__all__ = ["Partitioned", "PartitionedOptions", "bounds", "solve_partitioned", "splits"]
 
 _KERNELS = "algorithms/near_far/partitioned.cuh"
 _PARTITIONED: Slot[Partitioned] = Slot("partitioned over devices")
@@ -47,8 +48,6 @@ _MORE_DEVICES = "give more devices (devices='all')"
 _TOGETHER = 4  # steps in a launch; counters and tallies rotate by four
 _ROOM = 1.5  # entries of a queue per own vertex
 _MOST_PARTS = 16  # pointers in struct Others
-# Compile-time constants of the kernels to override, for measuring.
-KNOBS: dict[str, int] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +70,7 @@ class PartitionedOptions(DeltaOptions):
         What delta is multiplied by from then on.
     """
 
-    devices: Any = "all"
+    devices: Devices | int = "all"
     parts: int | None = None
     pull_share: int = 16
     eager_growth: float = 1000.0
@@ -94,13 +93,7 @@ def splits(graph: Graph, _: Request) -> Literal[True] | str:
 
 
 def bounds(indptr: NDArray[Any], parts: int) -> list[int]:
-    """Where to cut the vertices, in whole lines, so that parts have about as many edges.
-
-    Returns
-    -------
-    list of int
-        ``parts + 1`` of them, ascending, from 0 to n; a part may be empty.
-    """
+    """Where to cut the vertices, in whole lines, so that parts have about as many edges."""
     n, m = len(indptr) - 1, int(indptr[-1])
     wanted = [m * k // parts for k in range(1, parts)]
     cuts = [int(np.searchsorted(indptr, edges)) // _LINE * _LINE for edges in wanted]
@@ -108,25 +101,7 @@ def bounds(indptr: NDArray[Any], parts: int) -> list[int]:
 
 
 class Partitioned:
-    """A graph over devices with the buffers and prepared launches of its solves.
-
-    Parameters
-    ----------
-    rows : sequence of Rows
-        Ascending, without gaps, from vertex 0 to ``n - 1``; bounds inside are multiples of 32.
-        Their edges are sorted in place.
-    n : int
-        Vertices of the whole graph.
-    symmetric : bool
-        Whether both directions of every edge are there.
-
-    Raises
-    ------
-    OutOfMemoryError
-        Before the buffers of a device are allocated.
-    VariantUnavailable
-        If a device cannot read another's memory.
-    """
+    """A graph over devices with the buffers and prepared launches of its solves."""
 
     def __init__(self, rows: Sequence[Rows], n: int, symmetric: bool) -> None:
         self.rows, self.n, self.symmetric = list(rows), n, symmetric
@@ -149,7 +124,6 @@ class Partitioned:
             "HEAVY_DEGREE": SEGMENT,
             "LONG_IN_FLIGHT": 2,
             "SEEN_FROM_L1": 0,
-            **KNOBS,
         }
         self._progress = struct_dtype(_KERNELS, "Progress", self._macros)
         self._entered = self._sort()
@@ -309,32 +283,7 @@ class Partitioned:
         eager_growth: float = 1000.0,
         full: bool = False,
     ) -> dict[str, Any]:
-        """Find all distances from a source; they stay with their owners.
-
-        Parameters
-        ----------
-        source : int
-        delta : float
-            In units of the weights.
-        limit : float or None
-            Vertices farther than this may be left with a greater distance, or unreached.
-        pull_share, eager_growth
-            As in :class:`PartitionedOptions`.
-        full : bool
-            Look at every step, which takes longer, and say what it was.
-
-        Returns
-        -------
-        dict
-            ``iterations``, ``splits``, ``pulls``, ``rescans``, ``edges_relaxed`` (those that were
-            pulled counted in) and ``lines_fetched``, the lines of 32 distances that owners read
-            from other devices; with ``full`` also ``kind`` and ``seconds_per_step``.
-
-        Raises
-        ------
-        SolverError
-            If it takes more steps than a right device can.
-        """
+        """Find all distances from a source; they stay with their owners."""
         start = self._first(source, delta, limit, pull_share, eager_growth)
         for launches in self._launches:
             launches["begin"].set(source=np.int64(source), progress=start)
@@ -516,12 +465,6 @@ class Partitioned:
 
         Every device gets all distances, looks at its edges for one that would lower a distance, and
         for those that give a distance exactly.
-
-        Returns
-        -------
-        int
-            Edges that would lower a distance, and reached vertices other than the source that no
-            edge gives: 0 if the distances are shortest.
         """
         wrong, given = 0, []
         for row, known in zip(self.rows, self.known, strict=True):

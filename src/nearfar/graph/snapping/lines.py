@@ -147,13 +147,7 @@ def route_points(graph: Graph, edges: NDArray[np.int64]) -> NDArray[np.float64]:
 
 
 def edge_positions(graph: Graph, edges: Any) -> NDArray[np.int64]:
-    """Check the positions of edges; each once, rising.
-
-    Raises
-    ------
-    GraphError
-        If one does not exist.
-    """
+    """Check the positions of edges; each once, rising."""
     at = np.atleast_1d(np.asarray(edges))
     if at.ndim != 1 or (at.size and at.dtype.kind not in "iu"):
         raise GraphError(

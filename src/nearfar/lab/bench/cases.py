@@ -41,15 +41,7 @@ class Case:
 
 
 def case(label: str, identity: str, *, threads: int = 1, **options: Any) -> Case:
-    """A case of the registered variant ``identity`` (``idea@device``).
-
-    Raises
-    ------
-    OptionError
-        For an option that the variant does not have.
-    KeyError
-        For an id that is not registered.
-    """
+    """A case of the registered variant ``identity`` (``idea@device``)."""
     variant = registered(identity)
     if variant is None:
         raise KeyError(identity)
@@ -61,11 +53,6 @@ def proven(graph: Graph, sources: Iterable[int]) -> dict[int, NDArray[Any]]:
 
     One worker per source, sources in parallel: none waits for another, however busy the cores are.
     O(n + m) per proof.
-
-    Raises
-    ------
-    ProofError
-        If a proof fails.
     """
 
     def prove(source: int) -> NDArray[Any]:
@@ -204,36 +191,6 @@ def time_cases(
     """Time cases on a graph, in turns, and check every answer.
 
     Another case begins each time, so that none always follows the same one.
-
-    Parameters
-    ----------
-    graph : Graph
-    cases : sequence of Case
-        Those that do not fit the graph are listed under ``left_out`` with the reason.
-    sources : sequence of int
-        Each case solves from each source in every round.
-    rounds : int
-        After one warm-up solve from the first source.
-    patience : float
-        Seconds; a case whose warm-up took longer is timed once, from the first source.
-    per_method : float or None
-        Seconds; a case whose timed solves took longer in sum begins no other one.
-    truth : dict or None
-        Proven distances by source, if they are there already.
-    with_counters : bool
-        Take counters in one more run, from the first source, of cases within the patience.
-    progress : callable
-        Called with 0 to 1.
-
-    Returns
-    -------
-    dict
-        Plain data: ``n``, ``m``, ``weights``, ``sources``, ``reached`` and ``edges_of_dijkstra`` a
-        source, ``left_out``, and ``cases``: by label ``id``, ``options``, ``unsafe``, ``samples``
-        (``[round, source, seconds]``), ``median_seconds``, ``minimum_seconds``, ``mean_seconds``
-        (over the sources' medians, as the papers average), ``sources`` (how many were timed),
-        ``runs``, ``wrong_runs`` and ``wrong_vertices`` (of the worst run), ``counters``,
-        ``timed_once``.
     """
     truth = proven(graph, sources) if truth is None else truth
     timing = _Timing(graph, truth)

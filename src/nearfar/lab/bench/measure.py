@@ -78,35 +78,7 @@ def measure(
     summary: str = "",
     progress: Callable[[float, float], None] = lambda done, total: None,
 ) -> Run:
-    """Time contenders on one graph.
-
-    Parameters
-    ----------
-    graph : Graph
-    peers : sequence of Peer
-        Those that are not installed or cannot hold the graph are listed with the reason.
-    sources : sequence of int
-        Round ``r`` solves ``sources[r % len(sources)]`` with every contender.
-    rounds : int
-        At least 5 for numbers that are shown to anybody.
-    patience : float
-        Seconds; a contender whose solve takes longer is left out of the rounds.
-    name, summary : str
-        Of the graph, for the report.
-    progress : callable
-        Called with (done, total).
-
-    Returns
-    -------
-    Run
-
-    Raises
-    ------
-    ProofError
-        If this library's own reference fails its proof.
-    OptionError
-        Without a source or a round.
-    """
+    """Time contenders on one graph."""
     if not sources or rounds < 1:
         raise OptionError("nothing to measure: give at least one source and one round")
     truth = {s: _reference(graph, s) for s in sources}

@@ -178,13 +178,7 @@ def how(runs: Sequence[Run], environment: dict[str, Any]) -> str:
 
 
 def plot(runs: Sequence[Run], path: Path, base: str = "scipy") -> None:
-    """Draw bars: how many times faster than ``base`` each contender is, one group per graph.
-
-    Raises
-    ------
-    MissingDependencyError
-        Without Matplotlib.
-    """
+    """Draw bars: how many times faster than ``base`` each contender is, one group per graph."""
     try:
         from matplotlib.backends.backend_agg import FigureCanvasAgg
         from matplotlib.figure import Figure
@@ -236,14 +230,7 @@ def plot(runs: Sequence[Run], path: Path, base: str = "scipy") -> None:
 
 
 def link_share(row: dict[str, Any]) -> float | None:
-    """Share of the kernels' time in which devices read from each other; None where unknown.
-
-    Parameters
-    ----------
-    row : dict
-        A row of benchmarks/partitioned.py; its ``profile`` has the kind of each step and the times
-        of its kernels on each device.
-    """
+    """Share of the kernels' time in which devices read from each other; None where unknown."""
     steps = row.get("profile")
     if not steps or row["devices"] == 1:
         return None

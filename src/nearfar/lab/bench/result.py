@@ -130,14 +130,7 @@ class Run:
         return other.median / result.median if other and result.samples else math.nan
 
     def beside_peers(self) -> list[dict[str, Any]]:
-        """Ratios to the best peer that had as many threads as this library or fewer.
-
-        Returns
-        -------
-        list of dict
-            One a contender of this library: ``contender``, ``threads``, ``best_peer`` and
-            ``best_peer_over_ours``, the ratio of medians; above 1 this library is faster.
-        """
+        """Ratios to the best peer that had as many threads as this library or fewer."""
         peers = [r for r in self.results if r.samples and r.name != "nearfar"]
         found = []
         for own in self.results:

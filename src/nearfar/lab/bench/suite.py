@@ -76,18 +76,7 @@ def data_folder() -> Path | None:
 
 
 def data_file(name: str) -> Path:
-    """A file of the folder of real graphs.
-
-    Parameters
-    ----------
-    name : str
-        Path below the folder.
-
-    Raises
-    ------
-    MissingDependencyError
-        Where it is not there.
-    """
+    """A file of the folder of real graphs."""
     folder = data_folder()
     if folder is None or not (folder / name).is_file():
         raise MissingDependencyError(f"{name} is not in the data folder: set NEARFAR_DATA")
@@ -176,41 +165,14 @@ SUITE: dict[str, SuiteGraph] = {
 
 
 def load(name: str, shrink: int = 1) -> Graph:
-    """Make a graph of the suite.
-
-    Parameters
-    ----------
-    name : str
-        A key of :data:`SUITE`.
-    shrink : int
-        Divides the number of vertices of a generated graph, for quick tries.
-
-    Returns
-    -------
-    Graph
-
-    Raises
-    ------
-    OptionError
-        For an unknown name.
-    MissingDependencyError
-        For a real graph whose file is not there.
-    """
+    """Make a graph of the suite."""
     if shrink < 1:
         raise OptionError(f"shrink is {shrink}: give 1 or more")
     return named(name).make(shrink)
 
 
 def named(name: str) -> SuiteGraph:
-    """The benchmark graph of a name, if it is there.
-
-    Raises
-    ------
-    OptionError
-        For an unknown name.
-    MissingDependencyError
-        For a real graph whose file is not there.
-    """
+    """The benchmark graph of a name, if it is there."""
     if name not in SUITE:
         hint = did_you_mean(name, SUITE) or f": there are {', '.join(SUITE)}"
         raise OptionError(f"no benchmark graph {quoted(name)}{hint}")
@@ -234,18 +196,6 @@ def draw_sources(graph: Graph, count: int = 3, fixed: int | None = None) -> list
     Vertices are drawn in an order that only the seed decides, and taken when they reach at least
     half of the vertices that have an edge. When 64 draws, or four for each that is wanted, do not
     give enough, the farthest-reaching ones fill up. O(n + m) a draw.
-
-    Parameters
-    ----------
-    graph : Graph
-    count : int
-        How many; fewer only when the graph has fewer vertices.
-    fixed : int or None
-        A source that the literature fixes: it alone is used.
-
-    Returns
-    -------
-    list of int
     """
     if fixed is not None:
         return [graph.index_of(fixed, "source")]

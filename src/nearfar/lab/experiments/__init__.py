@@ -102,13 +102,7 @@ def find(name: str) -> Experiment:
 
 
 def device_of(device: str) -> str:
-    """``cpu`` or ``cuda`` for a device by name; ``auto`` takes the GPU where there is one.
-
-    Raises
-    ------
-    OptionError
-        For another word.
-    """
+    """``cpu`` or ``cuda`` for a device by name; ``auto`` takes the GPU where there is one."""
     from nearfar.system.devices import runtime
 
     device = canonical_device(device)

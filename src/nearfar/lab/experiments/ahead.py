@@ -36,22 +36,7 @@ __all__ = ["Ahead"]
 
 
 class Ahead:
-    """The inputs of an experiment's tasks, as many at a time as there are workers.
-
-    Parameters
-    ----------
-    experiment : Experiment
-        Its class must be importable, because it goes to other processes.
-    settings : Settings
-    tasks : sequence of Task
-        In the order in which :meth:`take` takes them; it may leave some out.
-    workers : int
-        1 makes each input in this process when it is taken.
-    folder : Path or None
-        Where inputs wait; None takes a temporary folder. It needs room for ``workers`` graphs.
-    overlap : bool
-        Whether workers go on while a task is measured, each on a core of its own.
-    """
+    """The inputs of an experiment's tasks, as many at a time as there are workers."""
 
     def __init__(
         self,
@@ -98,15 +83,7 @@ class Ahead:
             shutil.rmtree(self._folder, ignore_errors=True)
 
     def take(self, task: Task) -> Input | None:
-        """The input of a task; those of the tasks after it are made at the same time.
-
-        Raises
-        ------
-        OptionError
-            When a worker was killed, as the system does where memory ends.
-        Exception
-            What making it raised.
-        """
+        """The input of a task; those of the tasks after it are made at the same time."""
         if self._pool is None or self._folder is None:
             return self.experiment.make(task, self.settings)
         if self._overlap or task.key not in self._waiting:

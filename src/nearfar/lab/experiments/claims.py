@@ -145,17 +145,6 @@ def claim(
 ) -> Claim:
     """A claim from the cases in which the direction was looked at; ``here`` is dropped without any.
 
-    Parameters
-    ----------
-    key, where, said, here : str
-        Of the claim.
-    cases : iterable of bool
-        Whether the paper's side is ahead, case by case.
-    stated : Stated, OneOf, float or None
-        The size that the paper states; a float is reached, "up to" or "about".
-    sizes : sequence of float
-        Measured sizes, the larger the more of what the paper says.
-
     Examples
     --------
     >>> claim("k", "5.1", "faster", "2 times", [True, True]).verdict
@@ -181,14 +170,7 @@ RULE = (
 
 
 def table_of_claims(claims: Iterable[Claim], page: str) -> Table:
-    """The claims as a table with the key ``stated``.
-
-    Parameters
-    ----------
-    claims : iterable of Claim
-    page : str
-        Page of docs/reproduction that has the reasons.
-    """
+    """The claims as a table with the key ``stated``."""
     rows = [[c.said, c.where, c.here, c.verdict] for c in claims]
     columns = [Column("the paper says"), Column("where"), Column("here"), Column("verdict")]
     text = (
@@ -220,11 +202,6 @@ def beside(claims: Iterable[Claim], why: Mapping[str, Why], *, measured: bool = 
     """The paper's statements beside ours, each with its verdict and the reason that fits it.
 
     ``measured`` leaves out what was not measured.
-
-    Raises
-    ------
-    KeyError
-        For a claim whose reasons are not written.
     """
     lines = ["| the paper says | where | here | verdict, and why |", "|---|---|---|---|"]
     for one in claims:

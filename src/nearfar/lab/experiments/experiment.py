@@ -133,15 +133,6 @@ def whole(done: Sequence[Done]) -> list[Done]:
 
     A task with ``part`` in its ``what`` measured some methods of the graph that the task without
     ``part`` describes: those of the host need no GPU, so that they can be measured apart.
-
-    Parameters
-    ----------
-    done : sequence of Done
-
-    Returns
-    -------
-    list of Done
-        In the order in which graphs come first; the methods of all parts under ``cases``.
     """
     groups: dict[str, list[Done]] = {}
     for one in done:
@@ -269,13 +260,7 @@ class Experiment(ABC):
     defaults: ClassVar[dict[str, dict[str, Any]]] = {}
 
     def settings(self, scale: str, device: str, **given: Any) -> Settings:
-        """Settings with this experiment's defaults for the scale, also where ``given`` has None.
-
-        Raises
-        ------
-        OptionError
-            For a scale that it does not have, or a number below 1.
-        """
+        """Settings with this experiment's defaults for the scale, also where ``given`` has None."""
         if scale not in self.scales:
             shown = ", ".join(s for s in self.scales if s != "tiny")
             raise OptionError(f"{self.name} has no scale {scale!r}: use {shown}")

@@ -34,14 +34,7 @@ def folder_content(folder: Path) -> dict[str, Any]:
 
 
 def joined(first: dict[str, Any], second: dict[str, Any]) -> dict[str, Any]:
-    """Two runs as one.
-
-    Raises
-    ------
-    SystemExit
-        When their settings or processors differ. Tasks of two GPUs may stand in one file: each
-        names its environment, and the page says which were measured where.
-    """
+    """Two runs as one."""
     if Settings(**first["settings"]) != Settings(**second["settings"]):
         raise SystemExit(f"settings differ: {first['settings']} and {second['settings']}")
     processors = [run["environments"][-1]["cpu"] for run in (first, second)]

@@ -40,13 +40,7 @@ Row = dict[str, Any]
 
 
 class Kept:
-    """One run of an experiment: its tasks, settings and environment.
-
-    Parameters
-    ----------
-    name, device : str
-        Experiment and device, as in the name of the file.
-    """
+    """One run of an experiment: its tasks, settings and environment."""
 
     def __init__(self, name: str, device: str) -> None:
         self.file = f"{checkout.RESULTS}/{name}-{device}.json"
@@ -246,13 +240,7 @@ def _commit(place: dict[str, Any]) -> str:
 
 
 class KernelRows:
-    """Times of single kernels for one paper, by graph and label, and where they were measured.
-
-    Parameters
-    ----------
-    part : str
-        A key of ``PARTS`` of benchmarks/kernel_times.py.
-    """
+    """Times of single kernels for one paper, by graph and label, and where they were measured."""
 
     def __init__(self, part: str) -> None:
         self.part = part

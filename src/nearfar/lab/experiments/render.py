@@ -59,13 +59,7 @@ def markdown_table(table: Mapping[str, Any]) -> list[str]:
 
 
 def draw(figure: Mapping[str, Any], folder: Path) -> list[str]:
-    """Draw a figure (plain data of ``Figure``) as PNG and SVG; returns the file names.
-
-    Raises
-    ------
-    MissingDependencyError
-        Without matplotlib.
-    """
+    """Draw a figure (plain data of ``Figure``) as PNG and SVG; returns the file names."""
     try:
         from matplotlib.backends.backend_agg import FigureCanvasAgg
         from matplotlib.figure import Figure

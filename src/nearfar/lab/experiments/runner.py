@@ -90,13 +90,7 @@ def _gpus(runs: Iterable[dict[str, Any]]) -> list[str]:
 def _open(
     experiment: Experiment, settings: Settings, folder: Path, restart: bool, overlap: bool
 ) -> tuple[dict[str, Any], int]:
-    """The folder's manifest, new or continued, and the index of this run's environment.
-
-    Raises
-    ------
-    OptionError
-        When the folder holds another experiment, other settings, or another machine's samples.
-    """
+    """The folder's manifest, new or continued, and the index of this run's environment."""
     path = folder / "manifest.json"
     held = _read(path, MANIFEST_SCHEMA)
     if path.exists() and held is None and not restart:
@@ -162,41 +156,7 @@ def execute(
     overlap: bool = False,
     progress: Callable[[float, float, str], None] = lambda done, total, text: None,
 ) -> Outcome:
-    """Measure what is missing, then write results, tables and figures.
-
-    Parameters
-    ----------
-    experiment : Experiment
-    settings : Settings
-    folder : Path
-        Made if it is not there.
-    only : sequence of str
-        Patterns as in a shell, in the order in which their tasks are measured; tasks whose key
-        matches none are left out.
-    budget : float or None
-        Seconds; no task begins after so many.
-    restart : bool
-        Drop what the folder holds.
-    workers : int
-        Processes that make the graphs of the tasks to come while nothing is timed; 1 makes each
-        in this process. See :class:`nearfar.lab.experiments.ahead.Ahead`.
-    overlap : bool
-        Whether these go on while a task is timed; the environment of the run says so.
-    progress : callable
-        Called with (cost done, cost in all, task).
-
-    Returns
-    -------
-    Outcome
-
-    Raises
-    ------
-    OptionError
-        When a pattern matches nothing, the folder holds another run, or another process writes to
-        it.
-    VariantUnavailable
-        When there is no GPU for a task that needs one.
-    """
+    """Measure what is missing, then write results, tables and figures."""
     tasks = experiment.tasks(settings)
     chosen = _chosen(tasks, only)
     if settings.device == "cuda" and not all(task.on_host for task in chosen):

@@ -44,13 +44,7 @@ def _cells(line: str) -> list[str]:
 
 
 class Renderer:
-    """Turns Markdown into HTML; one per page, so that identifiers do not repeat.
-
-    Parameters
-    ----------
-    image : callable
-        ``image(path, alt)`` gives the HTML of a figure; empty where the file is not there.
-    """
+    """Turns Markdown into HTML; one per page, so that identifiers do not repeat."""
 
     def __init__(self, image: Callable[[str, str], str]) -> None:
         self.image = image
@@ -99,15 +93,7 @@ class Renderer:
         return f'<h{level} id="{name}">{self.inline(text)}</h{level}>'
 
     def render(self, source: str, *, deeper: int = 0) -> str:
-        """A whole text.
-
-        Parameters
-        ----------
-        source : str
-            Markdown; HTML comments are dropped.
-        deeper : int
-            Added to the level of every heading.
-        """
+        """A whole text."""
         lines = re.sub(r"<!--.*?-->", "", source, flags=re.DOTALL).splitlines()
         out: list[str] = []
         at = 0

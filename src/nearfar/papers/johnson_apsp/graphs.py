@@ -29,13 +29,7 @@ MISSING = {"graph6": "soc-Slashdot0811", "graph7": "email-EuAll"}
 
 
 def load(name: str) -> Graph:
-    """A graph of the paper with seeded weights.
-
-    Raises
-    ------
-    MissingDependencyError
-        Without the folder of public graphs; the task is then left out.
-    """
+    """A graph of the paper with seeded weights."""
     from nearfar.formats import read
     from nearfar.graph.graph import Graph as Made
     from nearfar.lab.bench.suite import data_file

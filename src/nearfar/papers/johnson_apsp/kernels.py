@@ -97,14 +97,7 @@ def longest_rows(counts: Counts) -> list[str]:
 
 
 def row_cost(counts: Counts, relax: dict[str, float]) -> str:
-    """How the time of relax follows the longest row, in words.
-
-    Parameters
-    ----------
-    counts : Counts
-    relax : dict
-        Microseconds of the relax kernel per iteration, by graph.
-    """
+    """How the time of relax follows the longest row, in words."""
     pairs = [
         (r["longest_row_mean"], relax[r["graph"]])
         for r in counts.rows("rows")

@@ -22,13 +22,7 @@ _HYBRIDS = ("U-H1", "U-H2", "U-H3")
 
 
 class Runs:
-    """Ratios within one graph, over the graphs of a kind; a method may be missing anywhere.
-
-    Parameters
-    ----------
-    done : sequence of Done
-        Finished tasks of the experiment.
-    """
+    """Ratios within one graph, over the graphs of a kind; a method may be missing anywhere."""
 
     def __init__(self, done: Sequence[Done]) -> None:
         self.done = done

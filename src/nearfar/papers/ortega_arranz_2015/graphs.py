@@ -77,13 +77,7 @@ def REAL(scale: str) -> dict[str, str]:
 
 
 def graph_of(what: Mapping[str, Any], scale: str) -> Graph:
-    """The graph of a task.
-
-    Raises
-    ------
-    MissingDependencyError
-        For a real graph whose file is not there.
-    """
+    """The graph of a task."""
     if what["kind"] == "martin":
         return generate("martin", vertices=what["vertices"], seed=what["seed"])
     if what["kind"] == "random":

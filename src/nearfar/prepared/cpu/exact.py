@@ -30,28 +30,7 @@ def restored_rows(
     lanes: int = 0,
     out: NDArray[Any] | None = None,
 ) -> NDArray[Any]:
-    """Whole rows of floats with the sums that a search makes, from left to right.
-
-    Parameters
-    ----------
-    prepared : Prepared
-        With float weights.
-    sources : int64 array, shape (k,)
-    threads : int
-    lanes : int
-        Sources per sweep; 0 chooses.
-    out : array, shape (k, n), or None
-        Where to write.
-
-    Returns
-    -------
-    array, shape (k, n)
-
-    Raises
-    ------
-    SolverError
-        If a row could not be made exact, which would be a mistake of this package.
-    """
+    """Whole rows of floats with the sums that a search makes, from left to right."""
     rows = out
     if rows is None:
         rows = empty((len(sources), prepared.n_vertices), prepared.weight_dtype, threads)
@@ -63,21 +42,7 @@ def restored_rows(
 def polish(
     prepared: Prepared, sources: NDArray[np.int64], rows: NDArray[Any], threads: int
 ) -> None:
-    """Give rows of sums over shortcuts the sums that a search makes, in place.
-
-    Parameters
-    ----------
-    prepared : Prepared
-        With float weights.
-    sources : int64 array, shape (k,)
-    rows : array, shape (k, n)
-    threads : int
-
-    Raises
-    ------
-    SolverError
-        If a row could not be made exact, which would be a mistake of this package.
-    """
+    """Give rows of sums over shortcuts the sums that a search makes, in place."""
     shift = None
     if prepared.n_negative:
         with contextlib.suppress(DistanceOverflowError):
@@ -107,18 +72,6 @@ def exact_pairs(
     """Distances of pairs of floats with the sums that a search makes; O(arcs on the walks).
 
     With negative weights they are taken from whole rows.
-
-    Parameters
-    ----------
-    prepared : Prepared
-        With float weights.
-    starts, ends : int64 arrays, shape (k,)
-        Vertex indices.
-    threads : int
-
-    Returns
-    -------
-    array, shape (k,)
     """
     out = np.full(len(starts), np.nan, dtype=prepared.weight_dtype)
     if not prepared.n_negative:
@@ -136,20 +89,7 @@ def exact_pairs(
 def path_in_row(
     prepared: Prepared, row: NDArray[Any], source: int, target: int
 ) -> NDArray[np.int32] | None:
-    """The edges of a path by the predecessors of a whole row, or None where there is no path.
-
-    Parameters
-    ----------
-    prepared : Prepared
-    row : array, shape (n,)
-        Distances from the source, of the dtype of the weights.
-    source, target : int
-        Vertex indices.
-
-    Returns
-    -------
-    int32 array or None
-    """
+    """The edges of a path by the predecessors of a whole row, or None where there is no path."""
     if row[target] == unreached_value(row.dtype):
         return None
     before = tight_predecessors(prepared, source, row)

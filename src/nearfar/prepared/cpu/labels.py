@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,7 +19,18 @@ if TYPE_CHECKING:
     from nearfar.prepared.order.tree import Tree
     from nearfar.prepared.prepared import Prepared, Sums
 
-__all__ = ["TreeLabels", "label_bytes", "label_offsets", "tree_labels"]
+__all__ = [
+    "TreeLabels",
+    "label_bytes",
+    "label_offsets",
+    "many_pair_distances",
+    "tree_labels",
+]
+
+#: Labels of all vertices take as long as walks for 3 to 12 % of as many pairs (roads and meshes).
+_REPAID = 0.25
+_FEWEST = 1024  # pairs: fewer take less than a millisecond or two either way
+_PART = 4  # of the free memory that labels may take unasked is one part of so many
 
 
 class TreeLabels:
@@ -91,7 +103,23 @@ class TreeLabels:
         prepared = self.prepared.summing(sums)
         if prepared.adds_floats or prepared.beyond_arcs:
             return pair_distances(prepared, starts, ends, workers)
-        out = np.empty(len(starts), dtype=prepared.answer_dtype)
+        return self.between(starts, ends, workers)
+
+    def between(
+        self, starts: NDArray[np.int64], ends: NDArray[np.int64], workers: int
+    ) -> NDArray[Any]:
+        """Distances of pairs of vertex indices.
+
+        Parameters
+        ----------
+        starts, ends : int64 arrays, shape (k,)
+        workers : int
+
+        Returns
+        -------
+        array, shape (k,)
+        """
+        out = np.empty(len(starts), dtype=self.prepared.answer_dtype)
         _cpu.prepared_label_pairs(
             self.prepared.metric_view,
             self.offset,
@@ -109,39 +137,39 @@ class TreeLabels:
         )
 
 
+def many_pair_distances(
+    prepared: Prepared,
+    starts: NDArray[np.int64],
+    ends: NDArray[np.int64],
+    threads: int,
+    memory: int | None = None,
+    stats: dict[str, Any] | None = None,
+) -> NDArray[Any]:
+    """Distances of pairs: by labels made for this call where so many repay them, else by walks."""
+    count = len(starts)
+    many = count >= max(_FEWEST, _REPAID * prepared.n_vertices)
+    if many and not (prepared.adds_floats or prepared.beyond_arcs):
+        limit = bytes_left(memory, lambda: free_memory() // _PART)
+        if label_bytes(prepared) <= limit:
+            began = time.perf_counter()
+            labels = tree_labels(prepared, limit, threads)
+            seconds = time.perf_counter() - began
+            if stats is not None:
+                stats.update(pairs_by="labels", label_bytes=labels.nbytes, label_seconds=seconds)
+            return labels.between(starts, ends, threads)
+    if stats is not None:
+        stats["pairs_by"] = "walks"
+    return pair_distances(prepared, starts, ends, threads)
+
+
 def label_bytes(prepared: Prepared) -> int:
-    """Bytes of the values of all labels: one per vertex and ancestor, in each direction.
-
-    Parameters
-    ----------
-    prepared : Prepared
-
-    Returns
-    -------
-    int
-    """
+    """Bytes of the values of all labels: one per vertex and ancestor, in each direction."""
     values = int(label_offsets(prepared.preparation.tree)[-1])
     return values * prepared.metric.dtype.itemsize * prepared.metric.sides
 
 
 def tree_labels(prepared: Prepared, memory: int | None, threads: int | None) -> TreeLabels:
-    """As :meth:`Prepared.label`.
-
-    Parameters
-    ----------
-    prepared : Prepared
-    memory : int or None
-    threads : int or None
-
-    Returns
-    -------
-    TreeLabels
-
-    Raises
-    ------
-    OutOfMemoryError
-        If they take more memory than they may.
-    """
+    """As :meth:`Prepared.label`."""
     needed = label_bytes(prepared)
     free = bytes_left(memory, free_memory)
     if needed > free:
@@ -158,16 +186,7 @@ def tree_labels(prepared: Prepared, memory: int | None, threads: int | None) -> 
 
 
 def label_offsets(tree: Tree) -> NDArray[np.int64]:
-    """Where each label's row begins; rows are padded to whole registers.
-
-    Parameters
-    ----------
-    tree : Tree
-
-    Returns
-    -------
-    int64 array, shape (n + 1,)
-    """
+    """Where each label's row begins; rows are padded to whole registers."""
     offset = np.zeros(tree.n_vertices + 1, dtype=np.int64)
     np.cumsum((tree.depth.astype(np.int64) + 8) & ~7, out=offset[1:])
     return offset

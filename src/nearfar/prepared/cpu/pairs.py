@@ -51,24 +51,7 @@ class PairPaths(NamedTuple):
 
 
 def pair_indices(graph: Graph, pairs: Iterable[Any]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Indices of the sources and of the targets of pairs.
-
-    Parameters
-    ----------
-    graph : Graph
-    pairs : list of (source, target), or array of shape (k, 2), also on a device
-
-    Returns
-    -------
-    sources, targets : int64 arrays, shape (k,)
-
-    Raises
-    ------
-    OptionError
-        If something is not a pair.
-    VertexError
-        If one of them is not a vertex.
-    """
+    """Indices of the sources and of the targets of pairs."""
     if runtime.is_device_array(pairs):
         pairs = runtime.download(runtime.upload(pairs))
     if isinstance(pairs, np.ndarray) and pairs.dtype.kind in "iu":
@@ -90,25 +73,7 @@ def pair_distances(
     ends: NDArray[np.int64],
     threads: int,
 ) -> NDArray[Any]:
-    """Distances of pairs, each by a walk of its own.
-
-    Parameters
-    ----------
-    prepared : Prepared
-    starts, ends : int64 arrays, shape (k,)
-        Vertex indices.
-    threads : int
-
-    Returns
-    -------
-    array, shape (k,)
-        Of 64 bits where a 32-bit sum does not fit.
-
-    Raises
-    ------
-    DistanceOverflowError
-        If a distance does not fit 64 bits.
-    """
+    """Distances of pairs, each by a walk of its own."""
     if prepared.beyond_arcs:
         out = searched_pairs(prepared, starts, ends)
     elif prepared.adds_floats:
@@ -122,24 +87,7 @@ def pair_distances(
 def searched_pairs(
     prepared: Prepared, starts: NDArray[np.int64], ends: NDArray[np.int64]
 ) -> NDArray[Any]:
-    """Distances of pairs by a search per source, in all of 64 bits.
-
-    Parameters
-    ----------
-    prepared : Prepared
-        With int64 weights, some negative.
-    starts, ends : int64 arrays, shape (k,)
-        Vertex indices.
-
-    Returns
-    -------
-    int64 array, shape (k,)
-
-    Raises
-    ------
-    DistanceOverflowError
-        If a distance does not fit 64 bits.
-    """
+    """Distances of pairs by a search per source, in all of 64 bits."""
     out = np.empty(len(starts), dtype=np.int64)
     row = np.empty(prepared.n_vertices, dtype=np.int64)
     for source in np.unique(starts):
@@ -158,24 +106,7 @@ def _overflow(prepared: Prepared) -> DistanceOverflowError:
 
 
 def edges_of_path(prepared: Prepared, source: int, target: int) -> NDArray[np.int32] | None:
-    """The edges of a shortest path, or None where there is no path.
-
-    Parameters
-    ----------
-    prepared : Prepared
-    source, target : int
-        Vertex indices.
-
-    Returns
-    -------
-    int32 array or None
-        Positions in :attr:`Graph.indices`, from the source on.
-
-    Raises
-    ------
-    DistanceOverflowError
-        If there is a path, but its length does not fit 64 bits.
-    """
+    """The edges of a shortest path, or None where there is no path."""
     found: Any
     if prepared.beyond_arcs:
         row = searched_pairs(prepared, np.full(n := prepared.n_vertices, source), np.arange(n))
@@ -200,19 +131,7 @@ def edges_of_path(prepared: Prepared, source: int, target: int) -> NDArray[np.in
 def pair_paths(
     prepared: Prepared, starts: NDArray[np.int64], ends: NDArray[np.int64], threads: int
 ) -> PairPaths:
-    """A shortest path for each pair.
-
-    Parameters
-    ----------
-    prepared : Prepared
-    starts, ends : int64 arrays, shape (k,)
-        Vertex indices.
-    threads : int
-
-    Returns
-    -------
-    PairPaths
-    """
+    """A shortest path for each pair."""
     count = len(starts)
     ends_of = zip(starts.tolist(), ends.tolist(), strict=True)
     listed = list(ends_of)
@@ -234,27 +153,7 @@ def widened(
     ends: NDArray[np.int64],
     ask: Callable[[Prepared, NDArray[np.int64], NDArray[np.int64]], NDArray[Any]],
 ) -> NDArray[Any]:
-    """The distances in the dtype of the weights, or in 64 bits where one does not fit 32.
-
-    Parameters
-    ----------
-    prepared : Prepared
-    found : array, shape (k,)
-        Distances in the dtype of the weights; NumPy or CuPy, as what ``ask`` answers.
-    starts, ends : int64 arrays, shape (k,)
-        Vertex indices.
-    ask : callable
-        Answers ``(prepared, starts, ends)`` in another dtype.
-
-    Returns
-    -------
-    array, shape (k,)
-
-    Raises
-    ------
-    DistanceOverflowError
-        If a distance does not fit 64 bits.
-    """
+    """The distances in the dtype of the weights, or in 64 bits where one does not fit 32."""
     if found.dtype != prepared.weight_dtype:  # asked for in 64 bits: no sum is missing
         fitting: NDArray[Any] = narrowed(found, prepared.weight_dtype)
         return fitting

@@ -32,20 +32,6 @@ def query_bytes(tree: DeviceTree, dtype: np.dtype[Any], count: int, n_rows: int)
 class Query:
     """The launches for one block of sources after the other, and the memory that they share.
 
-    Parameters
-    ----------
-    tree : DeviceTree
-    dtype : dtype
-        Of the arcs' weights.
-    count : int
-        Sources per block, at most.
-    n_rows : int
-        Of ``values``.
-    advice : str
-        What to do when memory is short.
-    beside : int
-        Bytes that are wanted besides.
-
     Attributes
     ----------
     pitch : int
@@ -64,11 +50,6 @@ class Query:
         ``(query, out) -> launches`` that write rows after the others.
     back : int64 array or None
         The column of each source of the last block, where they are not in the order given.
-
-    Raises
-    ------
-    OutOfMemoryError
-        Before anything is allocated.
     """
 
     writes: Callable[[Query, Any], list[runtime.Launch]] | None = None

@@ -86,19 +86,6 @@ def climb_form(height: int, size: int) -> tuple[dict[str, str | int], int, int]:
     """How a warp climbs a tree of that height, for values of so many bytes.
 
     Taller trees have labels with more arcs, of which more are fetched together.
-
-    Parameters
-    ----------
-    height, size : int
-
-    Returns
-    -------
-    macros : dict
-        Of ``climb.cuh``.
-    warps : int
-        Of a block.
-    shared : int
-        Bytes of dynamic shared memory.
     """
     warps = 4
     while warps > 1 and warps * height * size > runtime.device().shared_per_block:
@@ -108,21 +95,7 @@ def climb_form(height: int, size: int) -> tuple[dict[str, str | int], int, int]:
 
 
 def block_climb_form(height: int, size: int) -> tuple[dict[str, str | int], int, int]:
-    """The same for a block that climbs, of which there are fewer than a device holds.
-
-    Parameters
-    ----------
-    height, size : int
-
-    Returns
-    -------
-    macros : dict
-        Of ``climbing.cuh``.
-    threads : int
-        Of a block.
-    shared : int
-        Bytes of dynamic shared memory.
-    """
+    """The same for a block that climbs, of which there are fewer than a device holds."""
     warps, room = 4, 16384 // size
     most = runtime.device().shared_per_block
     while room > 32 and 2 * room * (size + 4) + height * (size + 2) > most:

@@ -26,16 +26,6 @@ __all__ = ["check_contents"]
 def check_contents(prepared: Prepared) -> None:
     """Refuse arrays whose entries do not belong together.
 
-    Parameters
-    ----------
-    prepared : Prepared
-        A valid graph by itself.
-
-    Raises
-    ------
-    GraphError
-        Naming the first array that is wrong.
-
     Notes
     -----
     O(arcs + edges) for the structure and O(triangles) for the weights, on all cores: about as long

@@ -49,26 +49,7 @@ _DTYPE = re.compile(r"(\|b1|\|u1|\|i1|<[iuf][248]|<U[1-9]\d{0,6}|\|S[1-9]\d{0,6}
 def write_arrays(
     path: str | os.PathLike[str], about: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]
 ) -> None:
-    """Write arrays to a file that appears whole or not at all.
-
-    Parameters
-    ----------
-    path : str or path
-        Ends in ``.nfp``.
-    about : mapping
-        What else is to be kept; as JSON.
-    arrays : mapping of str to array
-        Numbers or text.
-
-    Raises
-    ------
-    OptionError
-        For another suffix.
-    GraphError
-        If an array holds Python objects.
-    OSError
-        If the file cannot be written.
-    """
+    """Write arrays to a file that appears whole or not at all."""
     _check_suffix(path)
     entries: list[dict[str, Any]] = []
     offset = 0
@@ -99,28 +80,7 @@ def write_arrays(
 def read_arrays(
     path: str | os.PathLike[str], check: bool = True
 ) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-    """What :func:`write_arrays` wrote; the arrays are read-only maps of the file.
-
-    Parameters
-    ----------
-    path : str or path
-    check : bool
-        Compare the checksums of all arrays, which reads the whole file once.
-
-    Returns
-    -------
-    about : dict
-    arrays : dict of str to array
-
-    Raises
-    ------
-    OptionError
-        For another suffix.
-    GraphFormatError
-        If it is not such a file, of another version, cut off or damaged; says which.
-    OSError
-        If the file cannot be read.
-    """
+    """What :func:`write_arrays` wrote; the arrays are read-only maps of the file."""
     _check_suffix(path)
     if sys.byteorder != "little":
         raise GraphFormatError("prepared graphs are stored little endian", path)

@@ -38,16 +38,7 @@ _KINDS: dict[str, tuple[type, ...]] = {
 
 
 def kept_values(prepared: Prepared) -> dict[str, Any]:
-    """What a file keeps besides arrays.
-
-    Parameters
-    ----------
-    prepared : Prepared
-
-    Returns
-    -------
-    dict
-    """
+    """What a file keeps besides arrays."""
     plain, fixed = (str, int, float, bool), prepared.fixed
     return {
         "directed": prepared.directed,
@@ -67,16 +58,7 @@ def _first_number(prepared: Prepared) -> int | None:
 
 
 def kept_arrays(prepared: Prepared) -> dict[str, NDArray[Any]]:
-    """All arrays by name; those of the two directions once where they are the same.
-
-    Parameters
-    ----------
-    prepared : Prepared
-
-    Returns
-    -------
-    dict of str to array
-    """
+    """All arrays by name; those of the two directions once where they are the same."""
     found: dict[str, Any] = {
         "indptr": prepared.indptr,
         "indices": prepared.indices,
@@ -102,23 +84,7 @@ def kept_arrays(prepared: Prepared) -> dict[str, NDArray[Any]]:
 def assembled(
     found: dict[str, Any], arrays: dict[str, NDArray[Any]]
 ) -> tuple[Graph, Preparation, Metric, bool, FixedPoint | None]:
-    """The parts of a prepared graph from what a file holds.
-
-    Parameters
-    ----------
-    found : dict
-    arrays : dict of str to array
-
-    Returns
-    -------
-    Graph, Preparation, Metric, bool, FixedPoint or None
-        The fourth says whether the customization was perfect.
-
-    Raises
-    ------
-    GraphError, AttributeError, LookupError, OverflowError, TypeError, ValueError
-        If they do not belong together.
-    """
+    """The parts of a prepared graph from what a file holds."""
     check_kinds(found, _KINDS)
     kinds = {f.name: (int, float) if f.name == "seconds" else (int,) for f in fields(Figures)}
     check_kinds(found["figures"], kinds)

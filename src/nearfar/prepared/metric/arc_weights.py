@@ -78,33 +78,11 @@ class Metric:
         return self
 
     def cells(self, key: Hashable, make: Callable[[], T]) -> T:
-        """Cells of a GPU with these weights: nothing is shared with other metrics.
-
-        Parameters
-        ----------
-        key : hashable
-        make : callable
-
-        Returns
-        -------
-        object
-            What ``make`` makes.
-        """
+        """Cells of a GPU with these weights: nothing is shared with other metrics."""
         return make()
 
     def layout(self, key: Hashable, make: Callable[[], T]) -> T:
-        """What a GPU keeps of the arcs without their weights: nothing is shared, as for cells.
-
-        Parameters
-        ----------
-        key : hashable
-        make : callable
-
-        Returns
-        -------
-        object
-            What ``make`` makes.
-        """
+        """What a GPU keeps of the arcs without their weights: nothing is shared, as for cells."""
         return make()
 
     @property
@@ -116,16 +94,7 @@ class Metric:
 
 
 def value_dtype(graph: Graph) -> np.dtype[Any]:
-    """Dtype of the weights of arcs: unsigned integers, int64 for negative weights, or floats.
-
-    Parameters
-    ----------
-    graph : Graph
-
-    Returns
-    -------
-    dtype
-    """
+    """Dtype of the weights of arcs: unsigned integers, int64 for negative weights, or floats."""
     dtype = graph.weight_dtype
     if dtype.kind == "f":
         return dtype
@@ -133,23 +102,7 @@ def value_dtype(graph: Graph) -> np.dtype[Any]:
 
 
 def customized(view: Any, n_arcs: int, graph: Graph, perfect: bool, threads: int) -> Metric:
-    """Weights of all arcs from the weights of a graph.
-
-    Parameters
-    ----------
-    view : nearfar._cpu.PreparedArcs
-    n_arcs : int
-    graph : Graph
-        Of the structure that the arcs were made from.
-    perfect : bool
-        Whether to find the distance between the ends of every arc, and let queries leave out those
-        that no shortest path needs.
-    threads : int
-
-    Returns
-    -------
-    Metric
-    """
+    """Weights of all arcs from the weights of a graph."""
     edge_weights = graph.effective_weights
     sides = 1 if _cpu.prepared_symmetric(view, edge_weights, threads) else 2
     weights = np.empty(n_arcs * sides, dtype=value_dtype(graph))
@@ -166,25 +119,7 @@ def renewed(
     perfect: bool,
     threads: int,
 ) -> tuple[Metric, int]:
-    """The metric after some edges changed their weight, and how many labels were recomputed.
-
-    Parameters
-    ----------
-    view : nearfar._cpu.PreparedArcs
-    n_arcs : int
-    metric : Metric
-        Of the weights before; it is left as it is.
-    graph : Graph
-        With the new weights.
-    labels : int32 array
-        The lower ends of the edges changed.
-    perfect : bool
-    threads : int
-
-    Returns
-    -------
-    Metric, int
-    """
+    """The metric after some edges changed their weight, and how many labels were recomputed."""
     if metric.weights.dtype != value_dtype(graph):  # the first negative weight, or the last gone
         return customized(view, n_arcs, graph, perfect, threads), len(metric.up.first) - 1
     edge_weights, sides = graph.effective_weights, metric.sides
@@ -227,16 +162,6 @@ def detours_are_longer(graph: Graph, weights: Any) -> bool:
 
     Where an edge weighs 0, or so little beside an arc that a sum rounds it away, two arcs may each
     be the detour of the other, and queries must not leave out both.
-
-    Parameters
-    ----------
-    graph : Graph
-    weights : array
-        Of the arcs; NumPy or CuPy.
-
-    Returns
-    -------
-    bool
     """
     least = 0 if graph.n_edges == 0 else float(graph.min_weight)
     if least <= 0 or weights.dtype.kind != "f":

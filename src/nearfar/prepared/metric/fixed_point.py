@@ -86,16 +86,7 @@ class FixedPoint:
         return found
 
     def stands_for(self, graph: Graph) -> bool:
-        """Whether these are the weights of a graph, in steps.
-
-        Parameters
-        ----------
-        graph : Graph
-
-        Returns
-        -------
-        bool
-        """
+        """Whether these are the weights of a graph, in steps."""
         mine, weights = self.graph, graph.effective_weights
         if graph.weight_dtype.kind != "f" or len(mine.effective_weights) != len(weights):
             return False
@@ -110,23 +101,7 @@ class FixedPoint:
         return bool((steps == scaled).all()) if self.exact else _has_bits(scaled)
 
     def distances(self, steps: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
-        """Distances in steps as floats, of 64 bits where one does not fit 32.
-
-        Parameters
-        ----------
-        steps : int array
-        dtype : dtype
-            Of the weights.
-
-        Returns
-        -------
-        array
-
-        Raises
-        ------
-        DistanceOverflowError
-            If one does not fit 64 bits.
-        """
+        """Distances in steps as floats, of 64 bits where one does not fit 32."""
         reached = steps != unreached_value(steps.dtype)
         for one in (dtype, np.dtype(np.float64)):
             found = self.floats(steps, one)
@@ -135,19 +110,7 @@ class FixedPoint:
         raise DistanceOverflowError("a distance does not fit float64: scale the weights down")
 
     def steps_within(self, limit: float, dtype: np.dtype[Any]) -> int:
-        """The most steps whose float of a dtype is at most a limit, or -1.
-
-        Parameters
-        ----------
-        limit : float
-        dtype : dtype
-            float32 or float64.
-
-        Returns
-        -------
-        int
-            No more than any distance has.
-        """
+        """The most steps whose float of a dtype is at most a limit, or -1."""
         if limit < 0:
             return -1
         low, high = -1, int(self.bound) + 1
@@ -160,19 +123,7 @@ class FixedPoint:
         return low
 
     def with_changes(self, graph: Graph, edges: NDArray[np.int64]) -> FixedPoint | None:
-        """The same steps for a graph some of whose weights changed, or None where they do not do.
-
-        Parameters
-        ----------
-        graph : Graph
-            With the new weights.
-        edges : int64 array
-            Which changed.
-
-        Returns
-        -------
-        FixedPoint or None
-        """
+        """Keep the steps for a graph some of whose weights changed; None where they do not fit."""
         new = graph.effective_weights[edges].astype(np.float64)
         before = self.graph.effective_weights[edges].astype(np.float64)
         scaled = _divided(new, self.exponent)
@@ -190,23 +141,7 @@ class FixedPoint:
 
 
 def fixed_point(graph: Graph, preparation: Preparation | None = None) -> FixedPoint | None:
-    """Float weights in steps, or None where their range does not allow it.
-
-    Parameters
-    ----------
-    graph : Graph
-        With float weights, on the host.
-    preparation : Preparation or None
-        For trees that bound the distances; they are kept with it. Without them the bound is the
-        heaviest weight times the vertices, or the sum of all weights.
-
-    Returns
-    -------
-    FixedPoint or None
-        None where steps that are small enough for the least weight are too many for the longest
-        path, or where weights are negative and cannot be had exactly: rounding could change the
-        sign of a cycle.
-    """
+    """Float weights in steps, or None where their range does not allow it."""
     weights = graph.effective_weights.astype(np.float64)
     heaviest = float(np.abs(weights).max(initial=0.0))
     if heaviest == 0:

@@ -18,6 +18,7 @@ from nearfar.errors import (
     OptionError,
     SolverError,
     did_you_mean,
+    keyword,
     quoted,
 )
 
@@ -61,21 +62,7 @@ class Structure:
 
 
 def structure_of(graph: Graph) -> Structure:
-    """Who is joined to whom in a graph; O(m log m).
-
-    Parameters
-    ----------
-    graph : Graph
-
-    Returns
-    -------
-    Structure
-
-    Raises
-    ------
-    GraphError
-        If the graph has 2^31 vertices or edges or more.
-    """
+    """Who is joined to whom in a graph; O(m log m)."""
     if graph.n_vertices > _MOST or graph.n_edges > _MOST:
         raise GraphError(
             f"{graph.n_vertices} vertices and {graph.n_edges} edges: "
@@ -91,38 +78,13 @@ def elimination_order(
 
     Vertices of degree 0, 1 and 2 go first, as long as there are any: eliminating them adds nothing
     to what the rest needs. The rest is dissected.
-
-    Parameters
-    ----------
-    graph : Graph
-        For its coordinates.
-    structure : Structure
-    order : {"auto", "metis", "inertial", "levels"} or int array, shape (n,)
-        ``"metis"`` needs the package ``pymetis`` and finds the smallest separators. ``"inertial"``
-        cuts along coordinates, ``"levels"`` along distances in edges; both are built in. ``"auto"``
-        takes the first of these that can be used. An array is taken as it is: every vertex once,
-        the first to be eliminated first.
-    seed : int
-        The same seed gives the same order.
-
-    Returns
-    -------
-    order : int32 array, shape (n,)
-    method : str
-
-    Raises
-    ------
-    OptionError
-        For an unknown method, or an array that is not a permutation of the vertices.
-    MissingDependencyError
-        For ``"metis"`` without ``pymetis``.
-    GraphError
-        For ``"inertial"`` on a graph without coordinates.
     """
     if not isinstance(order, str):
         return checked_order(order, structure.n_vertices), "given"
     if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or not 0 <= seed < 2**31:
-        raise OptionError(f"seed is {quoted(seed)}: give a whole number from 0 to 2147483647")
+        raise OptionError(
+            f"{keyword('seed')} is {quoted(seed)}: give a whole number from 0 to 2147483647"
+        )
     method = _method(graph, order)
     first, kept, begin, neighbour = _cpu.prepared_reduce(structure.first, structure.neighbour)
     if len(kept) == 0:
@@ -147,7 +109,8 @@ def _method(graph: Graph, order: str) -> str:
     if order not in ORDERS:
         hint = did_you_mean(order, ORDERS)
         raise OptionError(
-            f"order is {quoted(order)}: use one of {', '.join(ORDERS)}, or an array{hint}"
+            f"{keyword('order')} is {quoted(order)}: use one of {', '.join(ORDERS)}, or an "
+            f"array{hint}"
         )
     found = has_metis()
     if order == "auto":
@@ -156,10 +119,12 @@ def _method(graph: Graph, order: str) -> str:
         return "levels" if graph.coordinates is None else "inertial"
     if order == "metis" and not found:
         raise MissingDependencyError(
-            "order='metis' needs the package pymetis: pip install 'nearfar[prepare]'"
+            f"{keyword('order', 'metis')} needs the package pymetis: pip install 'nearfar[prepare]'"
         )
     if order == "inertial" and graph.coordinates is None:
-        raise GraphError("order='inertial' needs coordinates, which this graph does not have")
+        raise GraphError(
+            f"{keyword('order', 'inertial')} needs coordinates, which this graph does not have"
+        )
     return order
 
 
@@ -167,7 +132,9 @@ def _by_metis(first: NDArray[np.int64], neighbour: NDArray[np.int32], seed: int)
     import pymetis
 
     if len(neighbour) > _MOST:
-        raise GraphError(f"{len(neighbour) // 2} edges are too many for METIS: use order='levels'")
+        raise GraphError(
+            f"{len(neighbour) // 2} edges are too many for METIS: use {keyword('order', 'levels')}"
+        )
     adjacency = pymetis.CSRAdjacency(first.astype(np.int32), neighbour)
     # The best of three separators at every cut: 8 % fewer triangles on roads for half a second.
     options = pymetis.Options(seed=seed, nseps=3)
@@ -177,7 +144,7 @@ def _by_metis(first: NDArray[np.int64], neighbour: NDArray[np.int32], seed: int)
         # METIS takes SIGTERM for an error of its own, and the signal is lost to the process.
         raise SolverError(
             "METIS ended without an order, as it does on SIGTERM or without memory: run it again, "
-            "or use order='levels'"
+            f"or use {keyword('order', 'levels')}"
         ) from None
     finally:
         _restore_handlers()
@@ -195,12 +162,7 @@ def _restore_handlers() -> None:
 
 
 def checked_order(order: Any, n: int) -> NDArray[np.int32]:
-    """An order that was given, if it names each vertex once.
-
-    Raises
-    ------
-    OptionError
-    """
+    """An order that was given, if it names each vertex once."""
     given = np.asarray(order)
     if given.shape != (n,) or given.dtype.kind not in "iu":
         raise OptionError(

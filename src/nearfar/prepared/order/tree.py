@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from nearfar import _cpu
-from nearfar.errors import GraphError, OutOfMemoryError
+from nearfar.errors import GraphError, OutOfMemoryError, keyword
 from nearfar.system.memory import bytes_left, free_memory
 
 if TYPE_CHECKING:
@@ -172,19 +172,6 @@ def analyse(
     """The elimination tree of an order, and what it will cost.
 
     Almost linear in the edges, and no memory for arcs: well under a second for a million edges.
-
-    Parameters
-    ----------
-    graph : Graph
-        For the width of its weights.
-    structure : Structure
-    order : int32 array, shape (n,)
-    perfect : bool
-        Whether the arcs will be pruned, which keeps the arcs that are left apart.
-
-    Returns
-    -------
-    Tree, Figures
     """
     tree = Tree(**_cpu.prepared_analyse(structure.first, structure.neighbour, order))
     counts = tree.arcs.astype(np.int64)
@@ -203,89 +190,37 @@ def analyse(
 
 
 def weighing_seconds(n: int, n_arcs: float, n_triangles: float, perfect: bool = True) -> float:
-    """Seconds on one core for what follows an order: analysis, arcs, and their weights.
-
-    Parameters
-    ----------
-    n : int
-        Vertices.
-    n_arcs, n_triangles : float
-    perfect : bool
-        Whether arcs are pruned.
-
-    Returns
-    -------
-    float
-        Fitted to New York's roads, grids, triangulations and generated roads.
-    """
+    """Seconds on one core for what follows an order: analysis, arcs, and their weights."""
     if perfect:
         return 1.5e-7 * n + 7e-8 * n_arcs + 8e-10 * n_triangles
     return 1.5e-7 * n + 5e-8 * n_arcs + 3e-10 * n_triangles
 
 
 def arc_bytes(graph: Graph, n_arcs: float) -> int:
-    """Memory of so many arcs, their tree and their weights, at the most.
-
-    Parameters
-    ----------
-    graph : Graph
-        For its size and the width of its weights.
-    n_arcs : float
-
-    Returns
-    -------
-    int
-    """
+    """Memory of so many arcs, their tree and their weights, at the most."""
     each = 13 + 4 * graph.weight_dtype.itemsize + 8  # both directions, and again after pruning
     return int(n_arcs * each) + graph.n_vertices * (20 + 5 * 8) + graph.n_edges * 8
 
 
 def check_worth(figures: Figures, memory: int | None = None, force: bool = False) -> None:
-    """Refuse what will not pay or does not fit, before anything large is built.
-
-    Parameters
-    ----------
-    figures : Figures
-    memory : int or None
-        Memory that a prepared graph may take; None asks the system what is free.
-    force : bool
-        Prepare even where queries will be slower than searches.
-
-    Raises
-    ------
-    GraphError
-        If it will not pay, with the figures.
-    OutOfMemoryError
-        If it takes more memory than it may.
-    """
+    """Refuse what will not pay or does not fit, before anything large is built."""
     free = bytes_left(memory, free_memory)
     if figures.n_arcs >= 2**31:
         raise GraphError(f"{figures}: a prepared graph has fewer than 2^31 arcs")
     if figures.nbytes > free:
-        more = "" if memory is None else "give a greater memory=; "
+        more = "" if memory is None else f"give a greater {keyword('memory')}; "
         raise OutOfMemoryError(
             figures.nbytes, free, f"{more}a search needs none of its {figures.n_arcs:,} arcs"
         )
     if not force and not figures.worth:
         raise GraphError(
             f"this graph has no small separators, so preparing it does not pay: {figures}; "
-            "force=True prepares it all the same"
+            f"{keyword('force', True)} prepares it all the same"
         )
 
 
 def build_arcs(graph: Graph, structure: Structure, tree: Tree) -> Arcs:
-    """The arcs of a tree and the edges that weigh them; O(arcs + m).
-
-    Parameters
-    ----------
-    graph : Graph
-    structure : Structure
-    tree : Tree
-
-    Returns
-    -------
-    Arcs
-    """
+    """The arcs of a tree and the edges that weigh them; O(arcs + m)."""
     parts: dict[str, Any] = _cpu.prepared_arcs(
         structure.first,
         structure.neighbour,

@@ -80,17 +80,7 @@ def is_place(graph: Graph, given: Any) -> bool:
 
 
 def as_places(graph: Graph, given: Any, what: str, options: dict[str, Any]) -> Places:
-    """Read places and snap them; ``options`` are those of :meth:`nearfar.Graph.snap`.
-
-    Raises
-    ------
-    OptionError
-        If there are none, or a frame has no columns of coordinates.
-    GraphError
-        If their coordinate system is not the graph's.
-    VertexError
-        As :meth:`nearfar.Graph.snap`, and for what is not a vertex.
-    """
+    """Read places and snap them; ``options`` are those of :meth:`nearfar.Graph.snap`."""
     places = _read(graph, given, what, options)
     if not len(places.snapped):
         raise OptionError(f"{what} is empty: give at least one place")
@@ -181,15 +171,7 @@ def _of_vertices(graph: Graph, given: Any, what: str) -> Places:
 
 
 def coordinate_columns(graph: Graph, columns: Any, what: str) -> tuple[Any, Any]:
-    """Find the columns of coordinates by their names.
-
-    Raises
-    ------
-    OptionError
-        If there are none, or several could be meant.
-    GraphError
-        If they are degrees and the graph's coordinates are not.
-    """
+    """Find the columns of coordinates by their names."""
     known: list[Any] = list(columns)
     wanted: list[tuple[tuple[str, ...], tuple[str, ...]]] = [(LONGITUDES, LATITUDES)]
     wanted.insert(int(on_earth(graph)), (("x",), ("y",)))

@@ -24,11 +24,6 @@ def with_place(graph: Graph, place: Any) -> tuple[Graph, Any]:
     """Return the graph with one place as its last vertex, and that vertex's name.
 
     Weights become float64, since a share of an edge is no integer. O(n + m).
-
-    Raises
-    ------
-    VertexError
-        If it is no place, or several.
     """
     snapped = as_places(graph, place, "source", {**_OPTIONS, "threads": None}).snapped
     if len(snapped) != 1 or not snapped.found[0]:

@@ -21,8 +21,8 @@ from nearfar.solve.files import FileSink
 from nearfar.solve.many import distances
 from nearfar.solve.places.entries import along_edge, check_weights, entries
 from nearfar.solve.places.given import Places, as_places
-from nearfar.solve.plan import is_path
 from nearfar.solve.request import as_graph, check_stats
+from nearfar.solve.room import is_path
 from nearfar.system.devices import runtime
 from nearfar.system.threads import check_threads
 
@@ -161,24 +161,11 @@ def _rows_of(places: Snapped, part: slice) -> Snapped:
 
 
 class _Labelled:
-    """What a file of a table says of the graph and the places that it belongs to."""
+    """A graph whose rows are called by the labels of origins, as a file names it."""
 
-    def __init__(self, graph: Graph, origins: Places, destinations: Places) -> None:
-        self.graph, self.labels = graph, np.asarray(origins.names)
+    def __init__(self, graph: Graph, origins: Places) -> None:
+        self.digest, self.labels = graph.digest, np.asarray(origins.names)
         self.vertex_names = self.labels if origins.labels is not None else None
-        names = "\n".join(map(str, _plain(destinations.names)))
-        self.parts = [
-            np.frombuffer(names.encode("utf-8", "backslashreplace"), np.uint8),
-            *(getattr(places.snapped, name) for places in (origins, destinations)
-              for name in ("edge", "share", "vertex")),
-        ]  # fmt: skip
-
-    def digest(self) -> str:
-        """Return a digest of graph and places."""
-        state = hashlib.sha256(self.graph.digest().encode())
-        for array in self.parts:
-            state.update(np.ascontiguousarray(array).tobytes())
-        return state.hexdigest()
 
     def name_of(self, index: Any) -> Any:
         """Return labels of origins."""
@@ -193,7 +180,7 @@ class _Written:
     def __init__(
         self, blocks: TableBlocks, origins: Places, destinations: Places, path: str
     ) -> None:
-        self.graph: Any = _Labelled(blocks.graph, origins, destinations)
+        self.graph: Any = _Labelled(blocks.graph, origins)
         self.rows = np.arange(len(blocks.origins), dtype=np.int64)
         self.columns = None
         self.limit, self.block = blocks.limit, blocks.block
@@ -205,6 +192,11 @@ class _Written:
                 "two columns would have the same name: give each destination its own, none of them "
                 "'origin', or write .npy"
             )
+        state = hashlib.sha256("\n".join(self.column_names).encode("utf-8", "backslashreplace"))
+        for places in (origins.snapped, destinations.snapped):
+            for array in (places.edge, places.share, places.vertex):
+                state.update(np.ascontiguousarray(array).tobytes())
+        self.further: dict[str, Any] = {"places": state.hexdigest()}
 
 
 def prepared_places(

@@ -62,18 +62,7 @@ def kernel_files() -> list[str]:
 
 
 def assemble(files: Sequence[str]) -> str:
-    """Text of kernel files with everything they require, each once and after its requirements.
-
-    Parameters
-    ----------
-    files : sequence of str
-        Paths relative to the package, such as ``papers/davidson_2014/near_far/relax.cuh``.
-
-    Raises
-    ------
-    KernelCompileError
-        When a file or a requirement is missing, or requirements form a cycle.
-    """
+    """Text of kernel files with everything they require, each once and after its requirements."""
     done: dict[str, str] = {}
     open_files: list[str] = []
 
@@ -123,22 +112,7 @@ def cache_directory() -> Path:
 
 
 def compile_kernel(name: str, source: str, options: Sequence[str]) -> bytes:
-    """Machine code (cubin) of an assembled source, from the disk cache when it is there.
-
-    Parameters
-    ----------
-    name : str
-        For messages: the kernel file.
-    source : str
-        From :func:`assemble`.
-    options : sequence of str
-        From :func:`options_for`.
-
-    Raises
-    ------
-    KernelCompileError
-        With the kernel, the options and the first error line.
-    """
+    """Machine code (cubin) of an assembled source, from the disk cache when it is there."""
     backend = cupy_module.load()
     text = "\0".join([source, *options, backend.version])
     key = hashlib.sha256(text.encode()).hexdigest()

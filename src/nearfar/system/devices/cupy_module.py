@@ -65,13 +65,7 @@ def _open_device() -> None:
 
 
 def cupy() -> Any:
-    """The CuPy module.
-
-    Raises
-    ------
-    MissingDependencyError
-        When CuPy is not installed.
-    """
+    """The CuPy module."""
     module = import_cupy()
     if module is None:
         raise MissingDependencyError(f"CuPy is not installed: {HOW}")
@@ -112,11 +106,5 @@ def cupy_nvrtc() -> Compiler | None:
 
 @functools.cache
 def load() -> Compiler:
-    """Compiler of this process: that of CuPy when it is installed, so that versions agree.
-
-    Raises
-    ------
-    MissingDependencyError
-        When neither is there.
-    """
+    """Compiler of this process: that of CuPy when it is installed, so that versions agree."""
     return cupy_nvrtc() or nvrtc.load_library()

@@ -49,22 +49,7 @@ def _driver_call() -> Any:
 def early_launch(
     driver: Any, function: int, shape: tuple[int, ...], parameters: int
 ) -> Callable[[int], None] | None:
-    """A launch of this kind for a stream, or None where there are none.
-
-    Parameters
-    ----------
-    driver : module
-        CuPy's driver interface; what stands in for it in tests has no such launches.
-    function : int
-    shape : tuple of int
-        Three numbers of the grid, three of the block, bytes of shared memory.
-    parameters : int
-        Address of the addresses of the parameters.
-
-    Returns
-    -------
-    callable or None
-    """
+    """A launch of this kind for a stream, or None where there are none."""
     call = _driver_call() if isinstance(driver, ModuleType) else None
     if call is None:
         return None

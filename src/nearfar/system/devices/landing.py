@@ -78,11 +78,6 @@ class Landing:
     """Copies of rows from the current device to the host, in the background.
 
     To be used in a ``with`` statement, which waits for the copies.
-
-    Parameters
-    ----------
-    threads : int
-        Of the host, that copy.
     """
 
     def __init__(self, threads: int) -> None:
@@ -104,14 +99,7 @@ class Landing:
         self._thread.start()
 
     def flags(self, count: int) -> tuple[Any, NDArray[np.uint8]]:
-        """Memory of the host that kernels write to, to tell which of so many rows are finished.
-
-        Returns
-        -------
-        address : uint64
-        flags : uint8 array, shape (count,)
-            0; a kernel sets the entry of a row to 1, after the row.
-        """
+        """Memory of the host that kernels write to, to tell which of so many rows are finished."""
         held = runtime.cupy().cuda.alloc_pinned_memory(max(count, 1))
         self._held.append(held)
         found = np.frombuffer(held, dtype=np.uint8, count=count)
@@ -120,17 +108,7 @@ class Landing:
         return np.uint64(held.ptr), found
 
     def send(self, rows: Any, out: NDArray[Any], places: NDArray[np.int64] | None = None) -> None:
-        """Let rows follow that are complete when the current stream is done.
-
-        Parameters
-        ----------
-        rows : device array, shape (k, width)
-            Contiguous.
-        out : array of that dtype, shape (.., width)
-            Contiguous.
-        places : int64 array, shape (k,), or None
-            The rows of ``out``; None means the first k.
-        """
+        """Let rows follow that are complete when the current stream is done."""
         self.follow(rows, out, places, None).launched()
 
     def follow(
@@ -140,20 +118,7 @@ class Landing:
         places: NDArray[np.int64] | None,
         told: NDArray[np.uint8] | None,
     ) -> Following:
-        """Let rows follow as they are finished: what is sent later comes later.
-
-        Parameters
-        ----------
-        rows, out, places
-            As for :meth:`send`.
-        told : uint8 array, shape (k,), or None
-            Of :meth:`flags`, that the launches set.
-
-        Returns
-        -------
-        Following
-            To be told when all launches that make the rows are on the stream.
-        """
+        """Let rows follow as they are finished: what is sent later comes later."""
         following = Following(rows, out.view(np.uint8).reshape(len(out), -1), places, told)
         with self._changed:
             self._waiting += 1
@@ -161,13 +126,7 @@ class Landing:
         return following
 
     def wait(self) -> None:
-        """Wait until all rows are where they belong.
-
-        Raises
-        ------
-        Exception
-            What went wrong with a copy, or on the device.
-        """
+        """Wait until all rows are where they belong."""
         with self._changed:
             while self._waiting and self._error is None:
                 self._changed.wait(_JOIN)  # Ctrl-C is seen in between
@@ -257,20 +216,7 @@ class Landing:
 
 
 def download(array: Any, out: NDArray[Any] | None = None, threads: int = 1) -> NDArray[Any]:
-    """A NumPy array with the data of a device array, which many threads copy where it is large.
-
-    Parameters
-    ----------
-    array : array
-        On the current device.
-    out : array or None
-        Contiguous and of its shape and dtype, to be returned.
-    threads : int
-
-    Returns
-    -------
-    array
-    """
+    """A NumPy array with the data of a device array, which many threads copy where it is large."""
     if threads == 1 or array.nbytes < LARGE or array.ndim != 2 or not array.flags.c_contiguous:
         return runtime.download(array, out)
     found = empty(array.shape, array.dtype, threads) if out is None else out

@@ -47,14 +47,6 @@ def first_cooperative(kernel: Kernel, arguments: Mapping[str, Any], ordinal: int
 
     It takes the driver 0.1 to 0.5 ms, whatever is launched. From the second time on nothing is
     launched.
-
-    Parameters
-    ----------
-    kernel : Kernel
-    arguments : mapping
-        With which it has nothing to do.
-    ordinal : int
-        The current device.
     """
     if ordinal in _cooperative:
         yield

@@ -39,13 +39,7 @@ def _folders() -> Iterator[Path]:
 
 @functools.cache
 def device_runtime() -> str:
-    """Path of ``libcudadevrt.a``.
-
-    Raises
-    ------
-    VariantUnavailable
-        When it is not found; says what to install.
-    """
+    """Path of ``libcudadevrt.a``."""
     for folder in _folders():
         if (folder / _NAME).is_file():
             return str(folder / _NAME)
@@ -56,23 +50,7 @@ def device_runtime() -> str:
 
 
 def link(cupy: Any, name: str, code: bytes) -> bytes:
-    """A loadable cubin from a relocatable one and the device runtime.
-
-    Parameters
-    ----------
-    cupy : module
-    name : str
-        For messages: the kernel file.
-    code : bytes
-        Relocatable cubin.
-
-    Raises
-    ------
-    VariantUnavailable
-        When the device runtime is not installed.
-    KernelCompileError
-        When the driver cannot link it.
-    """
+    """A loadable cubin from a relocatable one and the device runtime."""
     library = device_runtime()
     driver = cupy.cuda.driver
     state = driver.linkCreate()

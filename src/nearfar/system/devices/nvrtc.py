@@ -82,13 +82,7 @@ def _candidates() -> Iterator[str]:
 
 
 def load_library() -> Compiler:
-    """NVRTC without CuPy.
-
-    Raises
-    ------
-    MissingDependencyError
-        When no ``libnvrtc`` is found.
-    """
+    """NVRTC without CuPy."""
     for path in _candidates():
         try:
             return _Library(path)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
-from nearfar.errors import MissingDependencyError, OutOfMemoryError, VariantUnavailable
+from nearfar.errors import MissingDependencyError, OutOfMemoryError, VariantUnavailable, keyword
 from nearfar.system.devices.cupy_module import (
     HOW,
     cupy,
@@ -131,13 +131,7 @@ _of_thread = threading.local()
 
 
 def device() -> Device:
-    """The current CUDA device.
-
-    Raises
-    ------
-    VariantUnavailable
-        When there is none; the message is that of :func:`available`.
-    """
+    """The current CUDA device."""
     here = available()
     if here is not True:
         raise VariantUnavailable(here)
@@ -195,13 +189,7 @@ def memory() -> tuple[int, int]:
 
 
 def require_memory(needed: int, advice: str = "") -> None:
-    """Refuse a run that does not fit, before anything is allocated.
-
-    Raises
-    ------
-    OutOfMemoryError
-        With the bytes needed, the bytes free and the advice.
-    """
+    """Refuse a run that does not fit, before anything is allocated."""
     if needed <= cupy().get_default_memory_pool().free_bytes():
         return  # the driver need not be asked
     free, _ = memory()
@@ -209,11 +197,15 @@ def require_memory(needed: int, advice: str = "") -> None:
         cupy().get_default_memory_pool().free_all_blocks()  # may have been fragments
         free, _ = memory()
         if needed > free:
-            raise OutOfMemoryError(needed, free, advice or "use a CPU method (device='cpu')")
+            raise OutOfMemoryError(
+                needed, free, advice or f"use a CPU method ({keyword('device', 'cpu')})"
+            )
 
 
 def is_device_array(array: Any) -> bool:
     """Whether an array lives on a CUDA device (CuPy, or another library's by DLPack)."""
+    if type(array) is np.ndarray or array is None:
+        return False
     if hasattr(array, "__cuda_array_interface__"):
         return True
     kind = getattr(array, "__dlpack_device__", None)
@@ -259,20 +251,7 @@ _programs_lock = threading.Lock()
 
 
 def program(files: str | Sequence[str], macros: Mapping[str, str | int]) -> Program:
-    """Program of some kernel files and macros on the current device, compiled once and cached.
-
-    Parameters
-    ----------
-    files : str or sequence of str
-        Paths relative to the package, such as ``papers/davidson_2014/near_far/relax.cuh``.
-    macros : mapping
-        Macro names and values, such as ``{"INDEX_T": "int", "WEIGHT_T": "float"}``.
-
-    Raises
-    ------
-    KernelCompileError
-        Readable: kernel, options, first error line.
-    """
+    """Program of some kernel files and macros on the current device, compiled once and cached."""
     names = (files,) if isinstance(files, str) else tuple(files)
     here = device()
     key = (here.ordinal, names, tuple(sorted(macros.items())))

@@ -39,23 +39,7 @@ _POLL = 0.05  # seconds between looks for Ctrl-C
 
 
 def chosen(devices: Any) -> list[int]:
-    """Ordinals of devices.
-
-    Parameters
-    ----------
-    devices : None, "all", int, list of int, or such a list as text, "0,1"
-        None is the current device.
-
-    Returns
-    -------
-    list of int
-        At least one, none twice.
-
-    Raises
-    ------
-    OptionError
-        If one does not exist or is named twice, or there is none.
-    """
+    """Ordinals of devices."""
     current, count = runtime.device().ordinal, runtime.device_count()
     if devices is None:
         return [current]
@@ -138,33 +122,7 @@ def each_block(
     begin: Callable[[], Callable[[B], None]],
     progress: Callable[[int], None] | None = None,
 ) -> dict[int, Exception]:
-    """Work on blocks on several devices.
-
-    Parameters
-    ----------
-    devices : sequence of int
-    blocks : sequence
-        None of them None.
-    begin : callable
-        Called once per device, with that device the current one, when its first block is there:
-        returns what works on a block and ends when its results are where they belong. A block
-        whose device fails is worked on again from its beginning.
-    progress : callable or None
-        Called in this thread with the number of blocks that are done, whenever there are more.
-
-    Returns
-    -------
-    dict of int to Exception
-        Devices that failed while others did their blocks.
-
-    Raises
-    ------
-    Exception
-        The first error, if a block is left that no device could do, or if it would come again on
-        every device.
-    KeyboardInterrupt
-        After Ctrl-C, once each device has finished the block it has.
-    """
+    """Work on blocks on several devices."""
     if len(devices) == 1:
         with runtime.on_device(devices[0]):
             work = begin() if len(blocks) else None
@@ -235,27 +193,6 @@ def in_turns(
     """Work on a block per device from this thread, which launches on all before it waits for one.
 
     For work whose launches take the host little: threads would have to share the interpreter.
-
-    Parameters
-    ----------
-    blocks : sequence
-        No more than devices.
-    devices : sequence of int
-    work : callable
-        Called with a block, its device the current one. Yields wherever another device may be given
-        work before this one goes on; what it returns is complete.
-
-    Returns
-    -------
-    results : list
-        Of the blocks.
-    failed : dict of int to Exception
-        Devices that failed, whose block another one did.
-
-    Raises
-    ------
-    Exception
-        As :func:`each_block`.
     """
     results: dict[int, R] = {}
     failed: dict[int, Exception] = {}
@@ -284,13 +221,7 @@ def in_turns(
 
 
 def warn_of(failed: dict[int, Exception]) -> None:
-    """Warn of devices that failed, where no ``stats`` say so.
-
-    Parameters
-    ----------
-    failed : dict of int to Exception
-        Of :func:`each_block`.
-    """
+    """Warn of devices that failed, where no ``stats`` say so."""
     for device, error in failed.items():
         warnings.warn(
             f"CUDA device {device} failed, and others did its share: {error}",
@@ -300,16 +231,7 @@ def warn_of(failed: dict[int, Exception]) -> None:
 
 
 def copy_to(target: Any, home: int, array: Any) -> None:
-    """Copy an array of the current device to memory of another, or of the same.
-
-    Parameters
-    ----------
-    target : array
-        Contiguous, of the array's shape and dtype, on device ``home``.
-    home : int
-    array : array
-        Contiguous, on the current device, which has to wait for the copy.
-    """
+    """Copy an array of the current device to memory of another, or of the same."""
     current = runtime.device().ordinal
     if current == home:
         target[...] = array
@@ -319,13 +241,7 @@ def copy_to(target: Any, home: int, array: Any) -> None:
 
 
 def here(array: Any) -> Any:
-    """An array on the current device: itself if it lies there, else a copy.
-
-    Parameters
-    ----------
-    array : array
-        On any device; what writes to it is waited for.
-    """
+    """An array on the current device: itself if it lies there, else a copy."""
     current, there = runtime.device().ordinal, int(array.device.id)
     if there == current:
         return array
@@ -359,13 +275,7 @@ def joined(devices: Sequence[int]) -> bool:
 
 @functools.cache
 def open_way(current: int, home: int) -> bool:
-    """Let the current device read and write another's memory itself, where their link can do that.
-
-    Returns
-    -------
-    bool
-        Whether it can; if not, :func:`copy_to` goes by way of the host.
-    """
+    """Let the current device read and write another's memory where their link allows it."""
     if current == home:
         return True
     module = runtime.cupy().cuda.runtime

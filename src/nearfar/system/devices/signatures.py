@@ -73,13 +73,7 @@ def _is_array(kind: type) -> bool:
 def parameters(
     files: tuple[str, ...], name: str, macros: Mapping[str, str | int]
 ) -> dict[str, Parameter]:
-    """The parameters of a kernel of a program of these files and macros, in their order.
-
-    Raises
-    ------
-    ValueError
-        If the files have no such kernel.
-    """
+    """The parameters of a kernel of a program of these files and macros, in their order."""
     text = kernel_text(files)
     entry = re.search(_ENTRY.format(name=name), text)
     if entry is None:

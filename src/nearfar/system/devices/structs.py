@@ -63,28 +63,7 @@ class _Declared(NamedTuple):
 def struct_dtype(
     file: str, name: str, macros: Mapping[str, str | int] | None = None, **types: str
 ) -> np.dtype[Any]:
-    """The dtype of a struct as a program compiled with these macros lays it out.
-
-    Parameters
-    ----------
-    file : str
-        Kernel file that has the struct or requires the file that has it, relative to the package.
-    name : str
-    macros : mapping
-        Those of the program; the ones that name a type are used.
-    **types : str
-        NumPy types of names that only the compiler could resolve.
-
-    Returns
-    -------
-    dtype
-        Structured, with the offsets, alignment and size of the device; pointers are uint64.
-
-    Raises
-    ------
-    ValueError
-        For a struct that is not there, or that has more than plain fields.
-    """
+    """The dtype of a struct as a program compiled with these macros lays it out."""
     return _struct((file,), name, _items(macros or {}), _items(types))
 
 
@@ -239,24 +218,7 @@ def _struct(
 
 
 def filled(kind: np.dtype[Any], **values: Any) -> NDArray[Any]:
-    """A struct to pass to a kernel by value.
-
-    Parameters
-    ----------
-    kind : dtype
-        From :func:`struct_dtype`.
-    **values : number, device array, None, or sequence of these
-        Every field's value; of an array its address, of None a null pointer.
-
-    Returns
-    -------
-    array, shape ()
-
-    Raises
-    ------
-    TypeError
-        If a field is missing or one too many is given.
-    """
+    """A struct to pass to a kernel by value."""
     if set(values) != set(kind.names or ()):
         odd = sorted(set(values) ^ set(kind.names or ()))
         raise TypeError(f"fields of the struct that are missing, or that it does not have: {odd}")
@@ -278,23 +240,7 @@ def _plain(value: Any) -> Any:
 
 
 def enum_names(file: str, name: str) -> tuple[str, ...]:
-    """What an enum of a kernel file counts through: ``kNearFar`` is ``"near_far"``.
-
-    Parameters
-    ----------
-    file : str
-        As for :func:`struct_dtype`.
-    name : str
-
-    Returns
-    -------
-    tuple of str
-
-    Raises
-    ------
-    ValueError
-        If it is not there, or gives numbers of its own.
-    """
+    """What an enum of a kernel file counts through: ``kNearFar`` is ``"near_far"``."""
     found = re.search(rf"\benum {name} : \w+ {{(?P<body>[\w\s,]*)}};", kernel_text((file,)))
     if found is None:
         raise ValueError(f"{file} has no enum {name} that counts from 0")

@@ -12,6 +12,7 @@ from nearfar.algorithms.near_far.one_launch.forms import (
     Form,
     form_of,
     give_up,
+    growth_of,
     is_skewed,
     learn,
     too_narrow,
@@ -101,13 +102,6 @@ def _heads(graph: Graph, device: DeviceGraph, shortcuts: bool | None) -> RowHead
     return None  # rows are found by their bounds, then
 
 
-def _growth(graph: Graph, heads: RowHeads | None) -> float:
-    """Times its first step that delta grows to while the near set is thin."""
-    if graph.mean_degree > ROAD_LIKE:
-        return 1.0
-    return 8.0 if heads is not None and heads.depth else 12.0
-
-
 def _engine(graph: Graph, options: OneLaunchOptions, form: Form) -> Engine:
     device, factor = device_graph(graph), options.queue_factor
     alone = options.local_limit != 0
@@ -159,13 +153,7 @@ def _own(
 def solve_in_one_launch(
     graph: Graph, source: int, options: OneLaunchOptions, workspace: Workspace
 ) -> Answer:
-    """Launch once, read the counters, return the distances.
-
-    Raises
-    ------
-    SolverError
-        If the watchdog's bound on steps is reached.
-    """
+    """Launch once, read the counters, return the distances."""
     form = form_of(graph, options)
     try:
         answer = _FORMS[form.kind](graph, source, options, workspace, form)
@@ -179,7 +167,8 @@ def solve_in_one_launch(
         form = Form("plain", scan=form.scan)
         answer = _plain(graph, source, options, workspace, form)
     if not options.tuned and workspace.limit is None and workspace.targets is None:
-        learn(graph, form, answer.stats)
+        growing = options.delta_growth is None and _FORMS[form.kind] is _plain
+        learn(graph, form, answer.stats, growing=growing)
     answer.stats["form"] = form.kind
     return answer
 
@@ -190,7 +179,7 @@ def _plain(
     engine = _engine(graph, options, form)
     device, processors = engine.device, runtime.device().multiprocessors
     delta = first_delta(graph, options, packed=form.bits > 0)
-    growth = options.delta_growth or _growth(graph, engine.heads)
+    growth = options.delta_growth or growth_of(graph, form)
     local_limit = options.local_limit
     if local_limit is None:
         local_limit = 256 * processors if graph.mean_degree <= 8 else 0

@@ -13,6 +13,11 @@ that pays only when a graph is solved again (docs/explanation/gpu-engine.md has 
   they do not stops at its next split, and is repeated with whole distances.
 
 A form that turns out slower than the one before it was, over three solves, is not taken again.
+
+The plain form's delta grows while its near set is thinner than the device wants, and shrinks again
+while it is fatter (one_launch.cuh). How far it may grow is learned, too: the first solve allows 12
+times the first step (skewed degrees: 1), later ones twice as much or a fourth of it, as long as
+that is faster.
 """
 
 from __future__ import annotations
@@ -28,7 +33,16 @@ if TYPE_CHECKING:
     from nearfar.algorithms.near_far.one_launch.options import OneLaunchOptions
     from nearfar.graph.graph import Graph
 
-__all__ = ["ROAD_LIKE", "Form", "form_of", "give_up", "is_skewed", "learn", "too_narrow"]
+__all__ = [
+    "ROAD_LIKE",
+    "Form",
+    "form_of",
+    "give_up",
+    "growth_of",
+    "is_skewed",
+    "learn",
+    "too_narrow",
+]
 
 _HISTORY: Slot[_History] = Slot("forms tried")
 
@@ -39,6 +53,8 @@ _FEW_SPLITS = 8  # of a plain solve, up to which going over all vertices in each
 _LARGE = 1 << 24  # bytes of distances beyond which packing them pays
 _HEADROOM = 2  # times the farthest distance seen so far
 _TRIALS = 3
+_GROWTH, _GROWTHS = 12.0, 256.0  # of the first solve, and the most
+_GAIN = 0.97  # of time, above which another growth is no better
 _KINDS = ("plain", "sifted", "sorted", "packed")
 _UNPREPARED = _KINDS[:2]  # need nothing made beforehand
 _SIFT_SHARED = 100_000  # bytes of shared memory that a block of the sifted form takes at most
@@ -74,6 +90,19 @@ class _History:
     # Whole solves and their seconds, by kind; the first of a kind may compile or prepare.
     solves: dict[str, int] = field(default_factory=dict)
     seconds: dict[str, float] = field(default_factory=dict)
+    first_growth: float = _GROWTH
+    growths: dict[str, dict[float, float]] = field(default_factory=dict)  # least seconds, by kind
+
+    def growth(self, kind: str) -> float:
+        """How far delta may grow in the next solve: the fastest, once its neighbours are slower."""
+        seconds = self.growths.get(kind)
+        if not seconds:
+            return self.first_growth
+        best = min(seconds, key=lambda growth: seconds[growth])
+        if seconds[best] > _GAIN * seconds[self.first_growth]:
+            best = self.first_growth
+        near = min(2 * best, _GROWTHS), max(best / 4, 1.0)
+        return next((growth for growth in near if growth not in seconds), best)
 
     def mean(self, kind: str) -> float:
         return self.seconds[kind] / self.solves[kind]
@@ -89,7 +118,15 @@ class _History:
 
 
 def _history(graph: Graph) -> _History:
-    return _HISTORY.of(graph, _History, runtime.device().ordinal)
+    def make() -> _History:
+        return _History(first_growth=1.0 if is_skewed(graph) else _GROWTH)
+
+    return _HISTORY.of(graph, make, runtime.device().ordinal)
+
+
+def growth_of(graph: Graph, form: Form) -> float:
+    """Times its first step that delta may grow to in the next solve of the graph."""
+    return _history(graph).growth(form.kind)
 
 
 def is_skewed(graph: Graph) -> bool:
@@ -148,9 +185,13 @@ def _bits(graph: Graph, history: _History) -> int:
     return 0
 
 
-def learn(graph: Graph, form: Form, stats: dict[str, Any]) -> None:
-    """Keep what a whole solve with the usual options says about the graph."""
+def learn(graph: Graph, form: Form, stats: dict[str, Any], *, growing: bool = False) -> None:
+    """Keep what a whole solve with the usual options says; ``growing``: its growth is learned."""
     history = _history(graph)
+    if growing and history.solves.get(form.kind):  # the first of a kind may wait for the device
+        seconds = history.growths.setdefault(form.kind, {})
+        growth, took = history.growth(form.kind), stats["device_seconds"]
+        seconds[growth] = min(took, seconds.get(growth, took))
     history.solves[form.kind] = history.solves.get(form.kind, 0) + 1
     total = history.seconds.get(form.kind, 0.0) + stats["device_seconds"]
     history.seconds[form.kind] = total

@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from nearfar.registry import Workspace
 
 __all__ = [
-    "KNOBS",
     "PLAIN_ENGINE",
     "STAGE",
     "STATIC",
@@ -48,8 +47,6 @@ _FITS_L1 = 1 << 19  # bytes
 _TOO_NARROW = 2  # kTooNarrow
 _LOCAL = ("local_capacity", "local_rounds", "local_leave", "row_lanes")
 PLAIN_ENGINE: Slot[Engine] = Slot("near-far in one launch")
-# Macros of the kernels to compile with other values, for measuring.
-KNOBS: dict[str, int] = {}
 
 
 class TooNarrow(Exception):
@@ -83,22 +80,6 @@ class Shape:
 
 class Engine:
     """Arrays and the prepared launch that a graph's solves share; kept with the graph.
-
-    Parameters
-    ----------
-    device : DeviceGraph
-    file, entry : str
-        Kernel file, relative to the package, and its entry point.
-    shape : Shape
-    macros : mapping
-        Beside those of the graph; ``BLOCK_THREADS`` and ``BLOCKS_EACH`` give the launch shape: so
-        many blocks per multiprocessor, or fewer where shared memory has no room for them.
-    shared_entries : int
-        Entries of dynamic shared memory per warp; or all in all, where that is more.
-    own : dict of str to NumPy scalar
-        The kernel's own arguments, for their types.
-    heads : RowHeads or None
-        What blocks that advance on their own take rows from.
 
     Attributes
     ----------
@@ -153,7 +134,6 @@ class Engine:
             "SHORTCUTS": 0 if heads is None else heads.depth,
             **device.macros,
             **macros,
-            **KNOBS,
         }
         block = int(defines["BLOCK_THREADS"])
         shared = max(block // 32 * shared_entries[0], shared_entries[1]) * record
@@ -193,31 +173,7 @@ class Engine:
         own: Mapping[str, Any],
         local: tuple[int, int, int, int] = (0, 0, 0, 0),
     ) -> tuple[Any, dict[str, Any]]:
-        """Launch once, read the counters.
-
-        Parameters
-        ----------
-        source : int
-        delta : float
-            The first step of the threshold, as the kernel gets it.
-        workspace : Workspace
-        own : dict of str to NumPy scalar
-            The kernel's own arguments.
-        local : tuple of four int
-            The fields of ``struct Solve`` for local steps.
-
-        Returns
-        -------
-        distances : cupy array, shape (n,)
-        stats : dict
-
-        Raises
-        ------
-        SolverError
-            If the watchdog's bound on steps is reached.
-        TooNarrow
-            If a distance does not fit.
-        """
+        """Launch once, read the counters."""
         cp = runtime.cupy()
         device = self.device
         distance = cp.empty(device.n, dtype=device.weight_dtype)

@@ -22,8 +22,9 @@ class OneLaunchOptions(DeltaOptions):
         weight / mean degree, times 1/4 (sparse; 1/5 with packed distances), 1/2 (dense) or 4
         (skewed degrees).
     delta_growth : float or None
-        While the near set is thin, delta grows up to so many times the first step, at least 1. None
-        means 12 on road-like graphs (mean degree at most 5), 8 with shortcuts, and 1 on others.
+        While the near set is thin, delta grows up to so many times the first step, at least 1; 1
+        keeps it as it is. None begins with 12 (skewed degrees: 1) and learns from the solves of a
+        graph whether more or less is faster.
     target_near : int or None
         Entries of the near set towards which delta adapts; None means 32 per multiprocessor.
     local_limit : int or None
@@ -97,5 +98,5 @@ class OneLaunchOptions(DeltaOptions):
 
 @functools.lru_cache(maxsize=64)
 def _tuned(options: OneLaunchOptions) -> bool:
-    kept = ("sort_rows", "distance_bits", "pull_share", "eager_growth")
+    kept = ("delta_growth", "sort_rows", "distance_bits", "pull_share", "eager_growth")
     return options != OneLaunchOptions(**{name: getattr(options, name) for name in kept})

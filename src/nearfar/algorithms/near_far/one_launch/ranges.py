@@ -80,13 +80,7 @@ def solve_by_ranges(
     pull_share: int,
     queue_factor: float,
 ) -> Answer:
-    """Launch once, read the counters, return the distances.
-
-    Raises
-    ------
-    SolverError
-        If the watchdog's bound on steps is reached.
-    """
+    """Launch once, read the counters, return the distances."""
     rows = sorted_rows(graph) if sort else None
     device = rows.device if rows else device_graph(graph)
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from nearfar.graph.graph import Graph
 
-__all__ = ["Forms", "Peer", "run_program"]
+__all__ = ["Forms", "Peer", "TookTooLong", "run_program"]
 
 
 class Peer(ABC):
@@ -25,11 +25,6 @@ class Peer(ABC):
 
     Subclasses set ``name`` and ``package``, and write :meth:`prepare`, :meth:`solve` and, unless
     the answer of ``solve`` is the distances already, :meth:`distances`. Only ``solve`` is timed.
-
-    Parameters
-    ----------
-    threads : int
-        Workers it may use; a peer that is not ``parallel`` is made with 1.
 
     Attributes
     ----------
@@ -120,13 +115,7 @@ class Forms(Peer):
         self.failed: dict[str, str] = {}
 
     def fastest(self) -> str:
-        """The form that counts, its time reported.
-
-        Raises
-        ------
-        RuntimeError
-            If none ran.
-        """
+        """The form that counts, its time reported."""
         if not self.forms:
             raise RuntimeError(f"no form ended: {next(iter(self.failed.values()))}")
         best = min(self.forms, key=lambda form: self.forms[form])
@@ -134,20 +123,18 @@ class Forms(Peer):
         return best
 
 
-def run_program(command: list[str], seconds: float, **options: Any) -> str:
-    """Standard output of a program.
+class TookTooLong(RuntimeError):
+    """A program did not end within its time."""
 
-    Raises
-    ------
-    RuntimeError
-        If it fails or takes longer than ``seconds``.
-    """
+
+def run_program(command: list[str], seconds: float, **options: Any) -> str:
+    """Standard output of a program."""
     try:
         done = subprocess.run(
             command, capture_output=True, text=True, timeout=seconds, check=False, **options
         )
     except subprocess.TimeoutExpired:
-        raise RuntimeError(f"{command[0]} took longer than {seconds:g} s") from None
+        raise TookTooLong(f"{command[0]} took longer than {seconds:g} s") from None
     if done.returncode != 0:
         tail = (done.stderr or done.stdout).strip().splitlines()[-1:]
         raise RuntimeError(f"{command[0]} ended with code {done.returncode}: {' '.join(tail)}")

@@ -61,13 +61,7 @@ class CuGraph(Forms):
         return super().takes(graph)
 
     def prepare(self, graph: Graph) -> None:
-        """Both graphs, on the device.
-
-        Raises
-        ------
-        RuntimeError
-            If the device's memory does not hold them.
-        """
+        """Both graphs, on the device."""
         import pylibcugraph
         import rmm
 

@@ -10,13 +10,15 @@ its distances; its own verifier (``-v``) checks them in that first run.
 
 from __future__ import annotations
 
+import contextlib
+import math
 import os
 import re
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from nearfar.lab.bench.peers.base import on_path, run_program
+from nearfar.lab.bench.peers.base import TookTooLong, on_path, run_program
 from nearfar.lab.bench.peers.program import Program
 
 if TYPE_CHECKING:
@@ -25,8 +27,6 @@ if TYPE_CHECKING:
     from nearfar.graph.graph import Graph
 
 __all__ = ["Gap", "WrongAnswer"]
-
-_LIMIT = 300.0  # seconds a program run
 
 
 def write_wsg(graph: Graph, path: Path, backwards: Graph | None = None) -> None:
@@ -62,6 +62,12 @@ class Gap(Program):
         The fastest that gave a right answer; 0 before the first solve.
     failed : list of int or float
         Faster ones whose answer was wrong.
+    widths : range
+        Powers of four, times the greatest weight, that are tried as delta.
+    limit : float
+        Seconds of a run; a delta that takes longer when it is tried is not taken.
+    hopeless : float
+        Times the best delta's time from which on no narrower one is tried.
     """
 
     name = "gap"
@@ -72,6 +78,8 @@ class Gap(Program):
         super().__init__(threads)
         self.delta: float = 0
         self.failed: list[float] = []
+        self.widths = range(-4, 2)
+        self.limit, self.hopeless = 300.0, math.inf
         self._deltas: list[float] = []
         self._right: set[float] = set()
 
@@ -103,7 +111,7 @@ class Gap(Program):
             str(delta),
         ]
         environment = os.environ | {"OMP_NUM_THREADS": str(self.threads)}
-        text = run_program([*command, "-n", str(trials), *more], _LIMIT, env=environment)
+        text = run_program([*command, "-n", str(trials), *more], self.limit, env=environment)
         times = [float(t) for t in re.findall(r"Trial Time:\s*([0-9.]+)", text)]
         if len(times) != trials:
             raise RuntimeError(f"{self.program} printed {len(times)} trial times of {trials}")
@@ -111,10 +119,15 @@ class Gap(Program):
 
     def _tune(self, source: int) -> None:
         if not self._deltas:
-            widths = [self.heaviest * 4**i / 256 for i in range(6)]
+            widths = [self.heaviest * 4.0**i for i in self.widths]
             whole = isinstance(self.heaviest, int)
             self._deltas = sorted({max(1, int(w)) for w in widths} if whole else set(widths))
-        timed = [(min(self._run(source, delta, 2)[0]), delta) for delta in self._deltas]
+        timed: list[tuple[float, float]] = []
+        for delta in reversed(self._deltas):
+            with contextlib.suppress(TookTooLong):
+                timed.append((min(self._run(source, delta, 2)[0]), delta))
+            if timed and timed[-1][0] > self.hopeless * min(timed)[0]:
+                break
         for _, delta in sorted(timed):
             if delta in self._right or self._verified(source, delta):
                 self._right.add(delta)
@@ -122,7 +135,7 @@ class Gap(Program):
                 return
             self.failed.append(delta)
         raise WrongAnswer(
-            f"{self.program} failed its own verification with every delta: "
+            f"{self.program} took too long with every delta, or failed its own verification: "
             f"{', '.join(map(str, self.failed))}"
         )
 

@@ -21,16 +21,7 @@ __all__ = ["Nearfar"]
 
 
 class Nearfar(Peer):
-    """``nearfar.sssp`` on the CPU.
-
-    Parameters
-    ----------
-    threads : int
-    method : str
-        ``"auto"`` or any method of the registry.
-    **options
-        Options of the method.
-    """
+    """``nearfar.sssp`` on the CPU."""
 
     name = "nearfar"
     parallel = True

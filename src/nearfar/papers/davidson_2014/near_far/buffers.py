@@ -21,15 +21,7 @@ _STATE = "papers/davidson_2014/near_far/state.cuh"
 
 
 class Buffers:
-    """Device arrays of a run; refuses before the first allocation when they do not fit.
-
-    Parameters
-    ----------
-    graph : DeviceGraph
-        The graph.
-    gather, owners, balanced, far, keys, full : bool
-        Which arrays the run needs; see ``struct Frame`` in state.cuh.
-    """
+    """Device arrays of a run; refuses before the first allocation when they do not fit."""
 
     def __init__(
         self,

@@ -65,13 +65,7 @@ def run(
     workspace: Workspace,
     policy: Policy,
 ) -> Answer:
-    """Solve one source with a policy and the traversal that the options name.
-
-    Returns
-    -------
-    Answer
-        Distances on the device, shape (n,).
-    """
+    """Solve one source with a policy and the traversal that the options name."""
     return Run(graph, device_graph(graph), int(source), options, workspace, policy).solve()
 
 

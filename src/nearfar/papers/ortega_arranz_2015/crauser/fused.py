@@ -48,13 +48,7 @@ class FusedOptions:
 
 
 def solve_fused(graph: Graph, source: int, options: FusedOptions, workspace: Workspace) -> Answer:
-    """Launch once, read the counters, return the distances.
-
-    Raises
-    ------
-    SolverError
-        If the watchdog's bound on iterations is reached.
-    """
+    """Launch once, read the counters, return the distances."""
     cp = runtime.cupy()
     device = device_graph(graph)
     n, dtype = device.n, device.weight_dtype

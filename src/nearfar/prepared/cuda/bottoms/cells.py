@@ -26,18 +26,7 @@ _STORE = "prepared/cuda/bottoms/sweep.cuh"
 
 
 class Sweep:
-    """Cells at the bottom of the tree, and the front above them.
-
-    Parameters
-    ----------
-    prepared : Prepared
-    shape : PassShape or None
-        Of the cells at the bottom of the tree; None chooses by the number of sources.
-    sources : int
-        How many there will be in a block, for the choice.
-    top : int or None
-        Of how many labels at the top of the tree all distances are kept; None chooses.
-    """
+    """Cells at the bottom of the tree, and the front above them."""
 
     def __init__(
         self,
@@ -97,22 +86,7 @@ class Sweep:
         macros: Mapping[str, str | int],
         **arguments: Any,
     ) -> Query:
-        """Add the front and the pass over cells, whose sink takes each distance.
-
-        Parameters
-        ----------
-        query : Query
-        place : int32 array, shape (n,), or None
-            The row of the query's ``values`` of each label; None means the label.
-        file, kernel : str
-            A kernel file that requires ``sweep_cells.cuh``, and its kernel. That takes the
-            arguments of ``sweep`` and some of its own, and is launched for all cells. Distances
-            above the cells do not come to it.
-        macros : dict
-            Of that file.
-        **arguments
-            Its own.
-        """
+        """Add the front and the pass over cells, whose sink takes each distance."""
         self.above.begin(query, place)
         host, shape = self.cells.host, self.shape
         if not len(host.cells):

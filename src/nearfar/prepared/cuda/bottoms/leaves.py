@@ -164,18 +164,7 @@ def _kernel(tree: DeviceTree, dtype: np.dtype[Any], name: str, **more: int) -> A
 
 
 class TileSweep:
-    """Leaves at the bottom of the tree, the tiles of rows that they give, and the front above them.
-
-    Parameters
-    ----------
-    prepared : Prepared
-    shape : LeafShape or None
-        None chooses.
-    sources : int
-        How many there will be in a block, for the choice.
-    top : int or None
-        As for :class:`nearfar.prepared.cuda.bottoms.cells.Sweep`.
-    """
+    """Leaves at the bottom of the tree, their tiles of rows, and the front above them."""
 
     def __init__(
         self,

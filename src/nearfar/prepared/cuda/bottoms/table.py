@@ -51,14 +51,6 @@ def sources_per_table(prepared: Prepared, width: int, sources: int) -> int:
 class Table(Query):
     """Distances between blocks of sources and the same targets, of which a product is the bottom.
 
-    Parameters
-    ----------
-    prepared : Prepared
-    targets : int64 array, shape (width,)
-        Vertices; one may be there twice.
-    count, advice, beside
-        As for :class:`Query`.
-
     Attributes
     ----------
     values : array, shape (width, pitch)

@@ -91,21 +91,6 @@ def ways_up(
 ) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.uint16]]:
     """The pieces on the way from any label up, and its ancestors in them.
 
-    Parameters
-    ----------
-    pieces : Pieces
-    tree : Tree
-
-    Returns
-    -------
-    lowest : int32 array, shape (n,)
-        The lowest ancestor that is in a piece, itself included, as a number of a member, or -1.
-    way : int32 array, shape (n_members, 4)
-        Of each member the lowest ancestor in the next piece up, alike; the first part of its piece;
-        how many ancestors it has in its piece, itself included, and where they begin in ``rows``.
-    rows : uint16 array
-        Numbers of these ancestors in their piece, from the highest down.
-
     Notes
     -----
     O(n + the ancestors that are listed).

@@ -62,15 +62,6 @@ def add_climb(query: Query, arguments: dict[str, Any]) -> None:
 class Above:
     """The front of a query: distances to the labels that are in no cell, for a block of sources.
 
-    Parameters
-    ----------
-    prepared : Prepared
-    upper : int32 array
-        These labels.
-    shape : AboveShape
-    key : hashable
-        What they depend on besides the arcs.
-
     Attributes
     ----------
     held : DeviceAbove
@@ -90,17 +81,7 @@ class Above:
         )
 
     def begin(self, query: Query, rows: Any, unit: int = 0) -> None:
-        """Add climbs, and products for all labels that are in no cell.
-
-        Parameters
-        ----------
-        query : Query
-        rows : int32 array, shape (n,), or None
-            The row of the query's ``values`` of each label; None means the label.
-        unit : int
-            Columns side by side that ``column_order.cuh`` brings into an order; 0: they are in
-            that of the sources.
-        """
+        """Add climbs, and products for all labels that are in no cell."""
         tree, pieces = self.tree, self.held.pieces
         arcs = (tree.node, tree.head_depth, tree.weight)
         climb = climb_arguments(query, arcs, unit, self.held.stop)

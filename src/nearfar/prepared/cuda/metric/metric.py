@@ -30,14 +30,6 @@ class DeviceMetric:
 
     A sweep there follows all arcs, so that new weights need no new cells. What queries on the host
     follow is downloaded when it is first asked for.
-
-    Parameters
-    ----------
-    structure : DeviceArcs
-    there : array, shape (n_arcs * sides,)
-    flags : uint8 array, shape (n_arcs,), or None
-        What perfect customization found out.
-    sides : int
     """
 
     def __init__(self, structure: DeviceArcs, there: Any, flags: Any, sides: int) -> None:

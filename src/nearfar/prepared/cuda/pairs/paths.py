@@ -53,29 +53,7 @@ class _Opened:
 def device_paths(
     prepared: Prepared, starts: NDArray[np.int64], ends: NDArray[np.int64]
 ) -> tuple[Any, Any, Any]:
-    """The edges of a shortest path for each pair.
-
-    Parameters
-    ----------
-    prepared : Prepared
-        With whole weights of which every sum fits.
-    starts, ends : int64 arrays, shape (k,)
-        Vertices; on the host or on the device.
-
-    Returns
-    -------
-    offsets : int64 array, shape (k + 1,)
-    edges : int32 array
-        Those of pair ``i`` from ``offsets[i]`` on.
-    reached : bool array, shape (k,)
-
-    Raises
-    ------
-    OutOfMemoryError
-        Before anything is allocated.
-    VariantUnavailable
-        If the tree is too high for the shared memory of the device.
-    """
+    """The edges of a shortest path for each pair."""
     cp = runtime.cupy()
     opened = _OPENED.of(prepared, lambda: _made(prepared), runtime.device().ordinal)
     walks, height = opened.walks, max(opened.walks.tree.height, 1)

@@ -21,18 +21,6 @@ _SHARE = 4  # of the free memory one part may be scratch
 class Restoration:
     """The pass that gives rows of sums over shortcuts the sums that a search makes, in place.
 
-    Parameters
-    ----------
-    prepared : Prepared
-        With float weights, none of them negative.
-    most : int
-        Rows per call, at most.
-
-    Raises
-    ------
-    OutOfMemoryError
-        Before anything is allocated, if there is no room for one row's scratch memory.
-
     Notes
     -----
     One block per row. O(n + m) per row where few paths are equally long up to rounding, in as many

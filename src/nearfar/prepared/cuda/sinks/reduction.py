@@ -75,25 +75,6 @@ def _span(bins: int) -> int:
 class DeviceReduction:
     """What rows come to, for blocks of sources, on the current device.
 
-    Parameters
-    ----------
-    prepared : Prepared
-    reduction : RowReduction
-        One that :func:`has_room` has room for.
-    columns : int64 array or None
-        Vertices that count; None means all but the source.
-    limit : number or None
-        Distances that count, at most.
-    each : int
-        Sources per sweep, at most.
-    table : bool
-        Whether the distances of the columns come from a product, not from a sweep.
-
-    Raises
-    ------
-    OutOfMemoryError
-        Before anything is allocated.
-
     Notes
     -----
     One sweep. Where all vertices count, the figures of a row cost no pass of their own over

@@ -45,22 +45,7 @@ class RowForm:
 
 
 class DeviceRows:
-    """Blocks of rows on the current device, one after the other by the same query.
-
-    Parameters
-    ----------
-    prepared : Prepared
-    form : RowForm
-    each : int
-        Rows per block, at most.
-    table : bool
-        Whether the columns' distances come from a product, not from a sweep.
-
-    Raises
-    ------
-    OutOfMemoryError
-        Before anything is allocated.
-    """
+    """Blocks of rows on the current device, one after the other by the same query."""
 
     def __init__(self, prepared: Prepared, form: RowForm, each: int, table: bool = False) -> None:
         self.prepared, self.form, self.dtype = prepared, form, prepared.answer_dtype

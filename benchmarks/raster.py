@@ -1,0 +1,310 @@
+"""Cost surfaces over rasters and voxels beside scikit-image, dijkstra3d and xarray-spatial.
+
+    python benchmarks/raster.py -o benchmarks/results/raster.json [--parts volumes] [--large]
+
+One process; contenders take turns; every surface is proved outside the timed part, and peers'
+numbers are compared. ``surfaces``: 8 neighbours, float32, mean cost times length, from the middle
+(a maze: from a corner), beside our search on the explicit graph too. ``volumes``: 26 neighbours,
+integer costs in float32, cost of the entered voxel. ``forms``: other neighbourhoods, dtypes and
+slopes on one raster. ``links``: back-links, allocation and proof. ``cuda``: the same surfaces on a
+GPU, with the copies to and from it apart. ``--large`` takes 216 million pixels and 512^3 voxels
+without the peers, which need minutes, and wants 16 cores; ``--scale tiny`` shows whether it runs.
+Bytes per cell are those of costs and distances, and of back-links where they are made.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+import nearfar
+from in_parts import Rows, answer
+from nearfar.raster import Raster, cost_distance, hiking, landscape
+from nearfar.system.devices import runtime
+from turns import line, take_turns
+
+ROUNDS = 5
+PATIENCE = 8.0
+LARGE = "--large" in sys.argv
+
+
+def threads() -> list[int]:
+    """One, two, four, ... up to the processors there are."""
+    cores = len(os.sched_getaffinity(0))
+    return [k for k in (1, 2, 4, 8, 16, 32) if k <= cores]
+
+
+def smooth(rows: int, columns: int) -> np.ndarray:
+    """Costs from 1 to 21 that change over 64 cells."""
+    rng = np.random.default_rng(3)
+    coarse = rng.random((rows // 64 + 2, columns // 64 + 2), dtype=np.float32)
+    y, x = np.arange(rows, dtype=np.float32) / 64, np.arange(columns, dtype=np.float32) / 64
+    i, j = y.astype(int), x.astype(int)
+    down, right = (y - i)[:, None], (x - j)[None]
+    corner = lambda a, b: coarse[i + a][:, j + b]  # noqa: E731
+    above = corner(0, 0) * (1 - right) + corner(0, 1) * right
+    below = corner(1, 0) * (1 - right) + corner(1, 1) * right
+    return (1 + 20 * (above * (1 - down) + below * down) ** 2).astype(np.float32)
+
+
+def random(rows: int, columns: int) -> np.ndarray:
+    """Costs that neighbours do not share, 0.05 to 1.05."""
+    return np.random.default_rng(1).random((rows, columns), dtype=np.float32) + np.float32(0.05)
+
+
+def obstacles(rows: int, columns: int) -> np.ndarray:
+    """Cost 1 with 35 % barriers, open around the middle."""
+    rng = np.random.default_rng(2)
+    cost = np.where(rng.random((rows, columns)) < 0.35, np.inf, 1).astype(np.float32)
+    cost[rows // 2 - 3 : rows // 2 + 3, columns // 2 - 3 : columns // 2 + 3] = 1
+    return cost
+
+
+def serpentine(rows: int, columns: int) -> np.ndarray:
+    """One corridor, a cell wide, that winds through all rows."""
+    cost = np.full((rows, columns), np.inf, dtype=np.float32)
+    cost[::2] = 1
+    cost[1::4, -1] = 1
+    cost[3::4, 0] = 1
+    return cost
+
+
+def comb(rows: int, columns: int) -> np.ndarray:
+    """A maze of short corridors: turns every few cells."""
+    rng = np.random.default_rng(5)
+    cost = np.full((rows, columns), np.inf, dtype=np.float32)
+    cost[::2, ::2] = 1
+    cost[0] = 1
+    up = rng.random((rows // 2, columns // 2)) < 0.5  # a tree: each cell opens to one before it
+    up[:, 0] = True
+    ys, xs = np.nonzero(up)
+    cost[2 * ys + 1, 2 * xs] = 1
+    ys, xs = np.nonzero(~up)
+    keep = (xs > 0) & (2 * ys + 2 < rows)
+    cost[2 * ys[keep] + 2, 2 * xs[keep] - 1] = 1
+    return cost
+
+
+KINDS: dict[str, Callable[[int, int], np.ndarray]] = {
+    "smooth": smooth,
+    "random": random,
+    "obstacles": obstacles,
+    "serpentine": serpentine,
+    "maze": comb,
+}
+
+
+def start(kind: str, cost: np.ndarray) -> tuple[int, ...]:
+    """A corner of a maze, the middle of all else."""
+    return (0, 0) if kind in ("serpentine", "maze") else tuple(n // 2 for n in cost.shape)
+
+
+def size(scale: str) -> tuple[int, int]:
+    """Rows and columns."""
+    return (192, 256) if scale == "tiny" else (12_000, 18_000) if LARGE else (1_000, 1_200)
+
+
+def about(raster: Raster, surface: Any) -> dict[str, Any]:
+    """Size, memory and counters of a run."""
+    kept = ("tiles", "tile_visits", "sweeps", "heap_pops", "phases")
+    return {
+        "cells": raster.n_vertices,
+        "reached": int(surface.reachable.sum()),
+        "bytes_per_cell": raster.dtype.itemsize * 2,
+        "counters": {name: surface.stats[name] for name in kept if name in surface.stats},
+    }
+
+
+def near(a: Any, b: Any) -> bool:
+    """Whether two surfaces agree to single precision."""
+    a, b = (np.asarray(one, dtype=np.float64) for one in (a, b))
+    a, b = (np.where(np.isnan(one), np.inf, one) for one in (a, b))
+    both = np.isfinite(a)
+    return bool((both == np.isfinite(b)).all() and np.allclose(a[both], b[both], rtol=1e-4))
+
+
+def ours(raster: Raster, source: tuple[int, ...]) -> dict[str, Callable[[], Any]]:
+    """Our engine, by number of threads."""
+    return {
+        f"nearfar, threads: {k}": lambda k=k: cost_distance(raster, source, threads=k).distances
+        for k in threads()
+    }
+
+
+def surfaces(scale: str) -> Rows:
+    """Two dimensions, every kind."""
+    for kind, make in KINDS.items():
+        cost = make(*size(scale))
+        source = start(kind, cost)
+        raster = Raster(cost)
+        contenders = ours(raster, source)
+        if not LARGE:
+            contenders |= peers_of_surfaces(cost, source)
+        samples = take_turns(contenders, ROUNDS, near, PATIENCE)
+        surface = cost_distance(raster, source)
+        surface.verify()
+        yield line(kind, "nearfar, threads: 1", samples, **about(raster, surface))
+
+
+def peers_of_surfaces(cost: np.ndarray, source: tuple[int, ...]) -> dict[str, Callable[[], Any]]:
+    """scikit-image, xarray-spatial, and our search on the explicit graph."""
+    from nearfar.graph.graph import Graph
+
+    found: dict[str, Callable[[], Any]] = {}
+    try:
+        from skimage.graph import MCP_Geometric
+
+        found["scikit-image"] = lambda: MCP_Geometric(cost).find_costs([source])[0]
+    except ImportError:
+        print("scikit-image is not installed: left out")
+    try:
+        import xarray
+        from xrspatial.cost_distance import cost_distance as theirs
+
+        marks = np.zeros(cost.shape)
+        marks[source] = 1
+        dims = {"dims": ("y", "x"), "coords": {n: np.arange(float(k)) for n, k in
+                zip("yx", cost.shape, strict=True)}}  # fmt: skip
+        raster = xarray.DataArray(marks, **dims)
+        friction = xarray.DataArray(np.where(np.isfinite(cost), cost, np.nan), **dims)
+        found["xarray-spatial"] = lambda: theirs(raster, friction).values
+    except ImportError:
+        print("xarray-spatial is not installed: left out")
+    index = np.arange(cost.size).reshape(cost.shape)
+    ends, weights = [], []
+    for dy, dx in ((0, 1), (1, 0), (1, 1), (1, -1)):
+        by = index[: cost.shape[0] - dy, max(0, -dx) : cost.shape[1] - max(0, dx)].reshape(-1)
+        to = by + dy * cost.shape[1] + dx
+        flat = cost.reshape(-1)
+        w = np.float32(0.5 * np.hypot(dy, dx)) * (flat[by] + flat[to])
+        fits = np.isfinite(w)
+        ends.append((by[fits], to[fits]))
+        weights.append(w[fits])
+    u, v = (np.concatenate(part) for part in zip(*ends, strict=True))
+    graph = Graph.from_edges(u, v, np.concatenate(weights), n_vertices=cost.size, directed=False)
+    at = int(index[source])
+    for k in threads()[:: max(1, len(threads()) - 1)]:
+        found[f"explicit graph, threads: {k}"] = lambda k=k: nearfar.sssp(
+            graph, at, threads=k, device="cpu"
+        ).distances.reshape(cost.shape)
+    return found
+
+
+def volumes(scale: str) -> Rows:
+    """Three dimensions, 26 neighbours."""
+    n = 24 if scale == "tiny" else 512 if LARGE else 128
+    cost = np.random.default_rng(4).integers(1, 256, (n, n, n)).astype(np.float32)
+    blobs = np.repeat(np.repeat(np.repeat(cost[::8, ::8, ::8], 8, 0), 8, 1), 8, 2)
+    for kind, values in (("random voxels", cost), ("blocks of 8^3", blobs[:n, :n, :n].copy())):
+        raster = Raster(values, step="enter", lengths=False)
+        contenders = ours(raster, (0, 0, 0))
+        if not LARGE:
+            try:
+                import dijkstra3d
+
+                data = np.asfortranarray(values)
+                contenders["dijkstra3d"] = lambda data=data: dijkstra3d.distance_field(
+                    data, (0, 0, 0)
+                )
+            except ImportError:
+                print("dijkstra3d is not installed: left out")
+        samples = take_turns(contenders, ROUNDS, near, PATIENCE)
+        surface = cost_distance(raster, (0, 0, 0))
+        surface.verify()
+        yield line(kind, "nearfar, threads: 1", samples, **about(raster, surface))
+
+
+def forms(scale: str) -> Rows:
+    """Neighbourhoods, dtypes and slopes on random costs."""
+    cost = random(*size(scale))
+    heights = landscape(*size(scale), seed=1)
+    rasters = {
+        "8 neighbours, float32": Raster(cost),
+        "4 neighbours, float32": Raster(cost, connectivity=4),
+        "16 neighbours, float32": Raster(cost, connectivity=16),
+        "8 neighbours, float64": Raster(cost.astype(np.float64)),
+        "8 neighbours, int32": Raster((cost * 1000).astype(np.int32), step="enter", lengths=False),
+        "hiking, float32": Raster(None, elevation=heights, cell_size=30, slope=hiking()),
+    }
+    source = start("random", cost)
+    for name, raster in rasters.items():
+        samples = take_turns(ours(raster, source), 3, near, PATIENCE)
+        surface = cost_distance(raster, source)
+        surface.verify()
+        yield line(name, "nearfar, threads: 1", samples, **about(raster, surface))
+
+
+def links(scale: str) -> Rows:
+    """What follows a search."""
+    cost = smooth(*size(scale))
+    raster = Raster(cost)
+    rng = np.random.default_rng(6)
+    sources = np.stack([rng.integers(0, n, 100) for n in cost.shape], axis=1)
+    surface = cost_distance(raster, sources, threads=1)
+
+    def made(name: str) -> Any:
+        surface.__dict__.pop("links", None)
+        surface.__dict__.pop("allocation", None)
+        return surface.verify() if name == "verify" else getattr(surface, name)
+
+    surface.threads = 1
+    contenders = {name: lambda name=name: made(name) for name in ("links", "allocation", "verify")}
+    samples = take_turns(contenders, 3, lambda a, b: True, PATIENCE)
+    yield line("100 sources, smooth, one thread", "links", samples, cells=raster.n_vertices,
+               bytes_per_cell=9)  # fmt: skip
+
+
+def cuda(scale: str) -> Rows:
+    """The surfaces, and a volume, on a GPU; proved, with the bits of the CPU."""
+    here = runtime.available()
+    if here is not True:
+        print(here)
+        return
+    cases: list[tuple[str, Raster, tuple[int, ...]]] = []
+    for kind, make in KINDS.items():
+        rows, columns = size(scale)
+        if kind in ("serpentine", "maze"):
+            rows, columns = min(rows, 2048), min(columns, 2048)
+        if kind == "obstacles":
+            rows, columns = min(rows, 8192), min(columns, 8192)
+        cost = make(rows, columns)
+        cases.append((f"{kind}, {rows} x {columns}", Raster(cost), start(kind, cost)))
+    n = 24 if scale == "tiny" else 512 if LARGE else 128
+    voxels = np.random.default_rng(4).integers(1, 256, (n, n, n)).astype(np.float32)
+    cases.append((f"random voxels, {n}^3", Raster(voxels, step="enter", lengths=False), (0, 0, 0)))
+    for what, raster, source in cases:
+        want = cost_distance(raster, source)
+        stats: dict[str, Any] = {}
+        device: list[float] = []
+
+        def run(
+            raster: Raster = raster,
+            source: Any = source,
+            stats: dict[str, Any] = stats,
+            device: list[float] = device,
+        ) -> Any:
+            found = cost_distance(raster, source, device="cuda", stats=stats)
+            device.append(stats["device_seconds"])
+            return found.distances
+
+        samples = take_turns({"cuda with copies": run}, ROUNDS, lambda a, b: True, PATIENCE)
+        samples["cuda"] = device[1:]
+        if not np.array_equal(run(), want.distances):
+            raise SystemExit(f"{what}: the GPU gave another answer")
+        samples["cpu, all threads"] = [want.stats["seconds"]]
+        surface = cost_distance(raster, source, device="cuda")
+        yield line(what, "cuda", samples, device=runtime.device().name, **about(raster, surface))
+
+
+if __name__ == "__main__":
+    if LARGE:
+        sys.argv.remove("--large")
+    answer(
+        __doc__ or "",
+        {"surfaces": surfaces, "volumes": volumes, "forms": forms, "links": links, "cuda": cuda},
+        lambda part, row: None,
+    )

@@ -1,0 +1,299 @@
+"""One source on graphs that nobody tuned for, beside GAP and Wasp, or ADDS and doubleGraph.
+
+    python benchmarks/zoo_speed.py --most 1000000 --threads 1 2 -o benchmarks/results/zoo_speed.json
+    python benchmarks/zoo_speed.py --device cuda -o benchmarks/results/zoo_speed_cuda.json
+
+Graphs are those of ``zoo_graphs.py``, each of one of two halves: ``--half tuned`` to change the
+engine by, ``--half reported`` to report. ``--most`` bounds their vertices. A run adds to its file
+graph by graph and leaves out those that are there with as many threads, vertices and samples: a
+run that was cut goes on where it was; ``--again`` measures anew.
+
+On the CPU the programs of others are those of ``many_cores.py``, each at the best of its deltas
+for the number of threads. All take turns, round by round, with two solves each, of which the second
+counts; peers count by their own clocks and nearfar by the wall clock around a whole call. GAP and
+Wasp know int32 alone: other weights, and those whose sums do not fit, they get scaled and rounded,
+so that the greatest distance is 2^29 at most. Every answer of nearfar is compared with one that was
+proven; the peers verify their own.
+
+``--clock processor`` counts the processor time of one thread, nearfar's and by
+``processor_clock.c`` the peers', where other programs keep the cores busy.
+
+On a GPU a time is that of one solve as ``flagship.py`` measures it, the first and settled, beside
+its peers, and beside one core of the host.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import dataclasses
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+import nearfar
+from flagship import time_cores, time_peers, time_solve
+from nearfar.graph.graph import Graph
+from nearfar.lab.bench.peers import PEERS
+from nearfar.lab.bench.peers.base import TookTooLong
+from nearfar.lab.bench.peers.gap import Gap, WrongAnswer
+from nearfar.lab.bench.report import table
+from nearfar.lab.bench.suite import draw_sources
+from nearfar.registry import find
+from nearfar.system.devices import runtime
+from result_file import Rows, add_output
+from zoo_graphs import ZOO, make
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+FARTHEST = 2**29  # distance that the peers' sums keep clear of
+HOPELESS = 3.0  # times the time of a peer's best delta
+LIMIT = 10.0  # seconds of a peer's program, which reads the graph and solves twice
+CLOCKS = {"wall": time.perf_counter, "processor": time.process_time}
+
+
+@contextlib.contextmanager
+def peers_clock(name: str) -> Iterator[None]:
+    """Make programs that are started show processor time, if that is the clock."""
+    if name != "processor":
+        yield
+        return
+    with tempfile.TemporaryDirectory(prefix="nearfar-clock-") as folder:
+        shim = f"{folder}/processor_clock.so"
+        source = Path(__file__).with_name("processor_clock.c")
+        subprocess.run(["cc", "-O2", "-shared", "-fPIC", source, "-o", shim], check=True)
+        os.environ["LD_PRELOAD"] = shim
+        try:
+            yield
+        finally:
+            del os.environ["LD_PRELOAD"]
+
+
+def for_peers(graph: Graph, farthest: float) -> tuple[Graph, bool]:
+    """The graph with int32 weights, and whether they were scaled."""
+    whole = graph.weight_dtype.kind == "i"
+    if whole and farthest <= FARTHEST and graph.max_weight < 2**31:
+        return graph.astype(np.int32), False
+    # A path has less than n edges, each rounded by less than one.
+    scale = max(FARTHEST - graph.n_vertices, FARTHEST // 2) / farthest
+    weights = np.rint(graph.effective_weights.astype(np.float64) * scale)
+    weights = np.minimum(weights, FARTHEST).astype(np.int32)
+    return (
+        Graph(graph.indptr, graph.indices, weights, directed=graph.directed),
+        True,
+    )
+
+
+def wide_weights(graph: Graph) -> bool:
+    """Whether the greatest weight is far from the median, so that smaller deltas may be best."""
+    weights = graph.effective_weights
+    return bool(graph.max_weight > 64 * max(1, np.median(weights[:: max(1, len(weights) >> 16)])))
+
+
+def peer_programs(
+    names: list[str], threads: list[int], graph: Graph, source: int
+) -> tuple[dict[tuple[str, int], Gap], dict[str, str]]:
+    """Programs with the graph and their best delta, and why others do not run."""
+    found: dict[tuple[str, int], Gap] = {}
+    skipped: dict[str, str] = {}
+    for name in names:
+        for count in sorted(threads, reverse=True):
+            program = PEERS[name](count)
+            assert isinstance(program, Gap)
+            program.limit, program.hopeless = LIMIT, HOPELESS
+            if wide_weights(graph):
+                program.widths = range(-8, 2)
+            problem = next(
+                (p for p in (program.available(), program.takes(graph)) if p is not True), ""
+            )
+            if not problem:
+                program.prepare(graph)
+                found[name, count] = program
+                try:
+                    program.solve(source)
+                    continue
+                except (WrongAnswer, RuntimeError) as error:
+                    found.pop((name, count)).close()
+                    problem = str(error)
+            skipped[f"{name}, {count} threads"] = problem
+    return found, skipped
+
+
+def on_cores(name: str, graph: Graph, args: argparse.Namespace) -> dict[str, Any]:
+    """Samples of every engine and number of threads."""
+    sources = draw_sources(graph, args.sources)
+    truth = {}
+    for source in sources:
+        proven = nearfar.sssp(graph, source, device="cpu", method="delta_stepping", threads=1)
+        nearfar.verify(graph, proven)
+        truth[source] = proven
+    farthest = max(float(p.distances[p.reachable].max()) for p in truth.values())
+    given, scaled = for_peers(graph, farthest)
+    programs, skipped = peer_programs(args.peers, args.threads, given, sources[0])
+    rows: dict[tuple[str, int], dict[str, Any]] = {}
+    for _ in range(args.rounds):
+        for count in args.threads:
+            row = rows.setdefault(("nearfar", count), {"samples_ms": []})
+            for source in sources:
+                for _ in range(2):  # the second counts, as of the peers
+                    began = CLOCKS[args.clock]()
+                    paths = nearfar.sssp(
+                        graph, source, device="cpu", threads=count, method=args.method
+                    )
+                    taken = 1e3 * (CLOCKS[args.clock]() - began)
+                if not np.array_equal(paths.distances, truth[source].distances):
+                    raise SystemExit(f"{name}, {count} threads: wrong answer")
+                row["samples_ms"].append(taken)
+            row["ran"] = paths.engine
+            row["stats"] = {k: v for k, v in paths.stats.items() if np.isscalar(v)}
+        for key, program in programs.items():
+            row = rows.setdefault(key, {"samples_ms": [], "delta": program.delta})
+            for source in sources:
+                with contextlib.suppress(TookTooLong):  # on busy cores some runs hang
+                    program.solve(source)
+                    row["samples_ms"].append(1e3 * float(program.reported_seconds or 0))
+    for program in programs.values():
+        program.close()
+    entries = []
+    for (engine, count), row in rows.items():
+        if not row["samples_ms"]:
+            skipped[f"{engine}, {count} threads"] = f"no run took less than {LIMIT:g} s"
+            continue
+        least, median = min(row["samples_ms"]), statistics.median(row["samples_ms"])
+        more = {"min_ms": least, "median_ms": median}
+        entries.append({"engine": engine, "threads": count, **more, **row})
+    return {"scaled_for_peers": scaled, "skipped": skipped, "sources": sources, "rows": entries}
+
+
+def on_gpu(name: str, graph: Graph, args: argparse.Namespace) -> dict[str, Any]:
+    """Device time of a first and of a settled solve, of the peers, and one core of the host."""
+    (source,) = draw_sources(graph, 1)
+    proven = nearfar.sssp(graph, source, device="cpu", method="delta_stepping", threads=1)
+    nearfar.verify(graph, proven)
+    samples, early, answer = time_solve(graph, source, args.options, args.rounds)
+    if not np.array_equal(runtime.download(answer.distances), proven.distances):
+        raise SystemExit(f"{name}: wrong answer")
+    own = {"engine": "nearfar", "samples_ms": samples, "first_ms": early[0][1]}
+    own |= {"min_ms": min(samples), "median_ms": statistics.median(samples)}
+    own["steps"] = int(answer.stats["iterations"])
+    rows: list[dict[str, Any]] = [own]
+    farthest = float(proven.distances[proven.reachable].max())
+    given, scaled = for_peers(graph, farthest)
+    truth = nearfar.sssp(given, source, device="cpu", threads=1).distances
+    skipped = {}
+    for row in time_peers(args.peers, given, source, truth):
+        if row["right"]:
+            rows.append({"engine": row["peer"], "min_ms": row["ms"], "median_ms": row["ms"]})
+        else:
+            skipped[row["peer"]] = row["skipped"] or "wrong answer"
+    core = time_cores(graph, source, proven.distances, 1, 1.0)
+    core |= {"ran": core["engine"], "engine": "one core", "min_ms": min(core["samples_ms"])}
+    rows.append(core)
+    return {"scaled_for_peers": scaled, "skipped": skipped, "sources": [source], "rows": rows}
+
+
+def complete(row: dict[str, Any], name: str, args: argparse.Namespace) -> bool:
+    """Whether a row of the file is what this run would measure."""
+    return bool(row["asked"] == asked(name, args))
+
+
+def asked(name: str, args: argparse.Namespace) -> dict[str, Any]:
+    """What a row depends on besides the code."""
+    most = ZOO[name].vertices if args.most is None else min(ZOO[name].vertices, args.most)
+    counts = args.threads if args.device == "cpu" else []
+    peers, rounds = list(args.peers), args.rounds
+    settings = {"peers": peers, "rounds": rounds, "sources": args.sources, "clock": args.clock}
+    return {"most": most, "threads": counts, **settings}
+
+
+def beside(rows: list[dict[str, Any]]) -> None:
+    """Note beside nearfar's least time the best peer's with as many threads, and their ratio."""
+    for own in (row for row in rows if row["engine"] == "nearfar"):
+        peers = [
+            row
+            for row in rows
+            if row["engine"] not in ("nearfar", "one core")
+            and row.get("threads") == own.get("threads")
+        ]
+        if peers:
+            best = min(peers, key=lambda row: row["min_ms"])
+            own["best_peer"], own["best_peer_ms"] = best["engine"], best["min_ms"]
+            own["ratio"] = best["min_ms"] / own["min_ms"]
+
+
+def show(row: dict[str, Any]) -> str:
+    """One line per number of threads: nearfar, the best peer, and the ratio."""
+    lines = []
+    for own in (one for one in row["rows"] if one["engine"] == "nearfar"):
+        count = f"{own['threads']} thr " if "threads" in own else ""
+        best = "no peer"
+        if "ratio" in own:
+            best = f"{own['best_peer']} {own['best_peer_ms']:.2f}, {own['ratio']:.2f}x"
+        lines.append(f"{count}{own['min_ms']:.3f}, {best}")
+    return "; ".join(lines)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    add_output(parser)
+    parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu")
+    parser.add_argument("--half", choices=("tuned", "reported"), help="default: both")
+    parser.add_argument("--only", nargs="+", choices=list(ZOO), metavar="GRAPH")
+    parser.add_argument("--most", type=int, help="vertices of a graph (default: as many as it has)")
+    parser.add_argument("--threads", type=int, nargs="+", default=[1, 4, 16])
+    parser.add_argument("--clock", choices=CLOCKS, default="wall", help="processor: one thread")
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--sources", type=int, default=2)
+    parser.add_argument("--peers", nargs="*", help="gap wasp, or adds doublegraph")
+    parser.add_argument("--method", default="auto")
+    parser.add_argument("--set", nargs="*", default=[], metavar="OPTION=VALUE", help="on a GPU")
+    parser.add_argument("--again", action="store_true", help="measure what the file has, too")
+    parser.add_argument("--list", action="store_true", help="print the graphs and end")
+    args = parser.parse_args()
+    if args.list:
+        head = ["graph", "half", "vertices", "weights", "dtype"]
+        lines = [[n, e.half, f"{e.vertices:,}", e.weights, e.dtype] for n, e in ZOO.items()]
+        print("\n".join(table(head, lines)))
+        return 0
+    if args.clock == "processor" and args.threads != [1]:
+        parser.error("--clock processor compares one thread: give --threads 1")
+    if args.peers is None:
+        args.peers = ["gap", "wasp"] if args.device == "cpu" else ["adds", "doublegraph"]
+    if args.device == "cuda":
+        (variant,) = find("near_far@cuda")
+        pairs = dict(pair.split("=", 1) for pair in args.set)
+        values = {key: float(value) for key, value in pairs.items()}
+        args.options = dataclasses.replace(variant.options(), **values)
+    rows = Rows(args.output, list(ZOO))
+    names = [n for n in args.only or ZOO if args.half in (None, ZOO[n].half)]
+    there = {row["graph"]: row for row in rows.rows}
+    for name in names:
+        if not args.again and name in there and complete(there[name], name, args):
+            continue
+        began = time.perf_counter()
+        graph = make(name, args.most)
+        entry = ZOO[name]
+        measure = on_cores if args.device == "cpu" else on_gpu
+        with peers_clock(args.clock):
+            measured = measure(name, graph, args)
+        about = {"half": entry.half, "weights": entry.weights, "dtype": entry.dtype}
+        size = {"n_vertices": graph.n_vertices, "n_edges": graph.n_edges}
+        seconds = round(time.perf_counter() - began, 1)
+        row = {"graph": name, **about, **size, "asked": asked(name, args), "seconds": seconds}
+        row |= measured
+        beside(row["rows"])
+        print(f"{name} ({entry.half}, {graph.n_vertices:,}): {show(row)}; {seconds} s", flush=True)
+        rows.add(row, schema="nearfar-zoo-speed/1")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

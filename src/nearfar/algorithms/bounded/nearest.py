@@ -1,0 +1,63 @@
+"""The nearest of several sources for each vertex within a limit, by one bounded search."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from nearfar import _cpu
+from nearfar.graph.dtypes import unreached_value
+from nearfar.graph.facts import within
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from nearfar.graph.graph import Graph
+
+__all__ = ["NearestWithin", "nearest_within"]
+
+_SAMPLED = 8  # sources from which a look is taken at how far the limit leads
+_SHARE = 4  # a search of all vertices is cheaper from one in so many on
+
+
+class NearestWithin(NamedTuple):
+    """Distances, the sources that they are from (-1 for none), predecessors, and counters."""
+
+    distances: NDArray[Any]
+    sources: NDArray[np.int64]
+    predecessors: NDArray[Any]
+    stats: dict[str, Any]
+
+
+def nearest_within(graph: Graph, sources: NDArray[np.int64], limit: Any) -> NearestWithin | None:
+    """The nearest source of each vertex, or None where another search is to be made.
+
+    Notes
+    -----
+    O(n + r log r) for r vertices within the limit and their edges.
+    """
+    if limit is None or not limit < unreached_value(graph.weight_dtype):
+        return None
+    step = -(-len(sources) // _SAMPLED)
+    sample = tuple(int(v) for v in sources[step // 2 :: step])
+    reach = within(graph, limit, sample, len(sources))
+    if reach is None:
+        return None
+    expected = int(min(reach[0] * len(sources), graph.n_vertices))
+    if expected * _SHARE > graph.n_vertices:
+        return None
+    began = time.perf_counter()
+    found: Any = _cpu.bounded_nearest(graph.view, sources, limit, expected)
+    if found is None:
+        return None
+    distances, places, before, reached = found
+    stats = {
+        "engine": "bounded@cpu",
+        "reason": f"one search within the limit, of about {reach[0]:,.0f} vertices per source",
+        "vertices_processed": reached,
+        "seconds": time.perf_counter() - began,
+        "workers": 1,
+    }
+    return NearestWithin(distances, places, before, stats)

@@ -1,0 +1,204 @@
+"""Rasters from files and into them: GeoTIFF through rasterio, mapped ``.npy``, grid worlds."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from nearfar.errors import GraphFormatError, MissingDependencyError, OptionError, quoted
+from nearfar.formats.files import Source
+from nearfar.raster.raster import Raster
+from nearfar.raster.surface import Surface
+from nearfar.system.output import replacing
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["Georeference", "read_raster", "write_raster"]
+
+_TIFF = (".tif", ".tiff")
+_MAP = ".map"
+_OPEN_TERRAIN = b".GS"
+
+
+class Georeference(NamedTuple):
+    """Where a raster lies: the affine transform of rasterio and the coordinate system."""
+
+    transform: Any
+    crs: Any
+
+
+def _rasterio() -> Any:
+    try:
+        import rasterio
+    except ImportError:
+        raise MissingDependencyError(
+            "GeoTIFF needs rasterio: pip install 'nearfar[raster]'"
+        ) from None
+    return rasterio
+
+
+def read_array(path: str | os.PathLike[str], band: int = 1) -> tuple[NDArray[Any], Any, Any]:
+    """(array, no-data value or None, Georeference or None) of a file."""
+    name = os.fspath(path)
+    suffix = os.path.splitext(name)[1].lower()
+    if suffix == ".npy":
+        try:
+            return np.load(name, mmap_mode="r", allow_pickle=False), None, None
+        except ValueError as error:
+            raise GraphFormatError(f"is no array: {error}", name) from None
+    if suffix == _MAP:
+        return _read_map(name), None, None
+    if suffix not in _TIFF:
+        raise OptionError(f"{quoted(name)}: rasters are .tif, .npy and .map")
+    rasterio = _rasterio()
+    if not os.path.exists(name):
+        raise FileNotFoundError(2, "No such file or directory", name)
+    try:
+        with rasterio.open(name) as file:
+            array, marked = file.read(band), file.nodatavals[band - 1]
+            place = Georeference(file.transform, file.crs)
+    except (rasterio.errors.RasterioError, IndexError) as error:
+        raise GraphFormatError(f"cannot be read: {error}", name) from None
+    return array, marked, place
+
+
+def _read_map(name: str) -> NDArray[np.float32]:
+    """A grid world: 1 where the terrain is passable, NaN elsewhere."""
+    source = Source(name)
+    lines = bytes(source.data).split(b"\n")
+    if not lines[0].startswith(b"type") or b"map" not in (line.strip() for line in lines[:4]):
+        raise source.fail("no grid map: the first four lines are type, height, width and map", 1)
+    rows = [line.rstrip(b"\r") for line in lines[4:]]
+    while rows and not rows[-1]:
+        rows.pop()
+    width = len(rows[0]) if rows else 0
+    for number, row in enumerate(rows, start=5):
+        if len(row) != width:
+            raise source.fail(f"{len(row)} cells, expected {width}", number)
+    cells = np.frombuffer(b"".join(rows), dtype=np.uint8).reshape(len(rows), width)
+    passable = np.isin(cells, np.frombuffer(_OPEN_TERRAIN, dtype=np.uint8))
+    return np.where(passable, np.float32(1), np.float32(np.nan))
+
+
+def read_raster(
+    path: str | os.PathLike[str],
+    *,
+    band: int = 1,
+    elevation: str | os.PathLike[str] | None = None,
+    **raster: Any,
+) -> Raster:
+    """Read costs from a file.
+
+    Parameters
+    ----------
+    path : str or path
+        ``.tif`` (GeoTIFF, needs the extra ``raster``), ``.npy``, which is mapped into memory and
+        not read, or ``.map``, a grid world of movingai.com whose passable cells cost 1. Published
+        lengths of such maps do not cut corners, which :func:`nearfar.read` has; a raster's diagonal
+        steps pass between two barriers.
+    band : int
+        Of a GeoTIFF, from 1.
+    elevation : str, path or None
+        A file with the elevation model.
+    **raster
+        Keywords of :class:`Raster`. ``cell_size`` and ``no_data`` come from a GeoTIFF by default.
+
+    Returns
+    -------
+    Raster
+
+    Raises
+    ------
+    GraphFormatError
+        If the file cannot be read as its suffix says.
+    OptionError
+        For another suffix.
+    MissingDependencyError
+        Without rasterio.
+
+    Notes
+    -----
+    A file whose coordinate system counts degrees gets a ``UserWarning`` unless ``cell_size`` is
+    given: lengths are then in degrees, and a degree of longitude is shorter than one of latitude.
+    """
+    array, marked, place = read_array(path, band)
+    if marked is not None and "no_data" not in raster:
+        raster["no_data"] = marked
+    if place is not None and "cell_size" not in raster:
+        if place.crs is not None and place.crs.is_geographic:
+            warnings.warn(
+                f"{os.fspath(path)}: the coordinate system counts degrees, and so do lengths: give "
+                "cell_size, or project the raster",
+                stacklevel=2,
+            )
+        raster["cell_size"] = (abs(place.transform.e), abs(place.transform.a))
+    if elevation is not None:
+        heights, missing, _ = read_array(elevation)
+        if missing is not None:
+            heights = np.where(heights == missing, np.nan, heights)
+        raster["elevation"] = heights
+    grid = Raster(array, **raster)
+    grid.georeference = place
+    return grid
+
+
+def write_raster(
+    values: Surface | NDArray[Any],
+    path: str | os.PathLike[str],
+    *,
+    like: Raster | None = None,
+) -> None:
+    """Write a surface, or an array of a raster's shape, into a file.
+
+    Parameters
+    ----------
+    values : Surface or array
+        Of a surface the distances, NaN where no source leads.
+    path : str or path
+        ``.tif`` or ``.npy``; the file appears whole or not at all.
+    like : Raster or None
+        Gives a GeoTIFF its place; by default the surface's own.
+
+    Raises
+    ------
+    OptionError
+        For another suffix, or a GeoTIFF of more than two dimensions.
+    MissingDependencyError
+        Without rasterio.
+    """
+    name = os.fspath(path)
+    suffix = os.path.splitext(name)[1].lower()
+    array = values.as_floats() if isinstance(values, Surface) else np.asarray(values)
+    like = values.raster if like is None and isinstance(values, Surface) else like
+    if suffix == ".npy":
+        with replacing(name) as temporary, open(temporary, "wb") as file:
+            np.save(file, array)
+        return
+    if suffix not in _TIFF:
+        raise OptionError(f"{quoted(name)}: a surface is written to .tif or .npy")
+    if array.ndim != 2:
+        raise OptionError(f"a GeoTIFF has two dimensions, the surface {array.ndim}: use .npy")
+    rasterio = _rasterio()
+    place = None if like is None else like.georeference
+    profile: dict[str, Any] = {
+        "driver": "GTiff",
+        "height": array.shape[0],
+        "width": array.shape[1],
+        "count": 1,
+        "dtype": array.dtype.name,
+        "compress": "deflate",
+        "tiled": array.shape[0] >= 256 and array.shape[1] >= 256,
+    }
+    if array.dtype.kind == "f":
+        profile["nodata"] = float("nan")
+    if place is not None:
+        profile |= {"transform": place.transform, "crs": place.crs}
+    with warnings.catch_warnings():
+        # A surface without a place is no mistake.
+        warnings.simplefilter("ignore", rasterio.errors.NotGeoreferencedWarning)
+        with replacing(name) as temporary, rasterio.open(temporary, "w", **profile) as file:
+            file.write(array, 1)

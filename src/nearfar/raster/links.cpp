@@ -1,0 +1,243 @@
+// Links back to the sources, the proof of a surface, allocation and paths: all from tight steps.
+//
+// A cell's link is the first of its steps, in the order of the cells that they come from, that is
+// tight (d[u] + w == d[v]) and comes from a strictly nearer cell. Cells that only steps of no
+// length lead to take theirs in breadth-first levels, so the links form trees rooted at the
+// sources. What proves a surface is that every reached cell gets a link and that no step lowers a
+// cell.
+#include <mutex>
+
+#include "cpu/array_checks.hpp"
+#include "cpu/dtypes.hpp"
+#include "cpu/spread.hpp"
+#include "raster/bind.hpp"
+
+namespace nearfar {
+namespace {
+
+constexpr uint8_t kThisLevel = 253;  // gets its link when the level ends
+
+template <class T>
+bool tight(const RasterView<T>& view, const T* d, int64_t from, int64_t to, int k) {
+  const SumOf<T> sum = candidate(d[from], view.step(from, to, k));
+  return sum == static_cast<SumOf<T>>(d[to]) && d[from] < unreached<T>();
+}
+
+// Links among cells at one distance; returns a cell that gets none, or -1.
+template <class T>
+int64_t link_plateaus(const RasterView<T>& view, const T* d, std::vector<int64_t> open,
+                      uint8_t* links, Interrupt& interrupt) {
+  const std::vector<int64_t> all = open;
+  struct Found {
+    int64_t cell;
+    uint8_t link;
+  };
+  std::vector<Found> level;
+  while (!open.empty()) {
+    level.clear();
+    for (const int64_t v : open) {
+      if (links[v] != kNoLink) continue;
+      interrupt.poll(static_cast<uint64_t>(view.steps));
+      for (int k = 0; k < view.steps; ++k) {
+        const int64_t u = view.neighbour(v, k);
+        if (u < 0 || links[u] == kNoLink || links[u] == kThisLevel || !tight(view, d, u, v, k))
+          continue;
+        level.push_back({v, static_cast<uint8_t>(k)});
+        links[v] = kThisLevel;
+        break;
+      }
+    }
+    for (const Found& f : level) links[f.cell] = f.link;
+    open.clear();
+    for (const Found& f : level)
+      for (int k = 0; k < view.steps; ++k) {
+        const int64_t v = view.neighbour(f.cell, k);
+        if (v >= 0 && links[v] == kNoLink && d[v] < unreached<T>()) open.push_back(v);
+      }
+  }
+  for (const int64_t v : all)
+    if (links[v] == kNoLink) return v;
+  return -1;
+}
+
+// (flaw, from, to): what a surface does wrong first, in words that Python makes sentences of.
+template <class T>
+nb::object first_flaw(const RasterView<T>& view, const T* d, T limit) {
+  for (int64_t v = 0; v < view.shape.cells(); ++v) {
+    if (!(d[v] >= 0)) return nb::make_tuple("impossible", v, v);
+    for (int k = 0; k < view.steps; ++k) {
+      const int64_t u = view.neighbour(v, k);
+      if (u < 0 || !(d[u] >= 0 && d[u] < unreached<T>())) continue;
+      const SumOf<T> sum = candidate(d[u], view.step(u, v, k));
+      if (improves(sum, d[v]) && !(sum > static_cast<SumOf<T>>(limit)))
+        return nb::make_tuple("improves", u, v);
+    }
+  }
+  return nb::none();
+}
+
+nb::object raster_links(const nb::dict& raster, ConstArray distances, Ids sources,
+                        std::optional<ConstArray> initial, std::optional<double> limit, Array out,
+                        int threads) {
+  nb::object flaw = nb::none();
+  with_weight_type(distances.dtype(), [&](auto tag) {
+    using T = decltype(tag);
+    const RasterView<T> view = raster_view<T>(raster);
+    const auto cells = static_cast<std::size_t>(view.shape.cells());
+    if (distances.size() != cells) throw nb::type_error("distances: wrong size");
+    const T* const d = static_cast<const T*>(distances.data());
+    uint8_t* const links = checked<uint8_t>(out, cells, "links");
+    const T* const first = initial ? static_cast<const T*>(initial->data()) : nullptr;
+    const T bound = limit_as<T>(limit);
+    uint32_t found = 0;
+    int64_t lost = -1, late = -1;
+    {
+      nb::gil_scoped_release release;
+      const TileGrid grid(view.shape);
+      std::vector<int64_t> open;
+      std::mutex mutex;
+      spread(grid.tiles(), threads, [&](BatchCounter& counter, Interrupt& interrupt) {
+        Tile<T> tile(view, grid);
+        std::vector<int64_t> mine;
+        uint32_t seen = 0;
+        for (int64_t i = counter.take(); i >= 0; i = counter.take()) {
+          interrupt.poll(static_cast<uint64_t>(grid.side * grid.side * grid.depth));
+          tile.load(grid.place(i, view.shape), d);
+          seen |= tile.link(links, bound, [&](int64_t cell) { mine.push_back(cell); });
+        }
+        const std::lock_guard lock(mutex);
+        found |= seen;
+        open.insert(open.end(), mine.begin(), mine.end());
+      });
+      for (std::size_t i = 0; i < sources.size(); ++i) {
+        const int64_t s = sources.data()[i];
+        const T value = first == nullptr ? T{0} : first[i];
+        if (value > bound) continue;
+        if (d[s] > value) late = s;
+        if (d[s] == value) links[s] = kRootLink;
+      }
+      std::sort(open.begin(), open.end());
+      Interrupt interrupt;
+      lost = link_plateaus(view, d, std::move(open), links, interrupt);
+    }
+    if (late >= 0)
+      flaw = nb::make_tuple("source", late, late);
+    else if (found & (kImproves | kImpossible))
+      flaw = first_flaw(view, d, bound);
+    else if (lost >= 0)
+      flaw = nb::make_tuple("unlinked", lost, lost);
+  });
+  return flaw;
+}
+
+// For each cell the row of the source that its links lead to, or -1.
+void raster_allocation(const nb::tuple& extents, ConstArray offsets, ConstArray links_given,
+                       Ids sources, Array out, int threads) {
+  RasterView<int32_t> view{};
+  view.shape = {nb::cast<int64_t>(extents[0]), nb::cast<int64_t>(extents[1]),
+                nb::cast<int64_t>(extents[2])};
+  const auto cells = static_cast<std::size_t>(view.shape.cells());
+  view.steps = static_cast<int>(offsets.size() / 3);
+  std::memcpy(view.offset, offsets.data(), offsets.size());
+  if (links_given.size() != cells) throw nb::type_error("links: wrong size");
+  const auto* const links = static_cast<const uint8_t*>(links_given.data());
+  int32_t* const rows = checked<int32_t>(out, cells, "allocation");
+  nb::gil_scoped_release release;
+  constexpr int32_t kUnknown = -2;
+  std::fill_n(rows, cells, kUnknown);
+  for (std::size_t i = sources.size(); i-- > 0;)  // of equal sources the first
+    if (links[sources.data()[i]] == kRootLink) rows[sources.data()[i]] = static_cast<int32_t>(i);
+  int64_t away[kMostSteps];
+  for (int k = 0; k < view.steps; ++k)
+    away[k] = (view.offset[k][0] * view.shape.rows + view.offset[k][1]) * view.shape.columns +
+              view.offset[k][2];
+  // Threads may follow the same links: all write the same row.
+  in_ranges(cells, threads, [&](std::size_t, std::size_t from, std::size_t to) {
+    for (std::size_t start = from; start < to; ++start) {
+      int64_t v = static_cast<int64_t>(start);
+      int32_t row = load_shared(rows + v);
+      while (row == kUnknown && links[v] < kMostSteps) {
+        v += away[links[v]];
+        row = load_shared(rows + v);
+      }
+      if (row == kUnknown) row = -1;
+      for (v = static_cast<int64_t>(start); load_shared(rows + v) == kUnknown;) {
+        store_shared(rows + v, row);
+        if (links[v] >= kMostSteps) break;
+        v += away[links[v]];
+      }
+    }
+  });
+}
+
+// Cells of the path that the links describe, from its source to `cell`; empty where they run on
+// for longer than there are cells.
+Owned<int64_t> raster_path(ConstArray away, ConstArray links_given, int64_t cell) {
+  if (away.dtype() != nb::dtype<int64_t>() || links_given.dtype() != nb::dtype<uint8_t>())
+    throw nb::type_error("away: int64, links: uint8");
+  const auto* const steps = static_cast<const int64_t*>(away.data());
+  const auto* const links = static_cast<const uint8_t*>(links_given.data());
+  std::vector<int64_t> path{cell};
+  while (links[cell] < away.size() && path.size() <= links_given.size())
+    path.push_back(cell += steps[links[cell]]);
+  if (path.size() > links_given.size()) path.clear();
+  std::reverse(path.begin(), path.end());
+  return as_numpy(std::move(path));
+}
+
+// (barriers, first negative cell or -1, least passable, greatest passable)
+nb::tuple raster_scan(ConstArray cost, std::optional<ConstArray> elevation, nb::object no_data,
+                      int threads) {
+  nb::tuple result;
+  with_weight_type(cost.dtype(), [&](auto tag) {
+    using T = decltype(tag);
+    struct Part {
+      int64_t barriers = 0, negative = -1;
+      T least = std::numeric_limits<T>::max(), most = 0;
+    };
+    RasterView<T> view{};
+    view.cost = static_cast<const T*>(cost.data());
+    view.elevation = elevation ? static_cast<const T*>(elevation->data()) : nullptr;
+    view.has_no_data = !no_data.is_none();
+    if (view.has_no_data) view.no_data = nb::cast<T>(no_data);
+    std::vector<Part> parts(static_cast<std::size_t>(std::max(1, threads)));
+    {
+      nb::gil_scoped_release release;
+      in_ranges(cost.size(), threads, [&](std::size_t range, std::size_t from, std::size_t to) {
+        Part p;
+        for (std::size_t i = from; i < to; ++i) {
+          const T value = view.passable(static_cast<int64_t>(i));
+          const bool open = value < unreached<T>();
+          p.barriers += !open;
+          p.least = open ? std::min(p.least, value) : p.least;
+          p.most = open ? std::max(p.most, value) : p.most;
+          const bool data = !view.has_no_data || view.cost[i] != view.no_data;
+          if (view.cost[i] < 0 && data && p.negative < 0) p.negative = static_cast<int64_t>(i);
+        }
+        parts[range] = p;
+      });
+    }
+    Part all;
+    for (const Part& p : parts) {
+      all.barriers += p.barriers;
+      if (all.negative < 0) all.negative = p.negative;
+      all.least = std::min(all.least, p.least), all.most = std::max(all.most, p.most);
+    }
+    result = nb::make_tuple(all.barriers, all.negative, all.least, all.most);
+  });
+  return result;
+}
+
+}  // namespace
+
+NEARFAR_BIND(m) {
+  m.def("raster_links", &raster_links, nb::arg("raster"), nb::arg("distances"), nb::arg("sources"),
+        nb::arg("initial").none(), nb::arg("limit").none(), nb::arg("links"), nb::arg("threads"));
+  m.def("raster_allocation", &raster_allocation, nb::arg("shape"), nb::arg("offsets"),
+        nb::arg("links"), nb::arg("sources"), nb::arg("allocation"), nb::arg("threads"));
+  m.def("raster_path", &raster_path, nb::arg("away"), nb::arg("links"), nb::arg("cell"));
+  m.def("raster_scan", &raster_scan, nb::arg("cost"), nb::arg("elevation").none(),
+        nb::arg("no_data").none(), nb::arg("threads"));
+}
+
+}  // namespace nearfar

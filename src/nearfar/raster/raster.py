@@ -1,0 +1,489 @@
+"""The raster: an array of costs as the implicit graph that it stands for."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from nearfar.errors import (
+    GraphError,
+    NegativeWeightError,
+    OptionError,
+    VertexError,
+    keyword,
+    quoted,
+)
+from nearfar.graph.dtypes import WEIGHT_DTYPES, weight_dtype_of
+from nearfar.graph.given import as_numpy
+from nearfar.raster.slopes import SlopeTable
+from nearfar.system.threads import check_threads
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import ArrayLike, DTypeLike, NDArray
+
+__all__ = ["Raster", "offsets"]
+
+_CONNECTIVITIES = {2: (4, 8, 16), 3: (6, 18, 26)}
+_RULES = {"mean": 0, "enter": 1}
+_SLOPE = 2
+
+
+class Raster:
+    """An array of costs whose cells are vertices and whose steps to neighbours are edges.
+
+    Parameters
+    ----------
+    cost : array, shape (rows, columns) or (planes, rows, columns), or None
+        Cost per unit of length. NumPy, memory-mapped, CuPy, dask or xarray's ``DataArray``. None
+        with an ``elevation`` means 1 everywhere. Contiguous arrays of float32, float64 and, where
+        steps are integers, int32 are used without a copy.
+    cell_size : float or sequence of float
+        Length of a cell along each axis; by default that of the coordinates of a ``DataArray``,
+        else 1.
+    connectivity : int or None
+        4, 8 (default) or 16 neighbours in two dimensions; 6, 18 or 26 (default) in three. 16 adds
+        the knight's moves, which look at their two end cells alone: barriers one cell wide do not
+        stop them.
+    step : {"mean", "enter"}
+        Cost of a step per unit of its length: the mean of both cells, or the cost of the entered
+        cell.
+    lengths : bool
+        False counts every step, diagonal ones too, as length 1.
+    no_data : number or None
+        A cost that marks barriers, besides NaN and infinity.
+    negative : {"error", "barrier"}
+        What a negative cost means.
+    elevation : array or None
+        Of the same shape, in the unit of ``cell_size``. The slope of each step, in its direction,
+        then changes its cost. Cells without a finite elevation are barriers.
+    slope : SlopeTable, callable, pair of arrays or None
+        Factor of the cost by slope, see :meth:`SlopeTable.from_any`; by default
+        :func:`nearfar.raster.hiking`. Needs ``elevation`` and ``step="mean"``.
+    dtype : dtype or None
+        float32, float64, int32 or int64: the arithmetic and the dtype of distances.
+
+    Attributes
+    ----------
+    cost, elevation : array
+    shape : tuple of int
+    steps : int8 array, shape (connectivity, ndim)
+        Offsets of the cells that steps come from, ascending.
+    n_barriers : int
+        Cells that no path enters; counted on first use.
+
+    Raises
+    ------
+    NegativeWeightError
+        If a cost is negative; the message names the first cell.
+    GraphError, OptionError
+        For arrays or options of another kind.
+
+    Notes
+    -----
+    By default floats keep their dtype (float16 becomes float32). Integers keep theirs where every
+    step's cost is one, that is with ``step="enter"`` and ``lengths=False``; otherwise they become
+    float64, in which scikit-image computes too.
+
+    A step's cost is rounded once per operation, ``(length / 2) * (cost[u] + cost[v])`` or ``length
+    * cost[v]``, then added from the left: the same bits on every device and number of threads.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import nearfar
+    >>> raster = nearfar.raster.Raster(np.array([[1.0, 9.0, 1.0], [1.0, 1.0, 1.0]]))
+    >>> nearfar.raster.cost_distance(raster, (0, 0)).path_to((0, 2)).tolist()
+    [[0, 0], [1, 1], [0, 2]]
+    """
+
+    def __init__(
+        self,
+        cost: ArrayLike | Any,
+        *,
+        cell_size: float | Sequence[float] | None = None,
+        connectivity: int | None = None,
+        step: Literal["mean", "enter"] = "mean",
+        lengths: bool = True,
+        no_data: float | None = None,
+        negative: Literal["error", "barrier"] = "error",
+        elevation: ArrayLike | Any = None,
+        slope: Any = None,
+        dtype: DTypeLike | None = None,
+    ) -> None:
+        if cost is None:
+            if elevation is None:
+                raise OptionError("cost is None: give costs, or an elevation model to walk over")
+            cost = _Ones(elevation)
+        self._labels: Any = next((a for a in (cost, elevation) if _is_labelled(a)), None)
+        given = _array(cost, "cost")
+        if given.ndim not in _CONNECTIVITIES or given.size == 0:
+            raise GraphError(f"cost has shape {given.shape}: expected 2 or 3 dimensions with cells")
+        if step not in _RULES:
+            raise OptionError(f"{keyword('step')} is {quoted(step)}: give 'mean' or 'enter'")
+        if negative not in ("error", "barrier"):
+            raise OptionError(
+                f"{keyword('negative')} is {quoted(negative)}: give 'error' or 'barrier'"
+            )
+        choices = _CONNECTIVITIES[given.ndim]
+        connectivity = (
+            choices[-1 if given.ndim == 3 else 1] if connectivity is None else connectivity
+        )
+        if connectivity not in choices:
+            raise OptionError(
+                f"{keyword('connectivity')} is {quoted(connectivity)}: give one of "
+                f"{', '.join(map(str, choices))} in {given.ndim} dimensions"
+            )
+        self.connectivity, self.step, self.lengths = int(connectivity), step, bool(lengths)
+        self.no_data, self.negative = no_data, negative
+        self.cell_size = self._sizes(cell_size, given.ndim)
+        exact = step == "enter" and not lengths and elevation is None
+        self.cost = _in_dtype(given, _engine_dtype(given.dtype, exact, dtype), no_data)
+        self.elevation: NDArray[Any] | None = None
+        self.slope: SlopeTable | None = None
+        if elevation is not None:
+            if step != "mean" or self.dtype.kind != "f":
+                raise OptionError("elevation goes with step='mean' and float arithmetic")
+            heights = _array(elevation, "elevation")
+            if heights.shape != given.shape:
+                raise GraphError(f"elevation has shape {heights.shape}, cost {given.shape}")
+            self.elevation = _in_dtype(heights, self.dtype, None)
+            from nearfar.raster.slopes import hiking
+
+            self.slope = hiking() if slope is None else SlopeTable.from_any(slope)
+        elif slope is not None:
+            raise OptionError("slope needs an elevation")
+        self.steps = offsets(given.ndim, self.connectivity)
+        #: Where it lies, if it was read from a GeoTIFF: a transform and a coordinate system.
+        self.georeference: Any = None
+        self._scanned: tuple[int, int, Any, Any] | None = None
+        if negative == "error" and self._scan()[1] >= 0:
+            first = self._scan()[1]
+            raise _negative(self, first)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Extents of the array."""
+        return tuple(self.cost.shape)
+
+    @property
+    def ndim(self) -> int:
+        """Number of dimensions, 2 or 3."""
+        return int(self.cost.ndim)
+
+    @property
+    def n_vertices(self) -> int:
+        """Number of cells."""
+        return int(self.cost.size)
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Dtype of costs and distances."""
+        return np.dtype(self.cost.dtype)
+
+    @property
+    def n_barriers(self) -> int:
+        """Number of cells that no path enters: NaN, infinite, marked or without elevation."""
+        return int(self._scan()[0])
+
+    @property
+    def greatest_cost(self) -> Any:
+        """Greatest cost of a cell that is no barrier."""
+        return self._scan()[3]
+
+    def __repr__(self) -> str:
+        size = " x ".join(map(str, self.shape))
+        return f"Raster({size}, {self.dtype}, connectivity {self.connectivity}, {self.step})"
+
+    def cells(self, given: Any, role: str = "cell") -> NDArray[np.int64]:
+        """Positions, in row-major order, of cells that a caller names.
+
+        Parameters
+        ----------
+        given : tuple of int, sequence of those, or bool array of the raster's shape
+        role : str
+            What a message calls them.
+
+        Returns
+        -------
+        int64 array
+
+        Raises
+        ------
+        VertexError
+            For a cell outside the raster, or what is no cell.
+        """
+        if isinstance(given, np.ndarray) and given.dtype == np.bool_:
+            if given.shape != self.shape:
+                raise VertexError(f"{role}: the mask has shape {given.shape}, not {self.shape}")
+            return np.flatnonzero(given).astype(np.int64)
+        try:
+            table = np.asarray(given)
+        except ValueError:
+            table = np.empty(0, dtype=object)
+        if table.size == 0 and not table.dtype.hasobject:
+            return np.empty(0, dtype=np.int64)
+        if table.ndim == 1:
+            table = table[None]
+        if table.ndim != 2 or table.shape[1] != self.ndim or table.dtype.kind not in "iu":
+            axes = "(plane, row, column)" if self.ndim == 3 else "(row, column)"
+            raise VertexError(f"{role} is {quoted(given)}: give {axes}, several of them, or a mask")
+        outside = ((table < 0) | (table >= np.array(self.shape))).any(axis=1)
+        if outside.any():
+            first = tuple(table[int(np.argmax(outside))].tolist())
+            raise VertexError(f"{role} {first} is outside the raster of shape {self.shape}")
+        return np.asarray(
+            np.ravel_multi_index(tuple(table.T.astype(np.int64)), self.shape), np.int64
+        )
+
+    def cells_at(self, points: ArrayLike) -> NDArray[np.int64]:
+        """Give the cells that contain points, in the coordinates of a ``DataArray`` or a GeoTIFF.
+
+        Parameters
+        ----------
+        points : array, shape (k, 2)
+            x and y.
+
+        Returns
+        -------
+        int64 array, shape (k, 2)
+            Row and column.
+
+        Raises
+        ------
+        GraphError
+            If the raster has no coordinates, or more than two dimensions.
+        VertexError
+            For a point outside.
+        """
+        table = np.asarray(points, dtype=np.float64).reshape(-1, 2)
+        axes = self._axes()
+        if self.georeference is not None:
+            t = self.georeference.transform
+            solved = np.linalg.solve([[t.a, t.b], [t.d, t.e]], (table - (t.c, t.f)).T)
+            found = np.floor(solved.T[:, ::-1]).astype(np.int64)
+        elif axes is not None and self.ndim == 2:
+            columns = []
+            for places, size, values in zip(axes, self.cell_size, table.T[::-1], strict=True):
+                down = len(places) > 1 and places[1] < places[0]
+                gap = places[0] - values if down else values - places[0]
+                columns.append(np.floor(gap / size + 0.5).astype(np.int64))
+            found = np.stack(columns, axis=1)
+        else:
+            raise GraphError("the raster has no x and y: name cells as (row, column)")
+        outside = ((found < 0) | (found >= np.array(self.shape))).any(axis=1)
+        if outside.any():
+            first = tuple(table[int(np.argmax(outside))].tolist())
+            raise VertexError(f"point {first} is outside the raster")
+        return found
+
+    def points_of(self, cells: ArrayLike) -> NDArray[np.float64]:
+        """Give the centres of cells, in the coordinates of :meth:`cells_at`.
+
+        Parameters
+        ----------
+        cells : array, shape (k, 2)
+            Row and column.
+
+        Returns
+        -------
+        float64 array, shape (k, 2)
+            x and y; column and row where the raster has no coordinates.
+        """
+        rows, columns = np.asarray(cells).reshape(-1, 2).T
+        axes = self._axes()
+        if self.georeference is not None:
+            t = self.georeference.transform
+            right, down = columns + 0.5, rows + 0.5
+            x, y = t.a * right + t.b * down + t.c, t.d * right + t.e * down + t.f
+        elif axes is not None:
+            x, y = axes[1][columns], axes[0][rows]
+        else:
+            x, y = columns, rows
+        return np.stack([x, y], axis=1).astype(np.float64)
+
+    def describe(self, dtype: np.dtype[Any] | None = None) -> dict[str, Any]:
+        """Give the raster as an engine reads it.
+
+        Parameters
+        ----------
+        dtype : dtype or None
+            Of the distances, where it is wider than that of the costs.
+
+        Returns
+        -------
+        dict
+        """
+        kind = self.dtype if dtype is None else dtype
+        sizes = np.array(self.cell_size)
+        lengths = np.sqrt(((self.steps * sizes) ** 2).sum(axis=1))
+        counted = lengths if self.lengths else np.ones(len(lengths))
+        half = 1.0 if self.step == "enter" else 0.5
+        offsets = np.zeros((len(self.steps), 3), dtype=np.int8)
+        offsets[:, 3 - self.ndim :] = self.steps
+        ones = np.ones(len(lengths), dtype=kind)
+        floats = self.dtype.kind == "f"
+        return {
+            "cost": self.cost.astype(kind, copy=False),
+            "shape": (1,) * (3 - self.ndim) + self.shape,
+            "rule": _RULES[self.step] if self.slope is None else _SLOPE,
+            "offsets": offsets,
+            "factors": (counted * half).astype(self.dtype) if floats else ones,
+            "inverses": (1.0 / lengths).astype(self.dtype) if floats else ones,
+            "elevation": self.elevation,
+            "table": None if self.slope is None else self.slope.in_dtype(self.dtype),
+            "no_data": _no_data_in(self.no_data, self.dtype),
+            "negative": self._scan()[1] >= 0,
+        }
+
+    def is_barrier(self, cell: int) -> bool:
+        """Whether no path enters a cell, given by its position."""
+        value = self.cost.reshape(-1)[cell]
+        if self.elevation is not None and not math.isfinite(self.elevation.reshape(-1)[cell]):
+            return True
+        marked = _no_data_in(self.no_data, self.dtype)
+        return not math.isfinite(value) or value < 0 or (marked is not None and value == marked)
+
+    def _scan(self) -> tuple[int, int, Any, Any]:
+        if self._scanned is None:
+            from nearfar import _cpu
+
+            marked = _no_data_in(self.no_data, self.dtype)
+            self._scanned = _cpu.raster_scan(self.cost, self.elevation, marked, check_threads(None))
+        return self._scanned
+
+    def _axes(self) -> list[NDArray[np.float64]] | None:
+        """Coordinates along each axis, None without them."""
+        if self._labels is None or any(d not in self._labels.coords for d in self._labels.dims):
+            return None
+        try:
+            return [np.asarray(self._labels[d], dtype=np.float64) for d in self._labels.dims]
+        except (TypeError, ValueError):
+            return None
+
+    def _sizes(self, given: Any, ndim: int) -> tuple[float, ...]:
+        """Length of a cell along each axis."""
+        if given is None:
+            axes = self._axes()
+            if axes is None:
+                return (1.0,) * ndim
+            sizes = []
+            for places in axes:
+                gaps = np.abs(np.diff(places))
+                size = float(gaps.mean()) if len(gaps) else 1.0
+                if len(gaps) and not np.allclose(gaps, size, rtol=1e-3):
+                    raise GraphError("the coordinates are not equally spaced: give cell_size")
+                sizes.append(size)
+            given = sizes
+        try:
+            sizes = np.broadcast_to(np.asarray(given, dtype=np.float64), (ndim,)).tolist()
+        except (TypeError, ValueError):
+            sizes = [math.nan]
+        if not all(math.isfinite(size) and size > 0 for size in sizes):
+            raise OptionError(
+                f"{keyword('cell_size')} is {quoted(given)}: give a length above 0, or {ndim}"
+            )
+        return tuple(sizes)
+
+
+class _Ones:
+    """Costs of 1, in the shape and floats of an elevation model."""
+
+    def __init__(self, like: Any) -> None:
+        self._like = _array(like, "elevation")
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> NDArray[Any]:
+        kind = self._like.dtype
+        return np.ones(self._like.shape, dtype=kind if kind.kind == "f" else np.float64)
+
+
+def _is_labelled(array: Any) -> bool:
+    return hasattr(array, "dims") and hasattr(array, "coords")
+
+
+def _array(given: Any, what: str) -> NDArray[Any]:
+    """A NumPy array of what a caller gave, not copied where it need not be."""
+    if isinstance(given, np.ma.MaskedArray):
+        kind = given.dtype if given.dtype.kind == "f" else np.dtype(np.float64)
+        filled: NDArray[Any] = np.ma.filled(np.ma.asarray(given, dtype=kind), np.nan)
+        return filled
+    array = as_numpy(given.data if _is_labelled(given) else given, what)
+    if array.dtype.kind not in "fiub":
+        raise GraphError(f"{what} has dtype {array.dtype}: give numbers")
+    return array
+
+
+def _engine_dtype(given: np.dtype[Any], exact: bool, wanted: Any) -> np.dtype[Any]:
+    """The dtype that an engine computes in."""
+    if wanted is not None:
+        dtype = weight_dtype_of(wanted)
+        if dtype is None:
+            raise OptionError(
+                f"{keyword('dtype')} is {quoted(wanted)}: give {', '.join(map(str, WEIGHT_DTYPES))}"
+            )
+        if dtype.kind != "f" and not exact:
+            raise OptionError(
+                f"dtype {dtype} needs steps that cost integers: step='enter' and lengths=False"
+            )
+        return dtype
+    if given.kind == "f":
+        return np.dtype(np.float64 if given.itemsize > 4 else np.float32)
+    if not exact:
+        return np.dtype(np.float64)
+    wide = given.itemsize > 4 or (given.kind == "u" and given.itemsize == 4)
+    return np.dtype(np.int64 if wide else np.int32)
+
+
+def _in_dtype(array: NDArray[Any], dtype: np.dtype[Any], no_data: Any) -> NDArray[Any]:
+    """The array in an engine's dtype, contiguous; no copy where it is so already."""
+    if dtype.kind == "i" and array.dtype.kind == "f":
+        raise OptionError(f"costs are {array.dtype}: they would lose their fractions in {dtype}")
+    widest = dtype.kind == "i" and array.dtype == np.uint64
+    if widest and int(array.max()) > np.iinfo(np.int64).max:
+        raise GraphError("costs above 2**63 - 1 do not fit int64: scale them down")
+    if dtype == np.float32 and array.dtype.kind != "f" and no_data is not None:
+        array = np.where(array == no_data, np.nan, array)
+    return np.require(array, dtype=dtype, requirements=("C", "A"))
+
+
+def _no_data_in(no_data: Any, dtype: np.dtype[Any]) -> Any:
+    """The mark of barriers in a dtype; None where no cost can equal it."""
+    if no_data is None or no_data != no_data:
+        return None
+    if dtype.kind == "f":
+        return float(dtype.type(no_data))
+    bounds = np.iinfo(dtype)
+    return int(no_data) if no_data == int(no_data) and bounds.min <= no_data <= bounds.max else None
+
+
+def _negative(raster: Raster, first: int) -> NegativeWeightError:
+    """The error for a negative cost, which names the cell in place of an edge."""
+    count = int(np.count_nonzero(raster.cost < 0))
+    error = NegativeWeightError(first, count)
+    cell = tuple(int(i) for i in np.unravel_index(first, raster.shape))
+    error.args = (
+        f"{count} negative cost{'s' if count > 1 else ''}, the first at cell {cell}: costs are "
+        "non-negative; name the value of missing data as no_data, or pass negative='barrier'",
+    )
+    return error
+
+
+def offsets(ndim: int, connectivity: int) -> NDArray[np.int8]:
+    """Offsets of a cell's neighbours, ascending by position in the array."""
+    reach = 2 if connectivity == 16 else 1
+    kept = []
+    for offset in itertools.product(range(-reach, reach + 1), repeat=ndim):
+        moved = sum(map(abs, offset))
+        longest = max(map(abs, offset))
+        if connectivity == 16:
+            fits = longest == 1 or (longest == 2 and moved == 3)
+        else:
+            most = {4: 1, 8: 2, 6: 1, 18: 2, 26: 3}[connectivity]
+            fits = longest == 1 and moved <= most
+        if fits:
+            kept.append(offset)
+    return np.array(kept, dtype=np.int8)

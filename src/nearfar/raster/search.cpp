@@ -1,0 +1,255 @@
+// Distances over a raster: tiles in the order of the least distance that waits at their border.
+//
+// A tile is solved to its fixed point for the borders of its neighbours (tile.hpp), then wakes
+// those whose border fell. Workers take the waiting tile with the least such distance, so a wave
+// runs through the raster nearly in order of distance, and a tile is visited a few times. Any order
+// ends at the same fixed point d[v] = min(d[u] + w(u, v)), because rounded addition is monotone:
+// the bits depend neither on the number of workers nor on their luck.
+//
+// A tile is one worker's at a time; neighbours read its border while it is stored, which is why
+// these cells are relaxed atomics. Whoever read too early is woken afterwards.
+#include "cpu/search.hpp"
+
+#include <chrono>
+#include <condition_variable>
+#include <exception>
+#include <mutex>
+
+#include "cpu/dtypes.hpp"
+#include "cpu/interrupt.hpp"
+#include "cpu/worker_pool.hpp"
+#include "raster/bind.hpp"
+#include "raster/tile.hpp"
+
+namespace nearfar {
+namespace {
+
+template <class T>
+class WaitingTiles {
+ public:
+  explicit WaitingTiles(const TileGrid& grid)
+      : pending_(static_cast<std::size_t>(grid.tiles()), unreached<T>()),
+        sides_(static_cast<std::size_t>(grid.tiles()), 0),
+        busy_(static_cast<std::size_t>(grid.tiles()), 0) {}
+
+  // The next tile for a worker that has none, or -1 when all is done. `bound` is asked for the
+  // greatest distance that still matters.
+  template <class Bound, class Poll>
+  int64_t take(std::unique_lock<std::mutex>& lock, const Bound& bound, const Poll& poll) {
+    for (;;) {
+      if (stopped_) return -1;
+      const int64_t tile = pop(bound);
+      if (tile >= 0) {
+        ++active_;
+        return tile;
+      }
+      if (active_ == 0) {
+        changed_.notify_all();
+        return -1;
+      }
+      ++asleep_;
+      changed_.wait_for(lock, std::chrono::milliseconds(20));
+      --asleep_;
+      lock.unlock();
+      poll();
+      lock.lock();
+    }
+  }
+
+  // `side` is the number that the tile that wakes has from there.
+  void wake(int64_t tile, T key, int side) {
+    sides_[static_cast<std::size_t>(tile)] |= uint32_t{1} << side;
+    T& pending = pending_[static_cast<std::size_t>(tile)];
+    if (!(key < pending)) return;
+    pending = key;
+    if (!busy_[static_cast<std::size_t>(tile)]) push(tile, key);
+  }
+
+  void finish(int64_t tile) {
+    --active_;
+    busy_[static_cast<std::size_t>(tile)] = 0;
+    const T pending = pending_[static_cast<std::size_t>(tile)];
+    if (pending < unreached<T>()) push(tile, pending);
+    if (asleep_ > 0 && heap_.size() > 1) changed_.notify_all();
+  }
+
+  void stop() {
+    stopped_ = true;
+    changed_.notify_all();
+  }
+
+  // Which sides woke a tile since the last call; after take().
+  uint32_t sides_of(int64_t tile) {
+    return std::exchange(sides_[static_cast<std::size_t>(tile)], 0);
+  }
+
+  std::mutex mutex;
+
+ private:
+  struct Entry {
+    T key;
+    int64_t tile;
+    bool operator<(const Entry& o) const { return key > o.key; }
+  };
+
+  void push(int64_t tile, T key) {
+    heap_.push_back({key, tile});
+    std::push_heap(heap_.begin(), heap_.end());
+  }
+
+  template <class Bound>
+  int64_t pop(const Bound& bound) {
+    while (!heap_.empty()) {
+      std::pop_heap(heap_.begin(), heap_.end());
+      const Entry top = heap_.back();
+      heap_.pop_back();
+      const auto at = static_cast<std::size_t>(top.tile);
+      if (busy_[at] || top.key != pending_[at]) continue;  // woken again since
+      if (top.key > bound()) {                             // nor does anything behind it matter
+        heap_.clear();
+        return -1;
+      }
+      pending_[at] = unreached<T>();
+      busy_[at] = 1;
+      return top.tile;
+    }
+    return -1;
+  }
+
+  std::condition_variable changed_;
+  std::vector<Entry> heap_;
+  std::vector<T> pending_;
+  std::vector<uint32_t> sides_;
+  std::vector<uint8_t> busy_;
+  int active_ = 0, asleep_ = 0;
+  bool stopped_ = false;
+};
+
+template <class T>
+TileCounts search(const RasterView<T>& view, T* distances, const int64_t* sources,
+                  std::size_t n_sources, T limit, const int64_t* targets, std::size_t n_targets,
+                  int threads) {
+  const TileGrid grid(view.shape);
+  WaitingTiles<T> waiting(grid);
+  const int64_t layer = view.shape.rows * view.shape.columns;
+  for (std::size_t i = 0; i < n_sources; ++i) {
+    const int64_t s = sources[i], in_layer = s % layer, columns = view.shape.columns;
+    const int64_t tile = grid.containing(s / layer, in_layer / columns, in_layer % columns);
+    waiting.wake(tile, distances[s], 13);
+  }
+  std::atomic<bool> given_up{false};
+  std::exception_ptr failure;
+  TileCounts total;
+  const auto bound = [&]() -> T {
+    if (n_targets == 0) return limit;
+    T most = 0;
+    for (std::size_t i = 0; i < n_targets; ++i)
+      most = std::max(most, load_shared(distances + targets[i]));
+    return std::min(most, limit);
+  };
+
+  const auto work = [&](Interrupt& interrupt) {
+    Tile<T> tile(view, grid);
+    const auto poll = [&] { interrupt.poll(uint64_t{1} << 16); };
+    std::unique_lock<std::mutex> lock(waiting.mutex);
+    for (;;) {
+      const int64_t taken = waiting.take(lock, bound, poll);
+      if (taken < 0) break;
+      const uint32_t sides = waiting.sides_of(taken);
+      lock.unlock();
+      interrupt.poll(static_cast<uint64_t>(grid.side * grid.side * grid.depth));
+      tile.load(grid.place(taken, view.shape), distances);
+      tile.relax(sides, (sides >> 13 & 1) != 0);
+      tile.store(distances);
+      lock.lock();
+      for (int side = 0; side < 27; ++side) {
+        // Nothing is given to cells outside the raster, which are barriers.
+        if (!(tile.least[side] < unreached<T>())) continue;
+        const int64_t away = ((side / 9 - 1) * grid.y + side / 3 % 3 - 1) * grid.x + side % 3 - 1;
+        waiting.wake(taken + away, tile.least[side], 26 - side);
+      }
+      waiting.finish(taken);
+    }
+    total += tile.counts;
+  };
+  const auto guarded = [&](Interrupt interrupt) {
+    try {
+      work(interrupt);
+    } catch (const GivenUp&) {
+    } catch (...) {
+      given_up = true;
+      const std::lock_guard lock(waiting.mutex);
+      if (!failure) failure = std::current_exception();
+      waiting.stop();
+    }
+  };
+  // A wave keeps few tiles busy at once: more workers than that would sleep and wake.
+  const int workers = static_cast<int>(std::clamp<int64_t>(grid.tiles() / 8, 1, threads));
+  WorkerPool::shared().share(
+      workers, [&](int worker) { guarded(worker == 0 ? Interrupt() : Interrupt(given_up)); });
+  if (failure) std::rethrow_exception(failure);
+  return total;
+}
+
+// Makes the reached distances above a bound unreached: the search may have gone on beyond it.
+template <class T>
+void cut(T* distances, std::size_t size, T bound, int threads) {
+  in_ranges(size, threads, [&](std::size_t, std::size_t from, std::size_t to) {
+    for (std::size_t i = from; i < to; ++i)
+      distances[i] = distances[i] > bound ? unreached<T>() : distances[i];
+  });
+}
+
+Fields raster_search(const nb::dict& raster, Array distances, Ids sources,
+                     std::optional<ConstArray> initial, std::optional<double> limit, Ids targets,
+                     int threads) {
+  nb::dict out;
+  with_weight_type(distances.dtype(), [&](auto tag) {
+    using T = decltype(tag);
+    const RasterView<T> view = raster_view<T>(raster);
+    const auto cells = static_cast<std::size_t>(view.shape.cells());
+    T* const d = checked<T>(distances, cells, "distances");
+    for (const Ids* ids : {&sources, &targets})
+      for (std::size_t i = 0; i < ids->size(); ++i)
+        if (ids->data()[i] < 0 || static_cast<std::size_t>(ids->data()[i]) >= cells)
+          throw nb::index_error("a cell is outside the raster");
+    const T* const first = initial ? static_cast<const T*>(initial->data()) : nullptr;
+    if (initial && (initial->dtype() != nb::dtype<T>() || initial->size() != sources.size()))
+      throw nb::type_error("initial: wrong dtype or size");
+    TileCounts counts;
+    {
+      nb::gil_scoped_release release;
+      in_ranges(cells, threads, [&](std::size_t, std::size_t from, std::size_t to) {
+        std::fill(d + from, d + to, unreached<T>());
+      });
+      for (std::size_t i = 0; i < sources.size(); ++i) {
+        T& here = d[sources.data()[i]];
+        here = std::min(here, first == nullptr ? T{0} : first[i]);
+      }
+      counts = search<T>(view, d, sources.data(), sources.size(), limit_as<T>(limit),
+                         targets.data(), targets.size(), threads);
+      T bound = limit_as<T>(limit), farthest = 0;
+      for (std::size_t i = 0; i < targets.size(); ++i)
+        farthest = std::max(farthest, d[targets.data()[i]]);
+      if (targets.size() > 0) bound = std::min(bound, farthest);
+      if (bound < unreached<T>()) cut(d, cells, bound, threads);
+    }
+    out["tile_visits"] = counts.visits;
+    out["idle_visits"] = counts.idle;
+    out["sweeps"] = counts.sweeps;
+    out["heap_pops"] = counts.pops;
+    const TileGrid grid(view.shape);
+    out["tiles"] = grid.tiles();
+  });
+  return out;
+}
+
+}  // namespace
+
+NEARFAR_BIND(m) {
+  m.def("raster_search", &raster_search, nb::arg("raster"), nb::arg("distances"),
+        nb::arg("sources"), nb::arg("initial").none(), nb::arg("limit").none(), nb::arg("targets"),
+        nb::arg("threads"));
+}
+
+}  // namespace nearfar

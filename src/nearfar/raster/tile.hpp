@@ -1,0 +1,512 @@
+// One tile of a raster in private memory: loading it with its halo, relaxing it, storing it.
+//
+// A tile is relaxed by sweeps while they lower many cells, and by a heap while few are lowered.
+// Where a wave arrives at a few cells, a heap gets a small budget, since the wave may fade at once;
+// sweeps take over when the budget is used up; when a whole round of them lowers few cells (a
+// winding corridor, or the last corrections) a heap finishes. The counts decide, not the kind of
+// raster.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <vector>
+
+#include "raster/sweeps.hpp"
+
+namespace nearfar {
+
+struct RasterShape {
+  int64_t planes, rows, columns;
+  int64_t cells() const { return planes * rows * columns; }
+};
+
+// A raster as the engine reads it. Steps ascend by position, so the first tight one comes from the
+// smallest index.
+template <class T>
+struct RasterView {
+  RasterShape shape;
+  StepRule rule;
+  const T* cost;
+  const T* elevation;  // or null
+  bool has_no_data;
+  bool negative;  // negative costs, which are barriers, may occur
+  T no_data;
+  int steps;
+  int8_t offset[kMostSteps][3];  // plane, row, column of the cell that a step comes from
+  T factor[kMostSteps], inverse[kMostSteps];
+  SlopeTable<T> table;
+
+  bool flat() const { return shape.planes == 1; }
+
+  // The neighbour that step k comes from, or -1 outside.
+  NEARFAR_INLINE int64_t neighbour(int64_t cell, int k) const {
+    const int64_t x = cell % shape.columns + offset[k][2];
+    const int64_t y = cell / shape.columns % shape.rows + offset[k][1];
+    const int64_t z = cell / shape.columns / shape.rows + offset[k][0];
+    const bool inside =
+        x >= 0 && x < shape.columns && y >= 0 && y < shape.rows && z >= 0 && z < shape.planes;
+    return inside ? (z * shape.rows + y) * shape.columns + x : -1;
+  }
+
+  // Cost of step k from one cell of the raster to another.
+  T step(int64_t from, int64_t to, int k) const {
+    const T a = passable(from), b = passable(to);
+    switch (rule) {
+      case StepRule::mean:
+        return step_cost<T, StepRule::mean>(a, b, 0, 0, factor[k], 0, table);
+      case StepRule::enter:
+        return step_cost<T, StepRule::enter>(a, b, 0, 0, factor[k], 0, table);
+      default:
+        return step_cost<T, StepRule::slope>(a, b, elevation[from], elevation[to], factor[k],
+                                             inverse[k], table);
+    }
+  }
+
+  // Whether sweeps may read the costs as they are: NaN and infinity never improve a distance.
+  bool as_given() const {
+    return std::is_floating_point_v<T> && !has_no_data && elevation == nullptr && !negative;
+  }
+
+  // Cost as sweeps read it: barriers never improve a distance.
+  NEARFAR_INLINE T passable(int64_t cell) const {
+    T value = cost[cell];
+    bool fine = value >= 0;  // false for NaN
+    if (has_no_data) fine &= value != no_data;
+    if (elevation != nullptr) fine &= std::isfinite(static_cast<double>(elevation[cell]));
+    return fine ? value : unreached<T>();
+  }
+};
+
+constexpr uint8_t kNoLink = 255;    // an unreached cell
+constexpr uint8_t kRootLink = 254;  // a source that no other one reaches earlier
+
+struct TilePlace {
+  int64_t plane, row, column;  // of the first cell
+  int planes, rows, columns;   // inside the raster
+};
+
+struct TileGrid {
+  int side, depth;  // cells of a full tile
+  int64_t z, y, x;  // tiles
+
+  explicit TileGrid(const RasterShape& shape)
+      : side(shape.planes == 1 ? 64 : 32),
+        depth(shape.planes == 1 ? 1 : 16),
+        z((shape.planes + depth - 1) / depth),
+        y((shape.rows + side - 1) / side),
+        x((shape.columns + side - 1) / side) {}
+  int64_t tiles() const { return z * y * x; }
+  TilePlace place(int64_t tile, const RasterShape& shape) const {
+    TilePlace p;
+    p.column = tile % x * side;
+    p.row = tile / x % y * side;
+    p.plane = tile / (x * y) * depth;
+    p.planes = static_cast<int>(std::min<int64_t>(depth, shape.planes - p.plane));
+    p.rows = static_cast<int>(std::min<int64_t>(side, shape.rows - p.row));
+    p.columns = static_cast<int>(std::min<int64_t>(side, shape.columns - p.column));
+    return p;
+  }
+  int64_t containing(int64_t plane, int64_t row, int64_t column) const {
+    return (plane / depth * y + row / side) * x + column / side;
+  }
+};
+
+// Other workers read the cells along a tile's border while its owner stores them.
+template <class T>
+NEARFAR_INLINE T load_shared(const T* p) {
+  T value;
+  __atomic_load(p, &value, __ATOMIC_RELAXED);
+  return value;
+}
+template <class T>
+NEARFAR_INLINE void store_shared(T* p, T value) {
+  __atomic_store(p, &value, __ATOMIC_RELAXED);
+}
+
+struct TileCounts {
+  uint64_t visits = 0, idle = 0, sweeps = 0, pops = 0, heaps = 0;
+  void operator+=(const TileCounts& o) {
+    visits += o.visits, idle += o.idle, sweeps += o.sweeps, pops += o.pops, heaps += o.heaps;
+  }
+};
+
+template <class T>
+class Tile {
+ public:
+  // Least distance that the last visit would give to a cell of each neighbouring tile, numbered
+  // (plane * 3 + row) * 3 + column of 0, 1, 2; unreached where it lowers none.
+  T least[27];
+  TileCounts counts;
+
+  Tile(const RasterView<T>& view, const TileGrid& grid)
+      : view_(view),
+        side_(grid.side),
+        depth_(grid.depth),
+        halo_(view.steps == 16 ? 2 : 1),
+        deep_(grid.depth > 1 ? 1 : 0),
+        row_(side_ + kPad),
+        plane_(row_ * (side_ + 2 * halo_)) {
+    const std::size_t size = static_cast<std::size_t>(plane_) * (depth_ + 2 * deep_) + kPad;
+    const int arrays = view.rule == StepRule::slope ? 6 : 4;
+    memory_.resize(size * arrays + kPad, unreached<T>());
+    T* part = memory_.data();
+    while (reinterpret_cast<uintptr_t>(part) % 64 != 0) ++part;
+    for (auto& arrays_of : {&plain_, &turned_}) {
+      arrays_of->d = part, part += size;
+      arrays_of->cost = part, part += size;
+      arrays_of->elevation = view.rule == StepRule::slope ? part : nullptr;
+      if (view.rule == StepRule::slope) part += size;
+    }
+    first_ = deep_ * plane_ + halo_ * row_ + kPad;
+    flags_.resize(static_cast<std::size_t>(side_));
+    towards_.assign(size, kInside);
+    for (int z = -deep_; z < depth_ + deep_; ++z)
+      for (int y = -halo_; y < side_ + halo_; ++y)
+        for (int x = -halo_; x < side_ + halo_; ++x) {
+          const auto part_of = [](int i, int extent) { return i < 0 ? 0 : i < extent ? 1 : 2; };
+          towards_[static_cast<std::size_t>(first_ + z * plane_ + y * row_ + x)] =
+              static_cast<uint8_t>(part_of(z, depth_) * 9 + part_of(y, side_) * 3 +
+                                   part_of(x, side_));
+        }
+    make_sweeps();
+  }
+
+  void load(const TilePlace& p, const T* distances) {
+    place_ = p;
+    const RasterShape& shape = view_.shape;
+    for (int z = -deep_; z < depth_ + deep_; ++z)
+      for (int y = -halo_; y < side_ + halo_; ++y) {
+        const int at = first_ + z * plane_ + y * row_ - halo_;
+        T* const d = plain_.d + at;
+        T* const c = const_cast<T*>(plain_.cost) + at;
+        T* const h = plain_.elevation == nullptr ? nullptr : const_cast<T*>(plain_.elevation) + at;
+        const int64_t gz = p.plane + z, gy = p.row + y;
+        if (gz < 0 || gz >= shape.planes || gy < 0 || gy >= shape.rows) {
+          fill_outside(d, 0, 0, unreached<T>());
+          fill_outside(c, 0, 0, unreached<T>());
+          if (h != nullptr) fill_outside(h, 0, 0, T{0});
+          continue;
+        }
+        const int64_t line = (gz * shape.rows + gy) * shape.columns + p.column - halo_;
+        const int from = p.column == 0 ? halo_ : 0;
+        const int to = static_cast<int>(
+            std::min<int64_t>(side_ + 2 * halo_, shape.columns - p.column + halo_));
+        fill_outside(d, from, to, unreached<T>());
+        fill_outside(c, from, to, unreached<T>());
+        const auto bytes = static_cast<std::size_t>(to - from) * sizeof(T);
+        if (view_.as_given()) {
+          std::memcpy(c + from, view_.cost + line + from, bytes);
+        } else {
+          for (int x = from; x < to; ++x) c[x] = view_.passable(line + x);
+        }
+        if (h != nullptr) {
+          fill_outside(h, from, to, T{0});
+          for (int x = from; x < to; ++x) h[x] = finite_or_zero(view_.elevation[line + x]);
+        }
+        const bool mine = z >= 0 && z < depth_ && y >= 0 && y < side_;
+        const int begin = mine ? halo_ : to, end = mine ? std::min(to, halo_ + side_) : to;
+        for (int x = from; x < begin; ++x) d[x] = load_shared(distances + line + x);
+        if (mine)
+          std::memcpy(d + begin, distances + line + begin,
+                      static_cast<std::size_t>(end - begin) * sizeof(T));
+        for (int x = end; x < to; ++x) d[x] = load_shared(distances + line + x);
+      }
+  }
+
+  // Brings the tile to its fixed point for the halo that it was loaded with. Only what lies beside
+  // the tiles that woke it (bits of `sides`) can be lowered at first, or anything where it holds a
+  // source.
+  void relax(uint32_t sides, bool source) {
+    ++counts.visits;
+    heap_.clear();
+    if (source)
+      pull_all();
+    else
+      pull_border(sides);
+    if (heap_.empty()) {
+      ++counts.idle;
+      return;
+    }
+    if (heap_.size() <= kFewSeeds && run_heap(kBudget)) return;
+    bool turned = false;
+    for (;;) {
+      uint32_t lowered = run(forward_) + run(backward_);
+      if (!forward_.sweep.scans && (lowered > 0 || !turned)) {
+        turn(plain_, turned_, !turned);
+        turned = true;
+        const uint32_t across = run(across_forward_) + run(across_backward_);
+        if (across > 0) turn_back();
+        lowered += across;
+      }
+      if (lowered == 0) return;
+      if (lowered <= kFewLowered) break;
+    }
+    heap_.clear();
+    pull_all();
+    run_heap(~uint64_t{0});
+  }
+
+  // Stores what was lowered, and notes the least of what it gives to each neighbour.
+  void store(T* distances) {
+    std::fill_n(least, 27, unreached<T>());
+    const TilePlace& p = place_;
+    for (int z = 0; z < p.planes; ++z)
+      for (int y = 0; y < p.rows; ++y) {
+        const int at = first_ + z * plane_ + y * row_;
+        const T* const d = plain_.d + at;
+        T* const out = distances +
+                       ((p.plane + z) * view_.shape.rows + p.row + y) * view_.shape.columns +
+                       p.column;
+        if (std::memcmp(d, out, static_cast<std::size_t>(p.columns) * sizeof(T)) == 0) continue;
+        const auto edge = [&](int from, int to) {
+          for (int x = from; x < to; ++x)
+            if (d[x] < out[x]) give(at + x), store_shared(out + x, d[x]);
+        };
+        if (y < halo_ || y >= side_ - halo_ || (deep_ && (z == 0 || z == depth_ - 1))) {
+          edge(0, p.columns);
+        } else {
+          const int left = std::min(halo_, p.columns);
+          const int right = std::max(left, std::min(p.columns, side_ - halo_));
+          edge(0, left);
+          std::memcpy(out + left, d + left, static_cast<std::size_t>(right - left) * sizeof(T));
+          edge(right, p.columns);
+        }
+      }
+  }
+
+  // Links of the tile's cells into `out` (the raster's array); calls unlinked(cell) for the reached
+  // ones without; returns what links() found.
+  template <class Unlinked>
+  uint32_t link(uint8_t* out, T limit, const Unlinked& unlinked) {
+    uint32_t all = 0;
+    const LinkFunction<T> links = NEARFAR_PICK_ISA(raster_links<T>)(view_.rule, side_);
+    all_.limit = limit;
+    for (int z = 0; z < place_.planes; ++z)
+      for (int y = 0; y < place_.rows; ++y) {
+        const int at = first_ + z * plane_ + y * row_;
+        const int64_t cell =
+            ((place_.plane + z) * view_.shape.rows + place_.row + y) * view_.shape.columns +
+            place_.column;
+        const uint32_t found = links(all_, at, flags_.data());
+        std::memcpy(out + cell, flags_.data(), static_cast<std::size_t>(place_.columns));
+        if (found & kUnlinked)
+          for (int x = 0; x < place_.columns; ++x)
+            if (out[cell + x] == kNoLink && plain_.d[at + x] < unreached<T>()) unlinked(cell + x);
+        all |= found;
+      }
+    return all;
+  }
+
+ private:
+  // A pop costs about 40 ns, a round of sweeps 10 us; benchmarks/raster.py.
+  static constexpr std::size_t kFewSeeds = 8;
+  static constexpr uint64_t kBudget = 128;
+  static constexpr uint32_t kFewLowered = 256;
+  static constexpr int kPad = 16;         // between rows, which start on cache lines
+  static constexpr uint8_t kInside = 13;  // the middle of 27
+
+  struct Entry {
+    T d;
+    int at;
+    bool operator<(const Entry& o) const { return d > o.d; }  // for a heap with the least on top
+  };
+  struct Half {
+    SweepFunction<T> function = nullptr;
+    Sweep<T> sweep;
+  };
+
+  static T finite_or_zero(T h) { return std::isfinite(static_cast<double>(h)) ? h : T{0}; }
+  void fill_outside(T* line, int from, int to, T value) const {
+    std::fill(line, line + from, value);
+    std::fill(line + std::max(from, to), line + side_ + 2 * halo_, value);
+  }
+
+  void make_sweeps() {
+    const auto start = [&](Sweep<T>& s, const TileArrays<T>& arrays, bool forward) {
+      s.tile = arrays, s.first = first_, s.planes = depth_, s.side = side_, s.row = row_;
+      s.plane = plane_, s.forward = forward, s.count = 0, s.table = view_.table;
+    };
+    start(all_, plain_, true);
+    start(forward_.sweep, plain_, true), start(backward_.sweep, plain_, false);
+    start(across_forward_.sweep, turned_, true), start(across_backward_.sweep, turned_, false);
+    for (int k = 0; k < view_.steps; ++k) {
+      const int z = view_.offset[k][0], y = view_.offset[k][1], x = view_.offset[k][2];
+      const auto add = [&](Sweep<T>& s, int at) {
+        s.at[s.count] = at;
+        s.factor[s.count] = view_.factor[k], s.inverse[s.count] = view_.inverse[k];
+        ++s.count;
+      };
+      const int at = z * plane_ + y * row_ + x;
+      add(all_, at);
+      if (z < 0 || (z == 0 && y < 0)) add(forward_.sweep, at);
+      if (z > 0 || (z == 0 && y > 0)) add(backward_.sweep, at);
+      if (z == 0 && y == 0 && x < 0 && (view_.steps == 4 || view_.steps == 6))
+        for (Sweep<T>* s : {&forward_.sweep, &backward_.sweep})
+          s->scans = true, s->scan_factor = view_.factor[k], s->scan_inverse = view_.inverse[k];
+      if (z == 0 && x < 0) add(across_forward_.sweep, x * row_ + y);
+      if (z == 0 && x > 0) add(across_backward_.sweep, x * row_ + y);
+    }
+    for (Half* half : {&forward_, &backward_, &across_forward_, &across_backward_})
+      half->function = NEARFAR_PICK_ISA(raster_sweep<T>)(view_.rule, side_, half->sweep.count);
+    pull_ = NEARFAR_PICK_ISA(raster_pull<T>)(view_.rule, side_, view_.steps);
+  }
+
+  uint32_t run(const Half& half) {
+    ++counts.sweeps;
+    return half.function(half.sweep);
+  }
+
+  void turn_one(const T* from, T* to) const {
+    const auto turn_square = NEARFAR_PICK_ISA(raster_turn<T>);
+    for (int z = -deep_; z < depth_ + deep_; ++z) {
+      const T* const in = from + first_ + z * plane_;
+      T* const out = to + first_ + z * plane_;
+      turn_square(in, out, side_, row_);
+      for (int h = 1; h <= halo_; ++h)
+        for (int i = -halo_; i < side_ + halo_; ++i)
+          for (const int edge : {-h, side_ - 1 + h}) {
+            out[i * row_ + edge] = in[edge * row_ + i];
+            out[edge * row_ + i] = in[i * row_ + edge];
+          }
+    }
+  }
+  void turn(const TileArrays<T>& from, const TileArrays<T>& to, bool costs) const {
+    turn_one(from.d, to.d);
+    if (!costs) return;
+    turn_one(from.cost, const_cast<T*>(to.cost));
+    if (from.elevation != nullptr) turn_one(from.elevation, const_cast<T*>(to.elevation));
+  }
+  void turn_back() const { turn_one(turned_.d, plain_.d); }
+
+  // Lowers rows from all their neighbours and puts what was lowered on the heap.
+  void pull_all() {
+    for (int z = 0; z < depth_; ++z)
+      for (int y = 0; y < side_; ++y) pull_row(z, y);
+    std::make_heap(heap_.begin(), heap_.end());
+  }
+  void pull_row(int z, int y) {
+    const int begin = first_ + z * plane_ + y * row_;
+    if (pull_(all_, begin, flags_.data()) == 0) return;
+    for (int x = 0; x < side_; ++x)
+      if (flags_[static_cast<std::size_t>(x)]) heap_.push_back({plain_.d[begin + x], begin + x});
+  }
+  // The same for the cells beside the tiles that woke this one.
+  void pull_border(uint32_t sides) {
+    // Whether any of these tiles lies before or after this one along an axis.
+    const auto any = [&](int weight, int part) {
+      for (int side = 0; side < 27; ++side)
+        if ((sides >> side & 1) && side / weight % 3 == part) return true;
+      return false;
+    };
+    const bool z0 = any(9, 0), z1 = any(9, 2), y0 = any(3, 0), y1 = any(3, 2);
+    const bool x0 = any(1, 0), x1 = any(1, 2);
+    for (int z = 0; z < depth_; ++z)
+      for (int y = 0; y < side_; ++y) {
+        if ((y0 && y < halo_) || (y1 && y >= side_ - halo_) || (z0 && z == 0) ||
+            (z1 && z == depth_ - 1)) {
+          pull_row(z, y);
+          continue;
+        }
+        const int begin = first_ + z * plane_ + y * row_;
+        for (int h = 0; h < halo_; ++h) {
+          if (x0) pull_cell(begin + h);
+          if (x1) pull_cell(begin + side_ - 1 - h);
+        }
+      }
+    std::make_heap(heap_.begin(), heap_.end());
+  }
+  // A cell of the first or last columns, from other tiles.
+  void pull_cell(int at) {
+    T best = plain_.d[at];
+    by_rule([&](auto rule) {
+      for (int k = 0; k < all_.count; ++k) {
+        const int from = at + all_.at[k];
+        if (towards_[static_cast<std::size_t>(from)] == kInside) continue;
+        best = after_by<rule()>(from, at, k, best);
+      }
+    });
+    if (best == plain_.d[at]) return;
+    plain_.d[at] = best;
+    heap_.push_back({best, at});
+  }
+  // What a cell of the border gives to cells of other tiles.
+  void give(int at) {
+    by_rule([&](auto rule) {
+      for (int k = 0; k < all_.count; ++k) {
+        const int to = at - all_.at[k];
+        const uint8_t tile = towards_[static_cast<std::size_t>(to)];
+        if (tile == kInside) continue;
+        const T next = after_by<rule()>(at, to, k, plain_.d[to]);
+        if (next != plain_.d[to]) least[tile] = std::min(least[tile], next);
+      }
+    });
+  }
+  // Calls f with the rule as a constant.
+  template <class F>
+  NEARFAR_INLINE auto by_rule(F&& f) const {
+    switch (view_.rule) {
+      case StepRule::mean:
+        return f(std::integral_constant<StepRule, StepRule::mean>());
+      case StepRule::enter:
+        return f(std::integral_constant<StepRule, StepRule::enter>());
+      default:
+        return f(std::integral_constant<StepRule, StepRule::slope>());
+    }
+  }
+  // The lesser of `here` and a step's sum.
+  template <StepRule Rule>
+  NEARFAR_INLINE T after_by(int from, int to, int k, T here) const {
+    const T* const c = plain_.cost;
+    T height_from = 0, height_to = 0;
+    if constexpr (Rule == StepRule::slope)
+      height_from = plain_.elevation[from], height_to = plain_.elevation[to];
+    return lesser(plain_.d[from],
+                  step_cost<T, Rule>(c[from], c[to], height_from, height_to, all_.factor[k],
+                                     all_.inverse[k], view_.table),
+                  here);
+  }
+
+  template <StepRule Rule>
+  bool run_heap_by(uint64_t budget) {
+    T* const d = plain_.d;
+    ++counts.heaps;
+    while (!heap_.empty()) {
+      if (budget-- == 0) return false;
+      std::pop_heap(heap_.begin(), heap_.end());
+      const Entry top = heap_.back();
+      heap_.pop_back();
+      if (top.d != d[top.at]) continue;
+      ++counts.pops;
+      for (int k = 0; k < all_.count; ++k) {
+        // A step of `all_` comes from at[k]; the one out of this cell goes the other way.
+        const int to = top.at - all_.at[k];
+        if (towards_[static_cast<std::size_t>(to)] != kInside) continue;
+        const T next = after_by<Rule>(top.at, to, k, d[to]);
+        if (next == d[to]) continue;
+        d[to] = next;
+        heap_.push_back({next, to});
+        std::push_heap(heap_.begin(), heap_.end());
+      }
+    }
+    return true;
+  }
+  bool run_heap(uint64_t budget) {
+    return by_rule([&](auto rule) { return run_heap_by<rule()>(budget); });
+  }
+
+  const RasterView<T>& view_;
+  const int side_, depth_, halo_, deep_, row_, plane_;
+  int first_ = 0;
+  TilePlace place_{};
+  std::vector<T> memory_;
+  std::vector<uint8_t> towards_;  // whose cell: the neighbouring tile's number, or kInside
+  std::vector<uint8_t> flags_;
+  std::vector<Entry> heap_;
+  TileArrays<T> plain_{}, turned_{};
+  Half forward_, backward_, across_forward_, across_backward_;
+  Sweep<T> all_;
+  PullFunction<T> pull_ = nullptr;
+};
+
+}  // namespace nearfar

@@ -1,0 +1,59 @@
+"""Requests on a :class:`nearfar.raster.Raster`, which its own engines answer."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from nearfar.errors import OptionError
+from nearfar.raster.solve import cost_distance, cost_distances
+
+if TYPE_CHECKING:
+    from nearfar.raster.raster import Raster
+    from nearfar.raster.surface import Surface
+
+__all__ = ["nearest_of", "rows_of", "surface_of"]
+
+
+def _refuse(method: str, **given: Any) -> None:
+    """Refuse what only graphs with stored edges have."""
+    if method != "auto":
+        raise OptionError("a Raster has engines of its own: leave out method, name a device")
+    for name, value in given.items():
+        if value is not None and value is not False:
+            raise OptionError(f"{name} does not go with a Raster")
+
+
+def surface_of(
+    raster: Raster, source: Any, method: str, options: dict[str, Any], **given: Any
+) -> Surface:
+    """The surface of one source, or of several."""
+    _refuse(method, **options)
+    return cost_distance(raster, source, **given)
+
+
+def rows_of(
+    raster: Raster, sources: Any, method: str, options: dict[str, Any], **given: Any
+) -> Any:
+    """Distances, one row per source."""
+    _refuse(method, **options)
+    if sources is None:
+        raise OptionError("name the sources: a Raster has a row of its size for each")
+    return cost_distances(raster, sources, **given)
+
+
+def nearest_of(
+    raster: Raster,
+    sources: Any,
+    method: str,
+    options: dict[str, Any],
+    predecessors: bool,
+    **given: Any,
+) -> tuple[Any, Any, Any]:
+    """(distances, positions of the nearest sources, predecessors or None)."""
+    _refuse(method, **options)
+    surface = cost_distance(raster, sources, **given)
+    rows = surface.allocation
+    places = np.where(rows < 0, -1, surface.sources[np.maximum(rows, 0)])
+    return surface.distances, places, surface.predecessors if predecessors else None

@@ -1,0 +1,37 @@
+"""Rasters on a GPU: the bits of the CPU in every form, large rasters, the same in every run."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from nearfar.raster import Raster, cost_distance
+from tests.raster.landscapes import maze, noise, serpentine
+from tests.raster.test_tiles_cuda import FORMS, compare, same
+
+
+@pytest.mark.parametrize("kind", ["float32", "float64", "int32", "slope"])
+@pytest.mark.parametrize(("shape", "connectivity"), FORMS)
+def test_every_form(shape: tuple[int, ...], connectivity: int, kind: str) -> None:
+    compare(shape, connectivity, kind)
+
+
+@pytest.mark.parametrize(
+    ("shape", "connectivity"), [((1500, 2100), 8), ((700, 900), 16), ((150, 160, 170), 26)]
+)
+def test_rasters_that_fill_the_device(shape: tuple[int, ...], connectivity: int) -> None:
+    for dtype in (np.float32, np.float64):
+        same(Raster(noise(shape, dtype), connectivity=connectivity), [tuple(n // 2 for n in shape)])
+
+
+def test_mazes() -> None:
+    for cost in (serpentine(700), maze(300)):
+        same(Raster(cost), tuple(np.argwhere(np.isfinite(cost))[0]))
+
+
+def test_the_same_bits_in_every_run() -> None:
+    raster = Raster(noise((500, 700), np.float32, holes=0.2))
+    want = cost_distance(raster, (250, 350)).distances
+    for _ in range(200):
+        got = cost_distance(raster, (250, 350), device="cuda")
+        np.testing.assert_array_equal(got.distances, want)

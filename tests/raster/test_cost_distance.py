@@ -1,0 +1,318 @@
+"""Surfaces against a search on the explicit graph, bit for bit, and what is refused."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+import numpy as np
+import pytest
+
+import nearfar
+from nearfar import errors
+from nearfar.raster import Raster, corridor, cost_distance, cost_distances, hiking
+from tests.raster.landscapes import explicit, maze, noise, serpentine
+
+SHAPES = [
+    ((70, 131), (4, 8, 16)),
+    ((1, 7), (4, 8, 16)),
+    ((64, 64), (8,)),
+    ((65, 1), (16,)),
+    ((20, 35, 33), (6, 18, 26)),
+    ((3, 40, 5), (26,)),
+]
+CASES = [(shape, connectivity) for shape, all_ in SHAPES for connectivity in all_]
+KINDS: dict[str, dict[str, Any]] = {
+    "float32 mean": {"dtype": np.float32},
+    "float64 mean": {"dtype": np.float64},
+    "float32 enter": {"dtype": np.float32, "step": "enter"},
+    "float64 unit steps": {"dtype": np.float64, "step": "enter", "lengths": False},
+    "int32": {"dtype": np.int32, "step": "enter", "lengths": False, "no_data": 7},
+    "int64": {"dtype": np.int64, "step": "enter", "lengths": False},
+}
+
+
+def middle(shape: tuple[int, ...]) -> tuple[int, ...]:
+    return tuple(n // 2 for n in shape)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(("shape", "connectivity"), CASES)
+def test_distances_are_those_of_the_explicit_graph(
+    shape: tuple[int, ...], connectivity: int, kind: str
+) -> None:
+    options = dict(KINDS[kind])
+    cost = noise(shape, options.pop("dtype"))
+    raster = Raster(cost, connectivity=connectivity, **options)
+    source = middle(shape)
+    paths = nearfar.sssp(explicit(raster), int(raster.cells(source)[0]))
+    for threads in (1, 3):
+        surface = cost_distance(raster, source, threads=threads)
+        np.testing.assert_array_equal(surface.distances.reshape(-1), paths.distances)
+    np.testing.assert_array_equal(surface.predecessors.reshape(-1), paths.predecessors)
+    surface.verify()
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize(
+    ("shape", "connectivity"), [((70, 80), 8), ((40, 40), 16), ((9, 20, 34), 26)]
+)
+def test_slopes_give_the_distances_of_the_explicit_graph(
+    shape: tuple[int, ...], connectivity: int, dtype: Any
+) -> None:
+    rng = np.random.default_rng(1)
+    heights = (rng.random(shape) * 30).astype(dtype)
+    heights[rng.random(shape) < 0.1] = np.nan
+    heights[middle(shape)] = 3
+    cost = (1 + rng.random(shape)).astype(dtype)
+    raster = Raster(cost, elevation=heights, cell_size=10, connectivity=connectivity)
+    paths = nearfar.sssp(explicit(raster), int(raster.cells(middle(shape))[0]))
+    surface = cost_distance(raster, middle(shape))
+    np.testing.assert_array_equal(surface.distances.reshape(-1), paths.distances)
+    surface.verify()
+
+
+def test_hiking_costs_seconds_and_depends_on_the_direction() -> None:
+    ramp = np.arange(50.0)[:, None] * np.ones((1, 5))  # 1 m up every 10 m
+    up = cost_distance(None, (0, 2), elevation=ramp, cell_size=10).distances[49, 2]
+    down = cost_distance(None, (49, 2), elevation=ramp, cell_size=10).distances[0, 2]
+    assert up == pytest.approx(490 * 3.6 / (6 * np.exp(-3.5 * 0.15)), rel=1e-9)
+    assert down == pytest.approx(490 * 3.6 / (6 * np.exp(-3.5 * 0.05)), rel=1e-9)
+    slow = cost_distance(None, (0, 2), elevation=ramp, cell_size=10, slope=hiking(off_path=True))
+    assert slow.distances[49, 2] == pytest.approx(up / 0.6)
+    steep = cost_distance(
+        None,
+        (0, 2),
+        elevation=ramp,
+        cell_size=10,
+        slope=([-1, 0.06, 0.07, 1], [1, 1, np.inf, np.inf]),
+    )
+    assert steep.reachable.sum() == 5  # diagonal steps rise by 0.0707
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.int32])
+def test_zero_costs_have_a_forest(dtype: Any) -> None:
+    cost = np.floor(noise((90, 90), dtype, holes=0.1) / 20).astype(dtype)
+    raster = Raster(cost, step="enter", lengths=False)
+    surface = cost_distance(raster, [(45, 45), (0, 0)] if np.isfinite(cost[0, 0]) else (45, 45))
+    surface.verify()
+    nearest = nearfar.nearest(explicit(raster), surface.sources, predecessors=True)
+    np.testing.assert_array_equal(surface.predecessors.reshape(-1), nearest.predecessors)
+    flat = cost_distance(np.zeros((200, 130), dtype=dtype), (3, 3))
+    flat.verify()
+    assert (flat.distances == 0).all()
+    assert len(flat.path_to((199, 129))) == 197
+
+
+def test_several_sources_with_initial_costs() -> None:
+    cost = noise((100, 140), np.float64)
+    raster = Raster(cost)
+    sources = np.argwhere(np.isfinite(cost))[::997]
+    initial = np.linspace(0, 90, len(sources))
+    surface = cost_distance(raster, sources, initial=initial, threads=2)
+    surface.verify()
+    rows = np.stack(
+        [
+            cost_distance(raster, s, initial=i).distances
+            for s, i in zip(sources, initial, strict=True)
+        ]
+    )
+    np.testing.assert_array_equal(surface.distances, rows.min(axis=0))
+    reached = surface.reachable
+    assert ((surface.allocation >= 0) == reached).all()
+    got = np.take_along_axis(rows, np.maximum(surface.allocation, 0)[None], axis=0)[0]
+    # Sums from different sources may round to the same least value.
+    np.testing.assert_array_equal(got[reached], surface.distances[reached])
+
+
+def test_limits_and_targets_cut_and_nothing_else() -> None:
+    cost = noise((150, 150), np.float32)
+    whole = cost_distance(cost, (75, 75))
+    for limit in (0, 100.5, 400):
+        near = cost_distance(cost, (75, 75), limit=limit)
+        want = np.where(whole.distances <= limit, whole.distances, np.inf)
+        np.testing.assert_array_equal(near.distances, want)
+        near.verify()
+    target = tuple(np.argwhere(whole.reachable & (whole.distances > 200))[0])
+    some = cost_distance(cost, (75, 75), targets=[target, (75, 76)])
+    far = max(whole.distances[target], whole.distances[75, 76])
+    if np.isfinite(far):
+        np.testing.assert_array_equal(
+            some.distances, np.where(whole.distances <= far, whole.distances, np.inf)
+        )
+        assert some.stats["tile_visits"] <= whole.stats["tile_visits"]
+
+
+@pytest.mark.parametrize("cost", [serpentine(300), maze(120)], ids=["serpentine", "maze"])
+def test_mazes_take_little_work(cost: np.ndarray) -> None:
+    source = tuple(np.argwhere(np.isfinite(cost))[0])
+    surface = cost_distance(cost, source)
+    surface.verify()
+    assert surface.reachable.sum() == np.isfinite(cost).sum()
+    # A heap does what sweeps would do row by row: about a pop per cell of the corridors.
+    assert surface.stats["heap_pops"] <= 3 * surface.reachable.sum()
+    assert surface.stats["sweeps"] <= 40 * surface.stats["tiles"]
+
+
+def test_the_same_bits_in_every_run_on_many_threads() -> None:
+    cost = noise((333, 257), np.float32, holes=0.2)
+    want = cost_distance(cost, (166, 128), threads=1)
+    for _ in range(200):
+        got = cost_distance(cost, (166, 128), threads=8)
+        np.testing.assert_array_equal(got.distances, want.distances)
+    np.testing.assert_array_equal(got.links, want.links)
+
+
+def test_two_threads_of_python_may_search_at_once() -> None:
+    cost = noise((200, 200), np.float32)
+    want = cost_distance(cost, (100, 100)).distances
+    got: list[Any] = []
+    threads = [
+        threading.Thread(target=lambda: got.append(cost_distance(cost, (100, 100), threads=2)))
+        for _ in range(4)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(got) == 4
+    assert all(np.array_equal(surface.distances, want) for surface in got)
+
+
+def test_integers_widen_where_a_sum_does_not_fit() -> None:
+    cost = np.full((2, 300), 2**24, dtype=np.int32)
+    surface = cost_distance(cost, (0, 0), step="enter", lengths=False)
+    assert surface.distances.dtype == np.int64
+    assert surface.distances[0, -1] == 299 * 2**24
+    surface.verify()
+    near = cost_distance(cost[:, :50], (0, 0), step="enter", lengths=False)
+    assert near.distances.dtype == np.int32
+    assert cost_distance(cost.astype(np.uint8), (0, 0)).distances.dtype == np.float64
+
+
+def test_input_is_not_copied_where_it_need_not_be(tmp_path: Any) -> None:
+    cost = np.lib.format.open_memmap(tmp_path / "cost.npy", "w+", np.float32, (80, 90))
+    cost[:] = 2
+    raster = Raster(cost)
+    assert np.shares_memory(raster.cost, cost)
+    assert cost_distance(raster, (0, 0)).distances[0, 89] == 178
+    turned = np.asfortranarray(cost)[::-1]
+    assert cost_distance(turned, (0, 0)).distances[0, 89] == 178
+
+
+def test_masked_entries_are_barriers() -> None:
+    cost = np.ma.masked_equal(np.array([[1, -9, 1], [1, 1, 1]]), -9)
+    raster = Raster(cost)
+    assert raster.n_barriers == 1
+    assert cost_distance(raster, (0, 0)).distances[0, 2] == pytest.approx(2 * 2**0.5)
+
+
+def test_a_proof_finds_each_flaw() -> None:
+    surface = cost_distance(noise((90, 90), np.float32), (45, 45))
+    right = surface.distances.copy()
+    cell = tuple(np.argwhere(surface.reachable)[40])
+    for value, words in (
+        (right[cell] * 1.5, "gives a shorter one"),
+        (right[cell] * 0.5, "no tight step|gives a shorter"),
+        (np.float32(np.nan), "no path can have"),
+        (np.float32(-1), "no path can have"),
+    ):
+        surface.distances = right.copy()
+        surface.distances[cell] = value
+        with pytest.raises(errors.ProofError, match=words):
+            surface.verify()
+    surface.distances = right.copy()
+    surface.distances[45, 45] = 1
+    with pytest.raises(errors.ProofError, match="initial cost"):
+        surface.verify()
+    # Two cells joined by a step of no cost vouch for each other, but hang from nothing.
+    loop = cost_distance(np.zeros((3, 3)), (0, 0), limit=5)
+    loop.raster.cost[:] = [[0, np.inf, 0], [np.inf, np.inf, 0], [0, np.inf, 0]]
+    loop.distances = np.array([[0, np.inf, 0], [np.inf, np.inf, 0], [np.inf, np.inf, 0]])
+    with pytest.raises(errors.ProofError, match="no tight step"):
+        loop.verify()
+
+
+def test_corridors() -> None:
+    cost = noise((60, 80), np.float64, holes=0.1)
+    reached = cost_distance(cost, (30, 40)).reachable
+    a, b = (tuple(c) for c in np.argwhere(reached)[[5, -5]])
+    ways = corridor(cost, a, b)
+    best = cost_distance(cost, a).distance_to(b)
+    assert ways.min() == pytest.approx(best)
+    path = cost_distance(cost, a).path_to(b)
+    np.testing.assert_allclose(ways[tuple(path.T)], best)
+    assert not np.isfinite(ways[~reached]).any()
+    with pytest.raises(errors.OptionError, match="both ways"):
+        corridor(cost, a, b, step="enter")
+
+
+def test_rows_of_several_sources() -> None:
+    cost = noise((40, 50), np.float32)
+    open_ = np.argwhere(np.isfinite(cost))
+    rows = cost_distances(cost, open_[:3], targets=open_[-4:])
+    for row, source in zip(rows, open_[:3], strict=True):
+        whole = cost_distance(cost, source).distances
+        np.testing.assert_array_equal(row, whole[tuple(open_[-4:].T)])
+    assert cost_distances(cost, open_[:2]).shape == (2, 40, 50)
+
+
+GOOD = np.ones((4, 5))
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "words"),
+    [
+        (lambda: Raster(np.array([[1.0, -2.0]])), errors.NegativeWeightError, r"cell \(0, 1\)"),
+        (lambda: Raster(np.ones(3)), errors.GraphError, "2 or 3 dimensions"),
+        (lambda: Raster(np.ones((0, 3))), errors.GraphError, "2 or 3 dimensions"),
+        (lambda: Raster(GOOD.astype(complex)), errors.GraphError, "numbers"),
+        (lambda: Raster(GOOD, connectivity=26), errors.OptionError, "4, 8, 16"),
+        (lambda: Raster(GOOD, step="most"), errors.OptionError, "'mean' or 'enter'"),
+        (lambda: Raster(GOOD, cell_size=0), errors.OptionError, "cell_size"),
+        (lambda: Raster(GOOD, cell_size=(1, 2, 3)), errors.OptionError, "cell_size"),
+        (lambda: Raster(GOOD, negative="no"), errors.OptionError, "negative"),
+        (lambda: Raster(GOOD, dtype=np.int32), errors.OptionError, "lengths=False"),
+        (lambda: Raster(GOOD, dtype="complex64"), errors.OptionError, "dtype"),
+        (lambda: Raster(GOOD, slope=hiking()), errors.OptionError, "elevation"),
+        (lambda: Raster(GOOD, elevation=GOOD[1:]), errors.GraphError, "shape"),
+        (lambda: Raster(GOOD, elevation=GOOD, slope=3), errors.OptionError, "SlopeTable"),
+        (lambda: Raster(None), errors.OptionError, "elevation"),
+        (lambda: cost_distance(GOOD, (4, 0)), errors.VertexError, r"source \(4, 0\) is outside"),
+        (lambda: cost_distance(GOOD, (0, -1)), errors.VertexError, "outside"),
+        (lambda: cost_distance(GOOD, (0, 0, 0)), errors.VertexError, r"\(row, column\)"),
+        (lambda: cost_distance(GOOD, (0.5, 0)), errors.VertexError, r"\(row, column\)"),
+        (lambda: cost_distance(GOOD, []), errors.OptionError, "empty"),
+        (lambda: cost_distance(GOOD, np.ones((2, 2), bool)), errors.VertexError, "mask"),
+        (
+            lambda: cost_distance(GOOD * np.nan, (1, 1)),
+            errors.VertexError,
+            r"\(1, 1\) is on a barr",
+        ),
+        (lambda: cost_distance(GOOD, (0, 0), limit=-1), errors.OptionError, "limit"),
+        (lambda: cost_distance(GOOD, (0, 0), initial=[1, 2]), errors.OptionError, "initial"),
+        (lambda: cost_distance(GOOD, (0, 0), initial=[-1]), errors.OptionError, "initial"),
+        (lambda: cost_distance(GOOD, (0, 0), device="tpu"), errors.OptionError, "device"),
+        (lambda: cost_distance(GOOD, (0, 0), targets=[(9, 9)]), errors.VertexError, "target"),
+        (lambda: cost_distance(GOOD, (0, 0), sampling=2), errors.OptionError, "sampling"),
+        (lambda: cost_distance(Raster(GOOD), (0, 0), step="mean"), errors.OptionError, "already"),
+    ],
+)
+def test_bad_input_is_one_clear_sentence(call: Any, error: type[Exception], words: str) -> None:
+    with pytest.raises(error, match=words):
+        call()
+
+
+def test_unreached_targets_say_so() -> None:
+    cost = np.array([[1.0, np.inf, 1.0]])
+    surface = cost_distance(cost, (0, 0), limit=9)
+    with pytest.raises(
+        errors.UnreachableError, match=r"\(0, 2\) is not reached within the limit 9"
+    ):
+        surface.path_to((0, 2))
+    assert surface.distance_to((0, 2)) == float("inf")
+    assert [len(path) for path in surface.paths_to([(0, 2), (0, 0)])] == [0, 1]
+    assert surface.stats["barriers"] == 1
+    assert (
+        cost_distance(np.array([[1.0, -5.0, 1.0]]), (0, 0), negative="barrier").reachable.sum() == 1
+    )
