@@ -34,7 +34,7 @@ CORE=(
 STRESS=${STRESS:-120}
 mkdir -p "$WORK"
 
-if ! command -v aarch64-linux-gnu-g++ qemu-aarch64 >/dev/null; then
+if ! { command -v aarch64-linux-gnu-g++ && command -v qemu-aarch64; } >/dev/null; then
   as_root=$([ "$(id -u)" = 0 ] || echo sudo)
   $as_root apt-get update -q
   DEBIAN_FRONTEND=noninteractive $as_root apt-get install -qy --no-install-recommends \
