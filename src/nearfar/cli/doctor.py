@@ -37,6 +37,7 @@ _OPTIONAL = (
     ("zstandard", "zstd", ".zst files"),
     ("osmium", "osm", "OpenStreetMap files"),
     ("matplotlib", "plot", "maps and plots"),
+    ("rasterio", "raster", "rasters in files"),
     ("shapely", "geo", "maps of areas (--polygons)"),
     ("geopandas", "geo", "GeoPackages and tables of streets"),
     ("distributed", "dask", "the workers of a Dask cluster"),
