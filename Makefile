@@ -4,6 +4,7 @@
 #   make test        install for development and run the test suite; build/durations.tsv says what
 #                    each file and test cost
 #   make test-slow   the tests that need minutes or gigabytes
+#   make test-arm64  build for aarch64 Linux, run the core tests in an emulator
 #   make test-peers  SciPy's and NetworkX's own tests against nearfar, calls counted
 #   make browser     Chromium from Debian for the report's test, where we may install; else a warning
 #   make lint        ruff, mypy, clang-format
@@ -21,6 +22,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 JOBS ?= 2
 PYTEST_ARGS ?=
+# Of test-arm64; wheels have -O3.
+OPTIMIZE ?= -O2
 # Vector code of this processor's level alone (native), or of every level (all), as wheels have it.
 LEVELS ?= native
 # 3.11 and 3.12 each give a wheel; later ones try that of 3.12.
@@ -41,7 +44,7 @@ NEEDS = $(BIN)/python scripts/list_requirements.py
 # Tests start hundreds of Python processes: they find the package compiled, whatever is set outside.
 PYTEST = PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest
 
-.PHONY: demo dev test test-slow test-peers browser lint format docs docs-tables wheels clean distclean
+.PHONY: demo dev test test-slow test-arm64 test-peers browser lint format docs docs-tables wheels clean distclean
 
 demo: $(VENV)/demo.stamp
 	$(BIN)/python scripts/demo.py
@@ -53,6 +56,9 @@ test: $(VENV)/dev.stamp
 
 test-slow: $(VENV)/dev.stamp
 	$(PYTEST) -m slow $(PYTEST_ARGS)
+
+test-arm64:
+	@JOBS=$(JOBS) OPTIMIZE=$(OPTIMIZE) scripts/test_arm64.sh
 
 test-peers: $(VENV)/dev.stamp
 	$(BIN)/python -m tests.peers.scipy_suite

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import re
+import subprocess
+import sys
 import tomllib
 from pathlib import Path
 
@@ -57,11 +60,24 @@ def test_workflows_run_what_is_there() -> None:
     for file in (ROOT / ".github" / "workflows").glob("*.yml"):
         steps += file.read_text(encoding="utf-8")
     asked = set(re.findall(r"run: make ([\w-]+)", steps))
-    assert {"lint", "test", "docs"} <= asked <= goals
+    assert {"lint", "test", "test-arm64", "docs"} <= asked <= goals
     assert "pypa/cibuildwheel@" in steps
     tables = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]
-    assert tables["cibuildwheel"]["build"] == ["cp311-manylinux_x86_64", "cp312-manylinux_x86_64"]
+    assert tables["cibuildwheel"]["build"] == ["cp311-*", "cp312-*", "cp314t-*"]
     assert tables["cibuildwheel"]["test-command"].endswith("scripts/try_install.py")
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(3600)
+def test_a_source_distribution_builds_in_a_clean_environment(tmp_path: Path) -> None:
+    build = "from scikit_build_core.build import build_sdist; import sys; build_sdist(sys.argv[1])"
+    subprocess.run([sys.executable, "-c", build, tmp_path], cwd=ROOT, check=True)
+    (archive,) = tmp_path.glob("nearfar-*.tar.gz")
+    subprocess.run([sys.executable, "-m", "venv", tmp_path / "clean"], check=True)
+    python = tmp_path / "clean" / "bin" / "python"
+    around = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    for words in (["-m", "pip", "install", archive], [ROOT / "scripts" / "try_install.py"]):
+        subprocess.run([python, *words], cwd=tmp_path, env=around, check=True)
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ from __future__ import annotations
 import importlib
 import pkgutil
 import sys
+import threading
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
@@ -382,6 +383,7 @@ _priced: dict[tuple[str, str, bool], tuple[Variant, ...]] = {}
 _registry: dict[str, Variant] = {}
 _families: set[str] = set()
 _discovered: set[tuple[str, str]] = set()  # folder and device
+_discovering = threading.RLock()  # one thread imports, the others wait until all is registered
 
 
 def variant(
@@ -460,16 +462,21 @@ def _discover(
     """
     for place in _DEVICES if device is None else (device,):
         for folder in folders:
-            if (folder, place) in _discovered:
-                continue
-            if folder == "prepared":
-                importlib.import_module(f"nearfar.prepared.variants_{place}")
-            elif folder == "algorithms":
-                _import_families("nearfar.algorithms", place)
-            else:
-                for paper in _packages("nearfar.papers"):
-                    _import_families(paper, place)
-            _discovered.add((folder, place))
+            if (folder, place) not in _discovered:
+                with _discovering:
+                    _import_all(folder, place)
+                    _discovered.add((folder, place))
+
+
+def _import_all(folder: str, place: str) -> None:
+    """Import the modules of a folder that register variants of one kind of device."""
+    if folder == "prepared":
+        importlib.import_module(f"nearfar.prepared.variants_{place}")
+    elif folder == "algorithms":
+        _import_families("nearfar.algorithms", place)
+    else:
+        for paper in _packages("nearfar.papers"):
+            _import_families(paper, place)
 
 
 def _packages(name: str) -> list[str]:
@@ -496,7 +503,7 @@ def variants(
 def _registered(device: str | None, problem: str | None, unsafe: bool) -> list[Variant]:
     found = [
         v
-        for v in _registry.values()
+        for v in tuple(_registry.values())
         if (unsafe or not v.unsafe)
         and (device is None or v.device == device)
         and (problem is None or problem in v.problems)
@@ -517,11 +524,12 @@ def priced(device: str, problem: str) -> tuple[Variant, ...]:
     """
     prepared = problem != "sssp" or "nearfar.prepared.prepared" in sys.modules
     key = device, problem, prepared
-    if key not in _priced:
+    found = _priced.get(key)
+    if found is None:
         _discover(device, ("algorithms", "prepared") if prepared else ("algorithms",))
         known = _registered(device, problem, unsafe=False)
-        _priced[key] = tuple(v for v in known if v.cost is not None)
-    return _priced[key]
+        _priced[key] = found = tuple(v for v in known if v.cost is not None)
+    return found
 
 
 def having(option: str) -> list[str]:

@@ -366,7 +366,39 @@ def test_doctor() -> None:
     assert data["versions"]["numpy"] == np.__version__
     assert data["machine"]["cores"] >= 1
     assert data["cuda"]["available"] is (data["cuda"]["reason"] == "")
-    assert "self-test" in succeed("doctor")
+    assert data["machine"]["memory"] >= data["machine"]["memory_free"] > 0
+    assert data["versions"]["instruction_set"] in data["versions"]["instruction_sets"]
+    assert data["caches"]["files"] >= 0
+    text = succeed("doctor")
+    assert "self-test" in text
+    assert all(item in text for item in data["faster"])
+
+
+def test_doctor_says_what_would_make_it_faster() -> None:
+    from nearfar.cli.doctor import _faster
+
+    facts: dict[str, Any] = {
+        "versions": {
+            "module": "_cpu.so",
+            "instruction_set": "v2",
+            "instruction_sets": ["v2"],
+            "processor_level": "v4",
+        },
+        "machine": {"cores": 2, "cores_of_machine": 16},
+        "cuda": {"available": False, "cache": None},
+        "caches": {"calibrated": False},
+        "optional": [{"package": "cupy", "version": None}, {"package": "pymetis", "version": None}],
+    }
+    said = "\n".join(_faster(facts))
+    for word in ("built for v2", "v4", "2 of 16 cores", "nearfar[prepare]", "nearfar tune"):
+        assert word in said
+    facts["versions"]["instruction_sets"] = ["v2", "v3", "v4"]
+    assert _faster(facts)[0] == "NEARFAR_CPU_LEVEL keeps the loops at v2: unset it to use v4"
+    facts["versions"]["instruction_set"] = "v4"
+    facts["machine"]["cores"] = 16
+    facts["caches"]["calibrated"] = True
+    facts["optional"] = [{"package": name, "version": "1"} for name in ("cupy", "pymetis")]
+    assert _faster(facts) == []
 
 
 def test_distances_from_many_sources(tmp_path, capsys):

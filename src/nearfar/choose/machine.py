@@ -88,17 +88,10 @@ def profile_path() -> Path:
 @functools.cache
 def processor() -> str:
     """Return the name of the processor, with its number of cores."""
-    import platform
-
+    from nearfar.system.host import processor_name
     from nearfar.system.threads import default_threads
 
-    name = platform.processor() or platform.machine()
-    try:
-        with open("/proc/cpuinfo", encoding="utf-8") as lines:
-            name = next(ln.split(":", 1)[1].strip() for ln in lines if ln.startswith("model name"))
-    except (OSError, StopIteration):
-        pass
-    return f"cpu: {name}, {default_threads()} cores"
+    return f"cpu: {processor_name()}, {default_threads()} cores"
 
 
 def graphics() -> str:

@@ -96,8 +96,10 @@ def is_short_of_address_space(error: BaseException) -> bool:
     """
     if not isinstance(error, ImportError) or isinstance(error, ModuleNotFoundError):
         return False
-    import resource
-
+    try:
+        import resource
+    except ModuleNotFoundError:  # Windows has no such limits
+        return False
     return resource.getrlimit(resource.RLIMIT_AS)[0] != resource.RLIM_INFINITY
 
 

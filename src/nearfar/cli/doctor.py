@@ -1,18 +1,20 @@
-"""Report what this installation can do, and why something does not work.
+"""Report what this installation can do, what would make it faster, and why something fails.
 
-Shows versions, processor, memory, the GPU with its driver and compiler, and optional packages; then
-solves a small graph on each device, both unprepared and prepared, and proves the answers. Exits
-with 0 if the CPU methods work.
+Shows versions, processor, memory, caches, the GPU with its driver and compiler, and optional
+packages; then solves a small graph on each device, both unprepared and prepared, and proves the
+answers. Exits with 0 if the CPU methods work.
 """
 
 from __future__ import annotations
 
+import contextlib
 import importlib.metadata
 import importlib.util
 import os
 import platform
+import shutil
 import sys
-from pathlib import Path
+import sysconfig
 from typing import TYPE_CHECKING, Any
 
 from nearfar.cli.console import Exit, duration, emit, rows
@@ -35,6 +37,7 @@ _OPTIONAL = (
     ("zstandard", "zstd", ".zst files"),
     ("osmium", "osm", "OpenStreetMap files"),
     ("matplotlib", "plot", "maps and plots"),
+    ("rasterio", "raster", "rasters in files"),
     ("shapely", "geo", "maps of areas (--polygons)"),
     ("geopandas", "geo", "GeoPackages and tables of streets"),
     ("distributed", "dask", "the workers of a Dask cluster"),
@@ -54,9 +57,11 @@ def run(args: argparse.Namespace) -> int:
         "versions": _versions(),
         "machine": _machine(),
         "cuda": _cuda(),
+        "caches": _caches(),
         "optional": _optional(),
         "self_test": _self_test(),
     }
+    facts["faster"] = _faster(facts)
     works = facts["self_test"]["cpu"]["passed"]
     facts["healthy"] = works
     emit(args, facts, _report(facts))
@@ -95,30 +100,76 @@ def _versions() -> dict[str, Any]:
         found["module"] = _cpu.__file__
         found["compiler"] = _cpu.compiler
         found["instruction_set"] = _cpu.isa()
+        found["instruction_sets"] = _cpu.isa_levels()
+        found["processor_level"] = _cpu.processor_level()
+        found["free_threaded"] = bool(sysconfig.get_config_var("Py_GIL_DISABLED"))
     return found
 
 
 def _machine() -> dict[str, Any]:
+    from nearfar.system.host import processor_name, total_memory
+    from nearfar.system.memory import free_memory
     from nearfar.system.threads import default_threads
 
-    found: dict[str, Any] = {"cores": default_threads(), "processor": platform.machine()}
-    try:
-        page = os.sysconf("SC_PAGE_SIZE")
-        found["memory"] = page * os.sysconf("SC_PHYS_PAGES")
-        found["memory_free"] = page * os.sysconf("SC_AVPHYS_PAGES")
-    except (ValueError, OSError):
-        found["memory"] = found["memory_free"] = None
-    for source, key in (("/proc/cpuinfo", "model name"), ("/proc/meminfo", "MemAvailable")):
-        try:
-            lines = Path(source).read_text(encoding="utf-8", errors="replace").splitlines()
-        except OSError:
-            continue
-        values = [line.split(":", 1)[1].strip() for line in lines if line.startswith(key)]
-        if values and key == "model name":
-            found["processor"] = values[0]
-        elif values:
-            # The kernel's estimate includes caches that it can release.
-            found["memory_free"] = int(values[0].split()[0]) * 1024
+    return {
+        "cores": default_threads(),
+        "cores_of_machine": os.cpu_count(),
+        "architecture": platform.machine(),
+        "processor": processor_name(),
+        "memory": total_memory(),
+        "memory_free": free_memory(),
+    }
+
+
+def _caches() -> dict[str, Any]:
+    """Return the contents of the cache: compiled kernels, measured speeds of this processor."""
+    from nearfar.choose import machine
+    from nearfar.system import cache
+
+    folder = cache.folder()
+    sizes: list[int] = []
+    with contextlib.suppress(OSError):
+        sizes = [entry.stat().st_size for entry in folder.rglob("*") if entry.is_file()]
+    return {
+        "folder": str(folder),
+        "files": len(sizes),
+        "bytes": sum(sizes),
+        "calibrated": machine.processor() in machine.stored(),
+    }
+
+
+def _faster(facts: dict[str, Any]) -> list[str]:
+    """List what would make this installation faster, most useful first."""
+    versions, machine, cuda = facts["versions"], facts["machine"], facts["cuda"]
+    installed = {item["package"] for item in facts["optional"] if item["version"] is not None}
+    found = []
+    if versions["module"] is not None:
+        level, best = versions["instruction_set"], versions["processor_level"]
+        if level != best and best in versions["instruction_sets"]:
+            found.append(f"NEARFAR_CPU_LEVEL keeps the loops at {level}: unset it to use {best}")
+        elif level != best:
+            found.append(
+                f"the module was built for {level}, and this processor has {best}: build it here, "
+                "pip install --no-binary nearfar nearfar"
+            )
+    if machine["cores"] < (machine["cores_of_machine"] or 0):
+        found.append(
+            f"this process may use {machine['cores']} of {machine['cores_of_machine']} cores "
+            "(taskset, a container's set of processors)"
+        )
+    if "pymetis" not in installed:
+        found.append(
+            "prepared graphs have better orders with METIS: pip install 'nearfar[prepare]'"
+        )
+    if "cupy" not in installed and shutil.which("nvidia-smi") is not None:
+        found.append(
+            "an NVIDIA driver is installed and CuPy is not: pip install 'nearfar[cuda13]' "
+            "(cuda12 for older drivers)"
+        )
+    if cuda["cache"] is None and cuda["available"]:
+        found.append("kernels are compiled in each process: set NEARFAR_CACHE to a folder")
+    if not facts["caches"]["calibrated"]:
+        found.append("auto assumes another machine's speeds: nearfar tune measures this one's")
     return found
 
 
@@ -215,10 +266,12 @@ def _report(facts: dict[str, Any]) -> list[str]:
     if versions["module"] is None:
         pairs.append(("CPU module", f"MISSING: {versions['module_error']}"))
     else:
-        level = versions["instruction_set"]
-        pairs.append(("CPU module", f"built by {versions['compiler']}, instruction set {level}"))
+        levels = ", ".join(versions["instruction_sets"])
+        level = f"instruction set {versions['instruction_set']} of {levels}"
+        pairs.append(("CPU module", f"built by {versions['compiler']}, {level}"))
     pairs += [
-        ("processor", f"{machine['processor']}, {machine['cores']} cores for this process"),
+        ("processor", f"{machine['processor']} ({machine['architecture']})"),
+        ("threads", f"{machine['cores']} of {machine['cores_of_machine']} cores"),
         ("memory", f"{_gib(machine['memory'])}, {_gib(machine['memory_free'])} free"),
     ]
     if cuda["available"]:
@@ -230,6 +283,9 @@ def _report(facts: dict[str, Any]) -> list[str]:
     else:
         pairs.append(("GPU", cuda["reason"]))
     pairs.append(("kernel cache", cuda["cache"] or f"unusable: {cuda['cache_error']}"))
+    caches = facts["caches"]
+    size = f"{caches['files']} files, {caches['bytes'] / 2**20:.1f} MiB"
+    pairs.append(("cache", f"{caches['folder']}: {size}"))
     lines = rows(pairs)
     lines += ["", "optional packages"]
     for item in facts["optional"]:
@@ -245,6 +301,8 @@ def _report(facts: dict[str, Any]) -> list[str]:
         else:
             state = f"{'FAILED' if result['tried'] else 'not run'}: {result['reason']}"
         lines.append(f"  {device:<12}{state}")
+    if facts["faster"]:
+        lines += ["", "what would make it faster", *(f"  {item}" for item in facts["faster"])]
     if not facts["healthy"]:
         again = f"{sys.executable} -m pip install --force-reinstall nearfar"
         lines += ["", f"The CPU methods do not work; reinstall: {again}"]

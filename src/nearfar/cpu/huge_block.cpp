@@ -13,6 +13,7 @@
 #include <unistd.h>
 #endif
 
+#include "cpu/aligned.hpp"
 #include "cpu/blocks_in_file.hpp"
 
 namespace nearfar {
@@ -80,10 +81,12 @@ HugeBlock::HugeBlock(std::size_t bytes) {
     ::madvise(data_, bytes_, MADV_HUGEPAGE);
     return;
   }
+#else
+  if (bytes >= 2 * kHuge && !in_folder.empty())
+    throw std::system_error(ENOTSUP, std::generic_category(), in_folder);
 #endif
   bytes_ = rounded(bytes | 1, 64);
-  data_ = static_cast<std::byte*>(std::aligned_alloc(64, bytes_));
-  if (data_ == nullptr) throw std::bad_alloc();
+  data_ = static_cast<std::byte*>(aligned_block(bytes_));
 }
 
 void HugeBlock::release() {
@@ -93,7 +96,7 @@ void HugeBlock::release() {
     return;
   }
 #endif
-  std::free(data_);
+  AlignedDelete<>()(data_);
 }
 
 }  // namespace nearfar

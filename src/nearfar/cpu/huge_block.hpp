@@ -34,7 +34,7 @@ class HugeBlock {
 
   std::byte* data_ = nullptr;
   std::size_t bytes_ = 0;
-  bool mapped_ = false;  // or from aligned_alloc
+  bool mapped_ = false;  // or from aligned_block
 };
 
 }  // namespace nearfar

@@ -62,6 +62,7 @@ Isa isa() {
 NEARFAR_BIND(m) {
   isa();
   m.def("isa", [] { return name(isa()); });
+  m.def("processor_level", [] { return name(processor_level()); });
   m.def("isa_levels", [] {
     nb::list names;
     for (const Isa level : usable()) names.append(name(level).c_str());

@@ -87,6 +87,7 @@ class Reader {
     PyObject *vertex, *neighbours;
     Py_ssize_t row = 0;
     while (PyDict_Next(adjacency, &row, &vertex, &neighbours)) {
+      const nb::ft_object_guard neighbours_stay(neighbours);
       PyObject *target, *data;
       Py_ssize_t at = 0;
       while (PyDict_Next(neighbours, &at, &target, &data)) {
@@ -101,6 +102,7 @@ class Reader {
           edge(index, data);
           continue;
         }
+        const nb::ft_object_guard data_stay(data);
         PyObject *key, *parallel;
         Py_ssize_t position = 0;
         while (PyDict_Next(data, &position, &key, &parallel)) {
@@ -142,6 +144,8 @@ class Reader {
 // (indptr, indices, weights); none where the adjacency is another mapping than a dict of dicts.
 std::optional<Arrays> dicts_to_csr(nb::dict adjacency, nb::dict places, nb::object weight,
                                    bool multigraph) {
+  // Without the interpreter's lock another thread might change what is read.
+  const nb::ft_object_guard adjacency_stays(adjacency);
   std::size_t n = PyDict_Size(adjacency.ptr()), m = 0;
   PyObject *vertex, *neighbours;
   for (Py_ssize_t row = 0; PyDict_Next(adjacency.ptr(), &row, &vertex, &neighbours);) {

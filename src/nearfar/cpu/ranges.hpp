@@ -22,7 +22,12 @@ void in_ranges(std::size_t size, int threads, const Part& part) {
   const auto one = [&](std::size_t range) {
     part(range, size * range / ranges, size * (range + 1) / ranges);
   };
-  std::vector<std::jthread> others;  // joined at the end, however this is left
+  // Joined at the end, however this is left. std::jthread would be that; some libc++ lack it.
+  struct Joined : std::vector<std::thread> {
+    ~Joined() {
+      for (std::thread& thread : *this) thread.join();
+    }
+  } others;
   others.reserve(ranges - 1);
   for (std::size_t range = 1; range < ranges; ++range) others.emplace_back(one, range);
   one(0);

@@ -1,17 +1,26 @@
-// Spin, then sleep on a futex.
+// Spin, then sleep on a futex, or on a condition variable where there is none.
 #include "cpu/waiting.hpp"
 
-#if defined(__linux__)
-#include <linux/futex.h>
-#include <sched.h>
-#include <sys/syscall.h>
+#if defined(_WIN32)
+#include <process.h>
+#else
 #include <unistd.h>
 #endif
+#if defined(__linux__)
+#include <sched.h>
+#endif
+#if defined(__linux__) && !defined(NEARFAR_WITHOUT_FUTEX)  // a test builds it without
+#define NEARFAR_FUTEX
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#endif
 
+#include <array>
 #include <chrono>
 #include <climits>
+#include <condition_variable>
 #include <ctime>
-#include <thread>
+#include <mutex>
 
 namespace nearfar {
 namespace {
@@ -19,14 +28,34 @@ namespace {
 constexpr int kSpins = 400;            // a few microseconds: longer than busy workers need to meet
 constexpr int64_t kPatience = 30'000;  // ns; a sleep and a wake-up cost about as much
 
+#if !defined(NEARFAR_FUTEX)
+// Where sleepers on some addresses wait. Waking takes the guard after the value was stored, so a
+// sleeper that still saw the old one under it waits already, and is woken.
+struct Bed {
+  std::mutex guard;
+  std::condition_variable woken;
+};
+
+Bed& bed_of(const void* address) {
+  static auto* const beds = new std::array<Bed, 64>;  // helpers sleep until the process ends
+  return (*beds)[reinterpret_cast<std::uintptr_t>(address) / 64 % beds->size()];
+}
+#endif
+
 // Returns at once when the value is no longer `old`, and now and then without a reason. `limit`:
 // null, or how long.
 void sleep_on(const uint32_t* value, uint32_t old, const timespec* limit) {
-#if defined(__linux__)
+#if defined(NEARFAR_FUTEX)
   ::syscall(SYS_futex, value, FUTEX_WAIT_PRIVATE, old, limit, nullptr, 0);
 #else
-  static_cast<void>(value), static_cast<void>(old), static_cast<void>(limit);
-  std::this_thread::sleep_for(std::chrono::microseconds(50));
+  Bed& bed = bed_of(value);
+  std::unique_lock<std::mutex> lock(bed.guard);
+  if (__atomic_load_n(value, __ATOMIC_ACQUIRE) != old) return;
+  if (limit == nullptr)
+    bed.woken.wait(lock);
+  else
+    bed.woken.wait_for(
+        lock, std::chrono::seconds(limit->tv_sec) + std::chrono::nanoseconds(limit->tv_nsec));
 #endif
 }
 
@@ -43,6 +72,14 @@ int this_core() {
   return ::sched_getcpu();
 #else
   return -1;
+#endif
+}
+
+int64_t this_process() {
+#if defined(_WIN32)
+  return ::_getpid();
+#else
+  return ::getpid();
 #endif
 }
 
@@ -87,8 +124,12 @@ void Signal::sleep_once(uint32_t old, int64_t ns) const {
 }
 
 void Signal::wake() {
-#if defined(__linux__)
+#if defined(NEARFAR_FUTEX)
   ::syscall(SYS_futex, &value_, FUTEX_WAKE_PRIVATE, INT_MAX, nullptr, nullptr, 0);
+#else
+  Bed& bed = bed_of(&value_);
+  const std::lock_guard<std::mutex> lock(bed.guard);
+  bed.woken.notify_all();
 #endif
 }
 

@@ -3,7 +3,8 @@
 // Waiting is polite, because the cores may be shared: a waiter spins for some microseconds and then
 // sleeps until it is woken. It never yields its time slice: on a core that another program keeps
 // busy, a yield hands over some milliseconds, and a solver that meets a thousand times loses
-// seconds by it. A sleeper is put back on the core soon after it is woken.
+// seconds by it. A sleeper is put back on the core soon after it is woken: by a futex on Linux, by
+// a condition variable elsewhere.
 #pragma once
 
 #include <cstdint>
@@ -14,11 +15,14 @@ namespace nearfar {
 
 int64_t steady_ns();  // monotonic, nanoseconds
 int this_core();      // that the thread runs on at the moment; -1 where that is not known
+int64_t this_process();
 
 // Tells the processor that this thread is only waiting.
 NEARFAR_INLINE void pause_thread() {
 #if defined(__x86_64__)
   __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  __asm__ volatile("isb" ::: "memory");  // `yield` does nothing on a core without hyper-threads
 #endif
 }
 

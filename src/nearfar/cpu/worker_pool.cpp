@@ -1,8 +1,6 @@
 // Threads, their sleep and their wake-up.
 #include "cpu/worker_pool.hpp"
 
-#include <unistd.h>
-
 #include <deque>
 #include <memory>
 #include <mutex>
@@ -78,11 +76,11 @@ WorkerPool& WorkerPool::shared() {
   // so it makes a pool of its own.
   static std::mutex guard;
   static WorkerPool* pool = nullptr;
-  static pid_t owner = 0;
+  static int64_t owner = 0;
   const std::lock_guard<std::mutex> lock(guard);
-  if (pool == nullptr || owner != ::getpid()) {
+  if (pool == nullptr || owner != this_process()) {
     pool = new WorkerPool;
-    owner = ::getpid();
+    owner = this_process();
   }
   return *pool;
 }

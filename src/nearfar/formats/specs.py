@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib
 import inspect
 import pkgutil
+import threading
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["Format", "formats", "register", "with_suffix"]
 
 _table: dict[str, Format] = {}
+_discovering = threading.RLock()  # one thread imports, the others wait until all is there
 _discovered = False
 
 
@@ -124,9 +126,10 @@ def formats() -> dict[str, Format]:
     """
     global _discovered
     if not _discovered:
-        for info in pkgutil.iter_modules([str(Path(__file__).parent)]):
-            importlib.import_module(f"nearfar.formats.{info.name}")
-        _discovered = True
+        with _discovering:
+            for info in pkgutil.iter_modules([str(Path(__file__).parent)]):
+                importlib.import_module(f"nearfar.formats.{info.name}")
+            _discovered = True
     return dict(sorted(_table.items()))
 
 

@@ -23,6 +23,7 @@
 
 #include "cpu/bindings.hpp"
 #include "cpu/errors.hpp"
+#include "formats/float_text.hpp"
 
 namespace nearfar::text {
 
@@ -179,7 +180,7 @@ inline const char* parse_real(std::string_view token, double& value) {
   const char* first = token.data();
   const char* last = first + token.size();
   if (first != last && *first == '+') ++first;
-  const auto [stop, error] = std::from_chars(first, last, value);
+  const auto [stop, error] = float_from_chars(first, last, value);
   if (error == std::errc::result_out_of_range) return "does not fit a 64-bit float";
   if (error != std::errc() || stop != last) return "is not a number";
   if (!(value - value == 0)) return "is not a finite number";

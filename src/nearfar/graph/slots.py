@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable
@@ -13,7 +13,9 @@ __all__ = ["Kept", "Slot"]
 
 T = TypeVar("T")
 
-# : Values of each slot by key, held by a graph.
+_ABSENT = object()
+
+#: Values of each slot by key, held by a graph.
 Kept = dict["Slot[Any]", dict[Any, Any]]
 
 
@@ -21,8 +23,9 @@ class Slot(Generic[T]):
     """Slot for one kind of data that is derived from a graph, computed once and kept with it.
 
     A module declares its slots at the top, so that a type checker knows the type of each and no
-    two modules share a name. Dictionary operations are atomic in Python: two threads may both
-    compute a value, and both get the one that was stored first.
+    two modules share a name. Each access is one dictionary operation, which is atomic in Python
+    with and without its global lock: two threads may both compute a value, and both get the one
+    that was stored first. No lock is held during the computation, which may need other slots.
 
     Examples
     --------
@@ -46,12 +49,13 @@ class Slot(Generic[T]):
         self, graph: Graph, make: Callable[[], T], key: Hashable = None, *, alone: bool = False
     ) -> T:
         """Return the graph's value, computing it on first use."""
-        held: dict[Hashable, T] = graph._kept.setdefault(self, {})
-        if key not in held:
+        held: dict[Hashable, T | object] = graph._kept.setdefault(self, {})
+        value = held.get(key, _ABSENT)  # another thread may drop it after a look for the key
+        if value is _ABSENT:
             if alone:
                 held.clear()
-            return held.setdefault(key, make())
-        return held[key]
+            value = held.setdefault(key, make())
+        return cast("T", value)
 
     def get(self, graph: Graph, key: Hashable = None) -> T | None:
         """Return the graph's value, or None if there is none."""

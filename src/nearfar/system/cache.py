@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from nearfar.errors import CacheError
+from nearfar.system.host import lock_file
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -87,10 +88,8 @@ def update(
 @contextlib.contextmanager
 def locked(path: Path) -> Iterator[None]:
     """Hold the lock of a file, in the same folder, which is created if it does not exist."""
-    import fcntl
-
     path.parent.mkdir(parents=True, exist_ok=True)
     with open(path.with_suffix(".lock"), "a") as file:
         with contextlib.suppress(OSError):  # some network file systems have no locks
-            fcntl.flock(file, fcntl.LOCK_EX)
+            lock_file(file, wait=True)
         yield

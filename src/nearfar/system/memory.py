@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import math
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from nearfar.errors import OptionError, keyword, quoted
+from nearfar.system.host import available_memory
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -45,14 +45,8 @@ def empty(shape: tuple[int, ...], dtype: DTypeLike, threads: int) -> NDArray[Any
 
 def free_memory() -> int:
     """Return the bytes of main memory that a run can still get, within a container's limit."""
-    free = 1 << 62
-    try:
-        with open("/proc/meminfo", encoding="ascii") as lines:
-            fields = dict(line.split(":", 1) for line in lines)
-        free = int(fields["MemAvailable"].split()[0]) * 1024
-    except (OSError, KeyError, ValueError):
-        if hasattr(os, "sysconf"):
-            free = os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    available = available_memory()
+    free = 1 << 62 if available is None else available
     for group in _GROUPS:
         with contextlib.suppress(OSError, ValueError):
             free = min(free, _free_in_group(*group))

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from nearfar.errors import OptionError
+from nearfar.system.host import NO_LOCKS, lock_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -28,9 +29,6 @@ _serial = itertools.count()
 #: Characters of the final name that the temporary one keeps, the suffixes among them: some writers
 #: choose a format by those, and a long name must not become too long.
 _KEPT = 40
-
-#: What a file system without locks says.
-_NO_LOCKS = (errno.EINVAL, errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP)
 
 
 @contextlib.contextmanager
@@ -82,11 +80,11 @@ def only_writer(
 ) -> Iterator[None]:
     """Be the only writer of an output that takes a while, as long as the block lasts.
 
-    The lock is one of the operating system's (``flock``), so it ends with the process, however
+    The lock is one of the operating system's, so it ends with the process, however
     that ends. Network file systems keep it among hosts if they have locks (NFS does); where there
     are none, nothing is locked.
     """
-    import fcntl
+    import platform
 
     lock = f"{os.path.realpath(path)}.lock" if lock is None else lock
     while True:
@@ -96,7 +94,7 @@ def only_writer(
             error.filename = os.fspath(path)
             raise
         try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            lock_file(file, wait=False)
         except BlockingIOError:
             with file:
                 file.seek(0)
@@ -106,7 +104,7 @@ def only_writer(
                 "another name"
             ) from None
         except OSError as error:
-            if error.errno not in _NO_LOCKS:
+            if error.errno not in NO_LOCKS:
                 file.close()
                 raise
         with contextlib.suppress(FileNotFoundError):
@@ -117,7 +115,7 @@ def only_writer(
         try:
             file.truncate(0)
             since = time.strftime("%Y-%m-%d %H:%M:%S %z")
-            file.write(f"process {os.getpid()} on {os.uname().nodename} since {since}")
+            file.write(f"process {os.getpid()} on {platform.node()} since {since}")
             file.flush()
             yield
         finally:

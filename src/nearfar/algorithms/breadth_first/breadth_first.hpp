@@ -186,10 +186,10 @@ class Search {
       const std::size_t first = begin + piece * kFrontierPiece;
       const std::size_t last = std::min(end, first + kFrontierPiece);
       found.edges += each_target(first, last, interrupt, [&](Index t) {
-        const std::atomic_ref<int32_t> distance(distances_[t]);
-        int32_t present = distance.load(std::memory_order_relaxed);
+        int32_t present = __atomic_load_n(&distances_[t], __ATOMIC_RELAXED);
         if (present == unreached<int32_t>() &&
-            distance.compare_exchange_strong(present, level, std::memory_order_relaxed))
+            __atomic_compare_exchange_n(&distances_[t], &present, level, false, __ATOMIC_RELAXED,
+                                        __ATOMIC_RELAXED))
           put(found, t);
       });
       found.vertices += last - first;
@@ -198,28 +198,29 @@ class Search {
 
   std::size_t pull_together(int32_t level, std::size_t end, uint64_t& ahead) {
     const auto n = static_cast<std::size_t>(in_->n);
-    return together(
-        (n + kVertexPiece - 1) / kVertexPiece, end, ahead,
-        [&](std::size_t piece, Found& found, Interrupt& interrupt) {
-          const std::size_t first = piece * kVertexPiece;
-          const std::size_t last = std::min(n, first + kVertexPiece);
-          uint64_t edges = 0;
-          for (std::size_t v = first; v < last; ++v) {
-            if (distances_[v] != unreached<int32_t>()) continue;  // its own, written here alone
-            const auto row_end = static_cast<std::size_t>(in_->indptr[v + 1]);
-            for (auto e = static_cast<std::size_t>(in_->indptr[v]); e < row_end; ++e) {
-              ++edges;
-              const std::atomic_ref<int32_t> from(distances_[in_->indices[e]]);
-              if (from.load(std::memory_order_relaxed) != level - 1) continue;
-              std::atomic_ref<int32_t>(distances_[v]).store(level, std::memory_order_relaxed);
-              put(found, static_cast<Index>(v));
-              break;
-            }
-          }
-          found.edges += edges;
-          found.vertices += last - first;
-          interrupt.poll(edges + last - first);
-        });
+    return together((n + kVertexPiece - 1) / kVertexPiece, end, ahead,
+                    [&](std::size_t piece, Found& found, Interrupt& interrupt) {
+                      const std::size_t first = piece * kVertexPiece;
+                      const std::size_t last = std::min(n, first + kVertexPiece);
+                      uint64_t edges = 0;
+                      for (std::size_t v = first; v < last; ++v) {
+                        if (distances_[v] != unreached<int32_t>())
+                          continue;  // its own, written here alone
+                        const auto row_end = static_cast<std::size_t>(in_->indptr[v + 1]);
+                        for (auto e = static_cast<std::size_t>(in_->indptr[v]); e < row_end; ++e) {
+                          ++edges;
+                          const int32_t from =
+                              __atomic_load_n(&distances_[in_->indices[e]], __ATOMIC_RELAXED);
+                          if (from != level - 1) continue;
+                          __atomic_store_n(&distances_[v], level, __ATOMIC_RELAXED);
+                          put(found, static_cast<Index>(v));
+                          break;
+                        }
+                      }
+                      found.edges += edges;
+                      found.vertices += last - first;
+                      interrupt.poll(edges + last - first);
+                    });
   }
 
   const C& out_;

@@ -63,6 +63,7 @@
 
 #include "algorithms/delta_stepping/delta_stepping.hpp"
 #include "algorithms/delta_stepping/worker.hpp"
+#include "cpu/aligned.hpp"
 #include "cpu/worker_pool.hpp"
 
 namespace nearfar::delta_stepping {
@@ -543,11 +544,10 @@ SearchStats parallel(const C& csr, typename C::Index source, typename C::Weight*
     int built = 0;
     ~Workers() {
       while (built > 0) data[--built].~One();
-      std::free(data);
+      AlignedDelete<alignof(One)>()(data);
     }
   } workers{static_cast<One*>(
-      std::aligned_alloc(alignof(One), sizeof(One) * static_cast<std::size_t>(threads)))};
-  if (workers.data == nullptr) throw std::bad_alloc();
+      aligned_block<alignof(One)>(sizeof(One) * static_cast<std::size_t>(threads)))};
   for (; workers.built < threads; ++workers.built) new (workers.data + workers.built) One;
   Team<C> team(csr, distances, stop, plan, threads, interrupt, workers.data);
   {  // and until all helpers are out

@@ -8,6 +8,7 @@
 #include <new>
 
 #include "algorithms/floyd_warshall/tiles.hpp"
+#include "cpu/aligned.hpp"
 #include "cpu/bindings.hpp"
 #include "cpu/interrupt.hpp"
 #include "cpu/spread.hpp"
@@ -22,8 +23,7 @@ class TiledMatrix {
  public:
   explicit TiledMatrix(std::size_t n) : side_((n + kTile - 1) / kTile) {
     const std::size_t bytes = side_ * side_ * kSize * sizeof(Value);
-    block_.reset(static_cast<Value*>(std::aligned_alloc(64, std::max<std::size_t>(bytes, 64))));
-    if (!block_) throw std::bad_alloc();
+    block_.reset(static_cast<Value*>(aligned_block(bytes)));
   }
   static constexpr std::size_t kSize = static_cast<std::size_t>(kTile) * kTile;
   std::size_t side() const { return side_; }
@@ -33,11 +33,8 @@ class TiledMatrix {
   }
 
  private:
-  struct Free {
-    void operator()(Value* block) const { std::free(block); }
-  };
   std::size_t side_;
-  std::unique_ptr<Value[], Free> block_;
+  std::unique_ptr<Value[], AlignedDelete<>> block_;
 };
 
 // Workers that pass through the phases of every step together; worker 0 is the caller.

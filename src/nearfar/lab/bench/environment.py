@@ -13,6 +13,7 @@ from typing import Any
 
 import nearfar
 from nearfar.lab.checkout import ROOT
+from nearfar.system.host import processor_name, total_memory
 
 __all__ = ["environment"]
 
@@ -28,17 +29,6 @@ def _git(*arguments: str) -> str:
     except OSError:
         return ""
     return done.stdout.strip() if done.returncode == 0 else ""
-
-
-def _processor() -> str:
-    try:
-        with open("/proc/cpuinfo") as lines:
-            for line in lines:
-                if line.startswith("model name"):
-                    return line.split(":", 1)[1].strip()
-    except OSError:
-        pass
-    return platform.processor() or platform.machine()
 
 
 _DRIVER = Path("/proc/driver/nvidia/version")
@@ -83,11 +73,11 @@ def environment() -> dict[str, Any]:
     commit = _git("rev-parse", "HEAD") or os.environ.get("NEARFAR_COMMIT", "")
     return {
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
-        "cpu": _processor(),
+        "cpu": processor_name(),
         "cores": default_threads(),
         "gpu": _gpu(),
         "system": f"{platform.system()} {platform.machine()}",
-        "memory_bytes": os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"),
+        "memory_bytes": total_memory(),
         "load_average": os.getloadavg()[0],
         "versions": versions,
         "commit": commit or "unknown",

@@ -66,7 +66,7 @@ class Ahead:
             context = multiprocessing.get_context("spawn")
             count = min(self._workers, len(self._tasks))
             pinned: tuple[Any, ...] = ()
-            if self._overlap:
+            if self._overlap and hasattr(os, "sched_setaffinity"):
                 self._cores = os.sched_getaffinity(0)
                 own, theirs = shared_out(self._cores, count)
                 pinned = (_keep_to_one_core, (context.Value("i", 0), theirs))

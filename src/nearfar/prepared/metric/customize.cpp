@@ -9,6 +9,7 @@
 #include <stdexcept>
 #include <vector>
 
+#include "cpu/aligned.hpp"
 #include "cpu/dtypes.hpp"
 #include "cpu/spread.hpp"
 #include "prepared/metric/value.hpp"
@@ -48,19 +49,13 @@ class WorkerRows {
   PathRows<Value> any(const std::vector<int64_t>& start) {
     if (!block_) {
       block_ = std::make_unique_for_overwrite<int32_t[]>(start.size() + 1);
-      void* memory = nullptr;
-      if (posix_memalign(&memory, 64, at(start.back()) * sizeof(Value) + 64) != 0)
-        throw std::bad_alloc();
-      value_.reset(static_cast<Value*>(memory));
+      value_.reset(static_cast<Value*>(aligned_block(at(start.back()) * sizeof(Value) + 64)));
     }
     return {value_.get(), start.data(), block_.get()};
   }
 
  private:
-  struct Free {
-    void operator()(Value* values) const { std::free(values); }
-  };
-  std::unique_ptr<Value[], Free> value_;
+  std::unique_ptr<Value[], AlignedDelete<>> value_;
   std::unique_ptr<int32_t[]> block_;
   int32_t ready_ = 0;  // so many rows were filled
 };
