@@ -43,6 +43,7 @@ class Small:
     tails: NDArray[np.int64]
     heads: NDArray[np.int64]
     weights: NDArray[Any]
+    updated: bool = False  # edges of a prepared graph got these weights
 
     @property
     def kind(self) -> np.dtype[Any]:
@@ -85,7 +86,10 @@ class Small:
         most = max((abs(w) for _, _, w in self.exact), default=Fraction(0))
         info = np.finfo(self.kind)
         tiny = Fraction(float(info.smallest_subnormal))
-        return self.n * self.n * (most * Fraction(float(info.eps)) + tiny)
+        eps = Fraction(float(info.eps))
+        if self.updated:  # which keeps the steps: every weight has 24 bits or more
+            eps += Fraction(1, 2**24)
+        return self.n * self.n * (most * eps + tiny)
 
     def fits(self, value: Fraction, dtype: np.dtype[Any]) -> bool:
         """Whether a distance is in the range of a dtype, of which the greatest is 'unreached'."""
@@ -345,10 +349,11 @@ def _of_prepared(soak: Soak, small: Small, name: str) -> Iterator[Trial]:
     new = kept.copy()
     new[at] = soak.rng.permutation(kept)[: len(at)]
     tails = np.repeat(np.arange(loaded.n_vertices), np.diff(loaded.indptr))
-    changed = Small(small.n, tails, np.asarray(loaded.indices, np.int64), new)
+    way = soak.one_of(["update", "reweight"])
+    heads = np.asarray(loaded.indices, np.int64)
+    changed = Small(small.n, tails, heads, new, updated=way == "update")
     if changed.ambiguous or any(row is None for row in changed.rows):
         return
-    way = soak.one_of(["update", "reweight"])
     try:
         after = loaded.update(at, new[at]) if way == "update" else loaded.reweight(new)
     except (DistanceOverflowError, SolverError):
