@@ -117,8 +117,8 @@ def catchment(
     Notes
     -----
     O(r log r) per source for r vertices within the limit and their edges. Values are added in order
-    of distance, then vertex, so the result does not depend on the number of threads. A GPU adds in
-    the same order; its exponential function and its interpolation may differ in the last place.
+    of vertex, so the result does not depend on the number of threads. A GPU adds in the same order;
+    its exponential function and its interpolation may differ in the last place.
 
     Examples
     --------
@@ -214,9 +214,11 @@ class _Job:
         else:
             self.edges += _cpu.bounded_aggregate(
                 self.graph.view, rows, self.limit, self.workers,
-                self.place, self.table, *self.decays, *found,
+                self.place, self.table, self.kinds == ["sum"], *self.decays, *found,
             )  # fmt: skip
         sums, shares, least, greatest = found
+        if self.kinds == ["sum"]:
+            return sums[..., None]
         known = {"sum": sums, "count": shares, "min": least, "max": greatest}
         known["mean"] = np.where(shares > 0, sums / np.where(shares > 0, shares, 1), np.nan)
         return np.stack([known[kind] for kind in self.kinds], axis=-1)

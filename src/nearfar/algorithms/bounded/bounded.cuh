@@ -7,7 +7,7 @@
 //
 // MODE 0: how many vertices are reached and how far the farthest is. MODE 1: also the vertices and distances, in
 // order of distance, then vertex, from starts[k] on; counts of an earlier launch say where. MODE 2: dense rows,
-// out[count][n]. MODE 3: aggregates of values on the vertices, added in the order of MODE 1.
+// out[count][n]. MODE 3: aggregates of values on the vertices, added in order of vertex.
 // Macros: those of types.cuh with 32-bit vertices; SLOTS, a power of two up to 2^15; LOG_SLOTS; LANES_EACH, the
 // threads that share a row, a power of two up to 32; MODE.
 //
@@ -107,12 +107,16 @@ __device__ uint32 list_places(Table& table) {
 
 __device__ __forceinline__ bool comes_before(const Table& table, unsigned short a, unsigned short b) {
   if (a == kPad || b == kPad) return a != kPad;
+#if MODE == 3
+  return table.keys[a] < table.keys[b];
+#endif
   if (table.keys[a] == table.source || table.keys[b] == table.source) return table.keys[a] == table.source;
   const weight_t one = table.far[a], other = table.far[b];
   return one < other || (one == other && table.keys[a] < table.keys[b]);
 }
 
-// All threads: sorts queue[0] by distance, then vertex, the source first (Batcher's bitonic network).
+// All threads: sorts queue[0], MODE 3 by vertex, else by distance, then vertex, the source first (Batcher's bitonic
+// network).
 __device__ void sort_places(Table& table, uint32 count) {
   unsigned short* const list = table.queue[0];
   uint32 width = 1;

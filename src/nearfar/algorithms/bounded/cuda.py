@@ -237,7 +237,7 @@ def device_aggregates(
     if len(run.given_up):
         part = np.empty((4, len(run.given_up), values.shape[1]))
         edges += _cpu.bounded_aggregate(
-            graph.view, sources[run.given_up], limit, threads, place, values, *decay, *part
+            graph.view, sources[run.given_up], limit, threads, place, values, False, *decay, *part
         )
         found[:, run.given_up] = part
     return edges
