@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 __all__ = ["catchment"]
 
 _KINDS = ("sum", "mean", "count", "min", "max")
-_AT_ONCE = 1 << 14  # sources between two calls of progress
+_AT_ONCE = 1 << 16  # sources between two calls of progress
 
 
 def catchment(

@@ -462,9 +462,10 @@ class Adder {
     std::fill_n(share, on_.width, 0.0);
     std::fill_n(low, on_.width, std::numeric_limits<double>::quiet_NaN());
     std::fill_n(high, on_.width, std::numeric_limits<double>::quiet_NaN());
-    for (const Held& held : held_) {
-      const auto v = static_cast<std::size_t>(held.vertex);
-      const double factor = decay_(static_cast<double>(search.begin()[held.at].distance));
+    for (const Held held : held_) {
+      const auto v = static_cast<std::size_t>(held >> 32);
+      const auto& one = search.begin()[static_cast<uint32_t>(held)];
+      const double factor = decay_(static_cast<double>(one.distance));
       for (int64_t i = on_.place[v]; i < on_.place[v + 1]; ++i) {
         const double* value = on_.values + at(i) * on_.width;
         for (std::size_t c = 0; c < on_.width; ++c) {
@@ -479,19 +480,23 @@ class Adder {
   }
 
   void add(const uint32_t* rows, const typename Neighbours<C>::Group& group) {
-    list(group.around, group.n);
-    vertices_.clear();
-    places_.clear();
-    for (const Held& held : held_) {
-      vertices_.push_back(held.vertex);
-      places_.push_back(held.at);
+    if (group.first) {
+      list(group.around, group.n);
+      vertices_.clear();
+      places_.clear();
+      for (const Held held : held_) {
+        vertices_.push_back(static_cast<int64_t>(held >> 32));
+        places_.push_back(static_cast<uint32_t>(held));
+      }
     }
-    const double* const factors = make_factors(group);
+    Column column{vertices_.size(), vertices_.data(), places_.data(), on_.place,
+                  on_.values,       on_.width,        nullptr,        0,
+                  nullptr};
+    weigh(group, column);
     Totals totals;
     for (std::size_t c = 0; c < on_.width; ++c) {
-      NEARFAR_PICK_ISA(add_together)
-      ({held_.size(), vertices_.data(), places_.data(), on_.place, on_.values + c, on_.width},
-       factors, only_sums_, totals);
+      column.values = on_.values + c;
+      NEARFAR_PICK_ISA(add_together)(column, only_sums_, totals);
       for (std::size_t k = 0; k < group.count; ++k) {
         const std::size_t to = rows[group.positions[k]] * on_.width + c;
         found_.sums[to] = totals.sums[k];
@@ -504,40 +509,43 @@ class Adder {
   }
 
  private:
-  struct Held {
-    int64_t vertex;
-    uint32_t at;
-  };
+  // A vertex, and its place among those reached in the low 32 bits.
+  using Held = std::conditional_t<sizeof(typename C::Index) == 4, uint64_t, unsigned __int128>;
 
   // The vertices that hold values, in order.
   void list(const typename Search<C>::Settled* all, std::size_t count) {
     held_.clear();
     for (std::size_t i = 0; i < count; ++i) {
       const auto v = static_cast<std::size_t>(all[i].vertex);
-      if (on_.place[v] != on_.place[v + 1])
-        held_.push_back({static_cast<int64_t>(v), static_cast<uint32_t>(i)});
+      if (on_.place[v] != on_.place[v + 1]) held_.push_back(static_cast<Held>(v) << 32 | i);
     }
-    std::sort(held_.begin(), held_.end(),
-              [](const Held& a, const Held& b) { return a.vertex < b.vertex; });
+    std::sort(held_.begin(), held_.end());
   }
 
-  // The decay at each distance of the vertices listed, NaN beyond the limit; at 64 bytes.
-  const double* make_factors(const typename Neighbours<C>::Group& group) {
-    factors_.resize(group.n * kLanes + 8);
-    auto* const factors = reinterpret_cast<double*>(
-        (reinterpret_cast<uintptr_t>(factors_.data()) + 63) & ~uintptr_t{63});
-    constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
-    const bool flat = decay_.flat();
-    for (const uint32_t i : places_) {
-      const Weight* const lanes = group.lanes + i * kLanes;
-      double* const to = factors + i * kLanes;
-      if (flat)
-        for (int k = 0; k < kLanes; ++k) to[k] = lanes[k] <= limit_ ? 1.0 : kNaN;
-      else
-        for (int k = 0; k < kLanes; ++k)
-          to[k] = lanes[k] <= limit_ ? decay_(static_cast<double>(lanes[k])) : kNaN;
-    }
-    return factors;
+  // Gives a column the distances as float64, infinite beyond the limit, and their decay.
+  void weigh(const typename Neighbours<C>::Group& group, Column& column) {
+    const bool same = std::is_same_v<Weight, double>, flat = decay_.flat();
+    column.limit = same ? static_cast<double>(limit_) : std::numeric_limits<double>::max();
+    if constexpr (std::is_same_v<Weight, double>) column.distances = group.lanes;
+    double* const far = same ? nullptr : aligned(distances_, group.n);
+    double* const factors = flat ? nullptr : aligned(factors_, group.n);
+    if (!same) column.distances = far;
+    column.factors = factors;
+    if (same && flat) return;
+    for (const uint32_t i : places_)
+      for (std::size_t k = i * kLanes; k < (i + 1) * kLanes; ++k) {
+        const bool near = group.lanes[k] <= limit_;
+        const auto d = static_cast<double>(group.lanes[k]);
+        if (!same) far[k] = near ? d : std::numeric_limits<double>::infinity();
+        if (!flat && near) factors[k] = decay_(d);
+      }
+  }
+
+  // Room for n rows of lanes, at 64 bytes.
+  static double* aligned(std::vector<double>& room, std::size_t n) {
+    room.resize(n * kLanes + 8);
+    const auto begin = reinterpret_cast<uintptr_t>(room.data());
+    return reinterpret_cast<double*>((begin + 63) & ~uintptr_t{63});
   }
 
   const OnVertices& on_;
@@ -548,7 +556,7 @@ class Adder {
   std::vector<Held> held_;
   std::vector<int64_t> vertices_;
   std::vector<uint32_t> places_;
-  std::vector<double> factors_;
+  std::vector<double> distances_, factors_;
 };
 
 // Aggregates for each source; with only_sums nothing else need be right.

@@ -29,6 +29,7 @@ class Neighbours {
     const typename Search<C>::Settled* around;  // n vertices in order of distance from a place
     std::size_t n;
     const Weight* lanes;  // [n][kLanes], above the limit for what a source does not reach
+    bool first;           // of those with the same vertices around
   };
 
   explicit Neighbours(const C& csr) : csr_(csr), around_(csr, kAll) {}
@@ -114,22 +115,19 @@ class Neighbours {
     rank_.assign(around_.ids(), -1);
     int32_t rank = 0;
     for (const Settled& one : around_) rank_[one.id] = rank++;
-    indptr_.clear();
-    to_.clear();
-    weights_.clear();
+    indptr_.size = edges_around_.size = 0;
     for (const Settled& one : around_) {
-      indptr_.push_back(static_cast<int32_t>(to_.size()));
+      indptr_.push(static_cast<int32_t>(edges_around_.size));
       const auto end = static_cast<std::size_t>(csr_.indptr[one.vertex + 1]);
       for (auto e = static_cast<std::size_t>(csr_.indptr[one.vertex]); e < end; ++e) {
         const auto edge = csr_.edge(e);
         if (edge.weight > limit) continue;
         const uint32_t id = around_.id_of(edge.target);
         if (id == Search<C>::kNone || rank_[id] < 0 || id == one.id) continue;
-        to_.push_back(rank_[id]);
-        weights_.push_back(edge.weight);
+        edges_around_.push({rank_[id], edge.weight});
       }
     }
-    indptr_.push_back(static_cast<int32_t>(to_.size()));
+    indptr_.push(static_cast<int32_t>(edges_around_.size));
   }
 
   // Searches from the members from `low` on.
@@ -152,12 +150,11 @@ class Neighbours {
       lanes[v * kLanes + k] = 0;
       marks_[v / 64] |= uint64_t{1} << (v % 64);
     }
-    const Surroundings<Weight> graph{static_cast<int32_t>(n), indptr_.data(), to_.data(),
-                                     weights_.data()};
+    const Surroundings<Weight> graph{static_cast<int32_t>(n), indptr_.data, edges_around_.data};
     const uint64_t edges = NEARFAR_PICK_ISA(settle_together<Weight>)(graph, lanes, marks_.data());
     edges_ += edges;
     interrupt.poll(edges);
-    return {positions_.data() + low, some, around_.begin(), n, lanes};
+    return {positions_.data() + low, some, around_.begin(), n, lanes, low == 0};
   }
 
   const C& csr_;
@@ -166,8 +163,9 @@ class Neighbours {
   std::vector<Settled> members_;
   std::vector<uint8_t> done_;
   std::vector<int32_t> rank_;  // of the numbers of the search in order of distance, or -1
-  std::vector<int32_t> indptr_, to_;
-  std::vector<Weight> weights_, lanes_;
+  Buffer<int32_t> indptr_;
+  Buffer<EdgeAround<Weight>> edges_around_;
+  std::vector<Weight> lanes_;
   std::vector<uint64_t> marks_;
   uint64_t edges_ = 0;
   int misses_ = 0;

@@ -1,5 +1,5 @@
-// The loops of together.hpp. Vertices with news push them along their edges, in sweeps with the
-// order of distance and against it: ways lead towards the place amid the sources and then away from
+// The loops of together.hpp. Vertices with news push them along their edges, in sweeps against the
+// order of distance and with it: ways lead towards the place amid the sources and then away from
 // it, so most vertices push once or twice.
 #include "algorithms/bounded/together.hpp"
 
@@ -38,11 +38,11 @@ NEARFAR_INLINE uint64_t push(const Surroundings<Weight>& graph, Weight* lanes, u
   for (std::size_t k = 0; k < R::kCount; ++k) from[k] = R::of(lanes, v)[k];
   const int32_t begin = graph.indptr[v], end = graph.indptr[v + 1];
   for (int32_t e = begin; e < end; ++e) {
-    const auto to = static_cast<std::size_t>(graph.to[e]);
+    const auto to = static_cast<std::size_t>(graph.edges[e].to);
     typename R::One* const there = R::of(lanes, to);
     bool news = false;
     for (std::size_t k = 0; k < R::kCount; ++k) {
-      const typename R::One sum = from[k] + graph.weights[e], old = there[k];
+      const typename R::One sum = from[k] + graph.edges[e].weight, old = there[k];
       const auto less = sum < old;
       there[k] = less ? sum : old;
       news |= any_lane(less);
@@ -59,20 +59,20 @@ uint64_t settle_together(const Surroundings<Weight>& graph, Weight* lanes, uint6
   const std::size_t words = (static_cast<std::size_t>(graph.n) + 63) / 64;
   uint64_t edges = 0;
   for (bool some = true; some;) {
-    for (std::size_t i = 0; i < words; ++i) {
-      uint64_t ahead = ~uint64_t{0};
-      while (const uint64_t todo = marks[i] & ahead) {
-        const int bit = std::countr_zero(todo);
-        ahead = ~uint64_t{1} << bit;
-        marks[i] &= ~(uint64_t{1} << bit);
-        edges += push(graph, lanes, marks, 64 * i + static_cast<std::size_t>(bit));
-      }
-    }
     for (std::size_t i = words; i-- > 0;) {
       uint64_t ahead = ~uint64_t{0};
       while (const uint64_t todo = marks[i] & ahead) {
         const int bit = 63 - std::countl_zero(todo);
         ahead = (uint64_t{1} << bit) - 1;
+        marks[i] &= ~(uint64_t{1} << bit);
+        edges += push(graph, lanes, marks, 64 * i + static_cast<std::size_t>(bit));
+      }
+    }
+    for (std::size_t i = 0; i < words; ++i) {
+      uint64_t ahead = ~uint64_t{0};
+      while (const uint64_t todo = marks[i] & ahead) {
+        const int bit = std::countr_zero(todo);
+        ahead = ~uint64_t{1} << bit;
         marks[i] &= ~(uint64_t{1} << bit);
         edges += push(graph, lanes, marks, 64 * i + static_cast<std::size_t>(bit));
       }
@@ -102,8 +102,10 @@ void count_together(int32_t n, const Weight* lanes, Weight limit, int32_t* count
   }
 }
 
-void add_together(const bounded::Column& column, const double* factors, bool only_sums,
-                  bounded::Totals& totals) {
+namespace {
+
+template <bool kFactors, bool kOnlySums>
+NEARFAR_INLINE void add_column(const bounded::Column& column, bounded::Totals& totals) {
   using R = Registers<double>;
   using One = R::One;
   constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
@@ -113,19 +115,19 @@ void add_together(const bounded::Column& column, const double* factors, bool onl
     One sums[kBlock] = {}, shares[kBlock] = {}, least[kBlock], greatest[kBlock];
     for (std::size_t k = 0; k < kBlock; ++k) least[k] = greatest[k] = One{} + kNaN;
     for (std::size_t i = 0; i < column.count; ++i) {
-      const One* const factor = R::of(factors, column.at[i]) + block;
+      const One* const far = R::of(column.distances, column.at[i]) + block;
+      const One* const factors = kFactors ? R::of(column.factors, column.at[i]) + block : far;
       const int64_t v = column.vertices[i];
       for (int64_t row = column.place[v]; row < column.place[v + 1]; ++row) {
         const double value = column.values[static_cast<std::size_t>(row) * column.width];
         if (value != value) continue;
         for (std::size_t k = 0; k < kBlock; ++k) {
-          const One f = factor[k], none = One{};
-          const auto near = f == f;
-          const One product = f * value;
-          sums[k] += near ? product : none;
-          if (only_sums) continue;
-          shares[k] += near ? f : none;
-          const One all = One{} + value;
+          const One none = One{}, all = none + value;
+          const One factor = kFactors ? factors[k] : none + 1.0;
+          const auto near = far[k] <= column.limit;
+          sums[k] += near ? (kFactors ? factor * value : all) : none;
+          if (kOnlySums) continue;
+          shares[k] += near ? factor : none;
           least[k] = (near & ~(least[k] <= all)) ? all : least[k];
           greatest[k] = (near & ~(greatest[k] >= all)) ? all : greatest[k];
         }
@@ -139,6 +141,15 @@ void add_together(const bounded::Column& column, const double* factors, bool onl
       totals.greatest[lane] = greatest[j][l];
     }
   }
+}
+
+}  // namespace
+
+void add_together(const bounded::Column& column, bool only_sums, bounded::Totals& totals) {
+  if (column.factors)
+    only_sums ? add_column<true, true>(column, totals) : add_column<true, false>(column, totals);
+  else
+    only_sums ? add_column<false, true>(column, totals) : add_column<false, false>(column, totals);
 }
 
 #define NEARFAR_TOGETHER(Weight)                                                              \
