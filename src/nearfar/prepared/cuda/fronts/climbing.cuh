@@ -8,7 +8,7 @@
 // Macros: WARPS of a block, at least 2; ROOM, arcs of a chunk that are copied: those of levels that have no room are
 // read where they are.
 // requires: prepared/cuda/values.cuh
-// requires: cuda/copy_async.cuh
+// requires: cuda/primitives/copy_async.cuh
 #pragma once
 
 constexpr int kClimbWarps = WARPS, kClimbThreads = 32 * kClimbWarps;

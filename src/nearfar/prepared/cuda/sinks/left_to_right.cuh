@@ -9,7 +9,7 @@
 // can improve any, whatever the slack was, and the row is what a search returns. Where rounding took more than the slack
 // some vertex is not reached, and the rounds go on with more slack, at last without a bound.
 //
-// The sequential form is cpu/polish.hpp. Rounds go by the number of edges, which needs no sorting.
+// The sequential form is cpu/distances/polish.hpp. Rounds go by the number of edges, which needs no sorting.
 //
 // Macros: those of types.cuh, THREADS per block. Weights must not be negative.
 // Arrays: offsets[n + 1] and edges[m] of the graph; sources[count]; rows[count][n], replaced; for each block
@@ -17,10 +17,10 @@
 // Races: blocks share nothing. Within one, atomics lower distances while others read them: a value read is a
 // sum along a path, and each improvement puts the vertex into the next round. A queue that would be too long
 // is replaced by all vertices.
-// requires: cuda/memory.cuh
-// requires: cuda/edges.cuh
-// requires: cuda/warp.cuh
-// requires: cuda/walk_rows.cuh
+// requires: cuda/primitives/memory.cuh
+// requires: cuda/primitives/edges.cuh
+// requires: cuda/primitives/warp.cuh
+// requires: cuda/primitives/walk_rows.cuh
 
 constexpr int kWidest = 2;  // how often the slack is widened; then there is no bound
 
