@@ -224,9 +224,10 @@ class LaneBatches {
 
   int64_t count() const { return (sources_ + batch_ - 1) / batch_; }
 
+  // Returns how many sources those of a batch are.
   template <class Sums, class Layout>
-  void run(int64_t number, const std::vector<int32_t>& sources, const Layout& layout,
-           LaneSpace& space, Sums& sums) const {
+  int64_t run(int64_t number, const std::vector<int32_t>& sources, const Layout& layout,
+              LaneSpace& space, Sums& sums) const {
     const int64_t first = number * batch_, end = std::min(first + batch_, sources_);
     const int32_t* const from = sources.data() + first;
     const LaneGraph& graph = layout.lanes.graph;
@@ -238,6 +239,7 @@ class LaneBatches {
                     static_cast<int>(low - first));
       sums.done(low / block_);
     }
+    return end - first;
   }
 
  private:
@@ -253,7 +255,7 @@ struct Marks {
 template <class C>
 void add_up(const C& given, bool fold, const Marks& marks,
             const Question<typename C::Weight>& question, double* vertices, double* edges,
-            const RowsOf& rows, Trouble& trouble, int threads) {
+            const RowsOf& rows, Trouble& trouble, int threads, const Progress& progress) {
   using Index = typename C::Index;
   using Weight = typename C::Weight;
   const bool lanes = question.in_lanes() && sizeof(Index) == sizeof(int32_t);
@@ -272,7 +274,8 @@ void add_up(const C& given, bool fold, const Marks& marks,
   else if (question.plain() && !question.weighted)
     layout.rows = PaddedRows<Index>(graph);
   const std::vector<int64_t> starts(graph.starts.begin(), graph.starts.end());
-  const Sources from{starts.data(), starts.size()};
+  Report report(progress, starts.size());
+  const Sources from{starts.data(), starts.size(), &report};
   const auto n = static_cast<std::size_t>(csr.n), m = static_cast<std::size_t>(csr.m);
   std::vector<double> on_vertices(n), on_edges(question.edges ? m : 0);
   OrderedSums<double> vertex_sums(on_vertices.data(), n), edge_sums(on_edges.data(), m);
@@ -311,7 +314,8 @@ void add_up(const C& given, bool fold, const Marks& marks,
     spread(batches.count(), threads, [&](BatchCounter& counter, Interrupt& interrupt) {
       Accumulation<C> sums(graph, csr, layout, question, totals, trouble, interrupt);
       LaneSpace space(n);
-      for (int64_t k; (k = counter.take()) >= 0;) batches.run(k, sources, layout, space, sums);
+      for (int64_t k; (k = counter.take()) >= 0;)
+        report.finished(batches.run(k, sources, layout, space, sums));
     });
   } else {
     spread(from.blocks(), threads, [&](BatchCounter& counter, Interrupt& interrupt) {
@@ -350,7 +354,7 @@ std::vector<uint8_t> marked(std::size_t n, const Ids& vertices, const char* what
 Fields betweenness(GraphView& view, bool weighted, const Ids& sources, std::optional<Ids> targets,
                    std::optional<double> limit, double tolerance, bool endpoints,
                    const Array& vertices, const std::optional<Array>& edges, int threads,
-                   const RowsOf& rows) {
+                   const RowsOf& rows, const Progress& progress) {
   Trouble trouble;
   view.visit([&](const auto& csr) {
     using C = std::decay_t<decltype(csr)>;
@@ -371,11 +375,11 @@ Fields betweenness(GraphView& view, bool weighted, const Ids& sources, std::opti
                                     endpoints};
     nb::gil_scoped_release release;
     if (question.plain()) try {
-        add_up(csr, true, marks, question, on_vertices, on_edges, rows, trouble, threads);
+        add_up(csr, true, marks, question, on_vertices, on_edges, rows, trouble, threads, progress);
         return;
       } catch (const NotFolded&) {
       }
-    add_up(csr, false, marks, question, on_vertices, on_edges, rows, trouble, threads);
+    add_up(csr, false, marks, question, on_vertices, on_edges, rows, trouble, threads, progress);
   });
   nb::dict found;
   found["saturated"] = trouble.saturated.load();
@@ -392,6 +396,7 @@ NEARFAR_BIND(m) {
   using nb::arg;
   m.def("betweenness", &measures::betweenness, arg("view"), arg("weighted"), arg("sources"),
         arg("targets").none(), arg("limit").none(), arg("tolerance"), arg("endpoints"),
-        arg("vertices"), arg("edges").none(), arg("threads") = 1, arg("rows").none() = nb::none());
+        arg("vertices"), arg("edges").none(), arg("threads") = 1, arg("rows").none() = nb::none(),
+        arg("progress").none() = nb::none());
 }
 }  // namespace nearfar

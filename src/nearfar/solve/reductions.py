@@ -22,7 +22,7 @@ from nearfar.registry import FIGURES, UNADDED, Partial
 from nearfar.solve.arrays import external_names, row_figures
 from nearfar.solve.sinks import InMemory
 from nearfar.system.devices import runtime, several
-from nearfar.system.devices.arrays import is_device_array, module_of, to_host
+from nearfar.system.devices.arrays import as_dtype, is_device_array, module_of, to_host
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -231,11 +231,12 @@ class ReducingSink(InMemory):
         if kind == "nearest":
             return self._nearest(xp, rows)
         if kind == "histogram":
-            return Partial(bins=self._histogram(xp, rows, none))
+            return Partial(bins=self._histogram(xp, _comparable(rows), none))
         if kind == "harmonic":
+            rows = _comparable(rows)
             reached = rows != none
             with np.errstate(divide="ignore", over="ignore"):
-                inverse = xp.where(reached & (rows != 0), 1 / rows.astype(np.float64), 0.0)
+                inverse = xp.where(reached & (rows != 0), 1 / as_dtype(rows, np.float64), 0.0)
             return Partial(totals=_sums_by_halves(xp, inverse, reached))
         return self._figures(rows, int(one_less))
 
@@ -324,9 +325,15 @@ def _joined(parts: list[Any]) -> Any:
     return out
 
 
+def _comparable(rows: Any) -> Any:
+    """Return rows whose denormal entries CuPy's kernels compare as what they are."""
+    narrow = rows.dtype == np.float32 and is_device_array(rows)
+    return as_dtype(rows, np.float64) if narrow else rows
+
+
 def _sums_by_halves(xp: Any, rows: Any, reached: Any) -> Any:
     """Return the sums of the reached entries, float64; the same bits on every device."""
-    some = xp.where(reached, rows, rows.dtype.type(0)).astype(np.float64)
+    some = as_dtype(xp.where(reached, rows, rows.dtype.type(0)), np.float64)
     width = rows.shape[1]
     while width > 1:
         half = (width + 1) // 2

@@ -26,7 +26,6 @@ __all__ = ["TileSweep", "row_sweep"]
 
 _TILES: Slot[DeviceTiles] = Slot("tiles of rows on the device")
 _WEIGHTS: Slot[Any] = Slot("weights of tiles on the device")
-_ADVICE = "use device='cpu', or a GPU with more memory"
 _WARPS = 8  # kWarps of leaves.cuh
 _SIDE = 128  # kSide of own_leaf.cuh
 _RESERVED = 1024  # bytes of shared memory that a block takes besides its own
@@ -91,7 +90,7 @@ def _cut(prepared: Prepared, shape: LeafShape, top: int, margin: int) -> tuple[T
 def _made(prepared: Prepared, shape: LeafShape, top: int, margin: int) -> DeviceTiles:
     tree, arcs = prepared.preparation.tree, prepared.preparation.arcs
     host, width = _cut(prepared, shape, top, margin)
-    runtime.require_memory(2 * host.nbytes, _ADVICE)
+    runtime.require_memory(2 * host.nbytes)
     sizes = (arcs.first[host.roots + 1] - arcs.first[host.roots]).astype(np.int32)
     begins = np.zeros(len(sizes), dtype=np.int32)
     np.cumsum(-(-sizes[:-1] // 4) * 4, out=begins[1:])
@@ -130,7 +129,7 @@ def _margin(prepared: Prepared) -> int:
 def _closed(tiles: DeviceTiles, tree: DeviceTree, dtype: np.dtype[Any]) -> tuple[Any, Any]:
     """Return the weights of the bundles, and ways within leaves."""
     cp = runtime.cupy()
-    runtime.require_memory((tiles.host.n_values + tiles.n_ways) * dtype.itemsize, _ADVICE)
+    runtime.require_memory((tiles.host.n_values + tiles.n_ways) * dtype.itemsize)
     ways = cp.empty(tiles.n_ways, dtype=dtype)
     weights = cp.full(tiles.host.n_values, far_value(dtype), dtype=dtype)
     down = {
