@@ -379,11 +379,18 @@ def reduce(soak: Soak) -> Iterator[Trial]:
         )
 
     yield trial("count", array_judge(np.count_nonzero(reached, axis=1), dtype=False))
-    # Compared as numbers: a row may lack 64 bits or not need them.
     far = np.where(reached, values, -np.inf if values.dtype.kind == "f" else -(2**62))
     most = far.max(axis=1, initial=far.dtype.type(-(2**62)))
-    most = np.where(reached.any(axis=1), most, -1)
-    yield trial("max", array_judge(most, dtype=False, near=near))
+
+    def greatest(found: Any) -> str | None:
+        # Compared as numbers: a row may lack 64 bits or not need them.
+        found, some = host(found), reached.any(axis=1)
+        none = np.inf if found.dtype.kind == "f" else np.iinfo(found.dtype).max
+        if (found[~some] != none).any():
+            return f"maxima of no distances: {found[~some]}"
+        return differs(found[some], most[some], False, near())
+
+    yield trial("max", greatest)
     exact = truth.edges.kind.kind == "i"
     total = np.where(reached, values, 0).sum(axis=1, dtype=np.int64 if exact else np.float64)
 

@@ -39,8 +39,10 @@ def test_the_emulated_cupy_flushes() -> None:
 @pytest.mark.parametrize("stay", [False, True])
 @pytest.mark.parametrize(
     "reduce",
-    ["count", "sum", "mean", "max", "summary", "harmonic", "nearest:3"]
-    + [("histogram", [0.0, 9 * float(TINY), 20 * float(TINY), 1.0])],
+    [
+        *("count", "sum", "mean", "max", "summary", "harmonic", "nearest:3"),
+        ("histogram", [0.0, 9 * float(TINY), 20 * float(TINY), 1.0]),
+    ],
     ids=str,
 )
 def test_reductions(reduce: Any, stay: bool) -> None:

@@ -94,7 +94,7 @@ def eccentricity(
             f"{n - 1:,} others, so its eccentricity is infinite: take the largest component, or "
             "distances(reduce='max')"
         )
-    return np.maximum(most, 0) if n == 1 else most
+    return np.zeros_like(most) if n == 1 else most
 
 
 def diameter(

@@ -49,8 +49,8 @@ class Reduction:
         ``count``: their number, int64. ``sum`` and ``mean``: of their distances, float64 (the mean
         is NaN when there are none; closeness is ``1 / mean``). Integers are added exactly; floats
         are added in float64 by halves: entry i and entry i + half, until one is left, so the sum
-        has the same bits on every device. ``max``: the greatest distance (eccentricity), ``-1``
-        when there are none. ``summary``: count, sum and max from one pass, as three arrays.
+        has the same bits on every device. ``max``: the greatest distance (eccentricity);
+        unreached, as in rows, when there are none. ``summary``: count, sum and max from one pass, as three arrays.
         ``harmonic``: the sum of ``1 / distance``, float64, added like a sum of floats; distances of
         0 do not count. ``nearest``: the ``k`` nearest as ``(vertices, distances)``, both of shape
         ``(rows, k)``; equal distances in order of the vertex's index; padded with -1 and unreached.
@@ -156,7 +156,8 @@ def finish(reduction: Reduction, found: Partial) -> Any:
     if kind in ("histogram", "count"):
         return found.bins if kind == "histogram" else found.counts
     if kind in ("max", "summary"):
-        most = np.where(found.counts > 0, found.most, found.most.dtype.type(-1))
+        none = unreached_value(np.dtype(found.most.dtype))
+        most = np.where(found.counts > 0, found.most, none)
         return most if kind == "max" else (found.counts, found.totals, most)
     if kind == "mean":
         means = np.full(len(found.counts), np.nan)
@@ -289,13 +290,14 @@ class ReducingSink(InMemory):
         """Return one array, the two of ``nearest``, or the three of ``summary``."""
         parts = [part for number in sorted(self.blocks) for part in self.blocks[number]]
         if self.reduction.kind == "summary":
-            columns = zip(*parts, strict=True)
-            return tuple(self._home(_joined(list(column))) for column in columns)
+            counts, totals, most = (list(column) for column in zip(*parts, strict=True))
+            columns = _joined(counts), _joined(totals), _joined(_as_wide(most))
+            return tuple(self._home(column) for column in columns)
         if self.reduction.kind != "nearest":
-            return self._home(_joined(parts))
-        wide = np.result_type(*(values.dtype for _, values in parts))
+            wide = _as_wide(parts) if self.reduction.kind == "max" else parts
+            return self._home(_joined(wide))
         vertices = _joined([vertices for vertices, _ in parts])
-        near = _joined([widened(values, wide) for _, values in parts])
+        near = _joined(_as_wide([values for _, values in parts]))
         return self._home(external_names(self.graph, vertices)), self._home(near)
 
     def _home(self, found: Any) -> Any:
@@ -304,6 +306,12 @@ class ReducingSink(InMemory):
             return to_host(found)
         with runtime.on_device(self.home):
             return runtime.upload(found)
+
+
+def _as_wide(parts: list[Any]) -> list[Any]:
+    """Return distances in the widest of their dtypes; unreached ones stay unreached."""
+    wide = np.result_type(*(part.dtype for part in parts))
+    return [widened(part, wide) for part in parts]
 
 
 def _joined(parts: list[Any]) -> Any:
