@@ -81,7 +81,8 @@ def test_progress_with_turns_and_prepared() -> None:
     turns = graph.with_turns(forbidden=[(0, 1, 2)], penalties={(1, 2, 3): 4})
     for given in (turns, prepare(graph)):
         told: list[tuple[float, float]] = []
-        measures.betweenness(given, progress=lambda *parts: told.append(parts), threads=1)
+        tell: Callable[..., None] = lambda *parts, told=told: told.append(parts)  # noqa: E731
+        measures.betweenness(given, progress=tell, threads=1)
         shares = [done / total for done, total in told]
         assert shares == sorted(shares)
         assert shares[-1] == 1

@@ -159,8 +159,8 @@ def harmonic(
 
     Notes
     -----
-    One search per vertex, whose row is reduced at once in the same fixed order on every device; with
-    ``samples`` as for :func:`closeness`.
+    One search per vertex, whose row is reduced at once in the same fixed order on every device;
+    with ``samples`` as for :func:`closeness`.
 
     References
     ----------
