@@ -231,14 +231,14 @@ def nearest(soak: Soak) -> Iterator[Trial]:
 
 def distances_trial(soak: Soak, graph: Any, truth: Rows, method: str, **more: Any) -> Trial:
     """Rows of some sources or of all, with arguments drawn at random."""
-    every = soak.case.whole and soak.chance(0.25)
+    every = soak.case.whole and soak.chance(0.25 if soak.device == "cpu" else 0.5)
     rows = np.arange(soak.n) if every else soak.some_rows()
     stats: dict[str, Any] = {}
     given: dict[str, Any] = {"method": method, "device": soak.device, **more}
     if soak.device == "cpu":
         given["threads"] = soak.threads()
     if soak.chance(0.3):
-        given["block"] = int(soak.one_of([1, 3, 17]))
+        given["block"] = int(soak.one_of([1, 3, 17] if len(rows) <= 60 else [50, 170]))
     limit = soak.limit(rows, apart=True) if soak.chance(0.25) else None
     if limit is not None:
         given["limit"] = limit

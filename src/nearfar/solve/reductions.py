@@ -49,13 +49,13 @@ class Reduction:
         ``count``: their number, int64. ``sum`` and ``mean``: of their distances, float64 (the mean
         is NaN when there are none; closeness is ``1 / mean``). Integers are added exactly; floats
         are added in float64 by halves: entry i and entry i + half, until one is left, so the sum
-        has the same bits on every device. ``max``: the greatest distance (eccentricity);
-        unreached, as in rows, when there are none. ``summary``: count, sum and max from one pass,
-        as three arrays. ``harmonic``: the sum of ``1 / distance``, float64, added like a sum of floats; distances of
-        0 do not count. ``nearest``: the ``k`` nearest as ``(vertices, distances)``, both of shape
-        ``(rows, k)``; equal distances in order of the vertex's index; padded with -1 and unreached.
-        For a graph with names, a NumPy array of objects, with None for -1. ``histogram``: the
-        number per half-open bin of the edges, shape ``(rows, len(edges) - 1)``.
+        has the same bits on every device. ``max``: the greatest distance (eccentricity); unreached,
+        as in rows, when there are none. ``summary``: count, sum and max from one pass, as three
+        arrays. ``harmonic``: the sum of ``1 / distance``, float64, added like a sum of floats;
+        distances of 0 do not count. ``nearest``: the ``k`` nearest as ``(vertices, distances)``,
+        both of shape ``(rows, k)``; equal distances in order of the vertex's index; padded with -1
+        and unreached. For a graph with names, a NumPy array of objects, with None for -1.
+        ``histogram``: the number per half-open bin of the edges, shape ``(rows, len(edges) - 1)``.
     k : int
         For ``nearest``.
     edges : tuple of float
