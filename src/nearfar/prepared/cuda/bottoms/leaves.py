@@ -87,7 +87,7 @@ def _cut(prepared: Prepared, shape: LeafShape, top: int, margin: int) -> tuple[T
     return host, width
 
 
-def _made(prepared: Prepared, shape: LeafShape, top: int, margin: int) -> DeviceTiles:
+def _cut_tiles(prepared: Prepared, shape: LeafShape, top: int, margin: int) -> DeviceTiles:
     tree, arcs = prepared.preparation.tree, prepared.preparation.arcs
     host, width = _cut(prepared, shape, top, margin)
     runtime.require_memory(2 * host.nbytes)
@@ -181,7 +181,7 @@ class TileSweep:
         self.tree = device_tree(prepared)
         self.tiles = _TILES.of(
             prepared,
-            lambda: prepared.metric.layout(key, lambda: _made(prepared, *form)),
+            lambda: prepared.metric.layout(key, lambda: _cut_tiles(prepared, *form)),
             key,
         )
         self.above = Above(prepared, self.tiles.host.upper, above, shape)

@@ -282,7 +282,7 @@ def _shared_walk(prepared: Prepared, starts: Any, ends: Any, devices: list[int])
 
 def device_walks(prepared: Prepared) -> Walks:
     """Upload the data for walks to the current device, once."""
-    return _WALKS.of(prepared, lambda: _made(prepared), runtime.device().ordinal)
+    return _WALKS.of(prepared, lambda: _open_walks(prepared), runtime.device().ordinal)
 
 
 def walks_over(prepared: Prepared, up: QueryArcs, down: QueryArcs) -> Walks:
@@ -305,7 +305,7 @@ def _side(prepared: Prepared, arcs: QueryArcs) -> tuple[Any, Any, Any]:
     return node_, depths, weights
 
 
-def _made(prepared: Prepared) -> Walks:
+def _open_walks(prepared: Prepared) -> Walks:
     tree, there = prepared.preparation.tree, device_tree(prepared)
     n = tree.n_vertices
     spine = np.empty((n, 4), dtype=np.int32)

@@ -55,7 +55,7 @@ def device_paths(
 ) -> tuple[Any, Any, Any]:
     """Return the edges of a shortest path for each pair."""
     cp = runtime.cupy()
-    opened = _OPENED.of(prepared, lambda: _made(prepared), runtime.device().ordinal)
+    opened = _OPENED.of(prepared, lambda: _open(prepared), runtime.device().ordinal)
     walks, height = opened.walks, max(opened.walks.tree.height, 1)
     each = height * (2 * walks.up[2].dtype.itemsize + 4)
     warps = min(_WARPS, (runtime.device().shared_per_block - _STATIC) // each)
@@ -121,7 +121,7 @@ def _some(opened: _Opened, starts: Any, ends: Any, warps: int, each: int) -> tup
     return counts, edges, reached
 
 
-def _made(prepared: Prepared) -> _Opened:
+def _open(prepared: Prepared) -> _Opened:
     metric, arcs = prepared.metric, prepared.preparation.arcs
     if arcs.n_arcs >= 2**30:
         raise VariantUnavailable(
