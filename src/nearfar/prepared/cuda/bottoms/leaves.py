@@ -15,7 +15,7 @@ from nearfar.prepared.cuda.cut.tiles import LeafShape, Tiles, cut_tiles
 from nearfar.prepared.cuda.device import device_tree, far_value, top_flags
 from nearfar.prepared.cuda.fronts.above import Above
 from nearfar.prepared.cuda.query import Query
-from nearfar.prepared.cuda.shapes import UNIT, above_shape, default_leaf, padded
+from nearfar.prepared.cuda.shapes import SMALL_CELLS, UNIT, above_shape, default_leaf, padded
 from nearfar.system.devices import runtime
 
 if TYPE_CHECKING:
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = ["TileSweep", "row_sweep"]
 
+_SWEEPS: Slot[Sweep | TileSweep] = Slot("sweeps of rows on the device")
 _TILES: Slot[DeviceTiles] = Slot("tiles of rows on the device")
 _WEIGHTS: Slot[Any] = Slot("weights of tiles on the device")
 _WARPS = 8  # kWarps of leaves.cuh
@@ -260,12 +261,17 @@ class TileSweep:
 
 
 def row_sweep(prepared: Prepared, sources: int) -> Sweep | TileSweep:
-    """Return the fastest sweep for whole rows.
+    """Return the fastest sweep for whole rows, kept for later calls.
 
     Tiles pay where vertices that are next to each other in the tree have numbers next to each
     other; where they do not, a bundle has one vertex, and a transposition is cheaper.
     """
-    tiles = TileSweep(prepared, None, sources)
-    if len(tiles.tiles.host.rows) <= _PAYS * prepared.n_vertices:
-        return tiles
-    return Sweep(prepared, None, sources)
+
+    def make() -> Sweep | TileSweep:
+        tiles = TileSweep(prepared, None, sources)
+        if len(tiles.tiles.host.rows) <= _PAYS * prepared.n_vertices:
+            return tiles
+        return Sweep(prepared, None, sources)
+
+    # Shapes depend on the number of sources by whether they are few.
+    return _SWEEPS.of(prepared, make, (runtime.device().ordinal, sources <= SMALL_CELLS))
