@@ -44,7 +44,7 @@ OWN = {
     "route": {"output"},
     "sssp": {"prove", "output", "counters", "profile", "kernels", "explain", "option"},
     "sweep": {"output"},
-    "table": {"id", "nearest", "output", "option"},
+    "table": {"id"},
     "tune": {"show", "reset"},
     "verify": {"answer"},
 }

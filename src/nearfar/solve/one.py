@@ -146,7 +146,7 @@ def sssp(
         begin = turns.original.index_of(source, "source")
         graph, source = turns.graph, int(turns.starts[begin])
     solved = as_graph(graph, weight)
-    placed = turns is None and is_place(solved, source)
+    placed = turns is None and not isinstance(source, int) and is_place(solved, source)
     if placed:
         solved, source = with_place(solved, source)
     paths = solve_one(
@@ -222,7 +222,8 @@ def solve_one(
         began = time.perf_counter()
         _ = paths.predecessors  # computed now, on the device of the distances
         paths.stats["predecessor_seconds"] = time.perf_counter() - began
-    if not graph.on_device and is_device_array(paths.distances):
+    cuda = found.plan.variant.device == "cuda"
+    if cuda and not graph.on_device and is_device_array(paths.distances):
         paths.bring_to_host()
     if stats is not None:
         stats.update(paths.stats, engine=paths.engine, reason=paths.reason)

@@ -237,7 +237,7 @@ class Team {
       if (from >= n) return;
       const uint64_t end = from + kFill < n ? from + kFill : n;
       std::fill(distances + from, distances + end, unreached<Weight>());
-      if (__atomic_add_fetch(&filled, end - from, __ATOMIC_ACQ_REL) == n) all_filled.set(1);
+      if (__atomic_add_fetch(&filled, end - from, __ATOMIC_ACQ_REL) == n) all_filled.set(true);
     }
   }
 

@@ -17,8 +17,7 @@ from nearfar.graph.dtypes import unreached_value
 from nearfar.graph.saturation import may_saturate, widest
 from nearfar.graph.turns import TurnGraph
 from nearfar.measures.simple import many_rows, on_device_or_cores, takes_device
-from nearfar.measures.traffic.demand import Demand, read_demand
-from nearfar.solve.steps.request import as_graph, vertex_indices
+from nearfar.solve.steps.request import as_graph, check_stats, vertex_indices
 from nearfar.system.threads import check_threads
 
 if TYPE_CHECKING:
@@ -127,6 +126,7 @@ def edge_loads(
     device: Device = "auto",
     threads: int | None = None,
     zones: Iterable[Any] | None = None,
+    progress: Callable[[float, float], None] | None = None,
 ) -> EdgeLoads:
     """Compute the load of each edge when all demand takes a shortest path.
 
@@ -147,6 +147,8 @@ def edge_loads(
         number.
     zones : vertices or None
         Vertices of the rows and columns of a matrix; None means every vertex in order.
+    progress : callable or None
+        Called with the numbers of finished sources and of all sources.
 
     Returns
     -------
@@ -182,9 +184,12 @@ def edge_loads(
     >>> nearfar.measures.edge_loads(g, [(0, 2, 10), (0, 1, 3)]).loads
     array([13,  0, 10])
     """
+    check_stats(None, progress)
     searched = Searched(graph, weight)
     trips = Trips(read_demand(searched.named, demand, zones))
-    loads, lengths = trips.on(searched, device, check_threads(threads))
+    loads, lengths = trips.on(searched, device, check_threads(threads), progress)
+    if progress is not None:
+        progress(len(trips.sources), len(trips.sources))
     pairs = trips.pairs
     lost = np.flatnonzero(~np.isfinite(lengths))
     there = np.isfinite(lengths)
@@ -215,19 +220,24 @@ class Trips:
         self.ends = np.unique(self.targets)
 
     def on(
-        self, searched: Searched, device: Any, workers: int
+        self,
+        searched: Searched,
+        device: Any,
+        workers: int,
+        progress: Callable[[float, float], None] | None = None,
     ) -> tuple[NDArray[Any], NDArray[np.float64]]:
         """Return the loads of the caller's edges, and the length of each pair's path, or inf."""
         rows = searched.starts(self.sources)
         lengths = np.zeros(len(self.pairs.amounts))
 
         def on_cores() -> tuple[NDArray[Any], NDArray[np.float64]]:
-            return _on_cores(searched, rows, self, workers)
+            return _on_cores(searched, rows, self, workers, progress)
 
         def on_device() -> tuple[NDArray[Any], NDArray[np.float64]]:
             from nearfar.measures.traffic.device_loads import device_loads
 
-            return device_loads(searched.graph, rows, self.first, self.targets, self.amounts)
+            demand = (self.first, self.targets, self.amounts)
+            return device_loads(searched.graph, rows, *demand, progress)
 
         takes = takes_device(device, searched.graph, len(rows))
         loads, lengths[self.away] = (
@@ -237,7 +247,11 @@ class Trips:
 
 
 def _on_cores(
-    searched: Searched, rows: NDArray[np.int64], trips: Trips, workers: int
+    searched: Searched,
+    rows: NDArray[np.int64],
+    trips: Trips,
+    workers: int,
+    progress: Callable[[float, float], None] | None,
 ) -> tuple[NDArray[Any], NDArray[np.float64]]:
     """Return the loads of the searched edges and the lengths of all paths, on the CPU."""
     from nearfar import _cpu
@@ -262,6 +276,7 @@ def _on_cores(
             loads,
             workers,
             many_rows(solved, len(rows), workers),
+            progress,
         )
         return ~np.isfinite(lengths)
 
@@ -277,6 +292,7 @@ def skims(
     weight: str | Callable[[Any, Any, Any], Any] | None = "weight",
     threads: int | None = None,
     quantities: Sequence[ArrayLike] | Mapping[str, ArrayLike] = (),
+    progress: Callable[[float, float], None] | None = None,
 ) -> Skims:
     """Sum further edge quantities along shortest paths, such as metres of the fastest way.
 
@@ -292,6 +308,9 @@ def skims(
         CPU workers; None uses all cores of this process.
     quantities : list or dict of arrays, shape (m,)
         Finite numbers, one per edge in the order of :attr:`nearfar.Graph.indices`.
+    progress : callable or None
+        Called with the numbers of finished sources and of all sources.; quantities of
+        floats and of integers are separate passes.
 
     Returns
     -------
@@ -323,6 +342,7 @@ def skims(
     """
     from nearfar import _cpu
 
+    check_stats(None, progress)
     searched = Searched(graph, weight)
     rows = vertex_indices(searched.named, sources, "source")
     columns = vertex_indices(searched.named, targets, "target")
@@ -357,6 +377,7 @@ def skims(
                 out,
                 workers,
                 many_rows(solved, len(begin), workers),
+                progress,
             )
             for k, i in enumerate(alike):
                 totals[i] = out[:, :, k]
@@ -364,6 +385,8 @@ def skims(
         return unreached
 
     searched.solved(run)
+    if progress is not None:
+        progress(len(rows), len(rows))
     place = np.searchsorted(ends, columns)
     same = rows[:, None] == columns[None, :]
 

@@ -182,7 +182,7 @@ void check(const Ids& vertices, int64_t n, const char* what) {
 void edge_loads(GraphView& view, const Ids& first_in, const Ids& entering, const Ids& tails,
                 const Ids& sources, const Ids& first, const Ids& targets, const Ids& ends,
                 const ConstArray& amounts, const Array& lengths, const Array& loads, int threads,
-                const RowsOf& rows) {
+                const RowsOf& rows, const Progress& progress) {
   auto with_number = [&](auto tag, const auto& csr) {
     using Number = decltype(tag);
     using C = std::decay_t<decltype(csr)>;
@@ -197,10 +197,12 @@ void edge_loads(GraphView& view, const Ids& first_in, const Ids& entering, const
                                 static_cast<const Number*>(amounts.data()),
                                 checked<double>(lengths, targets.size(), "lengths")};
     OrderedSums<Number> sums(checked<Number>(loads, m, "loads"), m);
+    Report report(progress, sources.size());
     nb::gil_scoped_release release;
-    search_all(
-        csr, Sources{sources.data(), sources.size()}, ends.data(), ends.size(), rows, threads,
-        [&](Interrupt& interrupt) { return Loading<C, Number>(csr, in, demand, sums, interrupt); });
+    search_all(csr, Sources{sources.data(), sources.size(), &report}, ends.data(), ends.size(),
+               rows, threads, [&](Interrupt& interrupt) {
+                 return Loading<C, Number>(csr, in, demand, sums, interrupt);
+               });
   };
   {
     nb::gil_scoped_release release;
@@ -218,7 +220,8 @@ void edge_loads(GraphView& view, const Ids& first_in, const Ids& entering, const
 
 void skims(GraphView& view, const Ids& first_in, const Ids& entering, const Ids& tails,
            const Ids& sources, const Ids& targets, const ConstArray& quantities, int64_t count,
-           const Array& lengths, const Array& totals, int threads, const RowsOf& rows) {
+           const Array& lengths, const Array& totals, int threads, const RowsOf& rows,
+           const Progress& progress) {
   auto with_number = [&](auto tag, const auto& csr) {
     using Number = decltype(tag);
     using C = std::decay_t<decltype(csr)>;
@@ -239,9 +242,10 @@ void skims(GraphView& view, const Ids& first_in, const Ids& entering, const Ids&
                                     checked<Number>(totals, pairs * k, "totals"),
                                     unreached<Number>()};
     Weight* const found = checked<Weight>(lengths, pairs, "lengths");
+    Report report(progress, sources.size());
     nb::gil_scoped_release release;
-    search_all(csr, Sources{sources.data(), sources.size()}, targets.data(), targets.size(), rows,
-               threads, [&](Interrupt& interrupt) {
+    search_all(csr, Sources{sources.data(), sources.size(), &report}, targets.data(),
+               targets.size(), rows, threads, [&](Interrupt& interrupt) {
                  return Skimming<C, Number>(csr, in, wanted, found, interrupt);
                });
   };
@@ -267,9 +271,11 @@ NEARFAR_BIND(m) {
   using nb::arg;
   m.def("edge_loads", &measures::edge_loads, arg("view"), arg("first_in"), arg("entering"),
         arg("tails"), arg("sources"), arg("first"), arg("targets"), arg("ends"), arg("amounts"),
-        arg("lengths"), arg("loads"), arg("threads") = 1, arg("rows").none() = nb::none());
+        arg("lengths"), arg("loads"), arg("threads") = 1, arg("rows").none() = nb::none(),
+        arg("progress").none() = nb::none());
   m.def("skims", &measures::skims, arg("view"), arg("first_in"), arg("entering"), arg("tails"),
         arg("sources"), arg("targets"), arg("quantities"), arg("count"), arg("lengths"),
-        arg("totals"), arg("threads") = 1, arg("rows").none() = nb::none());
+        arg("totals"), arg("threads") = 1, arg("rows").none() = nb::none(),
+        arg("progress").none() = nb::none());
 }
 }  // namespace nearfar
