@@ -16,6 +16,12 @@ from nearfar.lab.checkout import NOTICE
 
 __all__ = ["page"]
 
+#: Arguments that go together, under a name of their own.
+BUNDLES = {
+    "`GRAPH` and its options": ["`GRAPH`", "`--format`", "`--weight`", "`--read-option`"],
+    "the options of the solver": ["`--method`", "`--device`", "`--threads`", "`--option`"],
+    "the options of snapping": ["`--to`", "`--parts`", "`--max-distance`"],
+}
 #: Number of commands, or of families, from which on they share the description of an argument.
 SHARED = 3
 
@@ -36,7 +42,7 @@ def page() -> str:
     shared = common(
         [
             [argument(a) for a in visible(parser) if not a.dest.startswith("parameter_")]
-            for parser in every
+            for parser in [*commands.values(), *subparsers_of(commands["measure"]).values()]
         ],
         SHARED,
     )
@@ -54,7 +60,9 @@ def page() -> str:
         "",
         "## Options that commands share",
         "",
-        "Each command names those that it takes.",
+        "Each command names those that it takes, or their group: `GRAPH` and its options (up to",
+        "`--read-option`), the solver (`--method`, `--device`, `--threads`, `--option`), snapping",
+        "(`--to`, `--parts`, `--max-distance`).",
         "",
         *items(shared),
         "",
@@ -70,11 +78,14 @@ def page() -> str:
         below = subparsers_of(child)
         own = common([list(map(argument, visible(p))) for p in below.values()], SHARED)
         own = [one for one in own if one not in general + shared]
-        if own:
-            lines += ["", "Shared by several:", "", *items(own)]
+        alike = common([list(map(argument, visible(p))) for p in below.values()], len(below))
+        if below:
+            named = [one.name for one in alike if one in shared]
+            lines += ["", f"Each takes {', '.join(bundled(names_of(named)))}.", ""] if named else []
+            lines += ["", *items(own)]
         for family, grandchild in below.items():
             lines += ["", f"### nearfar {name} {family}", "", sentence(grandchild.description)]
-            lines += ["", *details(grandchild, general, shared + own)]
+            lines += ["", *details(grandchild, general + alike, shared + own)]
     return re.sub(r"\n{3,}", "\n\n", "\n".join(lines)) + "\n"
 
 
@@ -116,13 +127,26 @@ def details(
         if one not in general and one not in known
     ]
     named = [
-        one.name.partition(" `")[0].rpartition(", ")[2] + default_of(action)
+        f"`{(action.option_strings or [action.metavar])[-1]}`{default_of(action)}"
         for one, action in actions
-        if one in known
+        if one in known and one not in general
     ]
     yield from items(own)
     if named:
-        yield from ("", f"Also {', '.join(named)}.")
+        yield from ("", f"Also {', '.join(bundled(named))}.")
+
+
+def names_of(shown: list[str]) -> list[str]:
+    """Return the long flags, or the names of positional arguments, of what a list shows."""
+    return [re.findall(r"`(?:--[\w-]+|[A-Z]+)`", name)[0] for name in shown]
+
+
+def bundled(names: list[str]) -> list[str]:
+    """Return the names with each group of :data:`BUNDLES` under its title."""
+    for title, members in BUNDLES.items():
+        if set(members) <= set(names):
+            names = [title, *(name for name in names if name not in members)]
+    return names
 
 
 def items(arguments: list[Argument]) -> Iterator[str]:

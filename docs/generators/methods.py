@@ -13,7 +13,7 @@ from nearfar.registry import Variant, variants
 
 __all__ = ["page"]
 
-#: Number of options from which on a table says "see below" in place of the list.
+#: Number of variants from which on their common options have a title in place of the ids.
 MANY = 5
 
 
@@ -26,15 +26,15 @@ def page() -> str:
         "",
         "Pass an id as `method=` or `--method`; the part before the `@`, or the name of a family,",
         "takes its cheapest variant. `nearfar methods` prints the same and says what is available",
-        "on this machine. Weights are non-negative unless the table says otherwise. Papers are keys",
-        "of `CITATION.cff`. [Options](#options) are described once, at the end.",
+        "on this machine. Weights are non-negative unless the table says otherwise. Papers are",
+        "keys of `CITATION.cff`. [Options](#options) stand at the end.",
     ]
     for family, members in families().items():
         folders = sorted({v.run.__module__.rpartition(".")[0] for v in members})
         parts += ["", f"## {family.replace('_', ' ').capitalize()}", "", first_sentence(folders[0])]
-        where = ", ".join(f"`{name.removeprefix('nearfar.').replace('.', '/')}`" for name in folders)
-        parts += [f"Pseudo-code and departures from the papers: {where}.", ""]
-        parts += ["| id | method | options | source | work |", "|---|---|---|---|---|"]
+        where = [f"`{name.removeprefix('nearfar.').replace('.', '/')}`" for name in folders]
+        parts += [f"Pseudo-code and departures from the papers: {', '.join(where)}.", ""]
+        parts += ["| id | method | source | work |", "|---|---|---|---|"]
         parts += [row(v) for v in members]
     parts += [
         "",
@@ -63,19 +63,12 @@ def first_sentence(package: str) -> str:
 
 def row(v: Variant) -> str:
     """Return the line of a variant in the table of its family."""
-    special = [v.weights] if v.weights != "nonnegative" else []
+    special = [f"{v.weights} weights"] if v.weights == "any" else []
     special += ["many sources"] if "sssp" not in v.problems else []
     special += ["**unsafe**"] if v.unsafe else []
     text = f"{v.summary} ({', '.join(special)})" if special else v.summary
     source = " ".join(filter(None, (v.paper, v.section)))
-    return f"| `{v.id}` | {text} | {options_of(v)} | {source} | {v.complexity} |"
-
-
-def options_of(variant: Variant) -> str:
-    """Return the options with their defaults."""
-    fields = dataclasses.fields(variant.options)
-    shown = [f"`{f.name}={f.default!r}`" for f in fields if f.default is not dataclasses.MISSING]
-    return ", ".join(shown) if len(shown) < MANY else f"{len(shown)}, [below](#options)"
+    return f"| `{v.id}` | {text} | {source} | {v.complexity} |"
 
 
 def meanings() -> list[str]:
@@ -100,7 +93,9 @@ def meanings() -> list[str]:
 
 
 def with_default(line: str, defaults: dict[str, str]) -> str:
-    """Return the line of an option with its default behind the name."""
+    """Return the line of an option with its default behind the name, if there is one default."""
     names = line.split("`")[1]
     values = dict.fromkeys(defaults[name] for name in re.findall(r"\w+", names))
-    return line.replace(f"`{names}`", f"`{names}={'|'.join(values)}`", 1) if len(values) == 1 else line
+    if len(values) > 1:
+        return line
+    return line.replace(f"`{names}`", f"`{names}={values.popitem()[0]}`", 1)
