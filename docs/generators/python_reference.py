@@ -233,6 +233,21 @@ PROSE = ("Notes", "Examples", "References", "See Also")
 
 #: Bases of Graph that hold a part of it each.
 _PARTS = ("Vertices", "Exchange")
+#: Members without an underscore that other files of the package call, and users have no use for.
+_INTERNAL = frozenset(
+    (
+        *("Graph.device_arrays", "Graph.first_negative", "Graph.has_transpose", "Graph.has_view"),
+        *("Graph.from_checked", "Graph.rows_of", "Graph.tight_form", "Graph.view"),
+        *("Graph.weight_sample", "Graph.widest_vertex", "Prepared.adds_floats"),
+        *("Prepared.answer_dtype", "Prepared.beyond_arcs", "Prepared.fitting"),
+        *("Prepared.metric_view", "Prepared.summed", "Prepared.summing", "Prepared.tight_form"),
+        *("Raster.describe", "Raster.is_barrier", "Reduction.sink", "SlopeTable.in_dtype"),
+        *("Surface.as_floats", "TreeLabels.between", "TurnGraph.first_negative"),
+        *("TurnGraph.indices_of", "TurnGraph.n_negative", "TurnGraph.name_of"),
+        *("TurnGraph.of_edges", "TurnGraph.searched_weights", "TurnGraph.to_edges"),
+        *("TurnGraph.weight_dtype",),
+    )
+)
 
 
 def public(name: str) -> Any:
@@ -258,7 +273,9 @@ def properties(cls: type) -> Iterator[str]:
     found = [
         (name, inspect.getdoc(value) or "")
         for name, value in vars(cls).items()
-        if not name.startswith("_") and isinstance(value, property | cached_property)
+        if not name.startswith("_")
+        and isinstance(value, property | cached_property)
+        and f"{cls.__name__}.{name}" not in _INTERNAL
     ]
     if found:
         yield "**Properties**"
@@ -312,6 +329,8 @@ def entries(lines: list[str]) -> Iterator[str]:
 
 def item(head: str, told: list[str]) -> str:
     """One name with its type and what is said of it."""
+    if head.endswith("."):
+        raise SystemExit(f"{head!r}: the sentence belongs on the next line, indented")
     name, colon, kind = head.partition(" : ")
     kind = f" ({markdown(kind)})" if colon else ""
     text = markdown(" ".join(told))
@@ -457,5 +476,7 @@ def _entry(name: str) -> Iterator[str]:
         return
     yield from properties(obj)
     for method, function in members(obj):
+        if f"{obj.__name__}.{method}" in _INTERNAL:
+            continue
         yield from (f"#### {obj.__name__}.{method}", "")
         yield from (*signature(f"{obj.__name__}.{method}", function), *described(function))

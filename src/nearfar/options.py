@@ -239,7 +239,8 @@ def build_options(
     ----------
     cls : type
     given : mapping
-    variant : str Id of the variant.
+    variant : str
+        Id of the variant.
     having : callable
         Function that returns the variants with an option, by its name.
 

@@ -30,7 +30,8 @@ class TurnPaths(Paths):
 
     Attributes
     ----------
-    turns : TurnGraph Graph of the answer.
+    turns : TurnGraph
+        Graph of the answer.
     searched : Paths
         Answer in the graph that was searched.
     """

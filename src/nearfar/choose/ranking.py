@@ -48,7 +48,8 @@ class Choice:
     variant : Variant
     seconds : float
         Estimate from the variant's cost.
-    reason : str Reason in words.
+    reason : str
+        Reason in words.
     """
 
     variant: Variant
@@ -317,7 +318,8 @@ def best(graph: Graph, request: Request) -> tuple[Variant, str]:
     Returns
     -------
     variant : Variant
-    reason : str Reason in words.
+    reason : str
+        Reason in words.
 
     Raises
     ------

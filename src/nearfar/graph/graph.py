@@ -442,7 +442,8 @@ class Graph(Vertices, Exchange):
 
         Parameters
         ----------
-        dtype : dtype, optional Dtype of the result; ``index_dtype`` by default.
+        dtype : dtype, optional
+            Dtype of the result; ``index_dtype`` by default.
 
         Returns
         -------
@@ -461,7 +462,8 @@ class Graph(Vertices, Exchange):
 
         Returns
         -------
-        array Sample on the host in the dtype of the weights; ones without weights.
+        array
+            Sample on the host in the dtype of the weights; ones without weights.
         """
         return self._arrays.weight_sample(step)
 
@@ -574,8 +576,10 @@ class Graph(Vertices, Exchange):
 
         Returns
         -------
-        graph : Graph Graph with weights of the dtype of the distances.
-        rows : array Distances on the device of the given ones.
+        graph : Graph
+            Graph with weights of the dtype of the distances.
+        rows : array
+            Distances on the device of the given ones.
         """
         return (self if rows.dtype == self.weight_dtype else self.astype(rows.dtype)), rows
 

@@ -91,7 +91,8 @@ def betweenness(
         Greatest distance of pairs that count, inclusive.
     targets : vertices or None
         Targets of the paths; None means every vertex.
-    edges : bool Return values of edges instead of vertices.
+    edges : bool
+        Return values of edges instead of vertices.
     normalized : bool
         Divide by the number of pairs: (n - 1) (n - 2) for vertices, n (n - 1) for edges and with
         ``endpoints``. Without, values of an undirected graph are halved, because each pair is

@@ -179,7 +179,8 @@ def average_length(
 
     Returns
     -------
-    float Mean in units of the weights; 0 for a graph of one vertex.
+    float
+        Mean in units of the weights; 0 for a graph of one vertex.
 
     Raises
     ------

@@ -77,7 +77,8 @@ class AssignmentStep(NamedTuple):
         Total cost of all users at those flows.
     step : float
         Length of the step as a share of the distance to the aim; 0 in the last iteration.
-    seconds : float Seconds since the start.
+    seconds : float
+        Seconds since the start.
     """
 
     gap: float

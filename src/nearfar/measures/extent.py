@@ -118,7 +118,8 @@ def diameter(
 
     Returns
     -------
-    int or float Distance in units of the weights.
+    int or float
+        Distance in units of the weights.
 
     Raises
     ------
@@ -211,14 +212,17 @@ def radius(
 
     Returns
     -------
-    int or float Distance in units of the weights.
+    int or float
+        Distance in units of the weights.
 
     Raises
     ------
     UnreachableError, NegativeWeightError, OptionError
         As for :func:`diameter`.
 
-    Notes ----- The cost is that of :func:`diameter`.
+    Notes
+    -----
+    The cost is that of :func:`diameter`.
 
     Examples
     --------

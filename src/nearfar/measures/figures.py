@@ -42,7 +42,8 @@ def describe(graph: GraphLike, source: Any = None, *, seed: int = 1) -> GraphSta
         ``attributes["source_vertex"]``, if there is one, else draws from the largest strongly
         connected part, or takes the vertex of greatest out-degree if that part is less than a
         hundredth of the graph.
-    seed : int Seed of that draw.
+    seed : int
+        Seed of that draw.
 
     Returns
     -------

@@ -335,7 +335,8 @@ class AllShortestPaths:
 
     Parameters
     ----------
-    dag : ShortestPathDag Shortest paths from the source.
+    dag : ShortestPathDag
+        Shortest paths from the source.
     target : int
         Index of a reached target.
 
@@ -343,7 +344,8 @@ class AllShortestPaths:
     ----------
     count : int
         Exact number of paths.
-    length : int or float Length of each path, in units of the weights.
+    length : int or float
+        Length of each path, in units of the weights.
     """
 
     def __init__(self, dag: ShortestPathDag, target: int) -> None:

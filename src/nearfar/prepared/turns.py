@@ -55,7 +55,8 @@ class PreparedTurns(TurnGraph):
         Parameters
         ----------
         source, target : int or vertex name
-        sums : {"fixed", "search"} As for :meth:`nearfar.Prepared.distance`.
+        sums : {"fixed", "search"}
+            As for :meth:`nearfar.Prepared.distance`.
 
         Returns
         -------
@@ -81,7 +82,8 @@ class PreparedTurns(TurnGraph):
         -------
         path : list
             Vertices, source first, in external names.
-        length : int or float Length, including the costs of turns.
+        length : int or float
+            Length, including the costs of turns.
 
         Raises
         ------
@@ -145,7 +147,8 @@ class PreparedTurns(TurnGraph):
         ----------
         pairs : list of (source, target), or int array of shape (k, 2)
         threads : int or None
-        **how As for :meth:`nearfar.Prepared.distances_of_pairs`.
+        **how
+            As for :meth:`nearfar.Prepared.distances_of_pairs`.
 
         Returns
         -------
