@@ -76,56 +76,49 @@ def betweenness(
 
     Parameters
     ----------
-    graph : Graph, TurnGraph, SciPy sparse matrix or NetworkX graph
-        Graph with non-negative weights. Without weights, edges are counted.
-    sources : vertices or None
-        Sources of the paths, each once; None means every vertex.
+    graph : graph_like or TurnGraph
+        Graph with non-negative weights.
+    sources, targets : vertices or None
+        Ends of the paths, each once; None means every vertex.
     weight : str, callable or None
-        As for :meth:`nearfar.Graph.from_any`; None counts edges.
+        As for :func:`nearfar.sssp`.
     device : {"auto", "cpu", "cuda"}
-        Device; ``"auto"`` uses a GPU, if there is one, for all but small requests.
+        ``"auto"`` uses a GPU, if there is one, for all but small requests.
     threads : int or None
-        CPU workers; None uses all cores of this process. The result has the same bits for any
-        number.
+        None uses all cores. The result has the same bits for any number.
     limit : int, float or None
         Greatest distance of pairs that count, inclusive.
-    targets : vertices or None
-        Targets of the paths; None means every vertex.
     edges : bool
         Return values of edges instead of vertices.
     normalized : bool
         Divide by the number of pairs: (n - 1) (n - 2) for vertices, n (n - 1) for edges and with
-        ``endpoints``. Without, values of an undirected graph are halved, because each pair is
-        counted from both ends.
+        ``endpoints``. Without, values of an undirected graph are halved, since each pair is counted
+        from both ends.
     endpoints : bool
         Count a path for its first and last vertex too.
     samples : int or None
         Number of sources drawn at random; values are scaled to estimate those of all sources.
-        The value of a drawn vertex is scaled for one source less, since it is not inside its own
-        paths; with a single sample its value is nan.
     seed : int or None
         Seed of the draw; None gives a different draw in each call.
     tolerance : float or None
-        For float weights: a path that is longer than the shortest by this share counts as
-        equally long, tested edge by edge. None requires equal sums in fixed point, which do not
-        depend on the order.
+        For float weights: a path that is longer than the shortest by this share counts as equally
+        long, tested edge by edge. None requires equal sums in fixed point.
     devices : "all", list of int or None
-        CUDA devices that share the sources, by number. None is the current one.
+        CUDA devices that share the sources; None is the current one.
 
     Returns
     -------
     float64 array, shape (n,), or (m,) with ``edges``
-        Values by vertex index, or by position in :attr:`nearfar.Graph.indices`. Of parallel
-        edges, the lightest of lowest id has the whole value. In an undirected graph both
-        directions of an edge have the sum of both.
+        Values by vertex index, or by position in :attr:`nearfar.Graph.indices`. Of parallel edges
+        the lightest of lowest id has the whole value. In an undirected graph both directions of an
+        edge have the sum of both.
 
     Raises
     ------
     NegativeWeightError
         For negative weights.
     ZeroCycleError
-        If a source reaches a cycle of weight 0, such as an undirected edge of weight 0, where
-        the number of paths is infinite. Other edges of weight 0 are allowed.
+        If a source reaches a cycle of weight 0, where the number of paths is infinite.
     DistanceOverflowError
         If a distance does not fit 64 bits.
     OptionError
@@ -135,14 +128,10 @@ def betweenness(
 
     Notes
     -----
-    Brandes (2001): O(n + m) per source without weights, and the time of a search and two passes
-    over the edges with weights; O(n + m) memory per worker. Rows of a prepared graph, or of one
-    in which many searches share their work, replace the searches if they take less time.
-    Values are sums of quotients: their relative error is below 1e-12 on graphs whose paths have
-    thousands of edges. Numbers of paths beyond the range of floats have a separate exponent.
-    Sources are summed in blocks that depend only on the sources, so results do not depend on
-    ``threads``. A GPU adds in another order, the same in every run on an equal number of devices
-    of one kind; both agree to 1e-12.
+    Brandes (2001): O(n + m) per source without weights, else a search and two passes over the
+    edges; O(n + m) memory per worker. Relative errors are below 1e-12 on graphs whose paths have
+    thousands of edges. A GPU adds in another order, the same in every run on an equal number of
+    devices of one kind.
 
     References
     ----------

@@ -57,7 +57,7 @@ def catchment(
 
     Parameters
     ----------
-    graph : Graph, SciPy sparse matrix or NetworkX graph
+    graph : graph_like
         Graph with non-negative weights.
     values : array, pandas.Series, pandas.DataFrame or tuple
         An array of shape (n,) or (n, c); a series or a frame indexed by vertex; or ``(vertices,

@@ -44,7 +44,7 @@ def closeness(
 
     Parameters
     ----------
-    graph : Graph, TurnGraph, SciPy sparse matrix or NetworkX graph
+    graph : graph_like or TurnGraph
         Graph with non-negative weights.
     vertices : vertices or None
         Vertices of the result, in this order; None means every vertex.
@@ -110,7 +110,7 @@ def harmonic(
 
     Parameters
     ----------
-    graph : Graph, TurnGraph, SciPy sparse matrix or NetworkX graph
+    graph : graph_like or TurnGraph
         Graph with non-negative weights.
     vertices : vertices or None
         Vertices of the result, in this order; None means every vertex.
@@ -169,7 +169,7 @@ def average_length(
 
     Parameters
     ----------
-    graph : Graph, TurnGraph, SciPy sparse matrix or NetworkX graph
+    graph : graph_like or TurnGraph
     weight, device, threads, progress
         As for :func:`nearfar.distances`.
     samples : int or None
@@ -231,7 +231,7 @@ def efficiency(
 
     Parameters
     ----------
-    graph : Graph, TurnGraph, SciPy sparse matrix or NetworkX graph
+    graph : graph_like or TurnGraph
         Graph with non-negative weights.
     weight, device, threads, progress
         As for :func:`nearfar.distances`.

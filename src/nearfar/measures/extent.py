@@ -48,7 +48,7 @@ def eccentricity(
 
     Parameters
     ----------
-    graph : Graph, TurnGraph, SciPy sparse matrix or NetworkX graph
+    graph : graph_like or TurnGraph
     vertices : vertices or None
         Vertices of the result, in this order; None means every vertex.
     weight, device, threads, progress
@@ -109,7 +109,7 @@ def diameter(
 
     Parameters
     ----------
-    graph : Graph, TurnGraph, SciPy sparse matrix or NetworkX graph
+    graph : graph_like or TurnGraph
         Graph with non-negative weights.
     weight, device, threads
         As for :func:`nearfar.sssp`.
@@ -161,7 +161,7 @@ def periphery(
 
     Parameters
     ----------
-    graph : Graph, TurnGraph, SciPy sparse matrix or NetworkX graph
+    graph : graph_like or TurnGraph
         Graph with non-negative weights.
     weight, device, threads
         As for :func:`nearfar.sssp`.
@@ -203,7 +203,7 @@ def radius(
 
     Parameters
     ----------
-    graph : Graph, TurnGraph, SciPy sparse matrix or NetworkX graph
+    graph : graph_like or TurnGraph
         Graph with non-negative weights.
     weight, device, threads
         As for :func:`nearfar.sssp`.
@@ -245,7 +245,7 @@ def center(
 
     Parameters
     ----------
-    graph : Graph, TurnGraph, SciPy sparse matrix or NetworkX graph
+    graph : graph_like or TurnGraph
         Graph with non-negative weights.
     weight, device, threads
         As for :func:`nearfar.sssp`.

@@ -36,7 +36,7 @@ def describe(graph: GraphLike, source: Any = None, *, seed: int = 1) -> GraphSta
 
     Parameters
     ----------
-    graph : Graph, SciPy sparse matrix or NetworkX graph
+    graph : graph_like
     source : int, vertex name or None
         Start of the first sweep. None takes the index in the graph's
         ``attributes["source_vertex"]``, if there is one, else draws from the largest strongly

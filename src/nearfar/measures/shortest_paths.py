@@ -195,7 +195,7 @@ def shortest_path_dag(
 
     Parameters
     ----------
-    graph : Graph, SciPy sparse matrix or NetworkX graph
+    graph : graph_like
         Graph with non-negative weights.
     source : int or vertex name
     weight, threads, limit
@@ -282,7 +282,7 @@ def path_counts(
 
     Parameters
     ----------
-    graph : Graph, SciPy sparse matrix or NetworkX graph
+    graph : graph_like
         Graph with non-negative weights.
     source : int or vertex name
     weight, threads, limit
@@ -398,7 +398,7 @@ def all_shortest_paths(
 
     Parameters
     ----------
-    graph : Graph, SciPy sparse matrix or NetworkX graph
+    graph : graph_like
         Graph with non-negative weights.
     source, target : int or vertex name
     weight, threads

@@ -53,7 +53,7 @@ def cost_distance(
     device : {"auto", "cpu", "cuda", "gpu"}
         ``"auto"`` is the CPU.
     threads : int or None
-        CPU workers; None uses all cores of this process.
+        CPU workers; None uses all cores.
     stats : dict or None
         Filled with :attr:`Surface.stats`.
     **raster

@@ -87,7 +87,7 @@ def distances(
     ----------
     client : distributed.Client or str
         Client, or the scheduler's address.
-    graph : Graph, SciPy sparse matrix, NetworkX graph, or path
+    graph : graph_like or path
         Sent to each worker once. A path is opened by each worker, which maps a native container;
         ``.nfp`` is a prepared graph.
     sources, targets, reduce, limit, method, device, devices

@@ -50,7 +50,7 @@ def k_shortest_paths(
 
     Parameters
     ----------
-    graph : Graph, TurnGraph, SciPy sparse matrix or NetworkX graph
+    graph : graph_like or TurnGraph
         Any weights without a negative cycle that leads to the target.
     source, target : int or vertex name
     k : int

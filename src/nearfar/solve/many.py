@@ -129,7 +129,7 @@ def distances(
 
     Parameters
     ----------
-    graph : Graph, TurnGraph, SciPy sparse matrix, NetworkX graph or Raster
+    graph : graph_like, TurnGraph or Raster
         With turns, vertices are those of the original graph, without predecessors. Cells of a
         Raster are tuples, and without targets a row has its shape.
     sources : vertices or None
@@ -399,7 +399,7 @@ def all_pairs(
 
     Parameters
     ----------
-    graph : Graph, SciPy sparse matrix or NetworkX graph
+    graph : graph_like
     weight, method, device, threads, limit, targets, predecessors, stats, progress
         As for :func:`distances`.
     reduce, out, memory, block, devices, **options

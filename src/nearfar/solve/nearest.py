@@ -59,7 +59,7 @@ def nearest(
 
     Parameters
     ----------
-    graph : Graph, TurnGraph, SciPy sparse matrix, NetworkX graph or Raster
+    graph : graph_like, TurnGraph or Raster
         Cells of a Raster are tuples, and the arrays have its shape and hold positions of cells.
     sources : vertices
         At least one. Directed edges lead away from them.

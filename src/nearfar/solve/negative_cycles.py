@@ -37,7 +37,7 @@ def find_negative_cycle(
 
     Parameters
     ----------
-    graph : Graph, SciPy sparse matrix or NetworkX graph
+    graph : graph_like
         Any weights. An undirected graph with a negative edge always has one: back and forth.
     weight : str, callable or None
         As for :func:`nearfar.sssp`.

@@ -54,7 +54,7 @@ def sssp(
 
     Parameters
     ----------
-    graph : Graph, TurnGraph, SciPy sparse matrix, NetworkX graph or Raster
+    graph : graph_like, TurnGraph or Raster
         A :class:`nearfar.raster.Raster` gives a :class:`nearfar.raster.Surface`; cells are tuples.
         With turns the answer is in vertices and edges of the original graph.
     source : int or vertex name, or a place
@@ -69,7 +69,7 @@ def sssp(
     device : {"auto", "cpu", "cuda", "gpu"}
         ``"auto"`` is the device of the graph's arrays, or the faster one for a graph on the host.
     threads : int or None
-        CPU workers, at most 64; None uses all cores of this process.
+        CPU workers, at most 64; None uses all cores.
     limit : number or None
         Inclusive, at least 0, in units of the weights; vertices beyond it are left unreached.
     targets : vertices or None
@@ -231,7 +231,7 @@ def shortest_path(
 
     Parameters
     ----------
-    graph : Graph, SciPy sparse matrix, NetworkX graph or Raster
+    graph : graph_like or Raster
     source, target : int or vertex name
     weight, method, device, threads, limit, stats, **options
         As for :func:`sssp`.
