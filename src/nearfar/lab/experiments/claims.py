@@ -170,6 +170,10 @@ RULE = (
 )
 
 
+#: Where a page's reader finds :data:`RULE`.
+WHERE_RULE = "[The rule of the verdicts](../how-to/reproduce-the-papers.md#verdicts)."
+
+
 def table_of_claims(claims: Iterable[Claim], page: str) -> Table:
     """The claims as a table with the key ``stated``."""
     rows = [[c.said, c.where, c.here, c.verdict] for c in claims]
@@ -220,7 +224,7 @@ def verdicts(runs: Iterable[tuple[str, Iterable[Claim]]]) -> list[str]:
             if counts[CONTRADICTED]:
                 text += f" {CONTRADICTED.capitalize()}: {_list(counts[CONTRADICTED])}."
             lines += [text, ""]
-    return [*lines, RULE, ""]
+    return [*lines, WHERE_RULE, ""]
 
 
 def _list(claims: Iterable[Claim]) -> str:
@@ -235,7 +239,7 @@ def _sentence(one: Claim) -> str:
 
 def _place(one: Claim) -> str:
     """Return where the paper states it."""
-    return f"section {one.where}" if re.match(r"\d|[IVX]+\b", one.where) else one.where
+    return f"§{one.where}" if re.match(r"\d|[IVX]+\b", one.where) else one.where
 
 
 def _sizes(reproduced: Iterable[Claim]) -> str:
@@ -249,14 +253,18 @@ def _sizes(reproduced: Iterable[Claim]) -> str:
 
 
 def beside(
-    claims: Iterable[Claim], why: Mapping[str, str], *, differing: bool = False
+    claims: Iterable[Claim],
+    why: Mapping[str, str],
+    *,
+    differing: bool = False,
+    given: Iterable[str] = (),
 ) -> list[str]:
     """Return one list item per statement, grouped by verdict, with the reason of a difference.
 
     ``differing`` leaves out what was reproduced or not measured. A reason that several statements
-    share is given once.
+    share, or that is ``given`` further up on the page, is not repeated.
     """
-    claims, lines, given = list(claims), [], set()
+    claims, lines, given = list(claims), [], set(given)
     for kind in _ORDER[differing:-1]:
         group = [one for one in claims if _kind(one) == kind]
         lines += [f"**{kind.capitalize()}**", ""] if group else []

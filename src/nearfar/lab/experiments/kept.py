@@ -121,10 +121,8 @@ class Kept:
     def full(self) -> str:
         """Return where the tables of every graph are, and how to read summaries."""
         return (
-            "Each row summarises a group of graphs: the range, and the geometric mean in brackets. "
-            f"`{self.command} -o DIR` writes the tables of every graph and "
-            "`nearfar report DIR` shows them as one page; all samples of this run are in "
-            f"`{self.file}`."
+            "Rows summarise groups of graphs: the range, and the geometric mean in brackets. "
+            f"`{self.command} -o DIR` and `nearfar report DIR` show every graph."
         )
 
     def how(self) -> str:
@@ -138,8 +136,8 @@ class Kept:
             f"{self.settings.rounds} rounds, seed {self.settings.seed}. From `{self.file}`.*"
             + self._where()
             + (
-                " While the GPU was timed, other cores made the graphs of the next tasks, which "
-                "lengthens iterations that wait for the host (up to half as long again on a mesh)."
+                " Other cores made graphs meanwhile, which lengthens iterations that wait for the "
+                "host (up to half as long again on a mesh)."
                 if any(place.get("overlap") for place in self.environments)
                 else ""
             )
@@ -251,12 +249,8 @@ def describe(where: dict[str, Any], runs: str = "") -> str:
     if gpu:
         number = gpu.get("driver_version") or ""
         driver = f"driver {number} (CUDA {gpu['driver']})" if number else f"CUDA {gpu['driver']}"
-        device = f"{gpu['name']}, {driver}, CuPy {gpu['cupy']}, host "
-    versions = where["versions"]
-    return (
-        f"{device}{where['cpu']}, {where['cores']} cores, Python {versions['python']}, NumPy "
-        f"{versions['numpy']}; {runs or _commit(where)}"
-    )
+        device = f"{gpu['name']}, {driver}, host "
+    return f"{device}{where['cpu']}, {where['cores']} cores; {runs or _commit(where)}"
 
 
 def _runs(places: Sequence[dict[str, Any]]) -> str:

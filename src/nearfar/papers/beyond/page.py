@@ -90,7 +90,10 @@ def page() -> str:
             lines += [kept.missing(), ""] if kept.missing() else []
             lines += [f"Wrong answers: {kept.wrong()}.", "", *_gains(kept)]
             lines += kept.figure("beyond", f"Speed and roofline on {where}")
-            for key in ("devices", "peers"):
-                lines += kept.table(key, how=False)
-            lines += [*kept.table("roofline", how=False), *_nearness(kept)]
+            if kept.device == "cuda":
+                lines += kept.table("devices", how=False)
+                lines += kept.table("roofline", how=False)
+            else:
+                lines += kept.table("peers", how=False)
+            lines += _nearness(kept)
     return "\n".join(lines).rstrip() + "\n"

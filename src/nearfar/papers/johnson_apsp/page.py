@@ -135,7 +135,7 @@ def page() -> str:
         lines += [*beside(claims_of(cuda.done), _reasons(cuda)), ""]
         lines += [_batched(cuda), "", f"Wrong answers: {cuda.wrong()}. {cuda.full()}", ""]
         lines += cuda.figure("figures-3-4", f"Figures 3 and 4 on {cuda.place()}")
-        for key in ("table-1", "figure-3", "figure-4"):
+        for key in ("table-1", "figure-3"):
             lines += cuda.table(key, how=False)
         lines += cuda.summary("iterations", lambda row: str(row[1]))
         lines += kernel.iterations(KernelRows("johnson"))
@@ -148,6 +148,5 @@ def page() -> str:
         ]
         lines += [_batched(cpu), "", f"Wrong answers: {cpu.wrong()}.", ""]
         lines += cpu.figure("figures-3-4", "Figures 3 and 4 on the CPU")
-        for key in ("figure-3", "figure-4"):
-            lines += cpu.table(key, how=False)
+        lines += cpu.table("figure-3", how=False)
     return "\n".join(lines).rstrip() + "\n"

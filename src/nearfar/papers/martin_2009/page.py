@@ -32,8 +32,8 @@ def _reasons(kept: Kept) -> dict[str, str]:
         "F-GPU": small,
         "U-GPU-PLUS": small,
         "plus": (
-            f"{_same(runs)}, so staging row bounds in shared memory and flags through the read-only path is all that differs, "
-            f"and on this GPU it changes hardly anything{kernel.plus(KernelRows('lists'))}"
+            f"{_same(runs)}; staging row bounds in shared memory and flags through the read-only path changes hardly anything "
+            f"here{kernel.plus(KernelRows('lists'))}"
         ),
         "iterations": counted,
         "hybrids": "the host's part is too small to matter",
@@ -44,9 +44,8 @@ def _reasons(kept: Kept) -> dict[str, str]:
         "CPU": "every iteration scans all vertices, which a heap does not",
         "CPU, matrices": f"the loops read all n^2 entries where FH reads edges, a fifth of them: F-CPU looks at {share} times as many",
         "matrices, first": (
-            f"{_fastest(runs)}. U reads the columns of unsettled vertices again in every iteration, {reads} times the entries "
-            "that F reads; F pays for that with atomics, which cost the paper's board time and this one none (the row on "
-            f"atomics and matrices). Where FH is ahead, {_iteration(runs, 'matrix')}"
+            f"{_fastest(runs)}. U reads {reads} times the entries that F reads; F pays with atomics, which cost this board "
+            "no time"
         ),
         "matrices": f"where FH is ahead, {_iteration(runs, 'matrix')}",
         "F under U, host": (
@@ -95,8 +94,7 @@ def _iteration(runs: Runs, kind: str = "list") -> str:
     looks = [r["cases"]["U-GPU"]["counters"]["edges_relaxed"] for r in (low, high)]
     return (
         f"an iteration of U-GPU takes {cell(cost[0])} us at {low['n']:,} vertices and {cell(cost[1])} us at {high['n']:,}, "
-        f"where {cell(looks[1] / looks[0])} times the entries are read: on the small ones launches and the wait for the minimum "
-        "are most of it"
+        f"where {cell(looks[1] / looks[0])} times the entries are read: launches and waits are most of it on the small ones"
     )
 
 
@@ -133,9 +131,8 @@ def _atomics(runs: Runs) -> str:
     plain = over("read, then plain store", "read, then atomic")
     same = "as in the paper" if max(plain) < 1 else "not always as in the paper"
     return (
-        "our F-GPU does not read a distance before its atomic, and an atomic whose result nobody uses is not waited for: "
-        f"a read before it makes the relax step {spread(over('read, then atomic', 'atomic'))} times as long. A plain store "
-        f"needs that read. When both read first, plain stores take {spread(plain)} of the time of atomics, {same}. {lost}"
+        "our F-GPU does not read a distance before its atomic, and an unused result of an atomic is not waited for; a plain "
+        f"store needs that read. When both read first, plain stores take {spread(plain)} of the time of atomics, {same}. {lost}"
     )
 
 
@@ -180,12 +177,10 @@ def _subset(kept: Kept) -> list[str]:
     at_once = kept.at_once
     if at_once.get("host", 0) > 1:
         lines.append(
-            f"- The methods of the host were timed apart from the GPU's, on a core each, up to {at_once['host']} graphs at a time."
+            f"- Methods of the host were timed apart, on a core each, up to {at_once['host']} graphs at a time."
         )
     if at_once.get("hybrid", 0) > 1:
-        lines.append(
-            f"- The hybrids, which leave the GPU idle for most of a solve, were timed up to {at_once['hybrid']} at a time on one GPU."
-        )
+        lines.append(f"- Hybrids were timed up to {at_once['hybrid']} at a time on one GPU.")
     return [*lines, ""]
 
 
@@ -217,13 +212,13 @@ def page() -> str:
         ]
         lines += _measured(cuda, cuda.place())
         lines += cuda.table("counterexample", how=False)
-        lines += kernel.lists(KernelRows("lists"))
         lines += kernel.matrices(KernelRows("matrices"))
     lines += ["## On the CPU", ""]
     if cpu.there:
         lines += [cpu.how(), "", *_subset(cpu)]
         lines += [*beside(claims_of(cpu.done), _reasons(cpu), differing=True), ""]
-        lines += _measured(cpu, "the CPU")
+        for number in (6, 7):
+            lines += cpu.figure(f"figure-{number}", f"Figure {number} on the CPU")
     else:
         lines += [cpu.how()]
     return "\n".join(lines).rstrip() + "\n"
