@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from nearfar.lab.experiments.claims import spread
 from nearfar.lab.experiments.kept import KernelRows, Row, kernel_seconds
-
-if TYPE_CHECKING:
-    pass
-
 
 _ROWS = ("relax_rows", "relax_rows_no_atomics", "relax_columns")
 

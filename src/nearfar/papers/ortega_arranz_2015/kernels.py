@@ -2,14 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from nearfar.lab.experiments.kept import KernelRows, Row, kernel_seconds
 from nearfar.lab.experiments.render import cell
-
-if TYPE_CHECKING:
-    pass
-
 
 _STEPS = ("relax", "minimum", "update")
 
