@@ -254,12 +254,11 @@ def describe(where: dict[str, Any], runs: str = "") -> str:
 
 
 def _runs(places: Sequence[dict[str, Any]]) -> str:
-    """Return the dates and commits of several runs."""
+    """Return the dates of several runs, or date and commit of one."""
     if len(runs := dict.fromkeys(map(_commit, places))) == 1:
         return next(iter(runs))
     dates = sorted({place["date"][:10] for place in places})
-    commits = ", ".join(run.partition(", commit ")[2] for run in runs)
-    return f"{' to '.join(dict.fromkeys((dates[0], dates[-1])))}, commits {commits}"
+    return " to ".join(dict.fromkeys((dates[0], dates[-1])))
 
 
 def _commit(place: dict[str, Any]) -> str:
