@@ -1,11 +1,9 @@
 """Compute distances from many sources, to a resumable file or as a number per row.
 
 Every vertex is a source unless some are named. With -o rows are written block by block, and the
-same command resumes after an interruption; --reduce prints a number (or a few) per row without
-keeping the matrix; --pair and --pairs print the distance of single pairs. Unreached vertices are
-shown as inf (null with --json), and nearest:K is padded with "-" (null). In the file of -o, an
-unreached vertex has the greatest number of an integer dtype: 2147483647 in int32,
-9223372036854775807 in int64; in floats inf.
+same command resumes after an interruption; --reduce prints a number (or a few) per row; --pair and
+--pairs print the distance of single pairs. Unreached vertices are inf (null with --json); in a file
+of integers they are the greatest number of the dtype. nearest:K is padded with "-" (null).
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
 """Draw a map of travel times, with every edge in the colour of its distance.
 
 The graph needs coordinates, such as those of OpenStreetMap extracts and of DIMACS files with a .co
-file. Times in seconds are shown in minutes. A file ending in .html is an interactive map that works
-without a network; .geojson and .gpkg files hold the streets within each of --breaks, for other
-programs.
+file. An .html file is an interactive map; .geojson and .gpkg files hold the streets within each of
+--breaks, for other programs.
 """
 
 from __future__ import annotations

@@ -185,7 +185,7 @@ def average_length(
     Raises
     ------
     UnreachableError
-        If some vertex does not reach another, so that the mean is infinite; ``efficiency`` is
+        If some vertex does not reach another, so that the mean is infinite; :func:`efficiency` is
         finite.
     NegativeCycleError, OptionError
         As for :func:`nearfar.distances`.
@@ -233,17 +233,13 @@ def efficiency(
     ----------
     graph : graph_like or TurnGraph
         Graph with non-negative weights.
-    weight, device, threads, progress
-        As for :func:`nearfar.distances`.
-    samples : int or None
-        Estimate the value from the rows of this number of random vertices.
-    seed : int or None
-        Seed of the draw; None gives a different draw in each call.
+    weight, device, threads, progress, samples, seed
+        As for :func:`average_length`.
 
     Returns
     -------
     float
-        Efficiency; pairs without a path, or at distance 0, add 0.
+        Pairs without a path, or at distance 0, add 0.
 
     Raises
     ------

@@ -288,8 +288,7 @@ def path_counts(
     weight, threads, limit
         As for :func:`nearfar.sssp`.
     device : {"auto", "cpu", "cuda"}
-        Device. One source uses one thread block of a GPU, which is slower than one core on most
-        graphs, so ``"auto"`` is the CPU.
+        ``"auto"`` is the CPU: one source uses one thread block of a GPU.
     tolerance : float or None
         As for :func:`betweenness`.
 
