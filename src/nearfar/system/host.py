@@ -53,14 +53,14 @@ def _of_macos(name: str) -> str:
 
 
 def total_memory() -> int | None:
-    """Bytes of main memory; None where that is not known."""
+    """Return bytes of main memory; None where that is not known."""
     if sys.platform == "win32":
         return _of_windows()[0]
     return _pages("SC_PHYS_PAGES")
 
 
 def available_memory() -> int | None:
-    """Bytes of main memory that programs can still get; None where that is not known.
+    """Return bytes of main memory that programs can still get; None where that is not known.
 
     Linux and Windows count what caches would give up. macOS has no such number: it compresses and
     swaps, and the answer is all of its memory.

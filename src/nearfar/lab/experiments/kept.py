@@ -88,7 +88,7 @@ class Kept:
         return [f"![{text}](images/{self.name}-{self.device}-{key}.png)", ""]
 
     def table(self, key: str, level: str = "###", *, how: bool = True) -> list[str]:
-        """A table with title and caption; how to measure it; nothing where its tasks are missing.
+        """Return a table with title and caption; nothing where its tasks are missing.
 
         ``how=False`` leaves out the line on its origin, which a section then says once.
         """
@@ -185,7 +185,7 @@ _NUMBER = re.compile(r"(?<=-)g?\d+(?=-|$)")
 
 
 def patterns(keys: Iterable[str], others: Iterable[str]) -> str:
-    """Task keys with numbers as stars where several differ in nothing else, and no other does."""
+    """Return task keys with stars for numbers, where several differ in nothing else."""
     groups: dict[str, list[str]] = {}
     for key in keys:
         groups.setdefault(_NUMBER.sub("*", key), []).append(key)
@@ -225,7 +225,7 @@ def _stretches(own: Iterable[str], others: Iterable[str]) -> list[str]:
 
 
 def at_once(tasks: Iterable[dict[str, Any]]) -> dict[str, int]:
-    """How many tasks of each part ran at the same time at most, by the name of the part.
+    """Return how many tasks of each part ran at the same time at most, by the name of the part.
 
     Tasks that one process measured one after the other give 1; those without ``began`` are left
     out.
@@ -243,7 +243,7 @@ def at_once(tasks: Iterable[dict[str, Any]]) -> dict[str, int]:
 
 
 def describe(where: dict[str, Any], runs: str = "") -> str:
-    """Device, versions, date and commit of an environment."""
+    """Describe an environment: device, date and commit."""
     gpu = where.get("gpu")
     device = ""
     if gpu:

@@ -22,7 +22,7 @@ _SHOWN = {"scipy": "SciPy", "networkit": "NetworKit", "networkx": "NetworkX"}
 
 
 def figures_of(done: Sequence[Done], device: str) -> list[Figure]:
-    """Bars: ratio over SciPy on the CPU, over one core on a GPU; time and its lower bounds.
+    """Draw ratios (over SciPy on the CPU, over one core on a GPU), and times with lower bounds.
 
     Beside a GPU the cores were timed with it; what the run with the peers has of them would be the
     same methods a second time.

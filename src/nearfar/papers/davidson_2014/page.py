@@ -29,7 +29,7 @@ _ONE = "one launch"
 
 
 def _iteration(some: Iterable[Done], label: str) -> list[float]:
-    """Microseconds per iteration of a method, by graph."""
+    """Return microseconds per iteration of a method, by graph."""
     found = []
     for one in some:
         counts, seconds = counts_of(one, label), seconds_of(one, label)
@@ -39,7 +39,7 @@ def _iteration(some: Iterable[Done], label: str) -> list[float]:
 
 
 def _break_even(one: Done) -> str:
-    """From how many vertices per iteration Near-Far is faster than the heap, and how many it has."""
+    """Return the vertices per iteration of Near-Far, and how many the heap settles meanwhile."""
     counts, heap = counts_of(one, _NEAR_FAR), seconds_of(one, HEAP)
     iteration = _iteration([one], _NEAR_FAR)
     if not counts or not heap or not iteration:
@@ -49,13 +49,13 @@ def _break_even(one: Done) -> str:
 
 
 def _again(one: Done) -> float:
-    """How often Near-Far processes a vertex."""
+    """Return the mean number of times that Near-Far processes a vertex."""
     case = one.result["cases"][_NEAR_FAR]["counters"]
     return float(case["vertices_processed"]) / max(float(one.result["reached"][0]), 1.0)
 
 
 def _fewer(some: Sequence[Done]) -> str:
-    """Iterations and their time of Bellman-Ford and the work-saving methods."""
+    """Return iterations and their times of Bellman-Ford and the work-saving methods."""
     told = []
     for label in (_BF, _SWEEP, _NEAR_FAR):
         steps = [c[2] for one in some if (c := counts_of(one, label))]
@@ -64,7 +64,7 @@ def _fewer(some: Sequence[Done]) -> str:
 
 
 def _work(some: Sequence[Done]) -> str:
-    """Work over Dijkstra's of the same methods."""
+    """Return the work of the same methods over Dijkstra's."""
     told = [
         f"{label} {spread([c[0] for one in some if (c := counts_of(one, label))])}"
         for label in (_BF, _SWEEP, _NEAR_FAR)
@@ -73,7 +73,7 @@ def _work(some: Sequence[Done]) -> str:
 
 
 def _smaller_delta(done: Sequence[Done]) -> str:
-    """Graphs on which Near-Far saves hardly anything at the heuristic's delta, and at the smallest."""
+    """Return graphs where Near-Far saves little at the heuristic's delta, with the smallest one."""
     told = []
     for one in done:
         sweep, near = counts_of(one, _SWEEP), counts_of(one, _NEAR_FAR)
@@ -91,7 +91,7 @@ def _smaller_delta(done: Sequence[Done]) -> str:
 
 
 def _narrower() -> str:
-    """What buckets narrower than Near-Far's step save."""
+    """Return what buckets narrower than Near-Far's step save."""
     kernels = KernelRows("davidson")
     text = "buckets as wide as Near-Far's step process the same vertices in the same order"
     if not kernels.there:
@@ -106,7 +106,7 @@ def _narrower() -> str:
 
 
 def _reorganising() -> str:
-    """What of Bucketing's time is not traversal."""
+    """Return the share of Bucketing's time that is not traversal."""
     kernels = KernelRows("davidson")
     if not kernels.there:
         return kernels.how()
@@ -200,7 +200,7 @@ def _reasons(kept: Kept) -> dict[str, str]:
 
 
 def page() -> str:
-    """The page in full."""
+    """Return the page."""
     cuda, cpu = Kept("davidson-2014", "cuda"), Kept("davidson-2014", "cpu")
     lines = [
         "# Davidson et al. (2014): what the paper has, and what we measure",

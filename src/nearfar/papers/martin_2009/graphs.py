@@ -24,7 +24,7 @@ SIZES: dict[str, tuple[tuple[int, ...], int, tuple[int, ...], int, int]] = {
 
 
 def graph_of(what: Mapping[str, Any]) -> Graph:
-    """The graph of a task; lists with their transpose, which the forms by predecessors need."""
+    """Return the graph of a task; lists with the transpose that forms by predecessors need."""
     family = "martin" if what["kind"] == "list" else "martin_matrix"
     graph = generate(family, vertices=what["vertices"], seed=what["seed"])
     if what["kind"] == "list":

@@ -48,7 +48,7 @@ _COLUMNS = ("relax_predecessors", "relax_predecessors_plus")
 
 
 def plus(kernels: KernelRows) -> str:
-    """The relax kernel of U-GPU-PLUS over that of U-GPU, in words; empty without measurement."""
+    """Return the relax time of U-GPU-PLUS over U-GPU's as text; empty if not measured."""
     if not kernels.there:
         return ""
     ratios = [

@@ -59,7 +59,7 @@ def _reasons(kept: Kept) -> dict[str, str]:
 
 
 def _same(runs: Runs) -> str:
-    """Whether U-GPU and U-GPU-PLUS do the same work, by their counters."""
+    """Return whether U-GPU and U-GPU-PLUS do the same work, by their counters."""
     pairs = [
         pair
         for counter in ("edges_relaxed", "iterations")
@@ -70,7 +70,7 @@ def _same(runs: Runs) -> str:
 
 
 def _apart(runs: Runs, kind: str, one: str, other: str) -> str:
-    """On how many graphs two methods are not within the overlap, and whether their samples are."""
+    """Return on how many graphs two methods differ, and whether their samples overlap."""
     apart = [
         [[sample[2] for sample in r["cases"][label]["samples"]] for label in (one, other)]
         for r in runs.of(kind, one, other)
@@ -82,7 +82,7 @@ def _apart(runs: Runs, kind: str, one: str, other: str) -> str:
 
 
 def _iteration(runs: Runs, kind: str = "list") -> str:
-    """What an iteration costs on the smallest graphs of a kind."""
+    """Return the cost of an iteration on the smallest and largest graphs of a kind."""
     some = [r for r in runs.of(kind, "U-GPU") if r["cases"]["U-GPU"]["counters"].get("iterations")]
     if not some:
         return "not measured"
@@ -99,7 +99,7 @@ def _iteration(runs: Runs, kind: str = "list") -> str:
 
 
 def _fastest(runs: Runs) -> str:
-    """Which method is the fastest on how many matrices, and where."""
+    """Return on how many matrices each method is the fastest, and up to which size."""
     found: Counter[str] = Counter()
     largest: dict[str, int] = {}
     for result in runs.of("matrix", "FH", "U-GPU"):
@@ -115,7 +115,7 @@ def _fastest(runs: Runs) -> str:
 
 
 def _atomics(runs: Runs) -> str:
-    """What a read before the atomic changes."""
+    """Return the effect of a read before the atomic."""
     kernels = KernelRows("matrices")
     extra = [a > b for a, b in runs.counts("matrix", "iterations", "F-GPU-no-atomic", "F-GPU")]
     lost = f"Lost sums add an iteration on {sum(extra)} of {len(extra)} matrices"
@@ -137,7 +137,7 @@ def _atomics(runs: Runs) -> str:
 
 
 def _counts(found: Counter[int]) -> str:
-    """How many graphs of which sizes, neighbours with the same number together."""
+    """Return the number of graphs per size, with equal neighbours together."""
     sizes = sorted(found)
     if len(set(found.values())) == 1:
         return str(found[sizes[0]])
@@ -152,7 +152,7 @@ def _counts(found: Counter[int]) -> str:
 
 
 def _subset(kept: Kept) -> list[str]:
-    """How many graphs of which sizes this run has, and what is missing of the paper's."""
+    """Return the number of graphs of each size, and the sizes that are missing."""
     lists, step, matrices, side, _ = SIZES[kept.settings.scale]
     lines = []
     for kind, name, sizes, unit in (
@@ -185,7 +185,7 @@ def _subset(kept: Kept) -> list[str]:
 
 
 def page() -> str:
-    """The page in full."""
+    """Return the page."""
     cuda, cpu = Kept("martin-2009", "cuda"), Kept("martin-2009", "cpu")
     lines = [
         "# CUDA solutions for the SSSP problem: what the paper has, and what we measure",
@@ -225,7 +225,7 @@ def page() -> str:
 
 
 def _measured(kept: Kept, where: str) -> list[str]:
-    """Figures 6 and 7 with their numbers."""
+    """Return figures 6 and 7 with their numbers."""
     lines = []
     for number, kind in ((6, "list"), (7, "matrix")):
         lines += kept.figure(f"figure-{number}", f"Figure {number} on {where}")

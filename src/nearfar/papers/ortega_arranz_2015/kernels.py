@@ -9,7 +9,7 @@ _STEPS = ("relax", "minimum", "update")
 
 
 def crauser_iteration(kernels: KernelRows) -> str:
-    """Kernels of an iteration of Martin's and Crauser's successors; empty without them."""
+    """Return kernels of an iteration of Martin's and Crauser's successors; empty without them."""
     graph = next((g for g in kernels.graphs() if g.startswith("martin")), None)
     if graph is None:
         return ""

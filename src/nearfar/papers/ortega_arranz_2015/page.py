@@ -29,13 +29,13 @@ _MARTIN, _GPU = "GPU Martin succ.", "GPU Crauser succ."
 
 
 def _over(some: Iterable[Done], counter: str, top: str, bottom: str) -> list[float]:
-    """A counter of one method over that of another, on the graphs that have both."""
+    """Return a counter of one method over that of another, on the graphs that have both."""
     pairs = [(counter_of(one, top, counter), counter_of(one, bottom, counter)) for one in some]
     return [a / b for a, b in pairs if a and b]
 
 
 def _iteration(some: Iterable[Done], label: str) -> list[float]:
-    """Microseconds per iteration, by graph."""
+    """Return microseconds per iteration, by graph."""
     found = []
     for one in some:
         steps = counter_of(one, label, "iterations")
@@ -45,7 +45,7 @@ def _iteration(some: Iterable[Done], label: str) -> list[float]:
 
 
 def _against_martin(some: Sequence[Done], device: str, form: str) -> tuple[str, str, str]:
-    """Percent fewer iterations of Crauser, time of an iteration and edges over Martin's."""
+    """Return percent fewer iterations of Crauser, and their time and edges over Martin's."""
     ours, theirs = f"{device} Crauser {form}", f"{device} Martin {form}"
     steps = _over(some, "iterations", ours, theirs)
     slower = [
@@ -59,7 +59,7 @@ def _against_martin(some: Sequence[Done], device: str, form: str) -> tuple[str, 
 
 
 def _noise(some: Iterable[Done]) -> str:
-    """How much two timings of one shape differ, where the tuned shape is the default."""
+    """Return how much two timings of one shape differ, where the tuned shape is the default."""
     found = []
     for one in some:
         if saved_by_tuning(one) == 0.0:
@@ -69,7 +69,7 @@ def _noise(some: Iterable[Done]) -> str:
 
 
 def _waits() -> str:
-    """How little of an iteration the kernels take, whose shape is tuned."""
+    """Return the share of a solve that the kernels take."""
     kernels = KernelRows("ortega")
     rows = [r for r in kernels.rows if r["label"] == "crauser_successors"]
     if not rows:
@@ -137,7 +137,7 @@ def _reasons(done: Sequence[Done]) -> dict[str, str]:
 
 
 def _bend(random: Sequence[Done]) -> str:
-    """Iterations and edges per iteration along the degrees of the smallest size."""
+    """Return iterations and edges per iteration along the degrees of the smallest size."""
     if not random:
         return ""
     size = min(one.what["vertices"] for one in random)
@@ -150,7 +150,7 @@ def _bend(random: Sequence[Done]) -> str:
 
 
 def _ahead(real: Sequence[Done]) -> str:
-    """Meshes on which the GPU is ahead of the heap, with their iterations."""
+    """Return meshes on which the GPU is ahead of the heap, with their iterations."""
     told = [
         f"{name_of(one)} ({cell(counter_of(one, _GPU, 'iterations'))} iterations for {one.result['n']:,} vertices)"
         for one in real
@@ -165,7 +165,7 @@ def _steps(real: Sequence[Done]) -> str:
 
 
 def _sources(kept: Kept) -> str:
-    """Sources per graph and where there are fewer."""
+    """Return the numbers of sources per graph."""
     counts = {len(one.result["sources"]) for one in kept.done if one.what["kind"] != "martin"}
     martin = {len(one.result["sources"]) for one in kept.done if one.what["kind"] == "martin"}
     fewer = fewer_sources(kept.done)
@@ -182,7 +182,7 @@ def _sources(kept: Kept) -> str:
 
 
 def page() -> str:
-    """The page in full."""
+    """Return the page."""
     cuda, cpu = Kept("ortega-arranz-2015", "cuda"), Kept("ortega-arranz-2015", "cpu")
     lines = [
         "# A new GPU-based approach to the shortest path problem: what the paper has, and what we measure",

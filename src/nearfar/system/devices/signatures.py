@@ -63,7 +63,7 @@ _ARRAYS: dict[type, bool] = {}
 
 
 def _is_array(kind: type) -> bool:
-    """Whether a type is that of device arrays; to ask an array makes its interface, 3 us each."""
+    """Return whether a type is that of device arrays, without the 3 us of asking an array."""
     known = _ARRAYS.get(kind)
     if known is None:
         known = _ARRAYS[kind] = hasattr(kind, "__cuda_array_interface__")
