@@ -155,7 +155,7 @@ def _reasons(kept: Kept) -> dict[str, str]:
     ]
     pays = "; ".join(filter(None, map(_break_even, roads)))
     launch = (
-        f"an iteration of Near-Far takes {spread(_iteration(roads, _NEAR_FAR))} us; {pays}. In one launch it is "
+        f"Near-Far takes {spread(_iteration(roads, _NEAR_FAR))} us per iteration; {pays}. In one launch it is "
         f"{spread(ratios(roads, _NEAR_FAR, [_ONE]))} times faster still"
     )
     lists = f"Bellman-Ford gives each vertex one thread; load balancing makes the other methods {spread(thread)} times faster"
