@@ -383,7 +383,7 @@ def _check_cost(graph: Graph, given: Any, cost: Any) -> None:
         )
     if graph.weight_dtype.kind == "i" and int(cost) != cost:
         raise GraphError(
-            f"the cost of turn {quoted(given)} is {cost}, but weights are whole numbers: use "
+            f"the cost of turn {quoted(given)} is {cost}, but weights are integers: use "
             "graph.astype('float64')"
         )
 

@@ -344,11 +344,11 @@ def sampled_sources(n: int, samples: Any, seed: Any) -> NDArray[np.int64]:
     whole = isinstance(samples, (int, np.integer)) and not isinstance(samples, bool)
     if not whole or not 1 <= samples <= n:
         raise OptionError(
-            f"{keyword('samples')} is {quoted(samples)}: give a whole number from 1 to {n}, the "
+            f"{keyword('samples')} is {quoted(samples)}: give an integer from 1 to {n}, the "
             "vertices"
         )
     if seed is not None and (isinstance(seed, bool) or not isinstance(seed, (int, np.integer))):
-        raise OptionError(f"{keyword('seed')} is {quoted(seed)}: give a whole number, or None")
+        raise OptionError(f"{keyword('seed')} is {quoted(seed)}: give an integer, or None")
     start = secrets.randbits(63) if seed is None else int(seed)
     return np.sort(Stream(start, "betweenness.sources").permutation(n)[: int(samples)])
 

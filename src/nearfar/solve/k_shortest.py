@@ -105,7 +105,7 @@ def k_shortest_paths(
     graph = as_graph(graph, weight)
     start, end = graph.index_of(source, "source"), graph.index_of(target, "target")
     if isinstance(k, bool) or not isinstance(k, (int, np.integer)) or not 0 <= k < 2**63:
-        raise OptionError(f"{keyword('k')} is {quoted(k)}: give a whole number, 0 or more")
+        raise OptionError(f"{keyword('k')} is {quoted(k)}: give an integer, 0 or more")
     bound = check_limit(limit, graph.weight_dtype)
     if cycles_anywhere and graph.n_negative:
         from nearfar.cpu.potentials import refuse_negative_cycle

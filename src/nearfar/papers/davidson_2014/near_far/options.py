@@ -94,7 +94,7 @@ class BucketOptions(NearFarOptions):
         NearFarOptions.__post_init__(self)
         if isinstance(self.buckets, bool) or self.buckets not in range(2, 16):
             raise OptionError(
-                f"buckets is {quoted(self.buckets)}: give a whole number from 2 to 15"
+                f"buckets is {quoted(self.buckets)}: give an integer from 2 to 15"
             )
 
 

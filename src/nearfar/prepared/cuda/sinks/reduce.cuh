@@ -2,7 +2,7 @@
 //
 // A thread has sources of its own (COLUMNS of them, or one) and runs down a slice of the labels, so that a warp reads
 // what lies next to each other and needs no other warp until the end of its slice. What slices found is joined by atomics
-// on whole numbers and greatest values, or by a second run over the nearest of each slice: no order decides anything.
+// on integers and greatest values, or by a second run over the nearest of each slice: no order decides anything.
 //
 // Distances beyond `bound` and "no path" do not count. The source itself counts where it is listed; the caller takes it
 // off again, except from the nearest, where it would take a place.
