@@ -378,7 +378,10 @@ def test_duration(seconds: float, text: str) -> None:
         (["sweep", "GRAPH", "0", "-o", "no/x.json"], "does not exist"),
         (["path", "GRAPH", "0", "99", "-o", "r.txt"], "end it in .geojson or .gpkg"),
         (["path", "GRAPH", "0", "99", "-o", "no/r.geojson"], "does not exist"),
-        (["distances", "GRAPH", "--pair", "0", "1", "--explain"], "--pair goes without --explain"),
+        (
+            ["distances", "GRAPH", "--pair", "0", "1", "--explain"],
+            "--pair cannot be combined with --explain",
+        ),
         (["prepare", "GRAPH", "--dry-run", "-o", "x.nfp"], "--dry-run writes nothing"),
         (["convert", "GRAPH", "-", "--to", "edges"], "not written to standard output"),
         (["generate", "star", "-o", "-"], "not written to standard output"),

@@ -180,7 +180,7 @@ def test_errors() -> None:
         nearfar.sssp(turns, "n", predecessors=True)
     with pytest.raises(OptionError, match="no single predecessor"):
         nearfar.distances(turns, predecessors=True)
-    with pytest.raises(OptionError, match="reduce goes without out"):
+    with pytest.raises(OptionError, match="reduce cannot be combined with out"):
         nearfar.distances(turns, reduce="sum", out="csr")
     with pytest.raises(OptionError, match="no single predecessor"):
         nearfar.nearest(turns, ["n"], predecessors=True)

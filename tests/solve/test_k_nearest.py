@@ -113,7 +113,7 @@ def test_negative_weights_names_and_what_does_not_go_together() -> None:
     for wrong in (0, -1, 1.5, True, "3"):
         with pytest.raises(OptionError, match="give an integer of at least 1"):
             nearfar.nearest(graph, ["a"], k=wrong)  # type: ignore[arg-type]
-    with pytest.raises(OptionError, match="predecessors goes without k"):
+    with pytest.raises(OptionError, match="predecessors cannot be combined with k"):
         nearfar.nearest(graph, ["a"], k=1, predecessors=True)
     with pytest.raises(nearfar.OutOfMemoryError, match="use a smaller k"):
         nearfar.nearest(mesh(10), [1], k=2**44)

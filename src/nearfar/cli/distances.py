@@ -99,7 +99,7 @@ def _with_predecessors(args: argparse.Namespace, graph: Graph, call: dict[str, A
     from nearfar.solve.many import distances
 
     if args.targets or args.reduce:
-        raise OptionError("--predecessors-output goes without --target and --reduce")
+        raise OptionError("--predecessors-output cannot be combined with --target or --reduce")
     with Progress("solving", enabled=not args.quiet) as progress:
         call |= {"out": None, "predecessors": True}
         found, before = distances(graph, progress=progress, **call)
@@ -208,13 +208,15 @@ def run(args: argparse.Namespace) -> int:
     with_pairs = args.pair is not None or args.pairs is not None
     if with_pairs:
         flag = "pair" if args.pairs is None else "pairs"
-        refuse_others(args, (flag, *_WITH_PAIRS), f"--{flag} goes without {{flag}}")
+        refuse_others(args, (flag, *_WITH_PAIRS), f"--{flag} cannot be combined with {{flag}}")
     if args.explain:
         asked = inspect.signature(nearfar.explain).parameters
         refuse_others(args, {"explain", "sources", *asked}, WHY_NOT)
     if args.cluster is not None:
         asked = inspect.signature(scale.distances).parameters
-        refuse_others(args, {"cluster", "option", *asked}, "--cluster goes without {flag}")
+        refuse_others(
+            args, {"cluster", "option", *asked}, "--cluster cannot be combined with {flag}"
+        )
     _check_files(args)
     graph, _ = read_graph(args)
     if args.explain:

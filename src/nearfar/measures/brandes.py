@@ -244,8 +244,7 @@ def raw_betweenness(
     if devices is not None:
         if device not in ("auto", "cuda", "gpu"):
             raise OptionError(
-                f"{keyword('devices')} goes with {keyword('device', 'cuda')}, not with "
-                f"{quoted(device)}"
+                f"{keyword('devices')} requires {keyword('device', 'cuda')}, not {quoted(device)}"
             )
         device = "cuda"
 

@@ -759,7 +759,7 @@ class Prepared(Graph):
             return device_pair_distances(self.summing(sums), pairs, check_threads(threads), devices)
         if devices is not None:
             raise OptionError(
-                f"{keyword('devices')} goes with {keyword('device', 'cuda')}, not with 'cpu'"
+                f"{keyword('devices')} requires {keyword('device', 'cuda')}, not 'cpu'"
             )
         starts, ends = pair_indices(self, pairs)
         summed, workers = self.summing(sums), check_threads(threads)

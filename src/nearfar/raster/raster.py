@@ -144,7 +144,7 @@ class Raster:
         self.slope: SlopeTable | None = None
         if elevation is not None:
             if step != "mean" or self.dtype.kind != "f":
-                raise OptionError("elevation goes with step='mean' and float arithmetic")
+                raise OptionError("elevation requires step='mean' and float arithmetic")
             heights = _array(elevation, "elevation")
             if heights.shape != given.shape:
                 raise GraphError(f"elevation has shape {heights.shape}, cost {given.shape}")

@@ -54,7 +54,9 @@ if TYPE_CHECKING:
 __all__ = ["all_pairs", "distances"]
 
 
-_PAIRS_ALONE = f"{keyword('pairs')} goes without sources, targets, out, reduce and predecessors"
+_PAIRS_ALONE = (
+    f"{keyword('pairs')} cannot be combined with sources, targets, out, reduce or predecessors"
+)
 #: Bytes of rows with turns that are reduced at a time.
 _TURN_ROWS = 1 << 26
 
@@ -208,7 +210,7 @@ def distances(
     graph = as_graph_or_turns(graph, weight)
     labelled = isinstance(out, str) and out in LABELLED
     if labelled and (predecessors or reduce):
-        raise OptionError(f"{keyword('out', out)} goes without predecessors and reduce")
+        raise OptionError(f"{keyword('out', out)} cannot be combined with predecessors or reduce")
     for name, value, kind in (("memory", memory, "float | None"), ("block", block, "int | None")):
         check_kind("distances", name, value, kind)
     check_stats(stats, progress)
@@ -258,9 +260,7 @@ def distances(
         sharing = several.chosen(devices)
     plan = first_plan(graph, request, method, dict(options), devices=sharing)
     if sharing is not None and plan.variant.device != "cuda":
-        raise OptionError(
-            f"{keyword('devices')} goes with CUDA methods, not with {plan.variant.id}"
-        )
+        raise OptionError(f"{keyword('devices')} requires a CUDA method, not {plan.variant.id}")
     if memory is not None:
         plan = plan.within(int(memory))
     run = Run(plan, rows, places)
@@ -287,7 +287,7 @@ def _on_cuda(device: str) -> Literal["cuda"]:
     """Return the kind of device that ``devices=`` means."""
     if canonical_device(device) not in ("auto", "cuda"):
         raise OptionError(
-            f"{keyword('devices')} goes with {keyword('device', 'cuda')}, not with {quoted(device)}"
+            f"{keyword('devices')} requires {keyword('device', 'cuda')}, not {quoted(device)}"
         )
     return "cuda"
 
@@ -341,7 +341,7 @@ def _with_turns(
     if reduce is None:
         return distances(turns.graph, turns.starts[rows], targets=ends, out=out, **call)
     if out is not None:
-        raise OptionError(f"{keyword('reduce')} goes without out: it returns arrays of its own")
+        raise OptionError(f"{keyword('reduce')} cannot be combined with out: it returns new arrays")
     # The search graph has more vertices than the rows that are reduced.
     sink = Reduction.parse(reduce).sink(rows, columns, original)
     sink.start((len(rows), len(ends)), original.weight_dtype)

@@ -121,9 +121,7 @@ def nearest(
         raise OptionError(f"{keyword('sources')} is empty: name at least one vertex")
     if k is not None:
         if predecessors:
-            raise OptionError(
-                f"{keyword('predecessors')} goes without k: there is one forest per place in line"
-            )
+            raise OptionError(f"{keyword('predecessors')} cannot be combined with k")
         given = {"method": method, "device": device, "threads": threads, "limit": limit, **options}
         return k_nearest(graph, np.sort(rows), k, given, stats)
     try:

@@ -93,9 +93,7 @@ class BucketOptions(NearFarOptions):
     def __post_init__(self) -> None:
         NearFarOptions.__post_init__(self)
         if isinstance(self.buckets, bool) or self.buckets not in range(2, 16):
-            raise OptionError(
-                f"buckets is {quoted(self.buckets)}: give an integer from 2 to 15"
-            )
+            raise OptionError(f"buckets is {quoted(self.buckets)}: give an integer from 2 to 15")
 
 
 def counts_fit(graph: Graph, request: Request) -> Literal[True] | str:
