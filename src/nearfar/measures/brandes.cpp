@@ -22,7 +22,7 @@
 namespace nearfar::measures {
 namespace {
 
-// What goes wrong in a search of any worker; the first is kept.
+// First error in a search of any worker.
 struct Trouble {
   std::mutex mutex;
   std::atomic<bool> saturated{false};
@@ -34,7 +34,7 @@ struct Trouble {
   }
 };
 
-// What is asked.
+// Options of the request.
 template <class Weight>
 struct Question {
   bool weighted;

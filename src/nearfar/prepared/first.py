@@ -150,7 +150,7 @@ def made_ready(graph: Graph, force: bool, threads: int) -> tuple[Prepared, float
 
     def make() -> Prepared:
         nonlocal seconds
-        CHOICES.drop(graph)  # what comes out here speaks for or against preparing from now on
+        CHOICES.drop(graph)  # the result decides whether later calls prepare
         made = _made(graph, force, threads)
         seconds = sum(made.seconds.values())
         return made

@@ -121,7 +121,7 @@ def cost_distance(
     if begin is not None:
         begin = begin.astype(distances.dtype)
     if ends.size:
-        # What was left unreached lies beyond the farthest target.
+        # Unreached cells are beyond the farthest target.
         farthest = distances.reshape(-1)[ends].max()
         if farthest != unreached_value(distances.dtype):
             bound = farthest.item() if bound is None else min(bound, farthest.item())

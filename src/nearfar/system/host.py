@@ -1,4 +1,4 @@
-"""What is asked of the operating system: processor, main memory, locks of files.
+"""Queries to the operating system: processor, main memory, locks of files.
 
 Linux, macOS and Windows answer in ways of their own; nothing outside this module asks them.
 """

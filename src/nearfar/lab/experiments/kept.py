@@ -321,7 +321,7 @@ def share(row: Row, *names: str) -> float:
 
 
 class Counts:
-    """What benchmarks/paper_counts.py counted, and where; empty where that was not measured."""
+    """Counts of benchmarks/paper_counts.py and their environment; empty if not measured."""
 
     def __init__(self) -> None:
         document: dict[str, Any] = checkout.results("paper_counts.json") or {}

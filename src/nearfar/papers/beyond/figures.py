@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 __all__ = ["figures_of"]
 
 
-#: What the bars are called that bound a time from below.
+#: Labels of the bars that are lower bounds of a time.
 _BOUNDS = {
     "stream": "bound: every byte copied once",
     "gather": "bound: a random read per edge",

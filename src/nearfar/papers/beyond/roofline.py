@@ -1,4 +1,4 @@
-"""What the memory of a device allows: bytes that have to move, and how fast it can move them.
+"""Roofline of a device's memory: bytes that have to move, and its rates.
 
 - *stream*: the bytes that any method has to move once (row bounds and edges of the reached
   vertices, and every distance) over the measured bandwidth of a copy;

@@ -1,4 +1,4 @@
-"""What Davidson, Baxter, Garland and Owens (2014) state in sections IV to VII, beside results."""
+"""Statements of Davidson et al. (2014), sections IV to VII, compared with measurements."""
 
 from __future__ import annotations
 

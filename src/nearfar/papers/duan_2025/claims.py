@@ -1,4 +1,4 @@
-"""The paper's bound, and what public implementations report, beside what is measured."""
+"""The paper's bound and reports of public implementations, compared with measurements."""
 
 from __future__ import annotations
 

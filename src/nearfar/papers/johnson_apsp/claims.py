@@ -1,4 +1,4 @@
-"""What the paper on Johnson's all pairs states in section 6, beside measured results."""
+"""Statements of section 6 of the paper on Johnson's all pairs, compared with measurements."""
 
 from __future__ import annotations
 

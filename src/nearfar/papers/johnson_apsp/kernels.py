@@ -1,4 +1,4 @@
-"""Where an iteration of the Johnson paper's forms spends its time, and what one thread walks."""
+"""Time of each kernel of the Johnson paper's forms, and the longest row of one thread."""
 
 # ruff: noqa: E501 - lines of Markdown
 

@@ -1,4 +1,4 @@
-"""What Martin, Torres and Gavilanes (2009) state in sections 4.3 and 6, beside measured results."""
+"""Statements of Martin et al. (2009), sections 4.3 and 6, compared with measurements."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 __all__ = ["SIZES", "graph_of", "source_of"]
 
-# Multiples, and what they are multiples of: lists, matrices; then runs of the counterexample.
+# Multiples and their units: lists, matrices; then runs of the counterexample.
 SIZES: dict[str, tuple[tuple[int, ...], int, tuple[int, ...], int, int]] = {
     "tiny": ((1, 2), 1 << 8, (1,), 1 << 5, 20),
     "small": ((1, 2, 4, 6, 8, 11), 1 << 15, (1, 3, 5, 8, 11, 15), 1 << 7, 200),

@@ -1,4 +1,4 @@
-"""What Ortega-Arranz et al. (2015) state in section 5, beside measured results."""
+"""Statements of Ortega-Arranz et al. (2015), section 5, compared with measurements."""
 
 from __future__ import annotations
 

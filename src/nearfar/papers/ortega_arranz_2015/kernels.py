@@ -1,4 +1,4 @@
-"""What an iteration of Martin's and Crauser's methods spends in each kernel."""
+"""Time of each kernel in an iteration of Martin's and Crauser's methods."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ __all__ = [
 #: Labels of all vertices take as long as walks for 3 to 12 % of as many pairs (roads and meshes).
 _REPAID = 0.25
 _FEWEST = 1024  # pairs: fewer take less than a millisecond or two either way
-_PART = 4  # of the free memory that labels may take unasked is one part of so many
+_PART = 4  # labels take at most this fraction of the free memory by themselves
 
 
 class TreeLabels:

@@ -52,7 +52,7 @@ _DEFAULT = re.compile(r"^#define (\w+) (\w+)$", re.MULTILINE)
 
 
 class _Declared(NamedTuple):
-    """What a kernel file declares, by name; the first of several."""
+    """Declaration in a kernel file, by name; the first of several."""
 
     typedefs: dict[str, str]
     counters: dict[str, str]  # and the type whose size decides

@@ -38,7 +38,7 @@ _BLOCK = 256
 
 @dataclass(frozen=True)
 class Policy:
-    """How updated vertices are organised.
+    """Policy of the order of updated vertices.
 
     Attributes
     ----------

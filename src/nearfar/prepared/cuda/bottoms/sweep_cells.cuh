@@ -38,7 +38,7 @@ constexpr int kRecord = 1 + kArcs / kPerEntry;       // entries
 constexpr int kRound = kSets * kRecord;              // entries
 constexpr int kRounds = 21 / kRecord;                // of a chunk, which has 63 entries at most
 constexpr int kChunk = kRounds * kRound;
-// What a record says besides its slot.
+// Fields of a record besides its slot.
 constexpr int kPair = 1, kFirst = 4, kLast = 8, kKeep = 16, kFlags = 127;
 
 __device__ __forceinline__ void sweep_barrier() {
@@ -71,7 +71,7 @@ class Records {
     if (--left_ > 0) return;
     left_ = kRounds;
     copy_async_wait();
-    sweep_barrier();  // the next chunk is there, and nobody reads this one any more
+    sweep_barrier();  // the next chunk has arrived, and this one is no longer read
     int4* const here = const_cast<int4*>(round_) - kChunk;
     stage(here);
     round_ = here == memory_ ? memory_ + kChunk : memory_;

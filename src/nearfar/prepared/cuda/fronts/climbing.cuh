@@ -26,7 +26,7 @@ struct WaysUp {
   const value_t* weight;
 };
 
-// What a lane knows of its label of a chunk.
+// State of a lane for its label of a chunk.
 struct Level {
   int first, arcs;  // where its arcs are
   int place;        // and in shared memory; beyond kRoom they are not there

@@ -50,7 +50,7 @@ struct Products {
   const unsigned short* rows_up;
 };
 
-// Members of a piece and sources: what a block does of a level.
+// Members of a piece and sources: the share of a level that a block does.
 class Job {
  public:
   __device__ __forceinline__ Job(const Products& given, int4* memory)
@@ -85,7 +85,7 @@ class Job {
       const value_t* const there = given_.rows + row * given_.pitch + column_ * COLUMNS;
 #pragma unroll
       for (int j = 0; j < COLUMNS; ++j)
-        if (below[j] & (row >= 0)) best_[e].x[j] = there[j];  // nobody has written the other columns yet
+        if (below[j] & (row >= 0)) best_[e].x[j] = there[j];  // the other columns are not written yet
     }
   }
 

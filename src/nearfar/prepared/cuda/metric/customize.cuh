@@ -1,4 +1,4 @@
-// Customization on the device: what the arcs weigh, triangle by triangle; several metrics at once.
+// Customization on the device: weights of the arcs, triangle by triangle; several metrics at once.
 //
 // Two arcs up from one label, x - y and x - z with z above y, make a triangle with the arc y - z. Lower triangles
 // (basic customization): y - z weighs at most the way over x. Upper triangles (perfect customization): x - y and x - z
@@ -23,7 +23,7 @@
 // or null; level_first[..] of which the levels from `level` to `end` are taken; depth[n_arcs] of heads; weights[metrics][n_arcs][SIDES]; detours
 // alike, "no path" at the start; edge[entries] and place[entries], twice the arc plus 1 where it leads
 // down; of_edges[metrics][m]; flags[metrics][n_arcs] of customize.hpp.
-// Races: atomics of a level lower arcs of later levels, which nobody reads before a barrier.
+// Races: atomics of a level lower arcs of later levels, which are not read before a barrier.
 // requires: prepared/cuda/values.cuh
 // requires: cuda/memory.cuh
 // requires: cuda/split_barrier.cuh
@@ -168,7 +168,7 @@ __device__ __forceinline__ void for_levels(const Structure& s, const int* level_
   }
 }
 
-// What an arc has in both directions; two values of 32 bits come in one load.
+// Weights of an arc in both directions; two values of 32 bits come in one load.
 struct Sides {
   value_t x[SIDES];
 };

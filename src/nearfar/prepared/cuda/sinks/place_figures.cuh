@@ -1,4 +1,4 @@
-// What rows come to, as the caller has it and in the caller's order, from what a sweep left per column.
+// Reductions of rows in the caller's form and order, from the sums that a sweep left per column.
 //
 // Macros: WHOLE, as for figures.cuh; DOUBLES: sums are doubles, else integers of which this is the bits. Arrays of the
 // sweep: sums, missed and greatest[pitch] as in figures.cuh, sums or the other two null; back[count], the column of each

@@ -1,4 +1,4 @@
-// What the distances of each source come to: read once as the sweep wrote them, [label][source], never as rows.
+// Reduction of the distances of each source, read once in the sweep's layout [label][source], never as rows.
 //
 // A thread has sources of its own (COLUMNS of them, or one) and runs down a slice of the labels, so that a warp reads
 // what lies next to each other and needs no other warp until the end of its slice. What slices found is joined by atomics

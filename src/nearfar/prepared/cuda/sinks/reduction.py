@@ -40,7 +40,7 @@ _STATIC = 1024  # bytes of shared memory that a block takes besides
 _ADVICE = "use fewer sources per block (block=), or device='cpu'"
 _BINS = 8192  # kBins of source_order.cuh
 _STATUS = 16  # bytes: status of place_figures.cuh
-# Of what is kept of a row, what place_figures.cuh writes.
+# Kinds of reduction that place_figures.cuh writes.
 _PLACED = {
     "count": ("counts",),
     "sum": ("totals",),
