@@ -191,7 +191,7 @@ class _ClusterRun:
         )
         self.most = max(1, min(_CHUNK, self.workers.memory // 8) // width)
         path = given.graph if isinstance(given.graph, str) else None
-    # Every worker gets large objects once, and from another worker if it joins later.
+        # Every worker gets large objects once, and from another worker if it joins later.
         self.given = client.scatter(given, broadcast=path is None, hash=False)
         self.stats: dict[str, Any] = {"blocks": 0, "kept": 0, "engines": {}}
 
