@@ -138,7 +138,7 @@ class Search {
     return fresh;
   }
 
-  // What a worker found in a level and has not put into the queue yet.
+  // Vertices that a worker found in a level and has not put into the queue yet.
   struct Found {
     std::array<Index, kHeld> held;
     std::size_t count = 0;

@@ -494,7 +494,7 @@ class Team {
     return true;
   }
 
-  // What the leader does besides.
+  // Further duties of the leader.
 
   void poll(One& me) {
     const uint64_t edges = me.own->work.stats.edges_relaxed;

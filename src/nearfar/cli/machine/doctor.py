@@ -1,8 +1,7 @@
 """Report what this installation can do, what would make it faster, and why something fails.
 
-Shows versions, processor, memory, caches, the GPU with its driver and compiler, and optional
-packages; then solves a small graph on each device, both unprepared and prepared, and proves the
-answers. Exits with 0 if the CPU methods work.
+Shows versions, hardware, caches and optional packages, then solves a small graph on each device and
+proves the answers. Exits with 0 if the CPU methods work.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
 """Score accessibility: how much of the supply at the destinations each origin reaches.
 
 Without --demand a score is the supply within the limit, weighted by --decay; with --demand the
-scores are those of two-step floating catchments, which first divide supply by the demand that
-reaches it. Origins and
-destinations are tables with columns lon and lat, as for 'nearfar table'. Prints a line per origin.
+scores are those of two-step floating catchments. Origins and destinations are tables with columns
+lon and lat, as for 'nearfar table'. Prints a line per origin.
 """
 
 from __future__ import annotations

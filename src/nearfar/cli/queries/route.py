@@ -1,9 +1,8 @@
 """Find the shortest route between two places, or several alternative routes.
 
-A place is LAT,LON in degrees as maps write it, X,Y in other coordinates, or a vertex. A place is
-snapped to the nearest street, and the parts of the first and the last street count. Prints a line
-per route: its length and its number of edges; -o writes them as GeoJSON. More than one route needs
-a file of 'nearfar prepare'.
+A place is LAT,LON in degrees, X,Y in other coordinates, or a vertex. It is snapped to the nearest
+street, and the parts of the first and the last street count. Prints the length and the number of
+edges of each route. More than one route needs a file of 'nearfar prepare'.
 """
 
 from __future__ import annotations

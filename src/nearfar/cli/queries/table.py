@@ -1,10 +1,9 @@
 """Compute distances from every origin to every destination of two tables of coordinates.
 
 Columns called lon and lat (or longitude, lng, latitude; x and y) are recognised, and a column
-called id or name names the places. A place is snapped to the nearest street, and the parts of
-the first and the last street count. With -o the table is written block by block, and the same
-command resumes after an interruption; otherwise a line per pair is printed. Pairs without a path
-are missing: an empty field, null in JSON and Parquet, NaN in .npy and .zarr.
+called id or name names the places. A place is snapped to the nearest street, and the parts of the
+first and the last street count. With -o the same command resumes after an interruption; otherwise a
+line per pair is printed. Pairs without a path are missing.
 """
 
 from __future__ import annotations

@@ -34,7 +34,7 @@ struct Failure {
   }
 };
 
-// What is asked.
+// Options of the request.
 template <class Weight>
 struct Request {
   bool weighted;

@@ -78,57 +78,51 @@ def betweenness(
 
     Parameters
     ----------
-    graph : Graph, TurnGraph, SciPy sparse matrix or NetworkX graph
-        Graph with non-negative weights. Without weights, edges are counted.
-    sources : vertices or None
-        Sources of the paths, each once; None means every vertex.
+    graph : graph_like or TurnGraph
+        Graph with non-negative weights.
+    sources, targets : vertices or None
+        Ends of the paths, each once; None means every vertex.
     weight : str, callable or None
-        As for :meth:`nearfar.Graph.from_any`; None counts edges.
+        As for :func:`nearfar.sssp`.
     device : {"auto", "cpu", "cuda"}
-        Device; ``"auto"`` uses a GPU, if there is one, for all but small requests.
+        ``"auto"`` uses a GPU, if there is one, for all but small requests.
     threads : int or None
-        CPU workers; None uses all cores of this process. The result has the same bits for any
-        number.
+        None uses all cores. The result has the same bits for any number.
     limit : int, float or None
         Greatest distance of pairs that count, inclusive.
-    targets : vertices or None
-        Targets of the paths; None means every vertex.
-    edges : bool Return values of edges instead of vertices.
+    edges : bool
+        Return values of edges instead of vertices.
     normalized : bool
         Divide by the number of pairs: (n - 1) (n - 2) for vertices, n (n - 1) for edges and with
-        ``endpoints``. Without, values of an undirected graph are halved, because each pair is
-        counted from both ends.
+        ``endpoints``. Without, values of an undirected graph are halved, since each pair is counted
+        from both ends.
     endpoints : bool
         Count a path for its first and last vertex too.
     samples : int or None
         Number of sources drawn at random; values are scaled to estimate those of all sources.
-        The value of a drawn vertex is scaled for one source less, since it is not inside its own
-        paths; with a single sample its value is nan.
     seed : int or None
         Seed of the draw; None gives a different draw in each call.
     tolerance : float or None
-        For float weights: a path that is longer than the shortest by this share counts as
-        equally long, tested edge by edge. None requires equal sums in fixed point, which do not
-        depend on the order.
+        For float weights: a path that is longer than the shortest by this share counts as equally
+        long, tested edge by edge. None requires equal sums in fixed point.
     devices : "all", list of int or None
-        CUDA devices that share the sources, by number. None is the current one.
+        CUDA devices that share the sources; None is the current one.
     progress : callable or None
         Called with the numbers of finished sources and of all sources.
 
     Returns
     -------
     float64 array, shape (n,), or (m,) with ``edges``
-        Values by vertex index, or by position in :attr:`nearfar.Graph.indices`. Of parallel
-        edges, the lightest of lowest id has the whole value. In an undirected graph both
-        directions of an edge have the sum of both.
+        Values by vertex index, or by position in :attr:`nearfar.Graph.indices`. Of parallel edges
+        the lightest of lowest id has the whole value. In an undirected graph both directions of an
+        edge have the sum of both.
 
     Raises
     ------
     NegativeWeightError
         For negative weights.
     ZeroCycleError
-        If a source reaches a cycle of weight 0, such as an undirected edge of weight 0, where
-        the number of paths is infinite. Other edges of weight 0 are allowed.
+        If a source reaches a cycle of weight 0, where the number of paths is infinite.
     DistanceOverflowError
         If a distance does not fit 64 bits.
     OptionError
@@ -138,14 +132,10 @@ def betweenness(
 
     Notes
     -----
-    Brandes (2001): O(n + m) per source without weights, and the time of a search and two passes
-    over the edges with weights; O(n + m) memory per worker. Rows of a prepared graph, or of one
-    in which many searches share their work, replace the searches if they take less time.
-    Values are sums of quotients: their relative error is below 1e-12 on graphs whose paths have
-    thousands of edges. Numbers of paths beyond the range of floats have a separate exponent.
-    Sources are summed in blocks that depend only on the sources, so results do not depend on
-    ``threads``. A GPU adds in another order, the same in every run on an equal number of devices
-    of one kind; both agree to 1e-12.
+    Brandes (2001): O(n + m) per source without weights, else a search and two passes over the
+    edges; O(n + m) memory per worker. Relative errors are below 1e-12 on graphs whose paths have
+    thousands of edges. A GPU adds in another order, the same in every run on an equal number of
+    devices of one kind.
 
     References
     ----------
@@ -272,8 +262,7 @@ def raw_betweenness(
     if devices is not None:
         if device not in ("auto", "cuda", "gpu"):
             raise OptionError(
-                f"{keyword('devices')} goes with {keyword('device', 'cuda')}, not with "
-                f"{quoted(device)}"
+                f"{keyword('devices')} requires {keyword('device', 'cuda')}, not {quoted(device)}"
             )
         device = "cuda"
 
@@ -377,11 +366,11 @@ def sampled_sources(n: int, samples: Any, seed: Any) -> NDArray[np.int64]:
     whole = isinstance(samples, (int, np.integer)) and not isinstance(samples, bool)
     if not whole or not 1 <= samples <= n:
         raise OptionError(
-            f"{keyword('samples')} is {quoted(samples)}: give a whole number from 1 to {n}, the "
+            f"{keyword('samples')} is {quoted(samples)}: give an integer from 1 to {n}, the "
             "vertices"
         )
     if seed is not None and (isinstance(seed, bool) or not isinstance(seed, (int, np.integer))):
-        raise OptionError(f"{keyword('seed')} is {quoted(seed)}: give a whole number, or None")
+        raise OptionError(f"{keyword('seed')} is {quoted(seed)}: give an integer, or None")
     start = secrets.randbits(63) if seed is None else int(seed)
     return np.sort(Stream(start, "betweenness.sources").permutation(n)[: int(samples)])
 

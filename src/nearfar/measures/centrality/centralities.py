@@ -49,7 +49,7 @@ def closeness(
 
     Parameters
     ----------
-    graph : Graph, TurnGraph, SciPy sparse matrix or NetworkX graph
+    graph : graph_like or TurnGraph
         Graph with non-negative weights.
     vertices : vertices or None
         Vertices of the result, in this order; None means every vertex.
@@ -132,7 +132,7 @@ def harmonic(
 
     Parameters
     ----------
-    graph : Graph, TurnGraph, SciPy sparse matrix or NetworkX graph
+    graph : graph_like or TurnGraph
         Graph with non-negative weights.
     vertices : vertices or None
         Vertices of the result, in this order; None means every vertex.
@@ -202,7 +202,7 @@ def average_length(
 
     Parameters
     ----------
-    graph : Graph, TurnGraph, SciPy sparse matrix or NetworkX graph
+    graph : graph_like or TurnGraph
     weight, device, threads, progress
         As for :func:`nearfar.distances`.
     samples : int or None
@@ -212,12 +212,13 @@ def average_length(
 
     Returns
     -------
-    float Mean in units of the weights; 0 for a graph of one vertex.
+    float
+        Mean in units of the weights; 0 for a graph of one vertex.
 
     Raises
     ------
     UnreachableError
-        If some vertex does not reach another, so that the mean is infinite; ``efficiency`` is
+        If some vertex does not reach another, so that the mean is infinite; :func:`efficiency` is
         finite.
     NegativeCycleError, OptionError
         As for :func:`nearfar.distances`.
@@ -263,19 +264,15 @@ def efficiency(
 
     Parameters
     ----------
-    graph : Graph, TurnGraph, SciPy sparse matrix or NetworkX graph
+    graph : graph_like or TurnGraph
         Graph with non-negative weights.
-    weight, device, threads, progress
-        As for :func:`nearfar.distances`.
-    samples : int or None
-        Estimate the value from the rows of this number of random vertices.
-    seed : int or None
-        Seed of the draw; None gives a different draw in each call.
+    weight, device, threads, progress, samples, seed
+        As for :func:`average_length`.
 
     Returns
     -------
     float
-        Efficiency; pairs without a path, or at distance 0, add 0.
+        Pairs without a path, or at distance 0, add 0.
 
     Raises
     ------

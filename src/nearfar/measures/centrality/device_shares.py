@@ -71,7 +71,8 @@ class _Asked(NamedTuple):
         None is one target per vertex.
     limit, edges, endpoints
         As for :func:`device_shares`.
-    forward_only : bool Compute only numbers of paths.
+    forward_only : bool
+        Compute only numbers of paths.
     rows_of : Graph or None
         As for :func:`device_shares`.
     progress : callable or None

@@ -17,6 +17,7 @@ from nearfar.graph.dtypes import unreached_value
 from nearfar.graph.saturation import may_saturate, widest
 from nearfar.graph.turns import TurnGraph
 from nearfar.measures.simple import many_rows, on_device_or_cores, takes_device
+from nearfar.measures.traffic.demand import Demand, read_demand
 from nearfar.solve.steps.request import as_graph, check_stats, vertex_indices
 from nearfar.system.threads import check_threads
 
@@ -132,19 +133,14 @@ def edge_loads(
 
     Parameters
     ----------
-    graph : Graph, TurnGraph, SciPy sparse matrix or NetworkX graph
+    graph : graph_like or TurnGraph
         Graph with non-negative weights.
     demand : sparse matrix, array of shape (k, 3), list of triples, three arrays, or data frame
         Amounts of at least 0 from source to target. A matrix has a row and a column per vertex, or
         per zone; triples and three arrays in a tuple are sources, targets and amounts; a table has
-        columns ``source``, ``target`` and ``demand``. Pairs that occur repeatedly add up.
-    weight : str, callable or None
-        As for :meth:`nearfar.Graph.from_any`; None counts edges.
-    device : {"auto", "cpu", "cuda"}
-        Device; ``"auto"`` uses a GPU, if there is one, for all but small requests.
-    threads : int or None
-        CPU workers; None uses all cores of this process. The result has the same bits for any
-        number.
+        columns ``source``, ``target`` and ``demand``. Repeated pairs add up.
+    weight, device, threads
+        As for :func:`betweenness`.
     zones : vertices or None
         Vertices of the rows and columns of a matrix; None means every vertex in order.
     progress : callable or None
@@ -170,12 +166,10 @@ def edge_loads(
 
     Notes
     -----
-    All demand of a pair takes the path of :class:`nearfar.Paths`: of equally short ones by the
-    rule of predecessors, of parallel edges the lightest of lowest id. The cost is one search per
-    source, which ends at the last target, plus one pass over the edges on its paths. Integer
-    loads are exact; floats are added in an order that depends only on the demand. On a GPU
-    searches do not end early and the path of every pair is followed; floats are added exactly
-    and rounded once, so both agree to 1e-12.
+    All demand of a pair takes the path of :class:`nearfar.Paths`, over the lightest of parallel
+    edges. One search per source, which ends at the last target, plus one pass over the edges on
+    its paths. Integer loads are exact; floats are added in an order that depends only on the
+    demand. On a GPU they are added exactly and rounded once, so both agree to 1e-12.
 
     Examples
     --------
@@ -298,14 +292,12 @@ def skims(
 
     Parameters
     ----------
-    graph : Graph, TurnGraph, SciPy sparse matrix or NetworkX graph
+    graph : graph_like or TurnGraph
         Graph with non-negative weights, which determine the paths.
     sources, targets : vertices
         Rows and columns, in this order.
-    weight : str, callable or None
-        As for :meth:`nearfar.Graph.from_any`; None counts edges.
-    threads : int or None
-        CPU workers; None uses all cores of this process.
+    weight, threads
+        As for :func:`betweenness`.
     quantities : list or dict of arrays, shape (m,)
         Finite numbers, one per edge in the order of :attr:`nearfar.Graph.indices`.
     progress : callable or None
@@ -320,18 +312,12 @@ def skims(
     ------
     OptionError
         If a quantity has not one finite number per edge, or integers may not fit 64 bits.
-    NegativeWeightError
-        For negative weights.
-    VertexError
-        For an entry that is not a vertex.
-    DistanceOverflowError
-        If a distance does not fit 64 bits.
+    NegativeWeightError, VertexError, DistanceOverflowError
+        As for :func:`edge_loads`.
 
     Notes
     -----
-    The paths are those of :func:`edge_loads`. Floats are added from the source on. The cost is
-    one search per source, which ends at the last target, plus one pass over the edges on its
-    paths.
+    Paths and cost are those of :func:`edge_loads`. Floats are added from the source on.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-// What is carried over each edge when demand takes shortest paths, and what adds up on the way.
+// Loads of edges when demand takes shortest paths, and sums of quantities along the paths.
 //
 // Loads of one source are summed from the ends of its paths towards it, each edge once, so a source
 // costs the edges on its paths and not their lengths added up. Sums over sources are made in blocks

@@ -83,7 +83,8 @@ class Engine:
 
     Attributes
     ----------
-    blocks : int Blocks of the launch.
+    blocks : int
+        Blocks of the launch.
     local_room : int
         Capacity of each of a block's local lists.
     """
