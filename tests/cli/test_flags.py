@@ -30,6 +30,7 @@ OWN = {
     "catchment": {"id", "output"},
     "convert": {"input", "output", "to_format", "write_option", "list"},
     "distances": {"pair", "predecessors_output", "explain", "cluster", "option"},
+    "doctor": {"warm"},
     "experiment": {"output"},
     "generate": {"family", "output", "format", "write_option"},
     "info": set(),
