@@ -21,11 +21,13 @@ from nearfar.errors import (
     keyword,
     quoted,
 )
+from nearfar.graph.build import HostArrays, checked_weights
 from nearfar.graph.dtypes import unreached_value
+from nearfar.graph.given import frozen
 from nearfar.graph.graph import Graph
 from nearfar.graph.saturation import may_saturate
 from nearfar.graph.slots import Slot
-from nearfar.graph.snapping.lines import edge_positions
+from nearfar.graph.snapping.lines import edge_positions, tails_of
 from nearfar.options import canonical_device
 from nearfar.prepared.cpu.labels import (
     TreeLabels,
@@ -113,7 +115,7 @@ class Prepared(Graph):
         fixed: FixedPoint | None = None,
     ) -> None:
         # The graph's arrays were checked when it was made.
-        self._fill(graph._arrays, graph.on_device, copy=False, **graph._metadata())
+        self._fill_like(graph, graph._arrays, graph.on_device)
         self.preparation, self.metric, self.perfect = preparation, metric, perfect
         self.seconds = dict(seconds or {})
         self.fixed = fixed
@@ -430,10 +432,11 @@ class Prepared(Graph):
             )
         changed = self.effective_weights.copy()
         changed[at] = cast
-        graph = Graph(self.indptr, self.indices, changed, copy=False, **self._metadata())
+        graph = self._with_arrays(
+            HostArrays(self.indptr, self.indices, *checked_weights(frozen(changed), self.n_edges))
+        )
         label = self.preparation.tree.label
-        tails = np.searchsorted(self.indptr, at, side="right") - 1
-        low = np.minimum(label[tails], label[self.indices[at]])
+        low = np.minimum(label[tails_of(self, at)], label[self.indices[at]])
         perfect = self.perfect if perfect is None else bool(perfect)
         began, workers = time.perf_counter(), check_threads(threads)
         fixed = None if self.fixed is None else self.fixed.with_changes(graph, np.unique(at))
