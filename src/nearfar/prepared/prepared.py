@@ -644,7 +644,12 @@ class Prepared(Graph):
         The cost is two walks to the root of the elimination tree: O(arcs on them).
         """
         begin, end = self.index_of(source, "source"), self.index_of(target, "target")
-        found = pair_distances(self.summing(sums), np.array([begin]), np.array([end]), 1)[0]
+        summed = self.summing(sums)
+        if summed._walks_alone:
+            number = _cpu.prepared_distance(summed.metric_view, begin, end, summed._no_distance)
+            if number is not None:
+                return number
+        found = pair_distances(summed, np.array([begin]), np.array([end]), 1)[0]
         return float("inf") if found == unreached_value(found.dtype) else found.item()
 
     def path(self, source: Any, target: Any) -> tuple[list[Any], Any]:
@@ -911,6 +916,16 @@ class Prepared(Graph):
     def label_bytes(self) -> int:
         """Bytes that :meth:`label` takes."""
         return label_bytes(self)
+
+    @cached_property
+    def _no_distance(self) -> NDArray[Any]:
+        """Distances of no pairs, in the dtype of others."""
+        return np.empty(0, dtype=self.answer_dtype)
+
+    @cached_property
+    def _walks_alone(self) -> bool:
+        """Whether one walk finds a distance, if there is one in this dtype."""
+        return not (self.beyond_arcs or self.adds_floats)
 
     @cached_property
     def _may_saturate(self) -> bool:
