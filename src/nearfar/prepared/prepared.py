@@ -21,11 +21,13 @@ from nearfar.errors import (
     keyword,
     quoted,
 )
+from nearfar.graph.build import HostArrays, checked_weights
 from nearfar.graph.dtypes import unreached_value
+from nearfar.graph.given import frozen
 from nearfar.graph.graph import Graph
 from nearfar.graph.saturation import may_saturate
 from nearfar.graph.slots import Slot
-from nearfar.graph.snapping.lines import edge_positions
+from nearfar.graph.snapping.lines import edge_positions, tails_of
 from nearfar.options import canonical_device
 from nearfar.prepared.cpu.labels import (
     TreeLabels,
@@ -113,7 +115,7 @@ class Prepared(Graph):
         fixed: FixedPoint | None = None,
     ) -> None:
         # The graph's arrays were checked when it was made.
-        self._fill(graph._arrays, graph.on_device, copy=False, **graph._metadata())
+        self._fill_like(graph, graph._arrays, graph.on_device)
         self.preparation, self.metric, self.perfect = preparation, metric, perfect
         self.seconds = dict(seconds or {})
         self.fixed = fixed
@@ -412,10 +414,11 @@ class Prepared(Graph):
             )
         changed = self.effective_weights.copy()
         changed[at] = cast
-        graph = Graph(self.indptr, self.indices, changed, copy=False, **self._metadata())
+        graph = self._with_arrays(
+            HostArrays(self.indptr, self.indices, *checked_weights(frozen(changed), self.n_edges))
+        )
         label = self.preparation.tree.label
-        tails = np.searchsorted(self.indptr, at, side="right") - 1
-        low = np.minimum(label[tails], label[self.indices[at]])
+        low = np.minimum(label[tails_of(self, at)], label[self.indices[at]])
         perfect = self.perfect if perfect is None else bool(perfect)
         began, workers = time.perf_counter(), check_threads(threads)
         fixed = None if self.fixed is None else self.fixed.with_changes(graph, np.unique(at))
@@ -612,7 +615,12 @@ class Prepared(Graph):
             If the distance does not fit 64 bits.
         """
         begin, end = self.index_of(source, "source"), self.index_of(target, "target")
-        found = pair_distances(self.summing(sums), np.array([begin]), np.array([end]), 1)[0]
+        summed = self.summing(sums)
+        if summed._walks_alone:
+            number = _cpu.prepared_distance(summed.metric_view, begin, end, summed._no_distance)
+            if number is not None:
+                return number
+        found = pair_distances(summed, np.array([begin]), np.array([end]), 1)[0]
         return float("inf") if found == unreached_value(found.dtype) else found.item()
 
     def path(self, source: Any, target: Any) -> tuple[list[Any], Any]:
@@ -872,6 +880,16 @@ class Prepared(Graph):
     def label_bytes(self) -> int:
         """Bytes that :meth:`label` takes."""
         return label_bytes(self)
+
+    @cached_property
+    def _no_distance(self) -> NDArray[Any]:
+        """Distances of no pairs, in the dtype of others."""
+        return np.empty(0, dtype=self.answer_dtype)
+
+    @cached_property
+    def _walks_alone(self) -> bool:
+        """Whether one walk finds a distance, if there is one in this dtype."""
+        return not (self.beyond_arcs or self.adds_floats)
 
     @cached_property
     def _may_saturate(self) -> bool:

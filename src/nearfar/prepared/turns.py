@@ -285,7 +285,9 @@ def prepared_turns(turns: TurnGraph, prepared: Prepared) -> PreparedTurns:
     )
 
 
-def turn_order(turns: TurnGraph, order: Any, seed: int) -> tuple[NDArray[np.int32], str]:
+def turn_order(
+    turns: TurnGraph, order: Any, seed: int, threads: int
+) -> tuple[NDArray[np.int32], str]:
     """Return all vertices of the graph that is searched in the order of their elimination.
 
     An array orders the original vertices: the copies for an edge then follow the later of its ends.
@@ -304,15 +306,8 @@ def turn_order(turns: TurnGraph, order: Any, seed: int) -> tuple[NDArray[np.int3
         place = np.maximum(rank[low], rank[high])
         return np.lexsort((low, ~copy, place)).astype(np.int32), "given"
     keys, group = np.unique(np.where(copy, low * n + high + n, turns.vertices), return_inverse=True)
-    first = np.empty(len(keys), dtype=np.int64)
-    first[group] = np.arange(len(group))  # any of each group
-    points = None
-    if original.coordinates is not None:
-        points = (original.coordinates[low[first]] + original.coordinates[high[first]]) / 2
-    groups = Graph.from_edges(
-        group[searched.tails(np.int64)], group[heads], n_vertices=len(keys), coordinates=points
-    )
-    found, method = elimination_order(groups, structure_of(groups), order, seed)
+    groups = Graph.from_edges(group[searched.tails(np.int64)], group[heads], n_vertices=len(keys))
+    found, method = elimination_order(structure_of(groups), order, seed, threads)
     place = np.empty(len(keys), dtype=np.int64)
     place[found] = np.arange(len(keys))
     return np.argsort(place[group], kind="stable").astype(np.int32), method

@@ -45,7 +45,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--order",
         default="auto",
-        choices=["auto", "metis", "inertial", "levels"],
+        choices=["auto", "multilevel", "metis"],
         help="how to find the elimination order (default: the best that is here)",
     )
     parser.add_argument(

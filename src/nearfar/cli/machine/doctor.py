@@ -280,7 +280,12 @@ def _warmed() -> dict[str, Any]:
     for family, size in _COMMON:
         graph = nearfar.generate(family, **size)
         some = range(0, graph.n_vertices, max(graph.n_vertices // 256, 1))
-        for made in (graph, graph.astype("float32"), graph.astype("float64"), graph.without_weights()):
+        for made in (
+            graph,
+            graph.astype("float32"),
+            graph.astype("float64"),
+            graph.without_weights(),
+        ):
             nearfar.sssp(made, 0, device="cuda", predecessors=True)
             nearfar.distances(made, some, device="cuda")
             nearfar.distances(made, some, device="cuda", reduce="mean")
