@@ -376,7 +376,7 @@ def test_doctor() -> None:
 
 @pytest.mark.usefixtures("emulated_gpu")
 def test_doctor_warms_the_cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    from nearfar.cli import doctor
+    from nearfar.cli.machine import doctor
 
     small = [(family, {**size, "vertices": 120}) for family, size in doctor._COMMON]
     monkeypatch.setattr(doctor, "_COMMON", tuple(small))
@@ -407,7 +407,7 @@ def test_doctor_warms_nothing_without_a_gpu() -> None:
 
 
 def test_doctor_says_what_would_make_it_faster() -> None:
-    from nearfar.cli.doctor import _faster
+    from nearfar.cli.machine.doctor import _faster
 
     facts: dict[str, Any] = {
         "versions": {

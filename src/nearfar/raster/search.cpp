@@ -14,16 +14,16 @@
 // lock later, so it loads the new border. The inside of a tile passes from worker to worker by the
 // same lock. A border that was read while it was stored holds for each cell the old distance or the
 // new one; both are sums of ways that exist, so nothing too small can come of it.
-#include "cpu/search.hpp"
+#include "cpu/search/search.hpp"
 
 #include <chrono>
 #include <condition_variable>
 #include <exception>
 #include <mutex>
 
-#include "cpu/dtypes.hpp"
-#include "cpu/interrupt.hpp"
-#include "cpu/worker_pool.hpp"
+#include "cpu/bindings/dtypes.hpp"
+#include "cpu/threads/interrupt.hpp"
+#include "cpu/threads/worker_pool.hpp"
 #include "raster/bind.hpp"
 #include "raster/tile.hpp"
 

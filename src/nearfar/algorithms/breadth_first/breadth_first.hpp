@@ -22,9 +22,9 @@
 #include <atomic>
 #include <memory>
 
-#include "cpu/graph_view.hpp"
-#include "cpu/search.hpp"
-#include "cpu/spread.hpp"
+#include "cpu/graph/graph_view.hpp"
+#include "cpu/search/search.hpp"
+#include "cpu/threads/spread.hpp"
 
 namespace nearfar::breadth_first {
 
@@ -144,7 +144,7 @@ class Search {
     return fresh;
   }
 
-  // What a worker found in a level and has not put into the queue yet.
+  // Vertices that a worker found in a level and has not put into the queue yet.
   struct Found {
     std::array<Index, kHeld> held;
     std::size_t count = 0;

@@ -17,8 +17,8 @@
 // at the notes after what was done before.
 #pragma once
 
-#include "cpu/arithmetic.hpp"
-#include "cpu/waiting.hpp"
+#include "cpu/search/arithmetic.hpp"
+#include "cpu/threads/waiting.hpp"
 
 namespace nearfar::delta_stepping {
 

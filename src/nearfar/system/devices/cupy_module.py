@@ -27,7 +27,7 @@ HOW = "pip install 'nearfar[cuda13]' (driver 580 or newer) or 'nearfar[cuda12]'"
 def import_cupy() -> Any:
     """Return CuPy, or None if it is not installed or cannot be imported."""
     global _cupy
-    # A solve calls this some thirty times, and catching warnings takes microseconds.
+    # Catching warnings takes microseconds.
     if _cupy is None or sys.modules.get("cupy") is not _cupy:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # CuPy warns on import where there is no driver
@@ -63,6 +63,7 @@ def _open_device() -> None:
         driver.cuDevicePrimaryCtxRetain(ctypes.byref(context), device)
 
 
+@functools.cache
 def cupy() -> Any:
     """Return the CuPy module."""
     module = import_cupy()

@@ -218,7 +218,7 @@ def require_memory(needed: int, advice: str = "") -> None:
         free, _ = memory()
         if needed > free:
             raise OutOfMemoryError(
-                needed, free, advice or f"use a CPU method ({keyword('device', 'cpu')})"
+                needed, free, advice or f"use {keyword('device', 'cpu')}, or a GPU with more memory"
             )
 
 
