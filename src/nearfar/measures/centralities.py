@@ -16,7 +16,7 @@ from nearfar.graph.given import as_numpy
 from nearfar.measures.brandes import draws_nothing, sampled_sources
 from nearfar.measures.simple import measured_turns
 from nearfar.solve.many import distances
-from nearfar.solve.request import as_graph_or_turns
+from nearfar.solve.request import as_graph_or_turns, check_stats
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -340,6 +340,7 @@ def _from_pivots(
     progress: Any,
 ) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]:
     """Return per vertex the pivots that reach it, the sums of their distances and of inverses."""
+    check_stats(None, progress)
     plain, n = graph.without_names(), graph.n_vertices
     count, total, inverse = np.zeros(n, np.int64), np.zeros(n), np.zeros(n)
     step = max(1, _ENTRIES // n)
