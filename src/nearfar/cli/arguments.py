@@ -112,7 +112,7 @@ def at_least_one(text: str) -> int:
     return value
 
 
-at_least_one.__name__ = "whole number of at least 1"  # shown by argparse in errors
+at_least_one.__name__ = "integer of at least 1"  # shown by argparse in errors
 
 
 def at_least_zero(text: str) -> float:

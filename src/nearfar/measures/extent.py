@@ -23,7 +23,7 @@ from nearfar.graph.given import as_numpy
 from nearfar.graph.turns import TurnGraph
 from nearfar.solve.many import distances
 from nearfar.solve.one import sssp
-from nearfar.solve.request import as_graph_or_turns, check_stats, vertex_indices
+from nearfar.solve.steps.request import as_graph_or_turns, check_stats, vertex_indices
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -48,7 +48,7 @@ def eccentricity(
 
     Parameters
     ----------
-    graph : Graph, TurnGraph, SciPy sparse matrix or NetworkX graph
+    graph : graph_like or TurnGraph
     vertices : vertices or None
         Vertices of the result, in this order; None means every vertex.
     weight, device, threads, progress
@@ -110,7 +110,7 @@ def diameter(
 
     Parameters
     ----------
-    graph : Graph, TurnGraph, SciPy sparse matrix or NetworkX graph
+    graph : graph_like or TurnGraph
         Graph with non-negative weights.
     weight, device, threads
         As for :func:`nearfar.sssp`.
@@ -121,7 +121,8 @@ def diameter(
 
     Returns
     -------
-    int or float Distance in units of the weights.
+    int or float
+        Distance in units of the weights.
 
     Raises
     ------
@@ -164,7 +165,7 @@ def periphery(
 
     Parameters
     ----------
-    graph : Graph, TurnGraph, SciPy sparse matrix or NetworkX graph
+    graph : graph_like or TurnGraph
         Graph with non-negative weights.
     weight, device, threads
         As for :func:`nearfar.sssp`.
@@ -209,7 +210,7 @@ def radius(
 
     Parameters
     ----------
-    graph : Graph, TurnGraph, SciPy sparse matrix or NetworkX graph
+    graph : graph_like or TurnGraph
         Graph with non-negative weights.
     weight, device, threads
         As for :func:`nearfar.sssp`.
@@ -220,14 +221,17 @@ def radius(
 
     Returns
     -------
-    int or float Distance in units of the weights.
+    int or float
+        Distance in units of the weights.
 
     Raises
     ------
     UnreachableError, NegativeWeightError, OptionError
         As for :func:`diameter`.
 
-    Notes ----- The cost is that of :func:`diameter`.
+    Notes
+    -----
+    The cost is that of :func:`diameter`.
 
     Examples
     --------
@@ -251,7 +255,7 @@ def center(
 
     Parameters
     ----------
-    graph : Graph, TurnGraph, SciPy sparse matrix or NetworkX graph
+    graph : graph_like or TurnGraph
         Graph with non-negative weights.
     weight, device, threads
         As for :func:`nearfar.sssp`.

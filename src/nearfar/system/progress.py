@@ -20,7 +20,7 @@ _LINE_EVERY = 10.0  # seconds between lines where the bar cannot be redrawn
 
 
 def time_left(seconds: float) -> str:
-    """Rough time in words: ``40 s``, ``3 min``, ``2 h 10 min``."""
+    """Return a rough time in words: ``40 s``, ``3 min``, ``2 h 10 min``."""
     if seconds < 60:
         return f"{max(round(seconds), 1)} s"
     minutes = round(seconds / 60)
@@ -90,7 +90,7 @@ class Progress:
             sys.stderr.flush()
 
     def stage(self, stage: str, done: float, total: float) -> None:
-        """As :meth:`__call__`, with the name of a stage, as readers and writers report it."""
+        """Report progress as :meth:`__call__` does, with the name of a stage."""
         self.text = f"{self.title} ({stage})"
         self(done, total)
 

@@ -1,4 +1,4 @@
-"""What a kernel's parameters are called and which values they take, read from the kernel's text."""
+"""Names and types of a kernel's parameters, read from the kernel's text."""
 
 from __future__ import annotations
 

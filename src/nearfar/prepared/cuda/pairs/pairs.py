@@ -88,7 +88,7 @@ class DeviceLabels:
     ----------
     prepared : Prepared
     walks : object
-        What walks read.
+        Arrays that walks read.
     up, down : arrays
         Rows of all labels; the same array where every edge weighs the same in both directions.
     """
@@ -110,24 +110,18 @@ class DeviceLabels:
 
         Parameters
         ----------
-        pairs : list of (source, target), or int array of shape (k, 2)
-            On the host or on the device.
-        threads : int or None
-            As for :meth:`Prepared.distances_of_pairs`.
-        sums : {"fixed", "search"}
+        pairs, threads, sums
             As for :meth:`Prepared.distances_of_pairs`.
 
         Returns
         -------
         array, shape (k,)
-            As of :meth:`Prepared.distances_of_pairs`; on the device where ``pairs`` are.
+            On the device where ``pairs`` are.
 
         Raises
         ------
-        VertexError
-            If one of them is not a vertex.
-        OptionError
-            If ``pairs`` has another shape.
+        VertexError, OptionError
+            As :meth:`Prepared.distances_of_pairs`.
         """
         prepared = self.prepared.summing(sums)
         return _answer(prepared, pairs, check_threads(threads), self._meet)

@@ -42,7 +42,7 @@ _STATIC = 1024  # bytes of shared memory that a block takes besides
 _ADVICE = f"use fewer sources per block ({keyword('block', ...)}), or {keyword('device', 'cpu')}"
 _BINS = 8192  # kBins of source_order.cuh
 _STATUS = 16  # bytes: status of place_figures.cuh
-# Of what is kept of a row, what place_figures.cuh writes.
+# Kinds of reduction that place_figures.cuh writes.
 _PLACED = {
     "count": ("counts",),
     "sum": ("totals",),
