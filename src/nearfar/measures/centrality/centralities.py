@@ -185,7 +185,8 @@ def harmonic(
         return found
     around = _oriented(solved, not outward)
     _, _, found = _from_pivots(around, pivots, device, threads, limit, progress)
-    return found[rows] * ((n - 1) / _others(rows, pivots))
+    found = found[rows] * ((n - 1) / _others(rows, pivots))
+    return found
 
 
 def average_length(
@@ -325,7 +326,8 @@ def _rows(graph: Graph | TurnGraph, vertices: Any) -> Any:
 
 def _others(rows: Any, pivots: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return the number of pivots that are another vertex than each of the rows; at least 1."""
-    return np.maximum(len(pivots) - np.isin(rows, pivots), 1)
+    found: NDArray[np.int64] = np.maximum(len(pivots) - np.isin(rows, pivots), 1)
+    return found
 
 
 def _from_pivots(
