@@ -17,7 +17,9 @@ from nearfar.graph.dtypes import unreached_value
 from nearfar.graph.saturation import may_saturate, widest
 from nearfar.graph.turns import TurnGraph
 from nearfar.measures.demand import Demand, read_demand
+from nearfar.measures.place_skims import place_skims
 from nearfar.measures.simple import many_rows, on_device_or_cores, takes_device
+from nearfar.solve.places.given import are_places, as_places
 from nearfar.solve.request import as_graph, vertex_indices
 from nearfar.system.threads import check_threads
 
@@ -71,8 +73,8 @@ class Skims:
     distances : array, shape (k, l)
         Lengths of the paths, as from :func:`nearfar.distances`.
     totals : list or dict of arrays, shape (k, l)
-        One array per quantity, as they were given: integers for integer quantities. Pairs
-        without a path have inf, or the maximum of int64.
+        One array per quantity, as they were given: integers for integer quantities between
+        vertices. Pairs without a path have inf, or the maximum of int64.
     """
 
     distances: NDArray[Any]
@@ -284,8 +286,9 @@ def skims(
     ----------
     graph : Graph, TurnGraph, SciPy sparse matrix or NetworkX graph
         Graph with non-negative weights, which determine the paths.
-    sources, targets : vertices
-        Rows and columns, in this order.
+    sources, targets : vertices, or places
+        Rows and columns, in this order. Places are frames, points, arrays or lists of coordinates,
+        as for :func:`nearfar.table`; a graph with turn costs takes vertices.
     weight : str, callable or None
         As for :meth:`nearfar.Graph.from_any`; None counts edges.
     threads : int or None
@@ -312,7 +315,7 @@ def skims(
     -----
     The paths are those of :func:`edge_loads`. Floats are added from the source on. The cost is
     one search per source, which ends at the last target, plus one pass over the edges on its
-    paths.
+    paths. Between places, shares of the edges that they lie on are added.
 
     Examples
     --------
@@ -321,14 +324,41 @@ def skims(
     >>> nearfar.measures.skims(g, [0], [2], quantities=[[300, 400, 500]]).totals[0]
     array([[700]])
     """
-    from nearfar import _cpu
-
-    searched = Searched(graph, weight)
-    rows = vertex_indices(searched.named, sources, "source")
-    columns = vertex_indices(searched.named, targets, "target")
-    workers = check_threads(threads)
+    searched, workers = Searched(graph, weight), check_threads(threads)
     named = quantities if isinstance(quantities, Mapping) else dict(enumerate(quantities))
     given = [_quantity(searched.named, name, values) for name, values in named.items()]
+    places = searched.turns is None and any(
+        are_places(searched.named, ends) for ends in (sources, targets)
+    )
+    if places:
+        options = {"to": "edge", "parts": "largest", "max_distance": None, "threads": threads}
+        starts, ends = (
+            as_places(searched.named, ends, what, options).snapped
+            for ends, what in ((sources, "sources"), (targets, "targets"))
+        )
+        lengths, totals = place_skims(
+            searched.named, starts, ends, given, lambda s, t: _skims(searched, s, t, given, workers)
+        )
+    else:
+        rows = vertex_indices(searched.named, sources, "source")
+        columns = vertex_indices(searched.named, targets, "target")
+        lengths, totals = _skims(searched, rows, columns, given, workers)
+    answer: Any = totals
+    if isinstance(quantities, Mapping):
+        answer = dict(zip(named, totals, strict=True))
+    return Skims(lengths, answer)
+
+
+def _skims(
+    searched: Searched,
+    rows: NDArray[np.int64],
+    columns: NDArray[np.int64],
+    given: list[NDArray[Any]],
+    workers: int,
+) -> tuple[NDArray[Any], list[NDArray[Any]]]:
+    """Return lengths and totals of the paths between vertices."""
+    from nearfar import _cpu
+
     begin, ends = searched.starts(rows), np.unique(columns)
     shape = (len(rows), len(columns))
     into, entering, tails = searched.graph.entering()
@@ -372,11 +402,7 @@ def skims(
         picked[same] = 0
         return picked
 
-    filled = [arranged(totals[i]) for i in range(len(given))]
-    answer: Any = filled
-    if isinstance(quantities, Mapping):
-        answer = dict(zip(named, filled, strict=True))
-    return Skims(arranged(found), answer)
+    return arranged(found), [arranged(totals[i]) for i in range(len(given))]
 
 
 def _quantity(graph: Graph, name: Any, values: Any) -> NDArray[Any]:
