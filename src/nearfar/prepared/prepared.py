@@ -644,12 +644,24 @@ class Prepared(Graph):
         The cost is two walks to the root of the elimination tree: O(arcs on them).
         """
         begin, end = self.index_of(source, "source"), self.index_of(target, "target")
-        summed = self.summing(sums)
-        if summed._walks_alone:
-            number = _cpu.prepared_distance(summed.metric_view, begin, end, summed._no_distance)
+        return self.summing(sums).distance_between(begin, end)
+
+    def distance_between(self, source: int, target: int) -> Any:
+        """Return the distance between two vertices given by index, as :meth:`distance` does.
+
+        Parameters
+        ----------
+        source, target : int
+
+        Returns
+        -------
+        int or float
+        """
+        if self._walks_alone:
+            number = _cpu.prepared_distance(self.metric_view, source, target, self._no_distance)
             if number is not None:
                 return number
-        found = pair_distances(summed, np.array([begin]), np.array([end]), 1)[0]
+        found = pair_distances(self, np.array([source]), np.array([target]), 1)[0]
         return float("inf") if found == unreached_value(found.dtype) else found.item()
 
     def path(self, source: Any, target: Any) -> tuple[list[Any], Any]:
