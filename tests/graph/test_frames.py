@@ -218,5 +218,5 @@ def test_what_no_file_holds_is_named(tmp_path: Path) -> None:
     ],
 )
 def test_damaged_attributes_of_edges_are_told(arrays: dict[str, Any]) -> None:
-    with pytest.raises(GraphError, match="for 4 edges|to 4 edges"):
+    with pytest.raises(GraphError, match=r"for 4 edges|to 4 edges"):
         with_edge_arrays({}, arrays, 3, 4)

@@ -57,9 +57,7 @@ def without_edges(
     low = np.unique(np.minimum(tree.label[tails_of(prepared, edges)], tree.label[heads]))
     low = low.astype(np.int64)
     indices, attributes, symmetric = closed_edges(prepared, edges)
-    arrays = HostArrays(
-        prepared.indptr, frozen(indices), prepared.weights, prepared._arrays.scan
-    )
+    arrays = HostArrays(prepared.indptr, frozen(indices), prepared.weights, prepared._arrays.scan)
     graph = prepared._with_arrays(arrays, attributes=attributes, directed=not symmetric)
     # The entries of an edge stand with its lower label, and there are few of those.
     count = arcs.edge_first[low + 1] - arcs.edge_first[low]

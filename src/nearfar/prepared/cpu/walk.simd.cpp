@@ -43,8 +43,8 @@ NEARFAR_INLINE void climb(const Arcs& arcs, const Upward<Value>& up, int32_t v, 
     if (!is_far(space[depth])) relax(up, v, space[depth], space);
 }
 
-// Fetches what climbing from v reads: where the arcs of each label begin, and then their first ones.
-// The labels are scattered, and a walk by itself waits for one after the other.
+// Fetches what climbing from v reads: where the arcs of each label begin, and then their first
+// ones. The labels are scattered, and a walk by itself waits for one after the other.
 template <class Value>
 NEARFAR_INLINE void fetch(const Arcs& arcs, const Upward<Value>& up, int32_t v) {
   for (int32_t a = v; a >= 0; a = arcs.parent[a]) prefetch(&up.first[a]);

@@ -182,7 +182,7 @@ class _Alternatives:
         last = min(int(np.searchsorted(along, along[at] + reach)), len(path))
         begin = self.source if first == 0 else int(self.graph.indices[path[first - 1]])
         end = int(self.graph.indices[path[last - 1]])
-        between = self.graph.distance_between(begin, end)
+        between = float(self.graph.distance_between(begin, end))
         return float(weights[first:last].sum()) <= between * (1 + 1e-6)
 
 
@@ -190,5 +190,7 @@ def _among(some: NDArray[Any], edges: NDArray[Any]) -> NDArray[np.bool_]:
     """Return which edges are among some, which ascend."""
     if not len(some):
         return np.zeros(len(edges), bool)
-    found: NDArray[np.bool_] = some[np.minimum(np.searchsorted(some, edges), len(some) - 1)] == edges
+    found: NDArray[np.bool_] = (
+        some[np.minimum(np.searchsorted(some, edges), len(some) - 1)] == edges
+    )
     return found
