@@ -256,7 +256,8 @@ def large(scale: str) -> Rows:
             return nearfar.table(ready, *places, parts="all")
 
         def snap(graph: Any = graph, places: Any = (origins, destinations)) -> Any:
-            return [graph.snap(*p.T, parts="all").distance for p in places][0]
+            found = [graph.snap(*p.T, parts="all").distance for p in places]
+            return found[0]
 
         samples = take_turns({"snapped and solved": solve}, 3, close)
         samples |= take_turns({"snapped": snap}, 3, close)
