@@ -43,17 +43,6 @@ NEARFAR_INLINE void climb(const Arcs& arcs, const Upward<Value>& up, int32_t v, 
     if (!is_far(space[depth])) relax(up, v, space[depth], space);
 }
 
-// Fetches what climbing from v reads: where the arcs of each label begin, and then their first
-// ones. The labels are scattered, and a walk by itself waits for one after the other.
-template <class Value>
-NEARFAR_INLINE void fetch(const Arcs& arcs, const Upward<Value>& up, int32_t v) {
-  for (int32_t a = v; a >= 0; a = arcs.parent[a]) prefetch(&up.first[a]);
-  for (int32_t a = v; a >= 0; a = arcs.parent[a]) {
-    prefetch(up.head_depth + up.first[a]);
-    prefetch(up.weight + up.first[a]);
-  }
-}
-
 }  // namespace
 
 template <class Value>
@@ -69,8 +58,6 @@ Value distance(const Metric<Value>& metric, int32_t source, int32_t target, Valu
   meeting = -1;
   const int32_t common = common_ancestor(arcs, source, target);
   if (common < 0) return far<Value>();
-  fetch(arcs, metric.up, source);
-  fetch(arcs, metric.down, target);
   start(arcs, source, forward);
   start(arcs, target, backward);
   climb(arcs, metric.up, source, common, forward);
