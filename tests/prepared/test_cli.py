@@ -124,7 +124,7 @@ def test_pairs_of_a_table(files: tuple[str, str], tmp_path: Path) -> None:
     assert lines[1] == "7\t7\t0"
     told = json.loads(succeed("distances", files[0], "--pairs", table, "--json"))
     assert told["pairs"] == [[1, 140], [7, 7]]
-    assert "--pairs goes without --pair" in fail(
+    assert "--pairs cannot be combined with --pair" in fail(
         Exit.USAGE, "distances", files[0], "--pairs", table, "--pair", 1, 2
     )
     table.write_text("source,target\n1,x\n")

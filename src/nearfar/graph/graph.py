@@ -232,14 +232,8 @@ class Graph(Vertices, Exchange):
         ----------
         indptr, indices, weights
             As in :class:`Graph`; any integer or float dtype, NumPy or anything with DLPack.
-        directed : bool
-            False states that both directions of every edge are in the arrays.
-        vertex_names, coordinates, attributes
+        directed, vertex_names, coordinates, attributes, copy
             As in :class:`Graph`.
-        copy : bool
-            True copies arrays that are still writable, on the host and on a GPU. False shares
-            all arrays whose dtypes fit: the caller must not change them afterwards, which could
-            crash the process.
 
         Returns
         -------
@@ -277,18 +271,16 @@ class Graph(Vertices, Exchange):
         Parameters
         ----------
         sources, targets : integer or name array, shape (k,)
-            Ends of every edge: indices, or hashable names of any kind: strings, tuples, numbers,
-            mixtures. Names become ``vertex_names``, sorted if they compare, else in order of
-            appearance.
+            Ends of every edge: indices, or hashable names of any kind, which become
+            ``vertex_names``, sorted if they compare, else in order of appearance.
         weights : array, shape (k,), or a number, or None
             One weight per edge, one for all edges, or none.
         n_vertices : int or None
-            Number of vertices; None takes the largest end plus one, or as many as there are names.
+            None takes the largest end plus one, or the number of names.
         directed : bool
             False enters every edge in both directions (a self-loop once).
         vertex_names, coordinates, attributes
-            As in :class:`Graph`. Where ``vertex_names`` is given, the ends are looked up in it; it
-            may hold more.
+            As in :class:`Graph`. Ends are looked up in ``vertex_names`` where it is given.
         names : bool or None
             Whether the ends are names. None takes them for names if ``vertex_names`` is given or
             they are not integers. Pass True for integers such as OpenStreetMap's ids, and False
@@ -307,10 +299,10 @@ class Graph(Vertices, Exchange):
         OutOfMemoryError
             If the vertices do not fit main memory; the message says how to number them.
 
-        Notes
+        Warns
         -----
-        A UserWarning is issued when integers taken for indices leave more than nine in ten
-        vertices without an edge, unless ``names`` or ``n_vertices`` says that they are indices.
+        UserWarning
+            If integers taken for indices leave more than nine in ten vertices without an edge.
 
         Examples
         --------
@@ -463,7 +455,8 @@ class Graph(Vertices, Exchange):
 
         Parameters
         ----------
-        dtype : dtype, optional Dtype of the result; ``index_dtype`` by default.
+        dtype : dtype, optional
+            Dtype of the result; ``index_dtype`` by default.
 
         Returns
         -------
@@ -482,7 +475,8 @@ class Graph(Vertices, Exchange):
 
         Returns
         -------
-        array Sample on the host in the dtype of the weights; ones without weights.
+        array
+            Sample on the host in the dtype of the weights; ones without weights.
         """
         return self._arrays.weight_sample(step)
 
@@ -595,8 +589,10 @@ class Graph(Vertices, Exchange):
 
         Returns
         -------
-        graph : Graph Graph with weights of the dtype of the distances.
-        rows : array Distances on the device of the given ones.
+        graph : Graph
+            Graph with weights of the dtype of the distances.
+        rows : array
+            Distances on the device of the given ones.
         """
         return (self if rows.dtype == self.weight_dtype else self.astype(rows.dtype)), rows
 
@@ -665,14 +661,12 @@ class Graph(Vertices, Exchange):
     ) -> TurnGraph:
         """Return the graph with forbidden turns, costs of turns, and closed vertices.
 
-        A turn is two edges, as positions in :attr:`indices`, or three vertices ``(from, via, to)``,
-        which mean all parallel edges.
-
         Parameters
         ----------
         forbidden : turns
-            Turns that no path may take; :attr:`forbidden_turns` are those of an OpenStreetMap
-            extract.
+            Turns that no path may take, such as ``forbidden_turns``. A turn is two edges, as
+            positions in ``indices``, or three vertices ``(from, via, to)``, which mean all
+            parallel edges.
         costs : mapping of turn to number
             Cost that each turn adds to a path, in units of the weights, at least 0.
         closed : vertices
@@ -681,8 +675,7 @@ class Graph(Vertices, Exchange):
         Returns
         -------
         TurnGraph
-            Graph with turns, built once and searched like a graph; answers are in this graph's
-            vertices and edges.
+            Graph whose answers are in this graph's vertices and edges.
 
         Raises
         ------

@@ -71,7 +71,7 @@ def prepare(
 
     Parameters
     ----------
-    graph : Graph, TurnGraph, SciPy sparse matrix or NetworkX graph
+    graph : graph_like or TurnGraph
     order : {"auto", "multilevel", "metis"} or int array, shape (n,)
         Method for the elimination order, or the order itself: the first vertex is eliminated
         first; with turns an array orders the original vertices. ``"auto"`` is ``"multilevel"``,
@@ -87,7 +87,7 @@ def prepare(
     memory : int or None
         Memory that it may take besides the graph; None asks the system what is free.
     threads : int or None
-        None uses all cores of this process.
+        None uses all cores.
     device : {"cpu", "cuda"}
         Where to find the weights of the arcs; order and arcs are always found on the CPU. Weights
         found on a GPU stay there until the host asks for them.

@@ -55,8 +55,8 @@ class PreparedTurns(TurnGraph):
 
         Parameters
         ----------
-        source, target : int or vertex name
-        sums : {"fixed", "search"} As for :meth:`nearfar.Prepared.distance`.
+        source, target, sums
+            As for :meth:`nearfar.Prepared.distance`.
 
         Returns
         -------
@@ -64,10 +64,8 @@ class PreparedTurns(TurnGraph):
 
         Raises
         ------
-        VertexError
-            If one of them is not a vertex.
-        DistanceOverflowError
-            If the distance does not fit 64 bits.
+        VertexError, DistanceOverflowError
+            As :meth:`nearfar.Prepared.distance`.
         """
         return self.graph.distance(*self._ends(source, target), sums=sums)
 
@@ -82,14 +80,13 @@ class PreparedTurns(TurnGraph):
         -------
         path : list
             Vertices, source first, in external names.
-        length : int or float Length, including the costs of turns.
+        length : int or float
+            Length, including the costs of turns.
 
         Raises
         ------
-        VertexError
-            If one of them is not a vertex.
-        UnreachableError
-            If there is no path.
+        VertexError, UnreachableError
+            As :meth:`nearfar.Prepared.path`.
         """
         searched = self._searched_path(source, target)
         edges = self._real(searched)
@@ -111,10 +108,8 @@ class PreparedTurns(TurnGraph):
 
         Raises
         ------
-        VertexError
-            If one of them is not a vertex.
-        UnreachableError
-            If there is no path.
+        VertexError, UnreachableError
+            As :meth:`nearfar.Prepared.path`.
         """
         return self._real(self._searched_path(source, target))
 
@@ -144,9 +139,8 @@ class PreparedTurns(TurnGraph):
 
         Parameters
         ----------
-        pairs : list of (source, target), or int array of shape (k, 2)
-        threads : int or None
-        **how As for :meth:`nearfar.Prepared.distances_of_pairs`.
+        pairs, threads, **how
+            As for :meth:`nearfar.Prepared.distances_of_pairs`.
 
         Returns
         -------
@@ -154,10 +148,8 @@ class PreparedTurns(TurnGraph):
 
         Raises
         ------
-        VertexError
-            If one of them is not a vertex.
-        OptionError
-            If ``pairs`` has another shape, or a device does not exist.
+        VertexError, OptionError
+            As :meth:`nearfar.Prepared.distances_of_pairs`.
         """
         sources, targets = pair_indices(self.original, pairs)
         ways = np.stack([self.starts[sources], self.ends[targets]], axis=1)
@@ -171,7 +163,7 @@ class PreparedTurns(TurnGraph):
         weights : array, shape (m,)
             In the order of :attr:`nearfar.Graph.indices` of the original graph.
         threads : int or None
-            None uses all cores of this process.
+            None uses all cores.
 
         Returns
         -------
@@ -179,10 +171,8 @@ class PreparedTurns(TurnGraph):
 
         Raises
         ------
-        GraphError
-            If there is not one weight per edge, or one is not finite.
-        NegativeCycleError
-            If the weights have a negative cycle.
+        GraphError, NegativeCycleError
+            As :meth:`nearfar.Prepared.reweight`.
         """
         original = self.original.with_weights(weights)
         searched = self.searched_weights(original.effective_weights)
@@ -195,12 +185,8 @@ class PreparedTurns(TurnGraph):
 
         Parameters
         ----------
-        edges : int array, shape (k,)
-            Positions of the edges in the original graph.
-        weights : array, shape (k,)
-            Their new weights. Of an edge that is named twice the last counts.
-        threads : int or None
-            None uses all cores of this process.
+        edges, weights, threads
+            As for :meth:`nearfar.Prepared.update`, in positions of the original graph.
 
         Returns
         -------
@@ -208,10 +194,8 @@ class PreparedTurns(TurnGraph):
 
         Raises
         ------
-        GraphError
-            If an edge does not exist or a weight does not fit the dtype.
-        NegativeCycleError
-            If the weights have a negative cycle.
+        GraphError, NegativeCycleError
+            As :meth:`nearfar.Prepared.update`.
         """
         at, new = np.atleast_1d(np.asarray(edges)), np.atleast_1d(np.asarray(weights))
         m = self.original.n_edges

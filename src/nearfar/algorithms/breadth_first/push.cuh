@@ -6,8 +6,8 @@
 // is read first, and may be read old from L1: then the atomic answers.
 //
 // requires: algorithms/breadth_first/search_state.cuh
-// requires: cuda/deal.cuh
-// requires: cuda/walk_rows.cuh
+// requires: cuda/primitives/deal.cuh
+// requires: cuda/primitives/walk_rows.cuh
 #pragma once
 
 // The edges' targets, and whether their bits are not set as far as this multiprocessor knows.
@@ -115,7 +115,7 @@ __device__ __forceinline__ void push_split(const Search& s, const Claim& claim,
   }
 }
 
-// The frontier's rows, taken by so many warps; the caller is one of them.
+// The frontier's rows, taken by `warps` warps; the caller is one of them.
 __device__ __forceinline__ void push_rows(const Search& s, const Claim& claim,
                                           const vertex_t* frontier, count_t size, count_t warps,
                                           count_t warp, uint32* chunk_counter, uint64* edges_seen) {

@@ -8,13 +8,13 @@
 #include <utility>
 #include <vector>
 
-#include "cpu/bindings.hpp"
+#include "cpu/bindings/bindings.hpp"
 #include "prepared/order/arcs.hpp"
 
 namespace nearfar::prepared {
 
 // Parts of the tree that one worker goes through at a time. Small subtrees are parts of their own.
-// What is left on top of them is a tree of chains: labels next to each other, each the only child
+// The remainder above them is a tree of chains: labels next to each other, each the only child
 // of the next that is not in a small subtree.
 struct TreeParts {
   struct Part {

@@ -19,9 +19,9 @@
 #include <utility>
 #include <vector>
 
-#include "cpu/bindings.hpp"
-#include "cpu/interrupt.hpp"
-#include "cpu/spread.hpp"
+#include "cpu/bindings/bindings.hpp"
+#include "cpu/threads/interrupt.hpp"
+#include "cpu/threads/spread.hpp"
 #include "prepared/order/structure.hpp"
 
 namespace nearfar::prepared {

@@ -82,7 +82,7 @@ def elimination_order(
         return checked_order(order, structure.n_vertices), "given"
     if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or not 0 <= seed < 2**31:
         raise OptionError(
-            f"{keyword('seed')} is {quoted(seed)}: give a whole number from 0 to 2147483647"
+            f"{keyword('seed')} is {quoted(seed)}: give an integer from 0 to 2147483647"
         )
     method = _method(order)
     first, kept, begin, neighbour = _cpu.prepared_reduce(structure.first, structure.neighbour)

@@ -2,14 +2,20 @@
 //
 // Nobody meets at barriers: a worker takes the next part in an order in which no part comes before
 // those that it needs, and waits for these alone. Whoever has one of them took it earlier.
+//
+// Memory order. Who has done a part subtracts from the count of the part above with acquire and
+// release, and who loads zero with acquire has seen what all of them wrote: subtractions from one
+// count carry on what the earlier ones released. From above, one flag is stored with release. Then
+// the signal gets a new number: who found the part shut either reads the number, which was stored
+// with release after the count, and looks again, or sleeps on an older one and is woken.
 #include <algorithm>
 #include <atomic>
 #include <memory>
 #include <numeric>
 
-#include "cpu/interrupt.hpp"
-#include "cpu/spread.hpp"
-#include "cpu/waiting.hpp"
+#include "cpu/threads/interrupt.hpp"
+#include "cpu/threads/spread.hpp"
+#include "cpu/threads/waiting.hpp"
 #include "prepared/order/arcs_view.hpp"
 #include "prepared/order/structure.hpp"
 

@@ -1,4 +1,4 @@
-// What an elimination order makes of a graph: the elimination tree, the number of arcs of every
+// Symbolic analysis of an elimination order: the elimination tree, the number of arcs of every
 // vertex before any arc is built, and then the arcs.
 //
 // Vertices are renumbered by a postorder of the elimination tree (labels). A vertex's ancestors
@@ -17,8 +17,8 @@
 #include <stdexcept>
 #include <vector>
 
-#include "cpu/bindings.hpp"
-#include "cpu/interrupt.hpp"
+#include "cpu/bindings/bindings.hpp"
+#include "cpu/threads/interrupt.hpp"
 #include "prepared/order/structure.hpp"
 
 namespace nearfar::prepared {

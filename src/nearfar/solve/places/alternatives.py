@@ -47,14 +47,13 @@ def routes(
     Parameters
     ----------
     graph : Prepared
-        See :func:`nearfar.prepare`.
     origin, destination : places
         One place each; as for :func:`nearfar.route`.
     k : int
         Maximum number of routes, including the shortest.
     stretch : float
-        Maximum length of an alternative relative to the shortest route, also of only the parts
-        where they differ; at least 1.
+        Maximum length of an alternative relative to the shortest route, also of the parts where
+        they differ; at least 1.
     sharing : float
         Maximum length that an alternative shares with earlier routes, as a share of the shortest
         route's length, 0 to 1.
@@ -67,20 +66,19 @@ def routes(
     Returns
     -------
     list of Route
-        The shortest first, then in order of length. Often fewer than k: where there is no
-        admissible alternative none is invented.
+        The shortest first, then in order of length; often fewer than k.
 
     Raises
     ------
     UnreachableError
-        If there is no way.
+        If there is no path.
     OptionError
         If the graph is not prepared, or a number is out of its range.
 
     Notes
     -----
-    Two walks to the root of the elimination tree, and for each vertex tried two paths and a
-    distance; at most 12 are tried per route.
+    Two walks to the root of the elimination tree, and for each of at most 12 vertices per route two
+    paths and a distance.
 
     Examples
     --------
