@@ -3,7 +3,8 @@
     python benchmarks/nation.py -o benchmarks/results/nation.json [--parts preparing] [--scale tiny]
 
 Preparing is measured on the first call, on memory that no call has touched: so it is for people.
-Queries are compared with searches.
+Queries are compared with searches. Orders are also those of New York, where its file is
+(``NEARFAR_DATA``), beside METIS where it is installed.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ import numpy as np
 import nearfar
 from in_parts import Rows, answer
 from nearfar import Graph, Prepared
+from nearfar.lab.bench.suite import data_file
 from nearfar.prepared.order.elimination import elimination_order, structure_of
 from nearfar.prepared.order.tree import analyse
 from nearfar.system.threads import default_threads
@@ -74,28 +76,33 @@ def steps(made: Prepared, threads: int, seconds: float) -> dict[str, Any]:
 
 
 def orders(scale: str) -> Rows:
-    """Our order beside METIS's, which uses one core."""
-    vertices = 1_000_000 if scale == "paper" else 3_000
-    graph = country(vertices)
-    structure = structure_of(graph)
-    for method, threads in (("multilevel", default_threads()), ("multilevel", 1), ("metis", 1)):
-        began = time.perf_counter()
-        try:
-            order, _ = elimination_order(structure, method, 0, threads)
-        except nearfar.MissingDependencyError as error:
-            print(error)
-            continue
-        seconds = time.perf_counter() - began
-        figures = analyse(graph, structure, order)[1]
-        yield {
-            "vertices": graph.n_vertices,
-            "order": method,
-            "threads": threads,
-            "seconds": seconds,
-            "arcs": figures.n_arcs,
-            "triangles": figures.n_triangles,
-            "height": figures.height,
-        }
+    """Our order, on all cores and on one, beside METIS's, which uses one."""
+    networks = {"country": country(1_000_000 if scale == "paper" else SIZES[scale])}
+    try:
+        networks["New York"] = nearfar.read(data_file("dimacs9-road/USA-road-d.NY.gr.xz"))
+    except nearfar.MissingDependencyError as error:
+        print(error)
+    for name, graph in networks.items():
+        structure = structure_of(graph)
+        for method, threads in (("multilevel", default_threads()), ("multilevel", 1), ("metis", 1)):
+            began = time.perf_counter()
+            try:
+                order, _ = elimination_order(structure, method, 0, threads)
+            except nearfar.MissingDependencyError as error:
+                print(error)
+                continue
+            seconds = time.perf_counter() - began
+            figures = analyse(graph, structure, order)[1]
+            yield {
+                "graph": name,
+                "vertices": graph.n_vertices,
+                "order": method,
+                "threads": threads,
+                "seconds": seconds,
+                "arcs": figures.n_arcs,
+                "triangles": figures.n_triangles,
+                "height": figures.height,
+            }
 
 
 def microseconds(ask: Callable[[int, int], Any], pairs: list[tuple[int, int]]) -> dict[str, float]:
@@ -174,10 +181,15 @@ def scenarios(scale: str) -> Rows:
         }  # fmt: skip
 
 
-if __name__ == "__main__":
+def main() -> None:
+    """Measure what the command line asks for."""
     answer(
         __doc__ or "",
         {"preparing": preparing, "orders": orders, "queries": queries, "scenarios": scenarios,
          "largest": largest},
         lambda part, row: print(part, row, flush=True),
     )  # fmt: skip
+
+
+if __name__ == "__main__":
+    main()

@@ -419,17 +419,17 @@ def test_doctor_says_what_would_make_it_faster() -> None:
         "machine": {"cores": 2, "cores_of_machine": 16},
         "cuda": {"available": False, "cache": None},
         "caches": {"calibrated": False},
-        "optional": [{"package": "cupy", "version": None}, {"package": "pymetis", "version": None}],
+        "optional": [{"package": "cupy", "version": None}],
     }
     said = "\n".join(_faster(facts))
-    for word in ("built for v2", "v4", "2 of 16 cores", "nearfar[prepare]", "nearfar tune"):
+    for word in ("built for v2", "v4", "2 of 16 cores", "nearfar tune"):
         assert word in said
     facts["versions"]["instruction_sets"] = ["v2", "v3", "v4"]
     assert _faster(facts)[0] == "NEARFAR_CPU_LEVEL keeps the loops at v2: unset it to use v4"
     facts["versions"]["instruction_set"] = "v4"
     facts["machine"]["cores"] = 16
     facts["caches"]["calibrated"] = True
-    facts["optional"] = [{"package": name, "version": "1"} for name in ("cupy", "pymetis")]
+    facts["optional"] = [{"package": name, "version": "1"} for name in ("cupy",)]
     assert _faster(facts) == []
 
 

@@ -171,3 +171,15 @@ def test_a_missing_map_is_left_out_with_a_word(
     said = capsys.readouterr().out
     assert "== florida: left out: " in said
     assert "== p2p-Gnutella31: left out: " in said
+
+
+def test_a_country(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every step has its time, and answers of queries and scenarios are right."""
+    output = tmp_path / "nation.json"
+    monkeypatch.setattr(sys, "argv", ["nation.py", "--scale", "tiny", "-o", str(output)])
+    load_program("benchmarks", "nation").main()
+    parts = json.loads(output.read_text())["parts"]
+    assert set(parts) == {"preparing", "orders", "queries", "scenarios", "largest"}
+    assert {"order", "analysis", "arcs"} <= set(parts["largest"]["rows"][0]["steps"])
+    assert all(row["right"] for part in ("queries", "scenarios") for row in parts[part]["rows"])
+    assert {"multilevel"} <= {row["order"] for row in parts["orders"]["rows"]}

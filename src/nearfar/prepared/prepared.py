@@ -615,12 +615,24 @@ class Prepared(Graph):
             If the distance does not fit 64 bits.
         """
         begin, end = self.index_of(source, "source"), self.index_of(target, "target")
-        summed = self.summing(sums)
-        if summed._walks_alone:
-            number = _cpu.prepared_distance(summed.metric_view, begin, end, summed._no_distance)
+        return self.summing(sums).distance_between(begin, end)
+
+    def distance_between(self, source: int, target: int) -> Any:
+        """Return the distance between two vertices given by index, as :meth:`distance` does.
+
+        Parameters
+        ----------
+        source, target : int
+
+        Returns
+        -------
+        int or float
+        """
+        if self._walks_alone:
+            number = _cpu.prepared_distance(self.metric_view, source, target, self._no_distance)
             if number is not None:
                 return number
-        found = pair_distances(summed, np.array([begin]), np.array([end]), 1)[0]
+        found = pair_distances(self, np.array([source]), np.array([target]), 1)[0]
         return float("inf") if found == unreached_value(found.dtype) else found.item()
 
     def path(self, source: Any, target: Any) -> tuple[list[Any], Any]:
@@ -649,7 +661,8 @@ class Prepared(Graph):
         steps = np.empty(len(edges) + 1, dtype=np.int64)
         steps[0] = self.index_of(source, "source")
         steps[1:] = self.indices[edges]
-        return self.name_of(steps).tolist(), self.lengths(edges)[-1]
+        length = self._lengths(edges)[-1]
+        return self.name_of(steps).tolist(), length.item() if hasattr(length, "item") else length
 
     def lengths(self, edges: NDArray[Any]) -> list[Any]:
         """Return the distance from the source of every vertex of a path.
@@ -669,22 +682,31 @@ class Prepared(Graph):
         DistanceOverflowError
             If a sum of floats does not fit 64 bits.
         """
+        found: list[Any] = self._lengths(edges).tolist()
+        return found
+
+    def _lengths(self, edges: NDArray[Any]) -> NDArray[Any]:
+        """Return the distances of :meth:`lengths` as an array."""
         weights = self.summed.effective_weights[edges]
         if self.fixed is not None:
-            steps = np.concatenate([[0], np.cumsum(weights, dtype=np.int64)])
-            return list(self.fixed.distances(steps, self.weight_dtype).tolist())
-        weights = self.effective_weights[edges]
-        if self.weight_dtype.kind == "f":
+            steps = np.zeros(len(edges) + 1, dtype=np.int64)
+            np.cumsum(weights, out=steps[1:])
+            return self.fixed.distances(steps, self.weight_dtype)
+        if self.beyond_arcs:
+            weights = self.effective_weights[edges]
+        if weights.dtype.kind == "f":
             with np.errstate(over="ignore"):
-                found = np.cumsum(weights, dtype=weights.dtype)
+                found = np.append([0.0], np.cumsum(weights, dtype=weights.dtype))
                 if not np.isfinite(found).all():
-                    found = np.cumsum(weights, dtype=np.float64)
+                    found = np.append([0.0], np.cumsum(weights, dtype=np.float64))
             if not np.isfinite(found).all():
                 raise DistanceOverflowError("a path does not fit float64: scale the weights down")
-            return [0.0, *found.tolist()]
-        if self._may_saturate:
-            return [0, *itertools.accumulate(weights.tolist())]
-        return [0, *np.cumsum(weights, dtype=np.int64).tolist()]
+            return found
+        if weights.dtype.itemsize == 8 and self._may_saturate:
+            return np.array([0, *itertools.accumulate(weights.tolist())], dtype=object)
+        found = np.zeros(len(edges) + 1, dtype=np.int64)
+        np.cumsum(weights, out=found[1:])
+        return found
 
     def path_edges(self, source: Any, target: Any) -> NDArray[np.int32]:
         """Return the edges of a shortest path.

@@ -15,6 +15,7 @@ import numpy as np
 
 from nearfar.errors import GraphError, GraphFormatError, UnreachableError, quoted
 from nearfar.graph.graph import Graph
+from nearfar.graph.snapping.edge_arrays import edge_arrays, with_edge_arrays
 from nearfar.graph.turns import TurnGraph
 from nearfar.prepared.cpu.pairs import pair_indices
 from nearfar.prepared.files.file import write_arrays
@@ -247,6 +248,7 @@ class PreparedTurns(TurnGraph):
             for name in _GRAPH
             if (array := getattr(original, name)) is not None
         }
+        arrays |= {f"original.{name}": array for name, array in edge_arrays(original).items()}
         write_arrays(
             path, {**kept_values(self.graph), "turns": about}, {**kept_arrays(self.graph), **arrays}
         )
@@ -323,7 +325,10 @@ def turns_of(
 ) -> PreparedTurns:
     """Return the prepared graph with the turns stored in its file."""
     check_kinds(about["turns"], {"directed": (bool,), "attributes": (dict,)})
-    parts: dict[str, Any] = {name: arrays.get(f"original.{name}") for name in _GRAPH}
+    named = {name.removeprefix("original."): array for name, array in arrays.items()
+             if name.startswith("original.")}  # fmt: skip
+    parts: dict[str, Any] = {name: named.get(name) for name in _GRAPH}
+    n, m = len(parts["indptr"]) - 1, len(parts["indices"])
     original = Graph(
         parts["indptr"],
         parts["indices"],
@@ -331,7 +336,7 @@ def turns_of(
         directed=about["turns"]["directed"],
         vertex_names=parts["vertex_names"],
         coordinates=parts["coordinates"],
-        attributes=about["turns"]["attributes"],
+        attributes=with_edge_arrays(about["turns"]["attributes"], named, n, m),
         copy=False,
     )
     starts, ends, vertices, edges, extra = (arrays[f"turns.{name}"] for name in _ARRAYS)

@@ -46,7 +46,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--order",
         default="auto",
         choices=["auto", "multilevel", "metis"],
-        help="how to find the elimination order (default: the best that is here)",
+        help="how to find the elimination order (default: multilevel)",
     )
     parser.add_argument(
         "--reweight",

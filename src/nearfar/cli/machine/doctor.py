@@ -32,7 +32,7 @@ nearfar doctor --json"""
 _OPTIONAL = (
     ("cupy", "cuda12 or cuda13", "CUDA methods"),
     ("networkx", "networkx", "NetworkX graphs and backend"),
-    ("pymetis", "prepare", "the best orders of prepared graphs"),
+    ("pymetis", "prepare", "METIS, another order of prepared graphs"),
     ("pyarrow", "tables", "CSV, Parquet and Arrow tables"),
     ("zstandard", "zstd", ".zst files"),
     ("osmium", "osm", "OpenStreetMap files"),
@@ -162,10 +162,6 @@ def _faster(facts: dict[str, Any]) -> list[str]:
         found.append(
             f"this process may use {machine['cores']} of {machine['cores_of_machine']} cores "
             "(taskset, a container's set of processors)"
-        )
-    if "pymetis" not in installed:
-        found.append(
-            "prepared graphs have better orders with METIS: pip install 'nearfar[prepare]'"
         )
     if "cupy" not in installed and shutil.which("nvidia-smi") is not None:
         found.append(

@@ -18,6 +18,8 @@ from nearfar.graph.saturation import may_saturate, widest
 from nearfar.graph.turns import TurnGraph
 from nearfar.measures.simple import many_rows, on_device_or_cores, takes_device
 from nearfar.measures.traffic.demand import Demand, read_demand
+from nearfar.measures.traffic.place_skims import place_skims
+from nearfar.solve.places.given import are_places, as_places
 from nearfar.solve.steps.request import as_graph, check_stats, vertex_indices
 from nearfar.system.threads import check_threads
 
@@ -71,8 +73,8 @@ class Skims:
     distances : array, shape (k, l)
         Lengths of the paths, as from :func:`nearfar.distances`.
     totals : list or dict of arrays, shape (k, l)
-        One array per quantity, as they were given: integers for integer quantities. Pairs
-        without a path have inf, or the maximum of int64.
+        One array per quantity, as they were given: integers for integer quantities between
+        vertices. Pairs without a path have inf, or the maximum of int64.
     """
 
     distances: NDArray[Any]
@@ -294,8 +296,9 @@ def skims(
     ----------
     graph : graph_like or TurnGraph
         Graph with non-negative weights, which determine the paths.
-    sources, targets : vertices
-        Rows and columns, in this order.
+    sources, targets : vertices, or places
+        Rows and columns, in this order. Places are frames, points, arrays or lists of coordinates,
+        as for :func:`nearfar.table`; a graph with turn costs takes vertices.
     weight, threads
         As for :func:`betweenness`.
     quantities : list or dict of arrays, shape (m,)
@@ -317,7 +320,8 @@ def skims(
 
     Notes
     -----
-    Paths and cost are those of :func:`edge_loads`. Floats are added from the source on.
+    Paths and cost are those of :func:`edge_loads`. Floats are added from the source on. Between
+    places, shares of the edges that they lie on are added.
 
     Examples
     --------
@@ -326,15 +330,44 @@ def skims(
     >>> nearfar.measures.skims(g, [0], [2], quantities=[[300, 400, 500]]).totals[0]
     array([[700]])
     """
-    from nearfar import _cpu
-
     check_stats(None, progress)
-    searched = Searched(graph, weight)
-    rows = vertex_indices(searched.named, sources, "source")
-    columns = vertex_indices(searched.named, targets, "target")
-    workers = check_threads(threads)
+    searched, workers = Searched(graph, weight), check_threads(threads)
     named = quantities if isinstance(quantities, Mapping) else dict(enumerate(quantities))
     given = [_quantity(searched.named, name, values) for name, values in named.items()]
+    places = searched.turns is None and any(
+        are_places(searched.named, ends) for ends in (sources, targets)
+    )
+    if places:
+        options = {"to": "edge", "parts": "largest", "max_distance": None, "threads": threads}
+        starts, ends = (
+            as_places(searched.named, ends, what, options).snapped
+            for ends, what in ((sources, "sources"), (targets, "targets"))
+        )
+        lengths, totals = place_skims(
+            searched.named, starts, ends, given,
+            lambda s, t: _skims(searched, s, t, given, workers, progress),
+        )  # fmt: skip
+    else:
+        rows = vertex_indices(searched.named, sources, "source")
+        columns = vertex_indices(searched.named, targets, "target")
+        lengths, totals = _skims(searched, rows, columns, given, workers, progress)
+    answer: Any = totals
+    if isinstance(quantities, Mapping):
+        answer = dict(zip(named, totals, strict=True))
+    return Skims(lengths, answer)
+
+
+def _skims(
+    searched: Searched,
+    rows: NDArray[np.int64],
+    columns: NDArray[np.int64],
+    given: list[NDArray[Any]],
+    workers: int,
+    progress: Callable[[float, float], None] | None,
+) -> tuple[NDArray[Any], list[NDArray[Any]]]:
+    """Return lengths and totals of the paths between vertices."""
+    from nearfar import _cpu
+
     begin, ends = searched.starts(rows), np.unique(columns)
     shape = (len(rows), len(columns))
     into, entering, tails = searched.graph.entering()
@@ -381,11 +414,7 @@ def skims(
         picked[same] = 0
         return picked
 
-    filled = [arranged(totals[i]) for i in range(len(given))]
-    answer: Any = filled
-    if isinstance(quantities, Mapping):
-        answer = dict(zip(named, filled, strict=True))
-    return Skims(arranged(found), answer)
+    return arranged(found), [arranged(totals[i]) for i in range(len(given))]
 
 
 def _quantity(graph: Graph, name: Any, values: Any) -> NDArray[Any]:

@@ -150,12 +150,12 @@ def _with_queries(
         down = up if sides == 1 else _needed(view, weights, flags, first, 1, threads)
     else:
         # All of them; the arrays of the structure serve as they are.
-        directions = [weights] * 2
+        ups = downs = weights
         if sides == 2:
-            directions = [np.empty(n_arcs, weights.dtype) for _ in range(2)]
-            _cpu.prepared_apart(weights, *directions, threads)
-        up, down = (QueryArcs(view.first, view.head_depth, each) for each in directions)
-        down = up if sides == 1 else down
+            ups, downs = (np.empty(n_arcs, weights.dtype) for _ in range(2))
+            _cpu.prepared_apart(weights, ups, downs, threads)
+        up = QueryArcs(view.first, view.head_depth, ups)
+        down = up if sides == 1 else QueryArcs(view.first, view.head_depth, downs)
     return Metric(weights, up, down, sides)
 
 

@@ -311,7 +311,8 @@ nb::tuple without_entries(const Offsets& first, const Vertices& edge, const Vert
     std::size_t from = 0, to = 0;
     for (std::size_t i = 0; i <= fewer; ++i) {
       const std::size_t end = i < fewer ? at(gone.data()[i]) : all;
-      std::copy(edge.data() + from, edge.data() + end, edge_left.begin() + static_cast<int64_t>(to));
+      std::copy(edge.data() + from, edge.data() + end,
+                edge_left.begin() + static_cast<int64_t>(to));
       std::copy(place.data() + from, place.data() + end,
                 place_left.begin() + static_cast<int64_t>(to));
       to += end - from;

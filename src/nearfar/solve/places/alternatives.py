@@ -15,7 +15,7 @@ import numpy as np
 
 from nearfar import _cpu
 from nearfar.errors import OptionError, UnreachableError, quoted
-from nearfar.prepared.cpu.pairs import edges_of_path, pair_distances
+from nearfar.prepared.cpu.pairs import edges_of_path
 from nearfar.prepared.prepared import Prepared
 from nearfar.solve.places.route import Route, chosen_ends, made_route
 from nearfar.solve.places.table import prepared_places
@@ -158,7 +158,7 @@ class _Alternatives:
             common = float(weights[_among(taken, path)].sum())
             if total > stretch * best * (1 + 1e-12) or common > sharing * best:
                 continue
-            same = float(weights[_among(on_best, path)].sum())
+            same = common if taken is on_best else float(weights[_among(on_best, path)].sum())
             if total - same > stretch * (best - same) * (1 + 1e-12):
                 continue
             heads = self.graph.indices[path].tolist()
@@ -180,8 +180,7 @@ class _Alternatives:
         last = min(int(np.searchsorted(along, along[at] + reach)), len(path))
         begin = self.source if first == 0 else int(self.graph.indices[path[first - 1]])
         end = int(self.graph.indices[path[last - 1]])
-        pair = np.array([begin]), np.array([end])
-        between = float(pair_distances(self.graph, *pair, 1)[0])
+        between = float(self.graph.distance_between(begin, end))
         return float(weights[first:last].sum()) <= between * (1 + 1e-6)
 
 
