@@ -64,7 +64,7 @@ Fields call_search(View& view, bool packed, int64_t source, const Array& distanc
     nb::gil_scoped_release release;
     view.pack(threads);
   }
-  return as_dict(view.visit(run));
+  return as_dict(view.visit_packed(run));
 }
 
 }  // namespace nearfar

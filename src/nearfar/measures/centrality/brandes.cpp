@@ -72,7 +72,7 @@ struct Layout {
 };
 
 template <class C>
-class Accumulation {
+class Accumulation final : public PolicyOf<C> {
  public:
   using Index = typename C::Index;
   using Weight = typename C::Weight;
@@ -93,17 +93,18 @@ class Accumulation {
       level_passes_.emplace(graph, layout.rows);
   }
 
-  void start(int64_t) {
+  void start(int64_t) override {
     vertices_ = totals_.vertices->take();
     if (totals_.edges != nullptr) edges_ = totals_.edges->take();
   }
-  void done(int64_t block) {
+  void done(int64_t block) override {
     totals_.vertices->give(block, std::move(vertices_));
     if (totals_.edges != nullptr) totals_.edges->give(block, std::move(edges_));
   }
 
   // After a weighted search.
-  void search(int64_t, Index source, const Weight* distances, const Buffer<Index>* touched) {
+  void search(int64_t, Index source, const Weight* distances,
+              const Buffer<Index>* touched) override {
     const double weight = graph_.sources[static_cast<std::size_t>(source)];
     if (tight_passes_) {
       const Passed passed =
@@ -259,12 +260,13 @@ void add_up(const C& given, bool fold, const Marks& marks,
   const bool lanes = question.in_lanes() && sizeof(Index) == sizeof(int32_t);
   const Compact<C> graph(given, fold, lanes, marks.sources, marks.targets);
   GraphView view{AnyCsr(graph.csr)};
-  if (question.weighted) view.pack(threads);
-  const C* packed = nullptr;
-  view.visit([&](const auto& rows) {
-    if constexpr (std::is_same_v<std::decay_t<decltype(rows)>, C>) packed = &rows;
-  });
-  const C& csr = *packed;
+  C csr = graph.csr;
+  if (question.weighted)
+    view.visit_packed(
+        [&](const auto& rows) {
+          if constexpr (std::is_same_v<std::decay_t<decltype(rows)>, C>) csr = rows;
+        },
+        threads);
   Layout<C> layout;
   if (question.plain() && question.weighted) layout.edges = EdgeList<C>(graph);
   if (graph.for_lanes)
@@ -293,7 +295,7 @@ void add_up(const C& given, bool fold, const Marks& marks,
         *rows, from, names.data(), static_cast<std::size_t>(given.n), threads,
         [&](BatchCounter& counter, int64_t shift, const auto& row_of, Interrupt& interrupt) {
           Accumulation<C> sums(graph, csr, layout, question, totals, trouble, interrupt);
-          SourceQueue<Accumulation<C>> queue(from, counter, sums, shift);
+          SourceQueue queue(from, counter, sums, shift);
           std::unique_ptr<Weight[]> distances(new Weight[n]);
           distances[0] = unreached<Weight>();
           given_up(counter, [&] {
@@ -318,11 +320,10 @@ void add_up(const C& given, bool fold, const Marks& marks,
       Accumulation<C> sums(graph, csr, layout, question, totals, trouble, interrupt);
       given_up(counter, [&] {
         if (question.weighted) {
-          WeightedSearches<C, Accumulation<C>>(csr, from, question.limit, counter, sums, interrupt)
-              .run(plan);
+          WeightedSearches<C>(csr, from, question.limit, counter, sums, interrupt).run(plan);
           return;
         }
-        SourceQueue<Accumulation<C>> queue(from, counter, sums);
+        SourceQueue queue(from, counter, sums);
         for (int64_t i; (i = queue.next()) >= 0;)
           sums.breadth_first(static_cast<Index>(from.vertices[i]));
       });
