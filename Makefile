@@ -23,7 +23,7 @@ BIN := $(VENV)/bin
 JOBS ?= 2
 PYTEST_ARGS ?=
 # Of test-arm64; wheels have -O3.
-OPTIMIZE ?= -O2
+OPTIMIZE ?= -O3
 # Vector code of this processor's level alone (native), or of every level (all), as wheels have it.
 LEVELS ?= native
 # 3.11 and 3.12 each give a wheel; later ones try that of 3.12.

@@ -65,7 +65,7 @@ def gpu_of_front_page(_: Any) -> str:
     if document is None:
         return "not measured"
     place = document["results"][0]["environment"]
-    return f"{place['gpu']['name']}, {place['date'][:10]}, commit {place['commit'][:12]}"
+    return f"{place['gpu']['name']}, {place['date'][:10]}"
 
 
 def versions_of_peers(document: Any) -> str:

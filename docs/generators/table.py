@@ -135,7 +135,7 @@ def _wrong(value: Any) -> Iterator[int]:
 
 
 def _measured_on(document: Any, rows: list[Any], gpu: bool) -> str:
-    """On what the rows were measured, when, and of which commits."""
+    """Return on what the rows were measured, and when; the file has commits and versions."""
     around = [row.get("environment", document.get("environment")) for row in rows]
     if "environments" in document:
         around = [document["environments"][index] for index in around]
@@ -143,10 +143,8 @@ def _measured_on(document: Any, rows: list[Any], gpu: bool) -> str:
     words = [" and ".join(dict.fromkeys(machines))]
     if not gpu:
         loads = [f"{one['load_average']:.1f}" for one in around]
-        words.append(f"load average {_ends(loads, float)} at the start")
+        words.append(f"load average {_ends(loads, float)}")
     words.append(_ends([one["date"][:10] for one in around], str))
-    commits = dict.fromkeys(one["commit"][:12] for one in around if one["commit"] != "unknown")
-    words += [f"commit{'s' * (len(commits) > 1)} {', '.join(commits)}"] if commits else []
     return ", ".join(words)
 
 
@@ -157,10 +155,8 @@ def _cores(around: Any) -> str:
 
 
 def _gpu(around: Any, document: Any) -> str:
-    """A GPU, its software and its host."""
-    gpu = around.get("gpu") or document["device"]
-    software = f"driver for CUDA {gpu['driver']}, CuPy {gpu['cupy']}"
-    return f"{gpu['name']}, {software}, host {around['cpu']}"
+    """Return the name of a GPU."""
+    return str((around.get("gpu") or document["device"])["name"])
 
 
 def _ends(values: list[str], key: Callable[[str], Any]) -> str:

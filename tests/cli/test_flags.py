@@ -30,6 +30,7 @@ OWN = {
     "catchment": {"id", "output"},
     "convert": {"input", "output", "to_format", "write_option", "list"},
     "distances": {"pair", "predecessors_output", "explain", "cluster", "option"},
+    "doctor": {"warm"},
     "experiment": {"output"},
     "generate": {"family", "output", "format", "write_option"},
     "info": set(),
@@ -44,7 +45,7 @@ OWN = {
     "route": {"output"},
     "sssp": {"prove", "output", "counters", "profile", "kernels", "explain", "option"},
     "sweep": {"output"},
-    "table": {"id", "nearest", "output", "option"},
+    "table": {"id"},
     "tune": {"show", "reset"},
     "verify": {"answer"},
 }

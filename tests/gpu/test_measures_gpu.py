@@ -36,7 +36,7 @@ def social(directed: bool = False) -> Graph:
 
 @functools.cache
 def mesh() -> Graph:
-    """Long paths, and more of them than fit a float's whole numbers."""
+    """Long paths, and more of them than fit a float's integers."""
     return generate("grid", rows=120, columns=130, missing=0.0)
 
 

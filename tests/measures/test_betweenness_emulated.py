@@ -353,7 +353,7 @@ def test_devices_share_the_sources(dtype: str, monkeypatch: pytest.MonkeyPatch) 
     assert (both[0] == both[1]).all()
     with pytest.raises(ZeroCycleError):
         betweenness(ZOO["all_zero"](), devices="all")
-    with pytest.raises(OptionError, match="devices goes with device='cuda'"):
+    with pytest.raises(OptionError, match="devices requires device='cuda'"):
         betweenness(graph, devices="all", device="cpu")
     with pytest.raises(OptionError, match="counted from 0"):
         betweenness(graph, devices=[3])

@@ -113,7 +113,8 @@ def isochrones(
     polygons : bool
         False returns the streets themselves, with edges cut at the limit. True returns the area
         within ``width`` of them, which needs shapely.
-    width : float Width in metres.
+    width : float
+        Width in metres.
 
     Returns
     -------

@@ -104,7 +104,7 @@ class SavedAnswer:
             try:
                 out[row] = empty if value is None or value == "" else read(value)
             except (TypeError, ValueError, OverflowError):
-                kind = "whole number" if whole else "number"
+                kind = "integer" if whole else "number"
                 raise GraphFormatError(
                     f"row {row + 1}: distance {quoted(value)} is not a {kind}", self.path
                 ) from None

@@ -10,7 +10,7 @@ matrices are accepted too and give CuPy arrays. Every function also takes, by ke
 device : {"auto", "cpu", "cuda"}
     Device; "auto" is the device of the arrays.
 threads : int or None
-    CPU workers; None uses all cores of this process.
+    CPU workers; None uses all cores.
 method_variant : str
     A method of :func:`nearfar.sssp` or :func:`nearfar.distances`; the default lets nearfar choose.
 

@@ -153,9 +153,9 @@ def source_indices(indices: Any, n: int) -> tuple[NDArray[np.int64], tuple[int, 
     if array.dtype.kind == "f":
         whole = np.isfinite(array) & (array == np.trunc(array))
         if not whole.all():
-            raise OptionError(f"indices holds {array[~whole].flat[0]}: give whole numbers")
+            raise OptionError(f"indices holds {array[~whole].flat[0]}: give integers")
     elif array.dtype.kind not in "iu":
-        raise OptionError(f"indices has dtype {array.dtype}: give whole numbers")
+        raise OptionError(f"indices has dtype {array.dtype}: give integers")
     outside = (array < -n) | (array >= n)
     if outside.any():
         raise OptionError(f"indices out of range 0...N: {array[outside].flat[0]} with N = {n}")

@@ -109,7 +109,7 @@ class Facts:
     def within(
         self, limit: float, sources: tuple[int, ...], many: int = 1
     ) -> tuple[float, float] | None:
-        """Mean numbers of vertices and edges within a limit of some sources: :func:`within`."""
+        """Return mean numbers of vertices and edges within a limit of some sources."""
         return within(self.graph, limit, sources, many)
 
 

@@ -168,7 +168,7 @@ def check_tolerance(graph: Graph, tolerance: Any) -> float:
         )
     if tolerance and graph.weight_dtype.kind == "i":
         raise OptionError(
-            f"{keyword('tolerance')} is for float weights: sums of whole numbers are exact"
+            f"{keyword('tolerance')} is for float weights: sums of integers are exact"
         )
     return float(tolerance)
 

@@ -18,7 +18,8 @@ def table(graph: Any, library: str | None = None, /, **columns: ArrayLike) -> An
 
     Parameters
     ----------
-    graph : Graph, SciPy sparse matrix or NetworkX graph Graph of the values.
+    graph : graph_like
+        Graph of the values.
     library : {"pandas", "polars"} or None
         None uses the first that is installed.
     **columns : array_like, shape (n,)

@@ -100,7 +100,8 @@ def read_raster(
         instead of read, or ``.map``, a grid world of movingai.com whose passable cells cost 1.
         Published lengths of such maps do not cut corners, which :func:`nearfar.read` has; a
         raster's diagonal steps pass between two barriers.
-    band : int Band of a GeoTIFF, from 1.
+    band : int
+        Band of a GeoTIFF, from 1.
     elevation : str, path or None
         A file with the elevation model.
     **raster

@@ -8,6 +8,12 @@
 //
 // A tile is one worker's at a time; neighbours read its border while it is stored, which is why
 // these cells are relaxed atomics. Whoever read too early is woken afterwards.
+//
+// Memory order. The lock of what waits orders all else: a worker stores a tile, then takes the lock
+// and wakes the neighbours whose border fell, and whoever takes one of these next has taken the
+// lock later, so it loads the new border. The inside of a tile passes from worker to worker by the
+// same lock. A border that was read while it was stored holds for each cell the old distance or the
+// new one; both are sums of ways that exist, so nothing too small can come of it.
 #include "cpu/search/search.hpp"
 
 #include <chrono>

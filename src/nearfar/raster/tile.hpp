@@ -430,7 +430,7 @@ class Tile {
     plain_.d[at] = best;
     heap_.push_back({best, at});
   }
-  // What a cell of the border gives to cells of other tiles.
+  // Distance that a cell of the border offers to cells of other tiles.
   void give(int at) {
     by_rule([&](auto rule) {
       for (int k = 0; k < all_.count; ++k) {

@@ -55,7 +55,8 @@ class Given:
     ----------
     graph : Graph or str
         Graph, or the file that each worker reads it from.
-    digest : str Digest of the graph.
+    digest : str
+        Digest of the graph.
     columns : int64 array or None
         Vertex indices of the targets.
     """
@@ -86,7 +87,8 @@ class Job:
         Zarr folder; empty for a reduction.
     token : str
         File that exists during the client's run.
-    shape : tuple of int Shape of all rows.
+    shape : tuple of int
+        Shape of all rows.
     dtype : dtype
     block : int
         Rows per block.

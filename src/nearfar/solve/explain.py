@@ -36,7 +36,7 @@ def explain(
 
     Parameters
     ----------
-    graph : Graph, SciPy sparse matrix or NetworkX graph
+    graph : graph_like
     source : int or vertex name, several of them, or None
         One for :func:`nearfar.sssp`, several for :func:`nearfar.distances`, None for
         :func:`nearfar.all_pairs`.

@@ -93,7 +93,7 @@ def k_nearest(
 ) -> Nearest:
     """Return the k nearest of the sources for every vertex; see :func:`nearfar.nearest`."""
     if isinstance(k, bool) or not isinstance(k, (int, np.integer)) or k < 1:
-        raise OptionError(f"{keyword('k')} is {quoted(k)}: give a whole number of at least 1")
+        raise OptionError(f"{keyword('k')} is {quoted(k)}: give an integer of at least 1")
     check_stats(stats)
     k = int(k)
     needed = 2 * 16 * k * graph.n_vertices

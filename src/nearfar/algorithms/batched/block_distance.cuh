@@ -1,8 +1,8 @@
-// What both kernels of a block per source share: distances of 16, 32 or 64 bits that order like the
-// number, the rows that a block takes, and what it counts.
+// Shared by both kernels of a block per source: distances of 16, 32 or 64 bits that order like the
+// number, the rows that a block takes, and its counters.
 //
 // Macros: SLOT_BITS (16, 32 or 64), FLOATING (1: WEIGHT_T is a float of SLOT_BITS and a slot holds its bits), FIGURES
-// (1: what whole rows of integers come to is written beside them).
+// (1: count, sum and maximum of whole rows of integers are written too).
 // A distance of `cap` or more counts as unreached; the array starts at cap, so no sum that reaches it ever
 // improves anything and no sum overflows: cap and weights are below 2^31 (2^63 in 64 bits, 2^16 in 16 bits,
 // whose sums are made in 32), and a heavier weight counts as that bound, which is no less than cap.
@@ -111,7 +111,7 @@ __device__ __forceinline__ void next_row(int* counter, const uint64* stats, int*
   __syncthreads();
 }
 
-// What the block has done: edges and vertices of this thread, steps of the block.
+// Counters of the block: edges and vertices of this thread, steps of the block.
 __device__ __forceinline__ void add_work(uint64* stats, uint64 edges, uint64 steps, uint64 vertices) {
   edges = warp_sum(edges);
   vertices = warp_sum(vertices);
@@ -131,11 +131,11 @@ __device__ __forceinline__ void tell(unsigned char* told, long long row) {
   *const_cast<volatile unsigned char*>(told + row) = 1;
 }
 
-// What the block's row comes to: how many distances are reached, their sum, and the greatest of them.
+// Figures of the block's row: the number of reached distances, their sum, and the greatest.
 struct RowFigures {
   uint64 count, sum, greatest;
 
-  // To columns of so many rows each. One thread calls it.
+  // Writes to columns of `rows` entries each. One thread calls it.
   __device__ __forceinline__ void leave(uint64* columns, long long rows, long long place) const {
     columns[place] = count;
     columns[rows + place] = sum;
@@ -143,7 +143,7 @@ struct RowFigures {
   }
 };
 
-// What one thread has seen of it, besides the greatest.
+// Part of one thread, without the greatest.
 struct Seen {
 #if SLOT_BITS == 16
   uint32 sum = 0;  // of no more than 97,000 / 128

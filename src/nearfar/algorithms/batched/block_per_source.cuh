@@ -21,7 +21,7 @@
 // path may have been cut off (far + heaviest >= cap); the host repeats those rows wider. Work
 // counters: stats[0] edges, [1] steps, [2] vertices; [3] the steps that a row may take, 0 afterwards when one
 // took more. told[row], memory of the host or null: set to 1 when the row is finished. With FIGURES, figures[3][all_rows]:
-// what the row comes to, at places[row].
+// count, sum and maximum of the row, at places[row].
 // Races: a distance read from a slot may be lowered by another warp in the same step; that warp then sets
 // the vertex's bit in the next bitmap, and the vertex is worked off again.
 // Launch: blocks of BLOCK_THREADS, as many as are resident (BLOCKS_EACH per multiprocessor);

@@ -25,7 +25,7 @@ struct Columns {
   std::size_t count = 0;
 };
 
-// What the caller wants of a search: a row for each source.
+// Result of a search: a row for each source.
 template <class C>
 struct Rows {
   const int64_t* sources;

@@ -9,7 +9,7 @@
 // distance: n. stamp: n, the last round whose queue a vertex was pushed to; one atomicExch decides who pushes.
 // queue: two of n entries. sizes: 3 counters in rotation (round r reads r % 3, fills r + 1, clears r + 2).
 // stats[0] edges, [1] rounds, [2] vertices.
-// In-degree 1 (rows up to `once`): nobody else writes the target's distance or pushes it, so a plain store and
+// In-degree 1 (rows up to `once`): no other edge writes the target's distance or pushes it, so a plain store and
 // no stamp. Out-degree 0 (rows from `sinks` on): left to relax_sinks after the rounds.
 // Races: a distance read may be lowered by another thread in the same round; that one pushes the vertex again.
 // requires: cuda/primitives/edges.cuh

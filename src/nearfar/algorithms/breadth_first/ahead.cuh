@@ -31,7 +31,7 @@ constexpr uint32 kAheadRoom = 4096;   // and room for those of the round that ou
 constexpr count_t kCrowd = 2;  // entries per warp beyond which the far ones wait
 constexpr int kBallWords = BALL_WIDTH / 32;  // per lane
 
-// What a step of the search that runs ahead writes to.
+// Outputs of a step that runs ahead.
 struct AheadOut {
   AheadEntry* queue;
   count_t* counter;
@@ -59,7 +59,7 @@ struct AheadList {
   uint32* filled;
 };
 
-// What a thread counts while it runs ahead.
+// Counters of a thread that runs ahead.
 struct AheadCounts {
   uint32 seen;
   int deepest;

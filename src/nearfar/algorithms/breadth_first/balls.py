@@ -50,7 +50,8 @@ class Balls:
     Attributes
     ----------
     words : cupy array of uint32, shape (n * BALL_WIDTH,)
-    hops : int Radius that nearly all of them reach.
+    hops : int
+        Radius that nearly all of them reach.
     regular : bool
         Whether most of them have that radius, as on a grid, in rows without shortcuts.
     heads : RowHeads or None

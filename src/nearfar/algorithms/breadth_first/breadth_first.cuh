@@ -13,7 +13,7 @@
 // / kHeavy + 1], control (zeroed), records[most_records] or null. Launch: cooperative, whole warps,
 // dynamic shared memory for a stage per warp and for the two lists of a block that runs ahead. Races,
 // harmless: a vertex's bit is read before the atomic that claims it and may be old; then the atomic
-// answers. Decisions are taken from counters that nobody writes in the step that reads them.
+// answers. Decisions are taken from counters that are not written in the step that reads them.
 //
 // requires: cuda/primitives/split_barrier.cuh
 // requires: algorithms/breadth_first/push.cuh

@@ -115,7 +115,7 @@ __device__ __forceinline__ void push_split(const Search& s, const Claim& claim,
   }
 }
 
-// The frontier's rows, taken by so many warps; the caller is one of them.
+// The frontier's rows, taken by `warps` warps; the caller is one of them.
 __device__ __forceinline__ void push_rows(const Search& s, const Claim& claim,
                                           const vertex_t* frontier, count_t size, count_t warps,
                                           count_t warp, uint32* chunk_counter, uint64* edges_seen) {

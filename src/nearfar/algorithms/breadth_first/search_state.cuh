@@ -1,4 +1,4 @@
-// What the steps of the breadth-first search share: arrays, counters, queue staging.
+// Shared by the steps of breadth-first search: arrays, counters, queue staging.
 //
 // A warp collects the vertices that it finds in shared memory and reserves queue space for about a
 // hundred at a time; the row bounds of what is written are read then, so that the next step knows
@@ -20,13 +20,13 @@
 #endif
 
 constexpr int kStage = 128;   // vertices that a warp collects
-constexpr int kInFlight = 4;  // edges a lane has in flight
+constexpr int kInFlight = 4;  // edges in flight per lane
 constexpr int kMiddle = 64;   // rows above it have a warp for themselves
 constexpr int kLong = 256;    // rows above it are cut into chunks for all warps
 constexpr int kChunk = 256;
 constexpr int kHeavy = 2048;  // rows above it are taken by all warps together, running ahead
 constexpr int kAlone = 32;          // edges that a lane pulls by itself
-constexpr int kDense = 16;  // a frontier of more than one vertex in so many is dense
+constexpr int kDense = 16;  // a frontier of more than 1 / kDense of the vertices is dense
 constexpr int kThinDegree = 256;    // longer rows make no thin frontier
 constexpr uint32 kStuck = 1, kWantsBalls = 2;  // why a search stopped early
 
@@ -92,7 +92,7 @@ struct Search {
   uint32* before;       // bits of sweep.cuh; null where the search does not sweep
 };
 
-// What a step found, for the host's record of a run.
+// Result of a step, for the host's record of a run.
 struct Record {
   uint64 kind, frontier, edges, nanoseconds;
 };
@@ -104,7 +104,7 @@ __device__ __forceinline__ void meet(SplitBarrier& barrier) {
   barrier.wait();
 }
 
-// What a step has left in the counters, read by one thread of each block: thousands of warps that read one line
+// Counters after a step, read by one thread of each block: thousands of warps that read one line
 // at once would wait for each other.
 struct Seen {
   count_t found;

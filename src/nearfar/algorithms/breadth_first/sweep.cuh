@@ -27,7 +27,7 @@ __device__ __noinline__ void mark_frontier(const Search& s, int level) {
   }
 }
 
-// What sweeping does with edges: it sets their targets' bits, and nobody asks who was first.
+// Action of a sweep on edges: it sets their targets' bits; several may set one bit.
 struct Mark {
   const Search& s;
 

@@ -8,7 +8,7 @@
 //
 // Short rows, in relax_rows(). Whether an edge improves its target is not a branch, which would be
 // mispredicted half of the time: the improvement is noted in any case, and counted if it is one.
-// What was noted is pushed together. The sum is stored in any case, too, but where it improves
+// Noted targets are pushed together. The sum is stored in any case, too, but where it improves
 // nothing not over the distance: its cache line would have to be written back, or taken from
 // another worker, for nothing.
 //
@@ -169,8 +169,8 @@ class Relaxer {
   }
 
   // Relaxes the edges of from[begin .. end); what lands in the current bucket goes to `fresh`,
-  // which may be `from` itself, anything else to the ring. `How`: AloneUpdate while nobody else is
-  // there.
+  // which may be `from` itself, anything else to the ring. `How`: AloneUpdate while no other worker
+  // runs.
   template <class How = Update>
   void relax(Bucket& from, std::size_t begin, std::size_t end, Bucket& fresh) {
     // Reading the mark where there is none is right too: with 64-bit indices it is always read, for

@@ -1,7 +1,6 @@
 """Convert a graph from one file format to another.
 
-The suffix of OUT chooses the format, and .gz, .xz, .zst or .bz2 after it the compression. OUT is
-written atomically.
+The suffix of OUT chooses the format, and .gz, .xz, .zst or .bz2 after it the compression.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """Generate a synthetic graph and write it to a file.
 
 The same parameters and seed give the same graph on every machine. Each family has its own
-parameters, see 'nearfar generate FAMILY --help'. Without -o the graph is described but not
-written.
+parameters. Without -o the graph is described but not written.
 """
 
 from __future__ import annotations

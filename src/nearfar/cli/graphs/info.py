@@ -1,7 +1,7 @@
 """Describe a graph by the figures that determine the choice of a method.
 
-Shows size, degrees, weights, components, the reach of a source, and a lower bound of the
-diameter; then the method that 'auto' would choose and why.
+Shows size, degrees, weights, components, the reach of a source, a lower bound of the diameter, and
+the method that 'auto' would choose.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """Prepare a graph for many queries and write it to a file that the other commands read as a graph.
 
-Preparing takes seconds once; queries on the file then take microseconds. It pays for roads,
-grids, meshes and most planar or geometric graphs; others are refused with the figures.
---reweight gives a prepared file other weights in milliseconds.
+Preparing takes seconds once; queries then take microseconds. It pays for roads, grids, meshes and
+most planar graphs; others are refused with the figures.
 """
 
 from __future__ import annotations
@@ -46,7 +45,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--order",
         default="auto",
-        choices=["auto", "metis", "inertial", "levels"],
+        choices=["auto", "multilevel", "metis"],
         help="how to find the elimination order (default: the best that is here)",
     )
     parser.add_argument(

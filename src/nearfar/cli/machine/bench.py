@@ -1,9 +1,8 @@
 """Measure this library and its peers on this machine, side by side, with every answer checked.
 
-`peers` times one-source solves of every contender on the benchmark graphs and prints a table
-with ratios; with -o it also writes peers.json (all samples), peers.md and peers.png.
-`graphs` lists the benchmark graphs. Peers that are not installed are named and left out: pip
-install 'nearfar[peers]'.
+`peers` times one-source solves on the benchmark graphs and prints a table with ratios; -o also
+writes all samples, the table and a picture. `graphs` lists the graphs. Peers that are not installed
+are named and left out: pip install 'nearfar[peers]'.
 """
 
 from __future__ import annotations

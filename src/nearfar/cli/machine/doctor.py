@@ -1,8 +1,7 @@
 """Report what this installation can do, what would make it faster, and why something fails.
 
-Shows versions, processor, memory, caches, the GPU with its driver and compiler, and optional
-packages; then solves a small graph on each device, both unprepared and prepared, and proves the
-answers. Exits with 0 if the CPU methods work.
+Shows versions, hardware, caches and optional packages, then solves a small graph on each device and
+proves the answers. Exits with 0 if the CPU methods work.
 """
 
 from __future__ import annotations
@@ -26,6 +25,7 @@ NAME = "doctor"
 HELP = "check the installation"
 EXAMPLES = """\
 nearfar doctor
+nearfar doctor --warm
 nearfar doctor --json"""
 
 # Package to look for, distribution that carries it, extra that installs it, and its purpose.
@@ -48,7 +48,12 @@ _OPTIONAL = (
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Add no arguments."""
+    """Add the argument of this command."""
+    parser.add_argument(
+        "--warm",
+        action="store_true",
+        help="solve common requests on the GPU, whose kernels are then in the cache",
+    )
 
 
 def run(args: argparse.Namespace) -> int:
@@ -57,6 +62,7 @@ def run(args: argparse.Namespace) -> int:
         "versions": _versions(),
         "machine": _machine(),
         "cuda": _cuda(),
+        "warmed": _warmed() if args.warm else None,
         "caches": _caches(),
         "optional": _optional(),
         "self_test": _self_test(),
@@ -253,6 +259,40 @@ def _self_test() -> dict[str, Any]:
     return found
 
 
+#: Graphs whose solves want the common kernels: long ways and short ones.
+_COMMON: tuple[tuple[str, dict[str, Any]], ...] = (
+    ("road_like", {"vertices": 60_000}),
+    ("uniform_random", {"vertices": 60_000, "degree": 8}),
+)
+
+
+def _warmed() -> dict[str, Any]:
+    """Solve common requests on the GPU; return the number of kernel files in the cache after."""
+    import time
+
+    import nearfar
+    from nearfar.system.devices import compiler, runtime
+
+    here = runtime.available()
+    if here is not True:
+        raise nearfar.errors.VariantUnavailable(here)
+    began = time.perf_counter()
+    for family, size in _COMMON:
+        graph = nearfar.generate(family, **size)
+        some = range(0, graph.n_vertices, max(graph.n_vertices // 256, 1))
+        for made in (
+            graph,
+            graph.astype("float32"),
+            graph.astype("float64"),
+            graph.without_weights(),
+        ):
+            nearfar.sssp(made, 0, device="cuda", predecessors=True)
+            nearfar.distances(made, some, device="cuda")
+            nearfar.distances(made, some, device="cuda", reduce="mean")
+    files = len(list(compiler.cache_directory().glob("*.cubin")))
+    return {"files": files, "seconds": time.perf_counter() - began}
+
+
 def _gib(size: int | None) -> str:
     return "unknown" if size is None else f"{size / 2**30:.1f} GiB"
 
@@ -283,6 +323,9 @@ def _report(facts: dict[str, Any]) -> list[str]:
     else:
         pairs.append(("GPU", cuda["reason"]))
     pairs.append(("kernel cache", cuda["cache"] or f"unusable: {cuda['cache_error']}"))
+    if facts["warmed"] is not None:
+        warmed = facts["warmed"]
+        pairs.append(("warmed", f"{warmed['files']} kernels in {duration(warmed['seconds'])}"))
     caches = facts["caches"]
     size = f"{caches['files']} files, {caches['bytes'] / 2**20:.1f} MiB"
     pairs.append(("cache", f"{caches['folder']}: {size}"))

@@ -1,9 +1,7 @@
 """Repeat a paper's experiments on this machine: all samples as JSON, tables, and figures.
 
-Writes manifest.json, samples/, results.json, tables/, figures/ and index.md to the folder. An
-interrupted run resumes when the command is given again; every finished measurement is kept.
-Figures need matplotlib: pip install 'nearfar[plot]'. Real graphs are read from the folder that
-NEARFAR_DATA names. 'nearfar experiment list' lists the experiments.
+An interrupted run resumes when the command is given again. Figures need matplotlib: pip install
+'nearfar[plot]'. Real graphs are read from the folder that NEARFAR_DATA names.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """Draw data that other commands recorded.
 
-For a run recorded by 'nearfar sssp --profile FILE', draws the sizes of frontier and far pile,
-labelled and final vertices, and edges touched per iteration (Figure 4 of Davidson et al. 2014);
-for a file of 'nearfar sweep', work and parallelism against delta (Figure 7).
+For 'nearfar sssp --profile FILE', the sizes of frontier and far pile per iteration (Figure 4 of
+Davidson et al. 2014); for a file of 'nearfar sweep', work and parallelism against delta (Figure 7).
 """
 
 from __future__ import annotations

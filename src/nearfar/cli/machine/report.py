@@ -1,8 +1,6 @@
 """Make an HTML file from a folder that 'nearfar experiment' or 'nearfar bench' wrote.
 
-Tables can be sorted and figures are embedded, so the file works without a network and can be
-mailed or archived. Reads every Markdown file, figure (SVG, PNG, JPEG)
-and JSON file below the folder.
+Tables can be sorted and figures are embedded, so the file works without a network.
 """
 
 from __future__ import annotations

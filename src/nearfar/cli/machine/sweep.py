@@ -1,8 +1,7 @@
 """Try many bucket widths with a bucketed method.
 
-Solves from the same source with multiples of the paper's delta (32 times the mean weight over the
-mean degree) and reports edges touched over those of Dijkstra, vertices processed per iteration, and
-time: Figure 7 of Davidson et al. (2014). 'nearfar plot' draws the file that -o writes.
+Solves with multiples of the paper's delta (32 times the mean weight over the mean degree) and
+reports work, vertices per iteration, and time: Figure 7 of Davidson et al. (2014).
 """
 
 from __future__ import annotations

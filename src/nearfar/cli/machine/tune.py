@@ -1,12 +1,8 @@
-"""Measure this machine, so that the automatic choice uses its speeds, or measure launch shapes.
+"""Measure this machine for the automatic choice, or launch shapes for a graph.
 
-Without a graph: solve generated graphs with the competitive methods, on the processor and on the
-GPU if there is one, time transfers, and store the result in machine.json of the cache folder,
-for `auto` and `nearfar sssp --explain`. --show prints the stored speeds, --reset deletes them.
-
-With a graph: measure launch shapes of the three-kernel methods on this GPU and store the best.
-Later runs of the same method on graphs of the same class (size, degree and weight type, in
-powers of two) use the stored shape, unless an option sets one.
+Without a graph: solve generated graphs with the competitive methods and store their speeds in
+machine.json of the cache folder. With a graph: measure launch shapes of the three-kernel methods on
+this GPU; later runs on graphs of the same class (size, degree and weight type) use the best.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Assign traffic to a TNTP network: the user equilibrium, by bi-conjugate Frank-Wolfe.
 
-Prints one line per link with tab-separated columns: from, to, flow, time; --top shows the
-largest flows first. Paths do not pass through zones that the file closes.
+Prints a line per link with tab-separated columns: from, to, flow, time. Paths do not pass through
+zones that the file closes.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """Find a cycle of negative total weight anywhere in a graph.
 
-Weights that are -log of exchange rates make such a cycle an arbitrage; difference constraints
-with one cannot all hold. Exits with 5 if there is one and with 0 if there is none. With
-floats a cycle counts only if the exact sum of its weights is below zero.
+Weights that are -log of exchange rates make such a cycle an arbitrage. Exits with 5 if there is one
+and with 0 if there is none. Floats count by the exact sum of the weights.
 """
 
 from __future__ import annotations

@@ -1,11 +1,9 @@
 """Compute distances from many sources, to a resumable file or as a number per row.
 
 Every vertex is a source unless some are named. With -o rows are written block by block, and the
-same command resumes after an interruption; --reduce prints a number (or a few) per row without
-keeping the matrix; --pair and --pairs print the distance of single pairs. Unreached vertices are
-shown as inf (null with --json), and nearest:K is padded with "-" (null). In the file of -o, an
-unreached vertex has the greatest number of an integer dtype: 2147483647 in int32,
-9223372036854775807 in int64; in floats inf.
+same command resumes after an interruption; --reduce prints a number (or a few) per row; --pair and
+--pairs print the distance of single pairs. Unreached vertices are inf (null with --json); in a file
+of integers they are the greatest number of the dtype. nearest:K is padded with "-" (null).
 """
 
 from __future__ import annotations
@@ -101,7 +99,7 @@ def _with_predecessors(args: argparse.Namespace, graph: Graph, call: dict[str, A
     from nearfar.solve.many import distances
 
     if args.targets or args.reduce:
-        raise OptionError("--predecessors-output goes without --target and --reduce")
+        raise OptionError("--predecessors-output cannot be combined with --target or --reduce")
     with Progress("solving", enabled=not args.quiet) as progress:
         call |= {"out": None, "predecessors": True}
         found, before = distances(graph, progress=progress, **call)
@@ -210,13 +208,15 @@ def run(args: argparse.Namespace) -> int:
     with_pairs = args.pair is not None or args.pairs is not None
     if with_pairs:
         flag = "pair" if args.pairs is None else "pairs"
-        refuse_others(args, (flag, *_WITH_PAIRS), f"--{flag} goes without {{flag}}")
+        refuse_others(args, (flag, *_WITH_PAIRS), f"--{flag} cannot be combined with {{flag}}")
     if args.explain:
         asked = inspect.signature(nearfar.explain).parameters
         refuse_others(args, {"explain", "sources", *asked}, WHY_NOT)
     if args.cluster is not None:
         asked = inspect.signature(scale.distances).parameters
-        refuse_others(args, {"cluster", "option", *asked}, "--cluster goes without {flag}")
+        refuse_others(
+            args, {"cluster", "option", *asked}, "--cluster cannot be combined with {flag}"
+        )
     _check_files(args)
     graph, _ = read_graph(args)
     if args.explain:

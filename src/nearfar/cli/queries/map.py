@@ -1,9 +1,8 @@
 """Draw a map of travel times, with every edge in the colour of its distance.
 
 The graph needs coordinates, such as those of OpenStreetMap extracts and of DIMACS files with a .co
-file. Times in seconds are shown in minutes. A file ending in .html is an interactive map that works
-without a network; .geojson and .gpkg files hold the streets within each of --breaks, for other
-programs.
+file. An .html file is an interactive map; .geojson and .gpkg files hold the streets within each of
+--breaks, for other programs.
 """
 
 from __future__ import annotations
@@ -85,9 +84,11 @@ def run(args: argparse.Namespace) -> int:
     if not args.output.lower().endswith(_SUFFIXES):
         raise OptionError(f"output {args.output!r}: use one of {', '.join(_SUFFIXES)}")
     if (args.breaks is not None) != args.output.lower().endswith(_GEOGRAPHY):
-        raise OptionError(f"--breaks goes with {' and '.join(_GEOGRAPHY)}, which need it")
+        raise OptionError(
+            f"--breaks requires {' or '.join(_GEOGRAPHY)}, and these require --breaks"
+        )
     if args.polygons and args.breaks is None:
-        raise OptionError("--polygons goes with --breaks")
+        raise OptionError("--polygons requires --breaks")
     check_folder(args.output)
     graph, _ = read_graph(args)
     call = call_of(args, graph, nearfar.sssp)

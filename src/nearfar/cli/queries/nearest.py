@@ -1,8 +1,7 @@
 """Find the nearest of some places for every vertex, or the k nearest.
 
-Prints a line per vertex: the vertex, then each place with its distance, nearest first, padded
-with "-" and inf (null with --json). On a file of 'nearfar prepare' the time does not depend on
-the number of places.
+Prints a line per vertex: the vertex, then each place with its distance, nearest first, padded with
+"-" and inf (null with --json).
 """
 
 from __future__ import annotations

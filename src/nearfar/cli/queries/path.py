@@ -1,8 +1,7 @@
 """Find a shortest path.
 
-Prints the vertices from the source to the target with their distances, one per line, and the
-length last. On a file of 'nearfar prepare' this takes microseconds; of several shortest paths it
-may return another one than a search, which --prove and --method run.
+Prints the vertices with their distances, one per line, and the length last. On a file of 'nearfar
+prepare' this takes microseconds and may return another shortest path than a search.
 """
 
 from __future__ import annotations

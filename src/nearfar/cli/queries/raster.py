@@ -1,8 +1,7 @@
 """Compute the least cost from some cells of a raster to all others, and draw routes.
 
-The costs are a GeoTIFF, a .npy array, which is mapped into memory, or a .map grid world; "-"
-with --elevation uses only the terrain, in seconds by Tobler's hiking function. Cells
-are ROW,COLUMN (PLANE,ROW,COLUMN) or a .geojson file of points in the raster's coordinates. Every
+"-" with --elevation uses only the terrain, in seconds by Tobler's hiking function. Cells are
+ROW,COLUMN (PLANE,ROW,COLUMN) or a .geojson file of points in the raster's coordinates. Every
 surface is proven.
 """
 

@@ -1,9 +1,7 @@
 """Compute exact shortest distances from one source.
 
-Without -o the command prints a summary. With -o it also writes a table with one row per vertex and
-the columns vertex, distance and, with --predecessors, predecessor; '-o -' prints it on stdout as
-CSV. The suffix chooses the format: .csv, .csv.gz, .parquet, .npz or .json. Files are written
-atomically.
+Without -o the command prints a summary. With -o it also writes a table with one row per vertex:
+.csv, .csv.gz, .parquet, .npz or .json; '-o -' prints CSV.
 """
 
 from __future__ import annotations

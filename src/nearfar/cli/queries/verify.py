@@ -1,9 +1,8 @@
-"""Prove a saved distance table against its graph.
+"""Prove a saved distance table against its graph, in one pass over the edges.
 
-The proof checks that the source is at distance 0, that no edge can still be relaxed, that
-reached and unreached vertices agree across every edge, and that the predecessors form a tree of
-tight edges. It takes one pass over the graph and does not depend on the solver: the table may
-come from any program, as long as it has the columns vertex and distance.
+The proof checks that the source is at distance 0, that no edge can still be relaxed, that reached
+and unreached vertices agree across every edge, and that the predecessors form a tree of tight
+edges. The table may come from any program.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-// Dicts of dicts to CSR and distances to a dict: what a NetworkX graph costs on the way in and out.
+// Conversion of NetworkX's dicts of dicts to CSR, and of distances to a dict.
 //
 // NetworkX keeps a graph as {vertex: {neighbour: {attribute: value}}} (with one more level of edge
 // keys in a multigraph). Walking that in Python takes longer than most searches; here it is one

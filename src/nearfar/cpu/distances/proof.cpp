@@ -1,4 +1,4 @@
-// What is done with finished distances: summary, masks, predecessors by the tight-edge rule, and
+// Work on finished distances: summary, masks, predecessors by the tight-edge rule, and
 // the proof that an answer is right. All in O(n + m), independent of the solver that found them.
 //
 // An edge (u, v) is tight when d[u] + w = d[v]. Predecessor rule, the same on every device:
@@ -41,7 +41,7 @@ W bound_of(const Limit& limit) {
   }
 }
 
-// What an answer may break; nearfar.answer.proof words each for the reader.
+// Conditions of the proof; nearfar.answer.proof has a sentence for each.
 enum class Flaw {
   source_distance,
   impossible_distance,

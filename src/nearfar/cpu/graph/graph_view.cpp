@@ -106,7 +106,8 @@ void GraphView::pack(int threads) {
           csr.edges = out;
           csr.has_dead_ends = ways != nullptr;
         },
-        csr_);
+        with_edges_);
+    packed_bytes_.store(packed_.bytes(), std::memory_order_relaxed);
   });
 }
 

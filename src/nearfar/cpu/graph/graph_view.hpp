@@ -6,6 +6,7 @@
 // built on first use and kept.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -129,9 +130,9 @@ using AnyCsr = std::variant<Csr<int32_t, int32_t>, Csr<int32_t, int64_t>, Csr<in
 
 class GraphView {
  public:
-  explicit GraphView(AnyCsr csr) : csr_(csr) {}
+  explicit GraphView(AnyCsr csr) : csr_(csr), with_edges_(csr) {}
 
-  // Calls f with the typed Csr, edges possibly null.
+  // Calls f with the typed Csr, without packed edges.
   template <class F>
   decltype(auto) visit(F&& f) const {
     return std::visit(std::forward<F>(f), csr_);
@@ -141,16 +142,20 @@ class GraphView {
   template <class F>
   decltype(auto) visit_packed(F&& f, int threads = 1) {
     pack(threads);
-    return std::visit(std::forward<F>(f), csr_);
+    return std::visit(std::forward<F>(f), with_edges_);
   }
 
+  // Threads may call everything here at once: the first packs, those that want edges wait for it,
+  // and what the others read is never written.
   void pack(int threads);
-  std::size_t packed_bytes() const { return packed_.bytes(); }
+  std::size_t packed_bytes() const { return packed_bytes_.load(std::memory_order_relaxed); }
 
  private:
-  AnyCsr csr_;
+  const AnyCsr csr_;
+  AnyCsr with_edges_;  // written and read behind the flag
   std::once_flag packed_once_;
   HugeBlock packed_;
+  std::atomic<std::size_t> packed_bytes_{0};
 };
 
 }  // namespace nearfar

@@ -3,6 +3,13 @@
 //
 // Worker 0 is the calling thread, which looks for Ctrl-C. An exception in any worker stops the
 // others in the middle of their batches and is thrown again here.
+//
+// Memory order. Additions to one counter have one order on every processor, so no number is handed
+// out twice, relaxed or not; no data are passed by it. What batches read was written before the
+// run, and what they write is read after it: the pool's doors order both (worker_pool.hpp), and
+// batches of one run share nothing but what their callers guard. The flags that stop a run only
+// end it sooner: a worker that sees one late does a batch too many. This is all that searches from
+// many sources need, on graphs, within limits and on prepared graphs.
 #pragma once
 
 #include <atomic>

@@ -51,11 +51,11 @@
 typedef CountOf<(sizeof(vertex_t) > 4)>::type predecessor_t;
 constexpr predecessor_t kNone = ~predecessor_t(0);
 
-constexpr int kTightInFlight = 2;  // edges a lane has in flight; more leave fewer warps
+constexpr int kTightInFlight = 2;  // edges in flight per lane; more leave fewer warps
 constexpr int kTightAlone = 16;    // edges that a lane takes of its row by itself
 constexpr int kSearchFrom = 16;    // longer rests of sorted rows are searched for their end
 constexpr int kTightProbes = 7;
-constexpr int kPiece = SEGMENT;  // longer rows are taken in pieces of so many edges
+constexpr int kPiece = SEGMENT;  // longer rows are taken in pieces of this many edges
 constexpr int kNever = 0x7fffffff;
 constexpr long long kTightStuck = 1;
 

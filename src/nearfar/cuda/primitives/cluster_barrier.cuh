@@ -1,6 +1,6 @@
 // A barrier over the blocks of a launch that is one cluster, in two halves as SplitBarrier has them.
 //
-// Hardware counts who has arrived, so that nobody waits for an atomic and for polls to see it. Devices without clusters
+// Hardware counts arrivals, so that no atomic and no polling delays a block. Devices without clusters
 // (before compute capability 9.0) have SplitBarrier instead, for which the launch has to be cooperative.
 // Every thread must call wait() first, and then arrive() and wait() in turns. Writes before arrive() are seen by all after
 // wait().

@@ -2,7 +2,7 @@
 //
 // Between arrive() and wait() a block may do what depends on nothing that other blocks write before they arrive:
 // loads of what comes next are then under way while the barrier is. Each block counts how often it arrived, so that
-// nobody waits for an atomic to come back. The counter starts at 0 and would wrap after 2^32 / blocks rounds.
+// no thread waits for an atomic to return. The counter starts at 0 and would wrap after 2^32 / blocks rounds.
 // Every thread of every block must call both, one after the other. Writes before arrive() are seen by all after wait().
 // requires: cuda/primitives/grid_barrier.cuh
 #pragma once

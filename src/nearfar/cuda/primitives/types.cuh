@@ -12,7 +12,7 @@ typedef WEIGHT_T weight_t;
 typedef unsigned int uint32;
 typedef unsigned long long uint64;
 
-// A counter of as many things as a type of so many bytes numbers.
+// A counter with the width of a type of this many bytes.
 template <bool Wide>
 struct CountOf {
   typedef uint32 type;

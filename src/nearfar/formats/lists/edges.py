@@ -270,7 +270,7 @@ def settle_ids(
 def encoded_names(
     graph: Graph, forbidden: str, path: str
 ) -> tuple[NDArray[np.int64], NDArray[np.uint8]] | None:
-    """Vertex names as UTF-8 with offsets, for the C++ writers; None for consecutive numbers."""
+    """Return vertex names as UTF-8 with offsets for C++; None for consecutive numbers."""
     if graph.vertex_numbers is not None:
         return None
     graph._check_distinct_names("an edge list")

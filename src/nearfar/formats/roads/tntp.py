@@ -339,7 +339,7 @@ def _whole(
         return default
     text, number = heading[key]
     if not re.fullmatch(r"\d{1,18}", text):
-        raise source.fail(f"<{key}> is {quoted(text)}: expected a whole number", number)
+        raise source.fail(f"<{key}> is {quoted(text)}: expected an integer", number)
     return int(text)
 
 

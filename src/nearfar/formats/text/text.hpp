@@ -1,4 +1,4 @@
-// What the text parsers share: a cursor over a byte buffer, errors with a line number, progress,
+// Shared by the text parsers: a cursor over a byte buffer, errors with a line number, progress,
 // and columns that become NumPy arrays.
 //
 // A parser walks one contiguous buffer (a memory-mapped file, or the output of a decompressor) line

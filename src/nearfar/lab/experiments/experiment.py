@@ -142,7 +142,7 @@ def whole(done: Sequence[Done]) -> list[Done]:
 
 
 def _together(parts: list[Done]) -> Done:
-    """One finished task of its parts; the part without a name decides what is not a table."""
+    """Merge a task's parts; the part without a name decides everything but tables."""
     first = min(parts, key=lambda one: "part" in one.what)
     if len(parts) == 1:
         return first
@@ -184,7 +184,7 @@ class Table:
     rows: list[list[Any]]
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain data."""
+        """Return plain data."""
         return asdict(self)
 
 
@@ -240,7 +240,7 @@ class Figure:
     columns: int = 2
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain data."""
+        """Return plain data."""
         return asdict(self)
 
 
@@ -260,7 +260,7 @@ class Experiment(ABC):
     defaults: ClassVar[dict[str, dict[str, Any]]] = {}
 
     def settings(self, scale: str, device: str, **given: Any) -> Settings:
-        """Settings with this experiment's defaults for the scale, also where ``given`` has None."""
+        """Return the settings, with this experiment's defaults where ``given`` has None."""
         if scale not in self.scales:
             shown = ", ".join(s for s in self.scales if s != "tiny")
             raise OptionError(f"{self.name} has no scale {scale!r}: use {shown}")

@@ -24,7 +24,7 @@ from nearfar.lab.experiments.runner import RESULTS_SCHEMA
 
 
 def folder_content(folder: Path) -> dict[str, Any]:
-    """Settings, environments and tasks of an experiment's folder, finished or not."""
+    """Return settings, environments and tasks of an experiment's folder, finished or not."""
     manifest = json.loads((folder / "manifest.json").read_text())
     tasks = []
     for file in sorted((folder / "samples").glob("*.json")):
@@ -48,7 +48,7 @@ def joined(first: dict[str, Any], second: dict[str, Any]) -> dict[str, Any]:
 
 
 def kept(document: dict[str, Any]) -> dict[str, Any]:
-    """What nothing else can make again, tasks in the experiment's order.
+    """Return the data that cannot be computed again, tasks in the experiment's order.
 
     Environments of which no task is left go.
     """

@@ -23,7 +23,7 @@ namespace nearfar::measures {
 namespace {
 
 // What goes wrong in a search of any worker; the first is kept.
-struct Trouble {
+struct Failure {
   std::mutex mutex;
   std::atomic<bool> saturated{false};
   std::vector<int64_t> cycle;
@@ -34,9 +34,9 @@ struct Trouble {
   }
 };
 
-// What is asked.
+// Options of the request.
 template <class Weight>
-struct Question {
+struct Request {
   bool weighted;
   Weight limit;
   int64_t hops;  // the limit without weights
@@ -78,16 +78,16 @@ class Accumulation final : public PolicyOf<C> {
   using Weight = typename C::Weight;
 
   Accumulation(const Compact<C>& graph, const C& csr, const Layout<C>& layout,
-               const Question<Weight>& question, const Totals& totals, Trouble& trouble,
+               const Request<Weight>& request, const Totals& totals, Failure& failure,
                Interrupt& interrupt)
       : graph_(graph),
         csr_(csr),
-        question_(question),
+        request_(request),
         totals_(totals),
-        trouble_(trouble),
+        failure_(failure),
         interrupt_(interrupt) {
-    if (!question.plain() || graph.for_lanes) return;
-    if (question.weighted)
+    if (!request.plain() || graph.for_lanes) return;
+    if (request.weighted)
       tight_passes_.emplace(graph, layout.edges);
     else
       level_passes_.emplace(graph, layout.rows);
@@ -113,10 +113,10 @@ class Accumulation final : public PolicyOf<C> {
       if (passed == Passed::disorderly && graph_.any_folded) throw NotFolded{};
     }
     PathDag<C>& dag = successors();
-    dag.build(source, distances, question_.limit, touched, question_.tolerance, interrupt_);
-    if (dag.saturated()) trouble_.saturated = true;
-    if (!dag.cycle().empty()) trouble_.report(dag.cycle());
-    if (trouble_.saturated || !dag.cycle().empty()) throw GivenUp{};
+    dag.build(source, distances, request_.limit, touched, request_.tolerance, interrupt_);
+    if (dag.saturated()) failure_.saturated = true;
+    if (!dag.cycle().empty()) failure_.report(dag.cycle());
+    if (failure_.saturated || !dag.cycle().empty()) throw GivenUp{};
     add(weight);
   }
 
@@ -140,7 +140,7 @@ class Accumulation final : public PolicyOf<C> {
   void breadth_first(Index source) {
     const double weight = graph_.sources[static_cast<std::size_t>(source)];
     if (level_passes_ && level_passes_->run(source, weight, vertices_.data(), interrupt_)) return;
-    successors().search(source, question_.hops, interrupt_);
+    successors().search(source, request_.hops, interrupt_);
     add(weight);
   }
 
@@ -188,7 +188,7 @@ class Accumulation final : public PolicyOf<C> {
       }
       const auto v = static_cast<std::size_t>(dag.vertex(i));
       if (i == 0) {
-        if (question_.endpoints) vertices_[v] += all_ends;
+        if (request_.endpoints) vertices_[v] += all_ends;
         return;
       }
       const auto ends = static_cast<double>(graph_.ends[v].all);
@@ -197,15 +197,15 @@ class Accumulation final : public PolicyOf<C> {
       all_ends += ends;
       share[i] = Count(ends) / paths[i];
       share[i] += sum;
-      vertices_[v] += weight * (question_.endpoints ? through + ends : through);
+      vertices_[v] += weight * (request_.endpoints ? through + ends : through);
     }
   }
 
   const Compact<C>& graph_;
   const C& csr_;
-  const Question<Weight>& question_;
+  const Request<Weight>& request_;
   const Totals& totals_;
-  Trouble& trouble_;
+  Failure& failure_;
   Interrupt& interrupt_;
   std::optional<LevelPasses<C>> level_passes_;
   std::optional<TightPasses<C>> tight_passes_;
@@ -225,9 +225,10 @@ class LaneBatches {
 
   int64_t count() const { return (sources_ + batch_ - 1) / batch_; }
 
+  // Returns how many sources those of a batch are.
   template <class Sums, class Layout>
-  void run(int64_t number, const std::vector<int32_t>& sources, const Layout& layout,
-           LaneSpace& space, Sums& sums) const {
+  int64_t run(int64_t number, const std::vector<int32_t>& sources, const Layout& layout,
+              LaneSpace& space, Sums& sums) const {
     const int64_t first = number * batch_, end = std::min(first + batch_, sources_);
     const int32_t* const from = sources.data() + first;
     const LaneGraph& graph = layout.lanes.graph;
@@ -239,6 +240,7 @@ class LaneBatches {
                     static_cast<int>(low - first));
       sums.done(low / block_);
     }
+    return end - first;
   }
 
  private:
@@ -253,33 +255,34 @@ struct Marks {
 // Adds to `vertices` and `edges`, by the given numbers.
 template <class C>
 void add_up(const C& given, bool fold, const Marks& marks,
-            const Question<typename C::Weight>& question, double* vertices, double* edges,
-            const RowsOf& rows, Trouble& trouble, int threads) {
+            const Request<typename C::Weight>& request, double* vertices, double* edges,
+            const RowsOf& rows, Failure& failure, int threads, const Progress& progress) {
   using Index = typename C::Index;
   using Weight = typename C::Weight;
-  const bool lanes = question.in_lanes() && sizeof(Index) == sizeof(int32_t);
+  const bool lanes = request.in_lanes() && sizeof(Index) == sizeof(int32_t);
   const Compact<C> graph(given, fold, lanes, marks.sources, marks.targets);
   GraphView view{AnyCsr(graph.csr)};
   C csr = graph.csr;
-  if (question.weighted)
+  if (request.weighted)
     view.visit_packed(
         [&](const auto& rows) {
           if constexpr (std::is_same_v<std::decay_t<decltype(rows)>, C>) csr = rows;
         },
         threads);
   Layout<C> layout;
-  if (question.plain() && question.weighted) layout.edges = EdgeList<C>(graph);
+  if (request.plain() && request.weighted) layout.edges = EdgeList<C>(graph);
   if (graph.for_lanes)
     layout.lanes = LaneRows(graph);
-  else if (question.plain() && !question.weighted)
+  else if (request.plain() && !request.weighted)
     layout.rows = PaddedRows<Index>(graph);
   const std::vector<int64_t> starts(graph.starts.begin(), graph.starts.end());
-  const Sources from{starts.data(), starts.size()};
+  Report report(progress, starts.size());
+  const Sources from{starts.data(), starts.size(), &report};
   const auto n = static_cast<std::size_t>(csr.n), m = static_cast<std::size_t>(csr.m);
-  std::vector<double> on_vertices(n), on_edges(question.edges ? m : 0);
+  std::vector<double> on_vertices(n), on_edges(request.edges ? m : 0);
   OrderedSums<double> vertex_sums(on_vertices.data(), n), edge_sums(on_edges.data(), m);
-  const Totals totals{&vertex_sums, question.edges ? &edge_sums : nullptr};
-  const DeltaPlan plan = question.weighted && !rows ? plan_for(csr, std::nullopt) : DeltaPlan{};
+  const Totals totals{&vertex_sums, request.edges ? &edge_sums : nullptr};
+  const DeltaPlan plan = request.weighted && !rows ? plan_for(csr, std::nullopt) : DeltaPlan{};
   const auto given_up = [](BatchCounter& counter, auto&& work) {
     try {
       work();
@@ -288,13 +291,13 @@ void add_up(const C& given, bool fold, const Marks& marks,
       throw;
     }
   };
-  if (rows && question.weighted) {
+  if (rows && request.weighted) {
     std::vector<int64_t> names;
     for (const int64_t v : starts) names.push_back(graph.vertex[static_cast<std::size_t>(v)]);
     over_rows<Weight>(
         *rows, from, names.data(), static_cast<std::size_t>(given.n), threads,
         [&](BatchCounter& counter, int64_t shift, const auto& row_of, Interrupt& interrupt) {
-          Accumulation<C> sums(graph, csr, layout, question, totals, trouble, interrupt);
+          Accumulation<C> sums(graph, csr, layout, request, totals, failure, interrupt);
           SourceQueue queue(from, counter, sums, shift);
           std::unique_ptr<Weight[]> distances(new Weight[n]);
           distances[0] = unreached<Weight>();
@@ -311,16 +314,17 @@ void add_up(const C& given, bool fold, const Marks& marks,
     const LaneBatches batches(from.count, threads);
     const std::vector<int32_t> sources(graph.starts.begin(), graph.starts.end());
     spread(batches.count(), threads, [&](BatchCounter& counter, Interrupt& interrupt) {
-      Accumulation<C> sums(graph, csr, layout, question, totals, trouble, interrupt);
+      Accumulation<C> sums(graph, csr, layout, request, totals, failure, interrupt);
       LaneSpace space(n);
-      for (int64_t k; (k = counter.take()) >= 0;) batches.run(k, sources, layout, space, sums);
+      for (int64_t k; (k = counter.take()) >= 0;)
+        report.finished(batches.run(k, sources, layout, space, sums));
     });
   } else {
     spread(from.blocks(), threads, [&](BatchCounter& counter, Interrupt& interrupt) {
-      Accumulation<C> sums(graph, csr, layout, question, totals, trouble, interrupt);
+      Accumulation<C> sums(graph, csr, layout, request, totals, failure, interrupt);
       given_up(counter, [&] {
-        if (question.weighted) {
-          WeightedSearches<C>(csr, from, question.limit, counter, sums, interrupt).run(plan);
+        if (request.weighted) {
+          WeightedSearches<C>(csr, from, request.limit, counter, sums, interrupt).run(plan);
           return;
         }
         SourceQueue queue(from, counter, sums);
@@ -329,7 +333,7 @@ void add_up(const C& given, bool fold, const Marks& marks,
       });
     });
   }
-  for (int64_t& v : trouble.cycle) v = graph.vertex[static_cast<std::size_t>(v)];
+  for (int64_t& v : failure.cycle) v = graph.vertex[static_cast<std::size_t>(v)];
   graph.add_up(on_vertices, vertices);
   for (std::size_t e = 0; e < on_edges.size(); ++e)
     edges[static_cast<std::size_t>(graph.edge[e])] += on_edges[e];
@@ -351,8 +355,8 @@ std::vector<uint8_t> marked(std::size_t n, const Ids& vertices, const char* what
 Fields betweenness(GraphView& view, bool weighted, const Ids& sources, std::optional<Ids> targets,
                    std::optional<double> limit, double tolerance, bool endpoints,
                    const Array& vertices, const std::optional<Array>& edges, int threads,
-                   const RowsOf& rows) {
-  Trouble trouble;
+                   const RowsOf& rows, const Progress& progress) {
+  Failure failure;
   view.visit([&](const auto& csr) {
     using C = std::decay_t<decltype(csr)>;
     using Weight = typename C::Weight;
@@ -362,25 +366,24 @@ Fields betweenness(GraphView& view, bool weighted, const Ids& sources, std::opti
     const Marks marks{
         marked(n, sources, "source is not a vertex"),
         targets ? marked(n, *targets, "target is not a vertex") : std::vector<uint8_t>(n, 1)};
-    const Question<Weight> question{weighted,
-                                    weighted ? limit_as<Weight>(limit) : unreached<Weight>(),
-                                    limit && !weighted
-                                        ? static_cast<int64_t>(std::min(*limit, 9e18))
-                                        : std::numeric_limits<int64_t>::max(),
-                                    tolerance,
-                                    edges.has_value(),
-                                    endpoints};
+    const Request<Weight> request{weighted,
+                                  weighted ? limit_as<Weight>(limit) : unreached<Weight>(),
+                                  limit && !weighted ? static_cast<int64_t>(std::min(*limit, 9e18))
+                                                     : std::numeric_limits<int64_t>::max(),
+                                  tolerance,
+                                  edges.has_value(),
+                                  endpoints};
     nb::gil_scoped_release release;
-    if (question.plain()) try {
-        add_up(csr, true, marks, question, on_vertices, on_edges, rows, trouble, threads);
+    if (request.plain()) try {
+        add_up(csr, true, marks, request, on_vertices, on_edges, rows, failure, threads, progress);
         return;
       } catch (const NotFolded&) {
       }
-    add_up(csr, false, marks, question, on_vertices, on_edges, rows, trouble, threads);
+    add_up(csr, false, marks, request, on_vertices, on_edges, rows, failure, threads, progress);
   });
   nb::dict found;
-  found["saturated"] = trouble.saturated.load();
-  found["cycle"] = as_numpy(std::move(trouble.cycle));
+  found["saturated"] = failure.saturated.load();
+  found["cycle"] = as_numpy(std::move(failure.cycle));
   return found;
 }
 
@@ -393,6 +396,7 @@ NEARFAR_BIND(m) {
   using nb::arg;
   m.def("betweenness", &measures::betweenness, arg("view"), arg("weighted"), arg("sources"),
         arg("targets").none(), arg("limit").none(), arg("tolerance"), arg("endpoints"),
-        arg("vertices"), arg("edges").none(), arg("threads") = 1, arg("rows").none() = nb::none());
+        arg("vertices"), arg("edges").none(), arg("threads") = 1, arg("rows").none() = nb::none(),
+        arg("progress").none() = nb::none());
 }
 }  // namespace nearfar

@@ -36,6 +36,7 @@ from nearfar.measures.simple import (
     takes_device,
 )
 from nearfar.options import check_limit
+from nearfar.solve.steps.request import check_stats
 from nearfar.system.threads import check_threads
 
 if TYPE_CHECKING:
@@ -67,6 +68,7 @@ def betweenness(
     seed: int | None = None,
     tolerance: float | None = None,
     devices: Devices = None,
+    progress: Callable[[float, float], None] | None = None,
 ) -> NDArray[np.float64]:
     """Compute the betweenness of all vertices or all edges.
 
@@ -76,55 +78,51 @@ def betweenness(
 
     Parameters
     ----------
-    graph : Graph, TurnGraph, SciPy sparse matrix or NetworkX graph
-        Graph with non-negative weights. Without weights, edges are counted.
-    sources : vertices or None
-        Sources of the paths, each once; None means every vertex.
+    graph : graph_like or TurnGraph
+        Graph with non-negative weights.
+    sources, targets : vertices or None
+        Ends of the paths, each once; None means every vertex.
     weight : str, callable or None
-        As for :meth:`nearfar.Graph.from_any`; None counts edges.
+        As for :func:`nearfar.sssp`.
     device : {"auto", "cpu", "cuda"}
-        Device; ``"auto"`` uses a GPU, if there is one, for all but small requests.
+        ``"auto"`` uses a GPU, if there is one, for all but small requests.
     threads : int or None
-        CPU workers; None uses all cores of this process. The result has the same bits for any
-        number.
+        None uses all cores. The result has the same bits for any number.
     limit : int, float or None
         Greatest distance of pairs that count, inclusive.
-    targets : vertices or None
-        Targets of the paths; None means every vertex.
-    edges : bool Return values of edges instead of vertices.
+    edges : bool
+        Return values of edges instead of vertices.
     normalized : bool
         Divide by the number of pairs: (n - 1) (n - 2) for vertices, n (n - 1) for edges and with
-        ``endpoints``. Without, values of an undirected graph are halved, because each pair is
-        counted from both ends.
+        ``endpoints``. Without, values of an undirected graph are halved, since each pair is counted
+        from both ends.
     endpoints : bool
         Count a path for its first and last vertex too.
     samples : int or None
         Number of sources drawn at random; values are scaled to estimate those of all sources.
-        The value of a drawn vertex is scaled for one source less, since it is not inside its own
-        paths; with a single sample its value is nan.
     seed : int or None
         Seed of the draw; None gives a different draw in each call.
     tolerance : float or None
-        For float weights: a path that is longer than the shortest by this share counts as
-        equally long, tested edge by edge. None requires equal sums in fixed point, which do not
-        depend on the order.
+        For float weights: a path that is longer than the shortest by this share counts as equally
+        long, tested edge by edge. None requires equal sums in fixed point.
     devices : "all", list of int or None
-        CUDA devices that share the sources, by number. None is the current one.
+        CUDA devices that share the sources; None is the current one.
+    progress : callable or None
+        Called with the numbers of finished sources and of all sources.
 
     Returns
     -------
     float64 array, shape (n,), or (m,) with ``edges``
-        Values by vertex index, or by position in :attr:`nearfar.Graph.indices`. Of parallel
-        edges, the lightest of lowest id has the whole value. In an undirected graph both
-        directions of an edge have the sum of both.
+        Values by vertex index, or by position in :attr:`nearfar.Graph.indices`. Of parallel edges
+        the lightest of lowest id has the whole value. In an undirected graph both directions of an
+        edge have the sum of both.
 
     Raises
     ------
     NegativeWeightError
         For negative weights.
     ZeroCycleError
-        If a source reaches a cycle of weight 0, such as an undirected edge of weight 0, where
-        the number of paths is infinite. Other edges of weight 0 are allowed.
+        If a source reaches a cycle of weight 0, where the number of paths is infinite.
     DistanceOverflowError
         If a distance does not fit 64 bits.
     OptionError
@@ -134,14 +132,10 @@ def betweenness(
 
     Notes
     -----
-    Brandes (2001): O(n + m) per source without weights, and the time of a search and two passes
-    over the edges with weights; O(n + m) memory per worker. Rows of a prepared graph, or of one
-    in which many searches share their work, replace the searches if they take less time.
-    Values are sums of quotients: their relative error is below 1e-12 on graphs whose paths have
-    thousands of edges. Numbers of paths beyond the range of floats have a separate exponent.
-    Sources are summed in blocks that depend only on the sources, so results do not depend on
-    ``threads``. A GPU adds in another order, the same in every run on an equal number of devices
-    of one kind; both agree to 1e-12.
+    Brandes (2001): O(n + m) per source without weights, else a search and two passes over the
+    edges; O(n + m) memory per worker. Relative errors are below 1e-12 on graphs whose paths have
+    thousands of edges. A GPU adds in another order, the same in every run on an equal number of
+    devices of one kind.
 
     References
     ----------
@@ -156,6 +150,7 @@ def betweenness(
     >>> nearfar.measures.betweenness(g, normalized=False)
     array([0., 2., 2., 0.])
     """
+    check_stats(None, progress)
     solved = measured_turns(graph, weight)
     n = solved.n_vertices
     if draws_nothing(samples, seed):
@@ -176,7 +171,10 @@ def betweenness(
         device=device,
         devices=devices,
         threads=threads,
+        progress=progress,
     )
+    if progress is not None:
+        progress(len(drawn), len(drawn))
     inside = not (edges or endpoints)
     own, other = scales(n, solved.directed, inside, normalized, samples)
     if own == other:
@@ -199,8 +197,18 @@ def _raw_with_turns(
     """Return sums for paths from starts to ends; a path that passes a vertex twice counts twice."""
     begins = turns.starts[sources]
     how["targets"] = turns.ends if targets is None else np.sort(turns.ends[targets])
+    split = turns.starts != turns.ends
+    passes = 1 if edges or not split.any() else 2
+    progress, begun = how.pop("progress", None), 0
 
     def sums(**what: Any) -> NDArray[np.float64]:
+        nonlocal begun
+        before, begun = begun, begun + 1
+
+        def report(done: float, total: float) -> None:
+            progress(before * total + done, passes * total)
+
+        how["progress"] = None if progress is None else report
         try:
             return raw_betweenness(turns.graph, begins, **what, **how)
         except ZeroCycleError as error:
@@ -209,7 +217,6 @@ def _raw_with_turns(
 
     if edges:
         return turns.to_edges(sums(edges=True))
-    split = turns.starts != turns.ends
     at = sums(endpoints=endpoints)
     found = at[turns.starts]
     found[split] += at[turns.ends][split]
@@ -241,6 +248,7 @@ def raw_betweenness(
     device: Any = "cpu",
     devices: Devices = None,
     threads: int | None = None,
+    progress: Callable[[float, float], None] | None = None,
 ) -> NDArray[np.float64]:
     """Return unscaled sums over the sources; sources and targets are indices."""
     workers = check_threads(threads)
@@ -254,13 +262,14 @@ def raw_betweenness(
     if devices is not None:
         if device not in ("auto", "cuda", "gpu"):
             raise OptionError(
-                f"{keyword('devices')} goes with {keyword('device', 'cuda')}, not with "
-                f"{quoted(device)}"
+                f"{keyword('devices')} requires {keyword('device', 'cuda')}, not {quoted(device)}"
             )
         device = "cuda"
 
     def on_cores() -> NDArray[np.float64]:
-        return _on_cores(graph, sources, targets, limit, edges, endpoints, relative, workers)
+        return _on_cores(
+            graph, sources, targets, limit, edges, endpoints, relative, workers, progress
+        )
 
     def on_device() -> NDArray[np.float64]:
         from nearfar.measures.centrality.device_shares import ZeroCycleFrom, device_shares
@@ -276,6 +285,7 @@ def raw_betweenness(
                 endpoints=endpoints,
                 devices=devices,
                 rows_of=graph.without_names() if isinstance(graph, Prepared) else None,
+                progress=progress,
             )
         except ZeroCycleFrom as looped:  # which the CPU names
             only = np.array([looped.source], dtype=np.int64)
@@ -305,6 +315,7 @@ def _on_cores(
     endpoints: bool,
     relative: float,
     workers: int,
+    progress: Callable[[float, float], None] | None = None,
 ) -> NDArray[np.float64]:
     """Return sums on the CPU, of vertices or of the edges that :func:`simple` keeps."""
     from nearfar import _cpu
@@ -327,6 +338,7 @@ def _on_cores(
             on_edges,
             workers,
             rows,
+            progress,
         )
         refuse_cycle(graph, done["cycle"])
         if not done["saturated"]:
@@ -354,11 +366,11 @@ def sampled_sources(n: int, samples: Any, seed: Any) -> NDArray[np.int64]:
     whole = isinstance(samples, (int, np.integer)) and not isinstance(samples, bool)
     if not whole or not 1 <= samples <= n:
         raise OptionError(
-            f"{keyword('samples')} is {quoted(samples)}: give a whole number from 1 to {n}, the "
+            f"{keyword('samples')} is {quoted(samples)}: give an integer from 1 to {n}, the "
             "vertices"
         )
     if seed is not None and (isinstance(seed, bool) or not isinstance(seed, (int, np.integer))):
-        raise OptionError(f"{keyword('seed')} is {quoted(seed)}: give a whole number, or None")
+        raise OptionError(f"{keyword('seed')} is {quoted(seed)}: give an integer, or None")
     start = secrets.randbits(63) if seed is None else int(seed)
     return np.sort(Stream(start, "betweenness.sources").permutation(n)[: int(samples)])
 

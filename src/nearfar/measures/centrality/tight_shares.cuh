@@ -27,7 +27,7 @@ __device__ __forceinline__ bool is_tight(weight_t from, weight_t weight, weight_
   }
 }
 
-// What the rounds need: tight edges out of each vertex (kNext), into it (kBefore), or both in one walk.
+// Inputs of the rounds: tight edges out of each vertex (kNext), into it (kBefore), or both in one walk.
 template <bool kNext, bool kBefore>
 struct Sorting {
   typedef Edge Item;

@@ -6,8 +6,11 @@
 // batch at a time (over_rows). What a worker does with a finished search is a policy.
 #pragma once
 
+#include <atomic>
+#include <chrono>
 #include <memory>
 #include <optional>
+#include <thread>
 
 #include "algorithms/delta_stepping/plan.hpp"
 #include "cpu/bindings/bindings.hpp"
@@ -17,9 +20,39 @@
 
 namespace nearfar::measures {
 
+// progress(done, total) of Python.
+using Progress = std::optional<nb::callable>;
+
+// Reports the number of finished sources, at most ten times a second, from the thread that holds
+// the call.
+class Report {
+ public:
+  Report(const Progress& progress, std::size_t total)
+      : progress_(progress), total_(static_cast<int64_t>(total)) {}
+
+  // By any worker, without the GIL.
+  void finished(int64_t sources) {
+    const int64_t done = done_.fetch_add(sources, std::memory_order_relaxed) + sources;
+    if (!progress_ || std::this_thread::get_id() != caller_) return;
+    const auto now = std::chrono::steady_clock::now();
+    if (now < next_) return;
+    next_ = now + std::chrono::milliseconds(100);
+    nb::gil_scoped_acquire held;
+    (*progress_)(done, total_);
+  }
+
+ private:
+  const Progress& progress_;
+  const int64_t total_;
+  const std::thread::id caller_ = std::this_thread::get_id();
+  std::chrono::steady_clock::time_point next_{};  // of the caller alone
+  std::atomic<int64_t> done_{0};
+};
+
 struct Sources {
   const int64_t* vertices;
   std::size_t count;
+  Report* report;
 
   int64_t block() const { return block_size(count); }
   int64_t blocks() const { return (static_cast<int64_t>(count) + block() - 1) / block(); }
@@ -53,7 +86,10 @@ class SourceQueue {
   // The number of the next source, or -1.
   int64_t next() {
     if (at_ == end_) {
-      if (block_ >= 0) policy_.done(block_);
+      if (block_ >= 0) {
+        policy_.done(block_);
+        sources_.report->finished(end_ - block_ * sources_.block());
+      }
       block_ = counter_.take();
       if (block_ < 0) return -1;
       block_ += shift_;

@@ -195,7 +195,7 @@ def shortest_path_dag(
 
     Parameters
     ----------
-    graph : Graph, SciPy sparse matrix or NetworkX graph
+    graph : graph_like
         Graph with non-negative weights.
     source : int or vertex name
     weight, threads, limit
@@ -282,14 +282,13 @@ def path_counts(
 
     Parameters
     ----------
-    graph : Graph, SciPy sparse matrix or NetworkX graph
+    graph : graph_like
         Graph with non-negative weights.
     source : int or vertex name
     weight, threads, limit
         As for :func:`nearfar.sssp`.
     device : {"auto", "cpu", "cuda"}
-        Device. One source uses one thread block of a GPU, which is slower than one core on most
-        graphs, so ``"auto"`` is the CPU.
+        ``"auto"`` is the CPU: one source uses one thread block of a GPU.
     tolerance : float or None
         As for :func:`betweenness`.
 
@@ -335,7 +334,8 @@ class AllShortestPaths:
 
     Parameters
     ----------
-    dag : ShortestPathDag Shortest paths from the source.
+    dag : ShortestPathDag
+        Shortest paths from the source.
     target : int
         Index of a reached target.
 
@@ -343,7 +343,8 @@ class AllShortestPaths:
     ----------
     count : int
         Exact number of paths.
-    length : int or float Length of each path, in units of the weights.
+    length : int or float
+        Length of each path, in units of the weights.
     """
 
     def __init__(self, dag: ShortestPathDag, target: int) -> None:
@@ -396,7 +397,7 @@ def all_shortest_paths(
 
     Parameters
     ----------
-    graph : Graph, SciPy sparse matrix or NetworkX graph
+    graph : graph_like
         Graph with non-negative weights.
     source, target : int or vertex name
     weight, threads

@@ -18,7 +18,7 @@ from nearfar.graph.saturation import may_saturate, widest
 from nearfar.graph.turns import TurnGraph
 from nearfar.measures.simple import many_rows, on_device_or_cores, takes_device
 from nearfar.measures.traffic.demand import Demand, read_demand
-from nearfar.solve.steps.request import as_graph, vertex_indices
+from nearfar.solve.steps.request import as_graph, check_stats, vertex_indices
 from nearfar.system.threads import check_threads
 
 if TYPE_CHECKING:
@@ -127,26 +127,24 @@ def edge_loads(
     device: Device = "auto",
     threads: int | None = None,
     zones: Iterable[Any] | None = None,
+    progress: Callable[[float, float], None] | None = None,
 ) -> EdgeLoads:
     """Compute the load of each edge when all demand takes a shortest path.
 
     Parameters
     ----------
-    graph : Graph, TurnGraph, SciPy sparse matrix or NetworkX graph
+    graph : graph_like or TurnGraph
         Graph with non-negative weights.
     demand : sparse matrix, array of shape (k, 3), list of triples, three arrays, or data frame
         Amounts of at least 0 from source to target. A matrix has a row and a column per vertex, or
         per zone; triples and three arrays in a tuple are sources, targets and amounts; a table has
-        columns ``source``, ``target`` and ``demand``. Pairs that occur repeatedly add up.
-    weight : str, callable or None
-        As for :meth:`nearfar.Graph.from_any`; None counts edges.
-    device : {"auto", "cpu", "cuda"}
-        Device; ``"auto"`` uses a GPU, if there is one, for all but small requests.
-    threads : int or None
-        CPU workers; None uses all cores of this process. The result has the same bits for any
-        number.
+        columns ``source``, ``target`` and ``demand``. Repeated pairs add up.
+    weight, device, threads
+        As for :func:`betweenness`.
     zones : vertices or None
         Vertices of the rows and columns of a matrix; None means every vertex in order.
+    progress : callable or None
+        Called with the numbers of finished sources and of all sources.
 
     Returns
     -------
@@ -168,12 +166,10 @@ def edge_loads(
 
     Notes
     -----
-    All demand of a pair takes the path of :class:`nearfar.Paths`: of equally short ones by the
-    rule of predecessors, of parallel edges the lightest of lowest id. The cost is one search per
-    source, which ends at the last target, plus one pass over the edges on its paths. Integer
-    loads are exact; floats are added in an order that depends only on the demand. On a GPU
-    searches do not end early and the path of every pair is followed; floats are added exactly
-    and rounded once, so both agree to 1e-12.
+    All demand of a pair takes the path of :class:`nearfar.Paths`, over the lightest of parallel
+    edges. One search per source, which ends at the last target, plus one pass over the edges on
+    its paths. Integer loads are exact; floats are added in an order that depends only on the
+    demand. On a GPU they are added exactly and rounded once, so both agree to 1e-12.
 
     Examples
     --------
@@ -182,9 +178,12 @@ def edge_loads(
     >>> nearfar.measures.edge_loads(g, [(0, 2, 10), (0, 1, 3)]).loads
     array([13,  0, 10])
     """
+    check_stats(None, progress)
     searched = Searched(graph, weight)
     trips = Trips(read_demand(searched.named, demand, zones))
-    loads, lengths = trips.on(searched, device, check_threads(threads))
+    loads, lengths = trips.on(searched, device, check_threads(threads), progress)
+    if progress is not None:
+        progress(len(trips.sources), len(trips.sources))
     pairs = trips.pairs
     lost = np.flatnonzero(~np.isfinite(lengths))
     there = np.isfinite(lengths)
@@ -215,19 +214,24 @@ class Trips:
         self.ends = np.unique(self.targets)
 
     def on(
-        self, searched: Searched, device: Any, workers: int
+        self,
+        searched: Searched,
+        device: Any,
+        workers: int,
+        progress: Callable[[float, float], None] | None = None,
     ) -> tuple[NDArray[Any], NDArray[np.float64]]:
         """Return the loads of the caller's edges, and the length of each pair's path, or inf."""
         rows = searched.starts(self.sources)
         lengths = np.zeros(len(self.pairs.amounts))
 
         def on_cores() -> tuple[NDArray[Any], NDArray[np.float64]]:
-            return _on_cores(searched, rows, self, workers)
+            return _on_cores(searched, rows, self, workers, progress)
 
         def on_device() -> tuple[NDArray[Any], NDArray[np.float64]]:
             from nearfar.measures.traffic.device_loads import device_loads
 
-            return device_loads(searched.graph, rows, self.first, self.targets, self.amounts)
+            demand = (self.first, self.targets, self.amounts)
+            return device_loads(searched.graph, rows, *demand, progress)
 
         takes = takes_device(device, searched.graph, len(rows))
         loads, lengths[self.away] = (
@@ -237,7 +241,11 @@ class Trips:
 
 
 def _on_cores(
-    searched: Searched, rows: NDArray[np.int64], trips: Trips, workers: int
+    searched: Searched,
+    rows: NDArray[np.int64],
+    trips: Trips,
+    workers: int,
+    progress: Callable[[float, float], None] | None,
 ) -> tuple[NDArray[Any], NDArray[np.float64]]:
     """Return the loads of the searched edges and the lengths of all paths, on the CPU."""
     from nearfar import _cpu
@@ -262,6 +270,7 @@ def _on_cores(
             loads,
             workers,
             many_rows(solved, len(rows), workers),
+            progress,
         )
         return ~np.isfinite(lengths)
 
@@ -277,21 +286,23 @@ def skims(
     weight: str | Callable[[Any, Any, Any], Any] | None = "weight",
     threads: int | None = None,
     quantities: Sequence[ArrayLike] | Mapping[str, ArrayLike] = (),
+    progress: Callable[[float, float], None] | None = None,
 ) -> Skims:
     """Sum further edge quantities along shortest paths, such as metres of the fastest way.
 
     Parameters
     ----------
-    graph : Graph, TurnGraph, SciPy sparse matrix or NetworkX graph
+    graph : graph_like or TurnGraph
         Graph with non-negative weights, which determine the paths.
     sources, targets : vertices
         Rows and columns, in this order.
-    weight : str, callable or None
-        As for :meth:`nearfar.Graph.from_any`; None counts edges.
-    threads : int or None
-        CPU workers; None uses all cores of this process.
+    weight, threads
+        As for :func:`betweenness`.
     quantities : list or dict of arrays, shape (m,)
         Finite numbers, one per edge in the order of :attr:`nearfar.Graph.indices`.
+    progress : callable or None
+        Called with the numbers of finished sources and of all sources.; quantities of
+        floats and of integers are separate passes.
 
     Returns
     -------
@@ -301,18 +312,12 @@ def skims(
     ------
     OptionError
         If a quantity has not one finite number per edge, or integers may not fit 64 bits.
-    NegativeWeightError
-        For negative weights.
-    VertexError
-        For an entry that is not a vertex.
-    DistanceOverflowError
-        If a distance does not fit 64 bits.
+    NegativeWeightError, VertexError, DistanceOverflowError
+        As for :func:`edge_loads`.
 
     Notes
     -----
-    The paths are those of :func:`edge_loads`. Floats are added from the source on. The cost is
-    one search per source, which ends at the last target, plus one pass over the edges on its
-    paths.
+    Paths and cost are those of :func:`edge_loads`. Floats are added from the source on.
 
     Examples
     --------
@@ -323,6 +328,7 @@ def skims(
     """
     from nearfar import _cpu
 
+    check_stats(None, progress)
     searched = Searched(graph, weight)
     rows = vertex_indices(searched.named, sources, "source")
     columns = vertex_indices(searched.named, targets, "target")
@@ -357,6 +363,7 @@ def skims(
                 out,
                 workers,
                 many_rows(solved, len(begin), workers),
+                progress,
             )
             for k, i in enumerate(alike):
                 totals[i] = out[:, :, k]
@@ -364,6 +371,8 @@ def skims(
         return unreached
 
     searched.solved(run)
+    if progress is not None:
+        progress(len(rows), len(rows))
     place = np.searchsorted(ends, columns)
     same = rows[:, None] == columns[None, :]
 

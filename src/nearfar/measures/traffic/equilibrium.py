@@ -77,7 +77,8 @@ class AssignmentStep(NamedTuple):
         Total cost of all users at those flows.
     step : float
         Length of the step as a share of the distance to the aim; 0 in the last iteration.
-    seconds : float Seconds since the start.
+    seconds : float
+        Seconds since the start.
     """
 
     gap: float
@@ -138,21 +139,17 @@ def assign(
 
     Parameters
     ----------
-    graph : Traffic, Graph, TurnGraph, SciPy sparse matrix or NetworkX graph
+    graph : Traffic, graph_like or TurnGraph
         A Traffic from :func:`nearfar.formats.read_traffic` has demand, zones, closed zones and
         costs, which the arguments below replace. Weights of a graph are not used.
     demand : matrix, triples, table, UserClass, or dict of these by name
         As for :func:`nearfar.measures.edge_loads`; a dict has one entry per user class.
     costs : Bpr, LinkCosts or callable
-        Times of the links by their flows: :class:`nearfar.measures.Bpr`, or a function that takes
-        the flows and returns the times, with slopes in :class:`nearfar.measures.LinkCosts`.
-    device : {"auto", "cpu", "cuda"}
+        Times of the links by their flows.
+    device, threads
         As for :func:`nearfar.measures.edge_loads`.
-    threads : int or None
-        CPU workers; None uses all cores of this process. The result has the same bits for any
-        number.
     progress : callable or None
-        Called with the finished share of the work, by digits of the gap or iterations, and 1.
+        Called with the finished share of the work, and 1.
     fixed : float or array, shape (m,)
         Costs of the links besides their times, in units of time, for all classes.
     gap : float
@@ -163,8 +160,8 @@ def assign(
         Units of time per unit of length and of toll, which are columns of a Traffic: 0.04 and 0.02
         for the test problem Chicago Sketch.
     start : Assignment, array of shape (m,), dict of arrays, or None
-        Initial flows, per class if there are several, which carry the same demand. None starts
-        from the shortest paths without traffic.
+        Initial flows, per class if there are several, which carry the same demand. None starts from
+        the shortest paths without traffic.
     zones : vertices or None
         Vertices of the rows and columns of a matrix; None means every vertex in order.
 
@@ -185,10 +182,9 @@ def assign(
 
     Notes
     -----
-    Bi-conjugate Frank-Wolfe (Mitradjieva and Lindberg 2013). An iteration takes one search per
-    zone with demand, and a few evaluations of the costs. Equilibrium flows are unique where times
-    grow with the flow; class flows and paths need not be. Loads are those of
-    :func:`nearfar.measures.edge_loads`.
+    Bi-conjugate Frank-Wolfe. An iteration takes one search per zone with demand, and a few
+    evaluations of the costs. Equilibrium flows are unique where times grow with the flow; class
+    flows and paths need not be.
 
     References
     ----------

@@ -1,4 +1,4 @@
-// What is carried over each edge when demand takes shortest paths, and what adds up on the way.
+// Loads of edges when demand takes shortest paths, and sums of quantities along the paths.
 //
 // Loads of one source are summed from the ends of its paths towards it, each edge once, so a source
 // costs the edges on its paths and not their lengths added up. Sums over sources are made in blocks
@@ -179,8 +179,10 @@ void check(const Ids& vertices, int64_t n, const char* what) {
 // A graph and where searches begin and end, checked.
 struct Network {
   Network(GraphView& view, const Ids& first_in, const Ids& entering, const Ids& tails,
-          const Ids& sources, const Ids& targets)
-      : in{first_in.data(), entering.data(), tails.data()}, from{sources.data(), sources.size()} {
+          const Ids& sources, const Ids& targets, const Progress& progress)
+      : in{first_in.data(), entering.data(), tails.data()},
+        report(progress, sources.size()),
+        from{sources.data(), sources.size(), &report} {
     view.visit([&](const auto& csr) {
       n = static_cast<int64_t>(csr.n);
       m = static_cast<std::size_t>(csr.m);
@@ -195,6 +197,7 @@ struct Network {
   int64_t n = 0;
   std::size_t m = 0;
   const Entering in;
+  Report report;
   const Sources from;
 };
 
@@ -213,8 +216,8 @@ void with_number(const ConstArray& array, const char* expected, const Run& run) 
 void edge_loads(GraphView& view, const Ids& first_in, const Ids& entering, const Ids& tails,
                 const Ids& sources, const Ids& first, const Ids& targets, const Ids& ends,
                 const ConstArray& amounts, const Array& lengths, const Array& loads, int threads,
-                const RowsOf& rows) {
-  const Network network(view, first_in, entering, tails, sources, targets);
+                const RowsOf& rows, const Progress& progress) {
+  const Network network(view, first_in, entering, tails, sources, targets, progress);
   if (first.size() != sources.size() + 1 || amounts.size() != targets.size())
     throw nb::value_error("the arrays do not fit together");
   with_number(amounts, "amounts: int64 or float64", [&](auto tag) {
@@ -239,8 +242,9 @@ void edge_loads(GraphView& view, const Ids& first_in, const Ids& entering, const
 
 void skims(GraphView& view, const Ids& first_in, const Ids& entering, const Ids& tails,
            const Ids& sources, const Ids& targets, const ConstArray& quantities, int64_t count,
-           const Array& lengths, const Array& totals, int threads, const RowsOf& rows) {
-  const Network network(view, first_in, entering, tails, sources, targets);
+           const Array& lengths, const Array& totals, int threads, const RowsOf& rows,
+           const Progress& progress) {
+  const Network network(view, first_in, entering, tails, sources, targets, progress);
   const auto k = static_cast<std::size_t>(count), pairs = sources.size() * targets.size();
   if (quantities.size() != k * network.m) throw nb::value_error("the arrays do not fit together");
   with_number(quantities, "quantities: int64 or float64", [&](auto tag) {
@@ -278,9 +282,11 @@ NEARFAR_BIND(m) {
   using nb::arg;
   m.def("edge_loads", &measures::edge_loads, arg("view"), arg("first_in"), arg("entering"),
         arg("tails"), arg("sources"), arg("first"), arg("targets"), arg("ends"), arg("amounts"),
-        arg("lengths"), arg("loads"), arg("threads") = 1, arg("rows").none() = nb::none());
+        arg("lengths"), arg("loads"), arg("threads") = 1, arg("rows").none() = nb::none(),
+        arg("progress").none() = nb::none());
   m.def("skims", &measures::skims, arg("view"), arg("first_in"), arg("entering"), arg("tails"),
         arg("sources"), arg("targets"), arg("quantities"), arg("count"), arg("lengths"),
-        arg("totals"), arg("threads") = 1, arg("rows").none() = nb::none());
+        arg("totals"), arg("threads") = 1, arg("rows").none() = nb::none(),
+        arg("progress").none() = nb::none());
 }
 }  // namespace nearfar

@@ -1,6 +1,6 @@
 // Loads of edges from finished shortest-path trees: a thread per pair walks its path backwards.
 //
-// A pair adds its amount to every edge of its path. Amounts are whole numbers, and floats are two of them
+// A pair adds its amount to every edge of its path. Amounts are integers, and floats are two of them
 // (amount * 2^scale cut in a high and a low part), so additions are exact, their order changes nothing and
 // a run repeats bit for bit. Pairs of one source share the first edges of their paths, each of which is an
 // atomic of its own; the trees of many sources in flight spread them.

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 __all__ = ["figures_of"]
 
 
-#: What the bars are called that bound a time from below.
+#: Labels of the bars that are lower bounds of a time.
 _BOUNDS = {
     "stream": "bound: every byte copied once",
     "gather": "bound: a random read per edge",
@@ -22,7 +22,7 @@ _SHOWN = {"scipy": "SciPy", "networkit": "NetworKit", "networkx": "NetworkX"}
 
 
 def figures_of(done: Sequence[Done], device: str) -> list[Figure]:
-    """Bars: ratio over SciPy on the CPU, over one core on a GPU; time and its lower bounds.
+    """Draw ratios (over SciPy on the CPU, over one core on a GPU), and times with lower bounds.
 
     Beside a GPU the cores were timed with it; what the run with the peers has of them would be the
     same methods a second time.

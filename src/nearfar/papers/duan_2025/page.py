@@ -47,5 +47,5 @@ def page() -> str:
     lines += [f"Wrong answers: {cpu.wrong()}.", "", *cpu.figure("ratios", "Time over a heap's")]
     for family in FAMILIES:
         lines += cpu.table(f"{family}-times", how=False)
-        lines += cpu.table(f"{family}-counts", how=False)
-    return "\n".join([*lines, cpu.how()]).rstrip() + "\n"
+    lines += [f"Counts of operations: `{cpu.command} -o DIR`.", "", cpu.how()]
+    return "\n".join(lines).rstrip() + "\n"

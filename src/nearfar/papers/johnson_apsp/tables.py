@@ -69,13 +69,13 @@ def all_pairs_of(result: dict[str, Any], label: str) -> float | None:
 
 
 def over_sequential(result: dict[str, Any], label: str) -> float | None:
-    """How many times faster than the sequential method; None without both."""
+    """Return how many times faster a method is than the sequential one; None without both."""
     base, mine = all_pairs_of(result, SEQUENTIAL), all_pairs_of(result, label)
     return base / mine if base and mine else None
 
 
 def _iterations(done: Sequence[Done]) -> Table:
-    """What a source costs the paper's forms: iterations, and microseconds for each."""
+    """Return iterations per source of the paper's forms, and microseconds for each."""
     rows: list[list[Any]] = []
     for one in done:
         for form in FORMS:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 __all__ = ["figures_of"]
 
-#: What the paper's names stand for, in a few words.
+#: Short explanations of the paper's names.
 _MEANS = {
     "FH": "Dijkstra, Fibonacci heap",
     "F-CPU": "to successors, one core",

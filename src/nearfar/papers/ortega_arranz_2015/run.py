@@ -161,7 +161,7 @@ def _cases(kind: str, part: str, device: str) -> list[Case]:
 
 
 def _tuned(graph: Graph, source: int, settings: Settings) -> tuple[Case, dict[str, Any]]:
-    """GPU Crauser with the launch shape that is best on this device, and that shape."""
+    """Return GPU Crauser with the launch shape that is best on this device, and that shape."""
     from nearfar.cuda.tune import tune
 
     rounds = 1 if settings.scale == "tiny" else 3

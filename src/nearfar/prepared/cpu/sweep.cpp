@@ -18,7 +18,7 @@ namespace {
 
 using Vertices = nb::ndarray<const int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
-// What a sweep after some targets reads: their ancestors in falling order and the arcs into them.
+// Inputs of a sweep to some targets: their ancestors in falling order and the arcs into them.
 template <class Value>
 struct Restricted {
   std::vector<int32_t> label;

@@ -1,4 +1,4 @@
-// Customization: what the arcs weigh, triangle by triangle.
+// Customization: weights of the arcs, triangle by triangle.
 //
 // Lower triangles (basic customization): eliminating v joins its upper neighbours x and y, so the
 // arc x - y weighs at most the way over v. Labels are a postorder: going up them is a walk along

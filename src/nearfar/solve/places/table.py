@@ -234,43 +234,40 @@ def table(
     """Compute exact distances from every origin to every destination, given as coordinates.
 
     Paths start and end at the position of a place on its edge: the travelled share of the edge's
-    weight counts, one-way streets are respected, and two places on one edge are connected along
-    it.
+    weight counts, one-way streets are respected, and two places on one edge are connected along it.
 
     Parameters
     ----------
-    graph : Graph, Prepared, Scenario, SciPy sparse matrix or NetworkX graph
-        With coordinates and no negative weights. A prepared graph answers faster. With a scenario
-        of :meth:`nearfar.Prepared.scenario` places are snapped to the streets as they are, and
-        ``out`` is None or the name of a library.
+    graph : graph_like, Prepared or Scenario
+        With coordinates and no negative weights. With a scenario places are snapped to the streets
+        as they were, and ``out`` is None or the name of a library.
     origins, destinations : places
         Frames of pandas or polars with columns ``lon`` and ``lat`` (or ``x`` and ``y``), GeoSeries
-        or GeoDataFrames of points, arrays of shape (k, 2), lists of pairs, a pair of arrays, or
-        what :meth:`nearfar.Graph.snap` returned. Also vertices: names, or an array of indices.
+        or GeoDataFrames of points, arrays of shape (k, 2), lists of pairs, a pair of arrays, or a
+        :class:`Snapped` of :meth:`nearfar.Graph.snap`. Also vertices: names, or an array of
+        indices.
     weight, method, device, threads
         As for :func:`nearfar.distances`.
     limit : number or None
-        Inclusive; what is farther is missing.
+        Inclusive; farther pairs are missing.
     out : None, "numpy", "pandas", "polars", "xarray", array or path
-        None gives a frame of pandas where origins or destinations came in a frame or series, in
-        their index, and an array otherwise. An array of float64 is written to. A path that ends in
-        ``.npy``, ``.zarr`` or ``.parquet`` is written block by block and resumed, as with
-        :func:`nearfar.distances`; a Parquet folder has a column ``origin`` and one for each
-        destination.
+        None gives a frame of pandas where origins or destinations came in a frame or series, and an
+        array otherwise. An array of float64 is filled. A path that ends in ``.npy``, ``.zarr`` or
+        ``.parquet`` is written and resumed as by :func:`nearfar.distances`.
     to, parts, max_distance
         As for :meth:`nearfar.Graph.snap`. Places beyond ``max_distance`` reach nothing.
     block : int or None
         Rows per block; None chooses.
     stats : dict or None
         Filled with ``vertices`` (distinct ones beside the places), ``seconds`` and ``unreached``
-        (pairs without a way).
+        pairs.
     progress : callable or None
         Called with the numbers of finished rows and of all rows.
 
     Returns
     -------
     float64 array, shape (len(origins), len(destinations)), or a labelled table
-        NaN for pairs without a way; in polars null. A path gives the memory map, Zarr array or
+        NaN for pairs without a path; in polars null. A path gives the memory map, Zarr array or
         folder. A scenario gives ``(base, scenario, difference)``.
 
     Raises

@@ -96,7 +96,7 @@ def _check_out(run: Run, out: Any, reduction: Reduction | None) -> None:
     if out is None:
         return
     if reduction is not None:
-        raise OptionError(f"{keyword('reduce')} goes without out: it returns arrays of its own")
+        raise OptionError(f"{keyword('reduce')} cannot be combined with out: it returns new arrays")
     if is_path(out) and not os.path.basename(os.fspath(out)):
         raise OptionError(f"{keyword('out')} is {quoted(os.fspath(out))}: give the name of a file")
     if runtime.is_device_array(out) and not run.plan.on_device:

@@ -89,7 +89,7 @@ class _Blocks:
             return self.waiting.popleft()
 
     def done(self, last: bool) -> None:
-        """A device is done with a block; ``last`` if it has no other."""
+        """Record that a device is done with a block; ``last`` if it has no other."""
         with self.changed:
             self.working -= 1
             self.free += last
@@ -97,14 +97,14 @@ class _Blocks:
             self.changed.notify_all()
 
     def give_back(self, block: Any) -> None:
-        """A device that takes no more has failed with a block."""
+        """Record that a device has failed with a block and takes no more."""
         with self.changed:
             self.working -= 1
             self.waiting.appendleft(block)
             self.changed.notify_all()
 
     def stop(self) -> None:
-        """Hand out no more."""
+        """Hand out no more blocks."""
         with self.changed:
             self.stopped = True
             self.changed.notify_all()
@@ -264,7 +264,7 @@ def _copy(target: Any, home: int, array: Any, there: int) -> None:
 
 
 def joined(devices: Sequence[int]) -> bool:
-    """Whether each of the devices can read and write the memory of the current one itself."""
+    """Return whether each device can read and write the memory of the current one."""
     home = runtime.device().ordinal
     for device in devices:
         with runtime.on_device(device):

@@ -81,7 +81,7 @@ __device__ __forceinline__ void split_vertices(const Solve& solve, const Targets
   stages.finish(out);
 }
 
-// What a block does next. Its first thread finds it after a barrier, from counters that then stand still,
+// Next step of a block. Its first thread decides after a barrier, from counters that no longer change,
 // so all blocks come to the same. It lies in shared memory: every register that lives through the steps would
 // be one less for their loops.
 struct Plan {
@@ -103,7 +103,7 @@ struct Limits {
   long long local_limit, target_near, max_steps;
 };
 
-// What the first thread of a block reads after a barrier, all at the same time.
+// Counters that the first thread of a block reads after a barrier, all at the same time.
 struct Counts {
   count_t near, far, chunks;
   weight_t least;  // distance in the far pile
@@ -169,7 +169,7 @@ __device__ __forceinline__ Targets next_queues(const Solve& solve, const Plan& p
   return Targets{near, far, &control->heavy_count[plan.steps & 3], plan.threshold};
 }
 
-// What a later step counts in, for the step that was planned.
+// Counters of a later step, for the step that was planned.
 __device__ __forceinline__ void reset_counters(Control* control, const Plan& plan) {
   control->near_count[(plan.steps + 2) & 3] = 0;
   control->heavy_count[(plan.steps + 2) & 3] = 0;
@@ -197,7 +197,7 @@ __device__ __noinline__ bool all_settled(const Solve& solve, const vertex_t* tar
   return settled;
 }
 
-// What the solve leaves behind, where that is not what it worked with.
+// Final distances, where their form differs from the one of the solve.
 #if DISTANCE_BITS && !SHORTCUTS
 struct alignas(kInSlot * sizeof(weight_t) < 16 ? kInSlot * sizeof(weight_t) : 16) Unpacked {
   weight_t distance[kInSlot];

@@ -9,7 +9,7 @@
 // at once: an exploding frontier wants the whole device. So does one of a quarter of that while there are more blocks
 // than entries.
 //
-// How short the chain of a round is depends on what an entry brings along: the bounds of its row
+// The chain of dependent reads of a round is short because an entry carries the bounds of its row
 // (one_launch_bounds.cuh; the edge and then the atomic are waited for) or the row (one_launch_heads.cuh; the
 // atomic alone).
 // requires: algorithms/near_far/one_launch/one_launch_bounds.cuh
@@ -35,7 +35,7 @@ __device__ __forceinline__ void local_step(const Solve& solve, const Targets& ou
   }
   if (threadIdx.x == 0) filled[0] = Filled{0, 0};
   __syncthreads();
-  // What a round needs is in registers; what it finds is counted in shared memory, and read once after
+  // Inputs of a round are in registers; its results are counted in shared memory, and read once after
   // its barrier.
   const Chain chain(solve, out);
   const uint32 rounds = static_cast<uint32>(solve.local_rounds);

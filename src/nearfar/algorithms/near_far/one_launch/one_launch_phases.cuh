@@ -1,6 +1,6 @@
-// How a search over edges taken when due goes on: what the next step does, and with which thresholds.
+// Decisions of a search over edges taken when due: the next step and its thresholds.
 //
-// For one_launch_ranges.cuh and partitioned.cuh: whoever knows what a step found comes to the same next one.
+// For one_launch_ranges.cuh and partitioned.cuh: equal results of a step give the same next one everywhere.
 // requires: algorithms/near_far/one_launch/one_launch_pull.cuh
 #pragma once
 

@@ -1,11 +1,11 @@
 // Steps over the vertices for one_launch_ranges.cuh: open vertices look at their own edges (pull),
-// and vertices between two thresholds are found again (scan); and what a step adds up over the grid.
+// and vertices between two thresholds are found again (scan); and the sums of a step over the grid.
 //
 // Arrays, launch and races: those of one_launch_ranges.cuh.
 // requires: algorithms/near_far/one_launch/one_launch_rows.cuh
 #pragma once
 
-// What a step adds up over the grid; four rotate like the queue's counters.
+// Sums of a step over the grid; four rotate like the queue's counters.
 struct alignas(128) Tally {
   uint64 reached;    // vertices reached for the first time
   uint64 degrees;    // of the vertices taken

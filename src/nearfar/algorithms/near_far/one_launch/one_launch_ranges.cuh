@@ -25,7 +25,7 @@
 // requires: algorithms/near_far/one_launch/one_launch_due.cuh
 // requires: algorithms/near_far/one_launch/one_launch_phases.cuh
 
-// What a block does next. Its first thread finds it after a barrier, from counters that then stand still,
+// Next step of a block. Its first thread decides after a barrier, from counters that no longer change,
 // so all blocks come to the same. It lies in shared memory: every register that lives through the steps would
 // be one less for their loops.
 struct Plan {

@@ -34,7 +34,7 @@
 #define BLOCKS_EACH 1
 #endif
 
-constexpr int kStage = 128;                   // entries a warp collects for one queue
+constexpr int kStage = 128;                   // entries that a warp collects for one queue
 constexpr int kRowsInFlight = ROWS_IN_FLIGHT;
 constexpr int kLongInFlight = LONG_IN_FLIGHT;
 constexpr int kMiddle = 64;
@@ -89,13 +89,13 @@ struct Solve {
   weight_t* answer;  // where distances go at the end, when they are packed while solving
 };
 
-// What a step found, for the host's record of a run.
+// Result of a step, for the host's record of a run.
 struct Record {
   uint64 kind, near, far, nanoseconds;
 };
 enum StepKind : uint32 { kSplit, kGrid, kLocal, kRescan, kPull };
 
-// Where entries go: a queue, its counter, and the least distance put there (null where nobody asks).
+// Destination of entries: a queue, its counter, and the least distance put there (null if unused).
 struct Sink {
   Entry* queue;
   count_t* counter;
@@ -155,7 +155,7 @@ __device__ __forceinline__ void store_entry(Entry* p, vertex_t v, weight_t d) {
   *p = entry;
 }
 
-// What a warp has collected for one sink; `filled` is the same in all lanes.
+// Entries that a warp has collected for one sink; `filled` is the same in all lanes.
 struct Stage {
   Entry* slots;
   int filled;
@@ -225,7 +225,7 @@ struct WarpStages {
   }
 };
 
-// What a step does with edges in flight (walk_rows.cuh): loads first, then the atomics that may win,
+// Action of a step on edges in flight (walk_rows.cuh): loads first, then the atomics that may win,
 // then what these found. Due says which edges count now and takes the distances that they lower.
 template <class Due>
 struct Relax {

@@ -30,7 +30,7 @@ _LIMIT = 10.0  # seconds per run: reading a large graph and eight solves take a 
 
 
 def write_galois(graph: Graph, path: Path) -> None:
-    """Galois's ``.gr``, version 1: four 64-bit sizes, where rows end, targets, weights (uint32)."""
+    """Write Galois's ``.gr``, version 1: four 64-bit sizes, row ends, targets, uint32 weights."""
     with path.open("wb") as out:
         np.array([1, 4, graph.n_vertices, graph.n_edges], dtype=np.uint64).tofile(out)
         graph.indptr[1:].astype(np.uint64).tofile(out)
@@ -49,7 +49,7 @@ class Adds(Program):
     farthest = 2**31
 
     def write(self, graph: Graph, folder: Path) -> None:
-        """As Galois's binary form."""
+        """Write Galois's binary form."""
         write_galois(graph, folder / "graph.gr")
 
     def solve(self, source: int) -> Path:

@@ -132,7 +132,7 @@ class CuGraph(Forms):
         return found[self.fastest()]
 
     def distances(self, answer: Any) -> NDArray[np.float64]:
-        """In the order of the vertices; the type's greatest value is unreached."""
+        """Return distances in the order of the vertices; the type's greatest value is unreached."""
         found, vertices = answer[::2] if self._levels else (answer[1], answer[0])
         found, vertices = runtime.download(found), runtime.download(vertices)
         limits: Any = np.iinfo if found.dtype.kind == "i" else np.finfo

@@ -84,7 +84,7 @@ class Gap(Program):
         self._right: set[float] = set()
 
     def find(self, floats: bool = False) -> str | None:
-        """As the head of this file says; Wasp's has no other name."""
+        """Return the program's path; a plain ``sssp`` on PATH counts if it answers as GAP's."""
         named = super().find(floats)
         found = on_path("sssp") if named is None and type(self) is Gap else None
         if found is None:
@@ -162,7 +162,7 @@ class Gap(Program):
         self.reported_seconds = self._run(source, self.delta, 2)[0][1]
 
     def distances(self, answer: None) -> None:
-        """GAP does not write its distances."""
+        """Return None, because GAP does not write its distances."""
         return None
 
     def version(self) -> str:

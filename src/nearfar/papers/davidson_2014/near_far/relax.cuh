@@ -8,7 +8,7 @@
 // requires: papers/davidson_2014/near_far/state.cuh
 #pragma once
 
-// What a thread carries through an iteration.
+// State of a thread in an iteration.
 struct Sweep {
   uint32 iteration;
   weight_t threshold, limit;
@@ -87,7 +87,7 @@ __device__ __forceinline__ void block_minimum(weight_t value, weight_t* p) {
   if (lane_id() == 0 && least < unreached()) atomic_minimum(p, least);
 }
 
-// The end of a traverse kernel: add the block's counts, and let the last block decide what comes next.
+// End of a traverse kernel: add the block's counts; the last block decides the next step.
 __device__ __forceinline__ void end_sweep(const Frame& f, const Sweep& s) {
   const uint64 edges = warp_sum(s.edges);
   if (lane_id() == 0 && edges) atomicAdd(&f.control->iteration_edges, edges);

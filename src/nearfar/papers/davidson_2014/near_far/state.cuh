@@ -1,4 +1,4 @@
-// What the kernels of the family share: the arrays of a run, its control block, and how a run moves on.
+// Shared by the kernels of the family: the arrays of a run, its control block, and its transitions.
 //
 // A run is a sequence of iterations that the host launches without looking: [gather], traverse, [split].
 // All decisions are taken on the device by the last block of a kernel (a ticket counts blocks), so the host
@@ -107,7 +107,7 @@ __device__ __forceinline__ void begin_split(Control& c, weight_t threshold) {
 }
 #endif
 
-// After the last block of iteration `iteration`: count, record, and decide what comes next. One thread.
+// After the last block of iteration `iteration`: count, record, and decide the next step. One thread.
 __device__ __forceinline__ void move_on(const Frame& f, uint32 iteration) {
   Control& c = *f.control;
   const uint64 raw = c.near_size[iteration & 1];

@@ -30,7 +30,7 @@ _EDGE_CLASSES: Slot[_cpu.EdgeClasses] = Slot("edge classes")
     complexity="O(n m)",
 )
 def textbook(graph: Graph, source: int, options: NoOptions, workspace: Workspace) -> Answer:
-    """Bellman-Ford as in textbooks."""
+    """Relax every edge in every round."""
     return solve(graph, source, workspace, _cpu.bellman_ford_textbook)
 
 
@@ -44,7 +44,7 @@ def textbook(graph: Graph, source: int, options: NoOptions, workspace: Workspace
     complexity="O(n m)",
 )
 def queue(graph: Graph, source: int, options: NoOptions, workspace: Workspace) -> Answer:
-    """Bellman-Ford with the paper's queue of active vertices."""
+    """Relax the edges of the paper's queue of active vertices."""
     return solve(graph, source, workspace, _cpu.bellman_ford_queue)
 
 

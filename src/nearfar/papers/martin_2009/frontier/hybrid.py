@@ -51,7 +51,7 @@ class HostSteps:
             getattr(self.run, name).set(getattr(self, name))
 
     def relax(self) -> None:
-        """relax_U on the host."""
+        """Run relax_U on the host."""
         from nearfar import _cpu
 
         working, edges = _cpu.frontier_relax_predecessors(
@@ -67,7 +67,7 @@ class HostSteps:
         return (self.least[0],)
 
     def update(self) -> None:
-        """The update on the host, for the minimum found last."""
+        """Run the update on the host, for the latest minimum."""
         from nearfar import _cpu
 
         settled = _cpu.frontier_update(self.distance, self.frontier, self.unsettled, self.least)

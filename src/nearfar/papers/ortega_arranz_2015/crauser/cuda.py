@@ -63,7 +63,7 @@ def _run(
 def crauser_successors(
     graph: Graph, source: int, options: LaunchOptions, workspace: Workspace
 ) -> Answer:
-    """GPU Crauser, the successors variant: Alg. 1 with three kernels per iteration."""
+    """Run the successors variant: Algorithm 1 with three kernels per iteration."""
     return _run(graph, source, options, workspace, "crauser_successors", out=True)
 
 
@@ -79,7 +79,7 @@ def crauser_successors(
 def crauser_predecessors(
     graph: Graph, source: int, options: LaunchOptions, workspace: Workspace
 ) -> Answer:
-    """GPU Crauser, the predecessors variant."""
+    """Run the predecessors variant."""
     return _run(
         graph, source, options, workspace, "crauser_predecessors", out=True, predecessors=True
     )
@@ -125,5 +125,5 @@ def crauser_in_out(
     complexity="O(n * iterations + m)",
 )
 def crauser_fused(graph: Graph, source: int, options: FusedOptions, workspace: Workspace) -> Answer:
-    """Same iterations as crauser_successors (criterion "out") or crauser_in_out ("in_out")."""
+    """Run the iterations of crauser_successors or crauser_in_out in one launch."""
     return solve_fused(graph, source, options, workspace)
