@@ -282,7 +282,7 @@ MEASURE_TRICKS = (
     Trick(
         "dead ends folded away",
         "every vertex is searched",
-        (("add_up(csr, true, marks,", "add_up(csr, false, marks,"),),
+        (("        run(true);\n        return;", "        run(false);\n        return;"),),
     ),
     Trick(
         "tight edges by gathers",

@@ -150,7 +150,9 @@ class Relaxer {
         csr_(csr),
         distances_(distances),
         limit_(limit),
-        between_(csr.m / kDense >= csr.n ? static_cast<uint64_t>(csr.n) : ~uint64_t{0}),
+        between_(static_cast<std::size_t>(csr.m) / kDense >= static_cast<std::size_t>(csr.n)
+                     ? static_cast<uint64_t>(csr.n)
+                     : ~uint64_t{0}),
         look_(between_) {}
 
   // Another search in the same memory. It begins with the first width again: thin ends of searches

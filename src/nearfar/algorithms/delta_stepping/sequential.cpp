@@ -61,9 +61,9 @@ struct Memory {
 
 // The main loop. Every distance is unreached.
 template <class C>
-void search(Memory<C>& memory, const C& csr, typename C::Index source,
-            typename C::Weight* distances, StopRule<typename C::Weight> stop, bool adapt,
-            Interrupt& interrupt, IterationLog* log) {
+void search(Memory<C>& memory, typename C::Index source, typename C::Weight* distances,
+            StopRule<typename C::Weight> stop, bool adapt, Interrupt& interrupt,
+            IterationLog* log) {
   using Weight = typename C::Weight;
   using Ring = typename Memory<C>::Work::Ring;
   auto& work = memory.work;
@@ -123,7 +123,7 @@ SearchStats sequential(const C& csr, typename C::Index source, typename C::Weigh
                        IterationLog* log) {
   Memory<C> memory{{csr, distances, stop.limit, plan.delta}, {}, {csr, kFullShare}};
   std::fill_n(distances, static_cast<std::size_t>(csr.n), unreached<typename C::Weight>());
-  search(memory, csr, source, distances, stop, plan.adapt, interrupt, log);
+  search(memory, source, distances, stop, plan.adapt, interrupt, log);
   return memory.work.stats;
 }
 
@@ -140,7 +140,7 @@ SearchStats sequential(const C& csr, const DeltaFeed<C>& feed, StopRule<typename
       std::fill_n(distances, static_cast<std::size_t>(csr.n), unreached<Weight>());
     else
       feed.touched->push(source);
-    search(memory, csr, source, distances, stop, plan.adapt, interrupt, nullptr);
+    search(memory, source, distances, stop, plan.adapt, interrupt, nullptr);
   }
   return memory.work.stats;
 }
