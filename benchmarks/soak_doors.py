@@ -262,7 +262,7 @@ def row_files(soak: Soak) -> Iterator[Trial]:
     stats: dict[str, Any] = {}
 
     def call() -> Any:
-        from nearfar.solve.row_files import read_rows
+        from nearfar.solve.rows.row_files import read_rows
 
         given: dict[str, Any] = {"block": block, "device": soak.device, "stats": stats}
         nearfar.distances(soak.graph, truth.sources[rows], out=path, **given)

@@ -102,7 +102,7 @@ class Answer:
 class Partial:
     """Reduction of some columns of consecutive rows, one entry per row.
 
-    :class:`nearfar.solve.reductions.Reduction` combines them with those of other columns and
+    :class:`nearfar.solve.rows.reductions.Reduction` combines them with those of other columns and
     finishes them. It reads the first three, the bins, or the last two. Counts, totals and maxima
     are on the host, the others on the device that computed them.
 

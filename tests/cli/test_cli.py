@@ -375,7 +375,7 @@ def test_doctor() -> None:
 
 
 def test_doctor_says_what_would_make_it_faster() -> None:
-    from nearfar.cli.doctor import _faster
+    from nearfar.cli.machine.doctor import _faster
 
     facts: dict[str, Any] = {
         "versions": {

@@ -143,7 +143,14 @@ def test_broken_pipe_is_silent(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "module",
-    ["argparse", "numpy", "json", "nearfar.errors", "nearfar.cli.console", "nearfar.cli.tune"],
+    [
+        "argparse",
+        "numpy",
+        "json",
+        "nearfar.errors",
+        "nearfar.cli.console",
+        "nearfar.cli.machine.tune",
+    ],
 )
 def test_interrupted_while_importing(module: str) -> None:
     """Ctrl-C before the program has begun its work gave a traceback of imports."""

@@ -15,8 +15,8 @@ import nearfar
 from nearfar.cli.console import Exit
 from nearfar.cli.flags import SHELL, add_flags, refuse_others
 from nearfar.cli.main import build_parser, commands
-from nearfar.cli.measure import KINDS, function_of
 from nearfar.cli.parser import Parser
+from nearfar.cli.queries.measure import KINDS, function_of
 from nearfar.errors import NearfarError, OptionError, keyword
 from nearfar.generators import GENERATORS
 from nearfar.solve.option_types import SearchOptions

@@ -15,7 +15,7 @@ import pytest
 import nearfar
 from nearfar.cli.console import Exit
 from nearfar.solve import many
-from nearfar.solve.files import finished_blocks
+from nearfar.solve.rows.files import finished_blocks
 from tests.program import PROGRAM, fail, run, succeed
 
 

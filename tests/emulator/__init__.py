@@ -23,7 +23,9 @@ from nearfar.system.devices import compiler, cupy_module, runtime
 from tests.emulator import fake_cupy
 
 HERE = Path(__file__).resolve().parent
-REPLACED = re.compile(r'#line 1 "cuda/(?:memory|copy_async)\.cuh"\n.*?(?=#line 1 "|\Z)', re.DOTALL)
+REPLACED = re.compile(
+    r'#line 1 "cuda/primitives/(?:memory|copy_async)\.cuh"\n.*?(?=#line 1 "|\Z)', re.DOTALL
+)
 BARRIERS = re.compile(
     r"__device__ __forceinline__ \w+ (?:load_acquire|add_released)\(.*?\n}\n", re.DOTALL
 )

@@ -29,8 +29,8 @@ from nearfar.cli.answers import SUFFIXES, save_answer
 from nearfar.cli.saved_answers import load_answer
 from nearfar.errors import NearfarError
 from nearfar.formats import formats, native, read, write
-from nearfar.formats.movingai import read_scenarios
-from nearfar.solve.row_files import read_rows
+from nearfar.formats.roads.movingai import read_scenarios
+from nearfar.solve.rows.row_files import read_rows
 from tests.formats.test_formats_broken import samples
 from tests.fuzz.mutations import damaged
 

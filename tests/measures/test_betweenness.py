@@ -22,8 +22,8 @@ from nearfar.errors import (
     ZeroCycleError,
 )
 from nearfar.measures import betweenness, path_counts
-from nearfar.measures.brandes import sampled_sources
-from nearfar.measures.order_free import in_steps
+from nearfar.measures.centrality.brandes import sampled_sources
+from nearfar.measures.paths.order_free import in_steps
 from nearfar.system.devices import runtime
 from tests.measures import counting
 from tests.strategies import graphs

@@ -17,8 +17,9 @@ from nearfar.errors import (
     OutOfMemoryError,
     ZeroCycleError,
 )
-from nearfar.measures import betweenness, device_shares, path_counts
-from nearfar.measures.folding import core_of
+from nearfar.measures import betweenness, path_counts
+from nearfar.measures.centrality import device_shares
+from nearfar.measures.centrality.folding import core_of
 from nearfar.system.devices import runtime
 from nearfar.system.devices.launching import Kernel
 from tests.loading import load_program

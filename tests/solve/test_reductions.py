@@ -11,7 +11,7 @@ import pytest
 from nearfar.graph.graph import Graph
 from nearfar.registry import Partial
 from nearfar.solve.many import distances
-from nearfar.solve.reductions import Reduction, combine, finish, identity
+from nearfar.solve.rows.reductions import Reduction, combine, finish, identity
 
 KINDS = ("count", "sum", "mean", "max", "summary", "nearest:5", ("histogram", (0, 2.5, 40, 900)))
 

@@ -13,8 +13,8 @@ from nearfar.errors import OptionError, OutOfMemoryError
 from nearfar.generators import generate
 from nearfar.graph.graph import Graph
 from nearfar.graph.saturation import narrowed
-from nearfar.solve import files
 from nearfar.solve.many import all_pairs, distances
+from nearfar.solve.rows import files
 from nearfar.system.devices import runtime, several
 from nearfar.system.devices.several import chosen, each_block, in_turns
 

@@ -19,7 +19,7 @@ from nearfar.csgraph.device_inputs import both_ways, device_adjacency, lies_on_d
 from nearfar.errors import GraphError, OptionError
 from nearfar.graph.build import csr_arrays, index_dtype
 from nearfar.graph.graph import Graph
-from nearfar.solve.fresh import fresh_matrix
+from nearfar.solve.matrix.fresh import fresh_matrix
 from nearfar.system.devices.arrays import to_host
 
 if TYPE_CHECKING:

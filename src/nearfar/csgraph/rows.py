@@ -13,8 +13,8 @@ from nearfar.cpu.potentials import refuse_negative_cycle
 from nearfar.csgraph.inputs import whole_numbers
 from nearfar.graph.dtypes import unreached_value
 from nearfar.graph.graph import Graph
-from nearfar.solve.fresh import is_fresh, pays
 from nearfar.solve.many import distances
+from nearfar.solve.matrix.fresh import is_fresh, pays
 from nearfar.solve.nearest import nearest_indices
 from nearfar.solve.one import solve_one
 from nearfar.system.devices import runtime

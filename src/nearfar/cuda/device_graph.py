@@ -162,7 +162,7 @@ def _upload(graph: Graph, wide: bool, rows: slice = slice(None)) -> DeviceGraph:
     edges = (cp.zeros if padded else cp.empty)(max(m, 1) * record, dtype=np.uint8)
     found = DeviceGraph(n, m, offsets, edges, vertex, offset, weight, weighted, record)
     macros = {**found.macros, "SOURCE_T": C_NAMES[index.name]}
-    program = runtime.program("cuda/pack.cuh", macros)
+    program = runtime.program("cuda/graph/pack.cuh", macros)
     grid, block = runtime.device().multiprocessors * 8, 256
     convert, pack = program.kernel("convert_offsets"), program.kernel("pack_edges")
     nothing = {"from": None, "to": None, "count": np.int64(0)}

@@ -127,8 +127,8 @@ def formats() -> dict[str, Format]:
     global _discovered
     if not _discovered:
         with _discovering:
-            for info in pkgutil.iter_modules([str(Path(__file__).parent)]):
-                importlib.import_module(f"nearfar.formats.{info.name}")
+            for info in pkgutil.walk_packages([str(Path(__file__).parent)], "nearfar.formats."):
+                importlib.import_module(info.name)
             _discovered = True
     return dict(sorted(_table.items()))
 

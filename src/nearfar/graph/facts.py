@@ -224,7 +224,7 @@ def _ball(graph: Graph, start: int, levels: int = _LEVELS) -> tuple[float, int]:
 
 
 def _ball_there(graph: Graph, start: int) -> tuple[list[int], int, bool]:
-    """Grow a ball as ``cpu/ball.cpp`` does, for a graph on a device: fetch rows level by level."""
+    """Grow a ball as ``cpu/graph/ball.cpp`` does, for a graph on a device, level by level."""
     seen = np.zeros(graph.n_vertices, dtype=np.bool_)
     seen[start] = True
     frontier = np.array([start], dtype=np.int64)

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 __all__ = ["DeviceArrays", "from_edges", "validate"]
 
-_KERNELS = "cuda/scan_graph.cuh"
+_KERNELS = "cuda/graph/scan_graph.cuh"
 _NOWHERE = 2**63 - 1  # kNowhere in the kernel
 _THREADS = 256
 _FIRST = ("first_nonfinite", "first_negative")

@@ -17,7 +17,7 @@ import numpy as np
 from nearfar.errors import OptionError, quoted
 from nearfar.options import check_limit
 from nearfar.solve.places.table import TableBlocks, prepared_places
-from nearfar.solve.request import check_stats
+from nearfar.solve.steps.request import check_stats
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

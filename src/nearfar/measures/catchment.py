@@ -17,8 +17,8 @@ from nearfar.errors import NegativeWeightError, OptionError, quoted
 from nearfar.graph.turns import TurnGraph
 from nearfar.options import canonical_device, check_limit
 from nearfar.solve.arrays import distinct_sources
-from nearfar.solve.files import FileSink
-from nearfar.solve.request import as_graph, check_stats, vertex_indices
+from nearfar.solve.rows.files import FileSink
+from nearfar.solve.steps.request import as_graph, check_stats, vertex_indices
 from nearfar.system.devices import runtime
 from nearfar.system.threads import check_threads
 
@@ -182,7 +182,7 @@ class _Job:
     block: int = _AT_ONCE
     on_device: bool = False
     edges: int = 0
-    columns: None = None  # as nearfar.solve.files asks
+    columns: None = None  # as nearfar.solve.rows.files asks
     engine: str = "catchment"
 
     @property

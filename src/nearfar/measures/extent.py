@@ -23,7 +23,7 @@ from nearfar.graph.given import as_numpy
 from nearfar.graph.turns import TurnGraph
 from nearfar.solve.many import distances
 from nearfar.solve.one import sssp
-from nearfar.solve.request import as_graph_or_turns, check_stats, vertex_indices
+from nearfar.solve.steps.request import as_graph_or_turns, check_stats, vertex_indices
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

@@ -16,7 +16,7 @@ import numpy as np
 
 from nearfar.errors import OptionError, keyword, quoted
 from nearfar.measures.describe_report import GraphStatistics, Reach
-from nearfar.solve.request import as_graph
+from nearfar.solve.steps.request import as_graph
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from nearfar.answer.frames import vertex_frame
-from nearfar.solve.request import as_graph
+from nearfar.solve.steps.request import as_graph
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike

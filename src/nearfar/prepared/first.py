@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from nearfar.cpu.predecessors import tight_predecessors
+from nearfar.cpu.distances.predecessors import tight_predecessors
 from nearfar.errors import GraphError, OutOfMemoryError
 from nearfar.graph.saturation import may_saturate, widest
 from nearfar.graph.slots import Slot

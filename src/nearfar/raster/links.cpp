@@ -7,9 +7,9 @@
 // cell.
 #include <mutex>
 
-#include "cpu/array_checks.hpp"
-#include "cpu/dtypes.hpp"
-#include "cpu/spread.hpp"
+#include "cpu/bindings/dtypes.hpp"
+#include "cpu/graph/array_checks.hpp"
+#include "cpu/threads/spread.hpp"
 #include "raster/bind.hpp"
 
 namespace nearfar {

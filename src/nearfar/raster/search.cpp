@@ -8,16 +8,16 @@
 //
 // A tile is one worker's at a time; neighbours read its border while it is stored, which is why
 // these cells are relaxed atomics. Whoever read too early is woken afterwards.
-#include "cpu/search.hpp"
+#include "cpu/search/search.hpp"
 
 #include <chrono>
 #include <condition_variable>
 #include <exception>
 #include <mutex>
 
-#include "cpu/dtypes.hpp"
-#include "cpu/interrupt.hpp"
-#include "cpu/worker_pool.hpp"
+#include "cpu/bindings/dtypes.hpp"
+#include "cpu/threads/interrupt.hpp"
+#include "cpu/threads/worker_pool.hpp"
 #include "raster/bind.hpp"
 #include "raster/tile.hpp"
 

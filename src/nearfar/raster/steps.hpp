@@ -10,7 +10,7 @@
 
 #include <cstdint>
 
-#include "cpu/arithmetic.hpp"
+#include "cpu/search/arithmetic.hpp"
 
 namespace nearfar {
 

@@ -17,10 +17,10 @@
 // round finds it again, because what it came from is still there, and only a round without a store ends the
 // tile. A neighbour's border may be read while it is stored: the neighbour then wakes this tile afterwards.
 // Launch: cooperative, 4 * SIDE threads where DIMS is 2, else 256; any grid that is resident.
-// requires: cuda/types.cuh
-// requires: cuda/memory.cuh
-// requires: cuda/distance.cuh
-// requires: cuda/grid_barrier.cuh
+// requires: cuda/primitives/types.cuh
+// requires: cuda/primitives/memory.cuh
+// requires: cuda/primitives/distance.cuh
+// requires: cuda/primitives/grid_barrier.cuh
 
 #ifndef DIMS
 #define DIMS 2

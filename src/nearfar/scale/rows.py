@@ -21,9 +21,9 @@ from nearfar.options import check_above_zero
 from nearfar.scale.cluster import check_workers, connected
 from nearfar.scale.work import Given, Job, Made, measure, open_graph, solve_block
 from nearfar.solve.arrays import distinct_sources, repeat_rows
-from nearfar.solve.files import FileSink
-from nearfar.solve.reductions import ReducingSink, Reduction
-from nearfar.solve.request import as_graph, check_stats, make_request, vertex_indices
+from nearfar.solve.rows.files import FileSink
+from nearfar.solve.rows.reductions import ReducingSink, Reduction
+from nearfar.solve.steps.request import as_graph, check_stats, make_request, vertex_indices
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence

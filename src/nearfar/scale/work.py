@@ -30,9 +30,9 @@ from nearfar.errors import (
 from nearfar.formats import read
 from nearfar.graph.graph import Graph
 from nearfar.prepared.prepare import load
-from nearfar.solve.files import checksum
 from nearfar.solve.many import distances
-from nearfar.solve.row_files import ZarrRows
+from nearfar.solve.rows.files import checksum
+from nearfar.solve.rows.row_files import ZarrRows
 from nearfar.system.devices import runtime
 from nearfar.system.output import replacing
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from nearfar.choose.ranking import explain as ranked
-from nearfar.solve.request import as_graph, check_targets, make_request
+from nearfar.solve.steps.request import as_graph, check_targets, make_request
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence

@@ -12,7 +12,7 @@ from nearfar.raster.picture import draw_surface
 from nearfar.raster.raster import Raster
 from nearfar.raster.surface import Surface
 from nearfar.solve.one import sssp
-from nearfar.solve.request import as_graph_or_turns
+from nearfar.solve.steps.request import as_graph_or_turns
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -22,8 +22,8 @@ from nearfar.prepared.prepared import Prepared
 from nearfar.registry import Partial
 from nearfar.solve.arrays import external_names, mask_beyond
 from nearfar.solve.many import distances
-from nearfar.solve.reductions import Reduction, combine, identity
-from nearfar.solve.request import check_stats
+from nearfar.solve.rows.reductions import Reduction, combine, identity
+from nearfar.solve.steps.request import check_stats
 from nearfar.system.devices import runtime
 from nearfar.system.devices.arrays import to_host
 from nearfar.system.memory import free_memory

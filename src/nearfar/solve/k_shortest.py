@@ -6,7 +6,7 @@ spur runs with the vertices of the beginning removed. The searches are goal-dire
 to the target in the whole graph, computed once on the transpose, never overestimates the remaining
 distance when vertices are removed, so a search scans little more than the path it finds and never
 touches vertices that cannot reach the target. With negative weights the same potentials make every
-step non-negative. The loop is in ``cpu/k_shortest.cpp``.
+step non-negative. The loop is in ``cpu/search/k_shortest.cpp``.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from nearfar.graph.saturation import FARTHEST, may_saturate, widened, widest
 from nearfar.graph.turns import TurnGraph
 from nearfar.options import check_limit
 from nearfar.solve.one import sssp
-from nearfar.solve.request import as_graph
+from nearfar.solve.steps.request import as_graph
 
 if TYPE_CHECKING:
     from collections.abc import Callable

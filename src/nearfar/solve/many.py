@@ -28,17 +28,17 @@ from nearfar.raster.raster import Raster
 from nearfar.solve.arrays import distinct_sources, repeat_rows
 from nearfar.solve.option_types import MethodOptions
 from nearfar.solve.pairs import pair_distances
-from nearfar.solve.plan import first_plan
 from nearfar.solve.rasters import rows_of
-from nearfar.solve.reductions import Reduction
-from nearfar.solve.request import (
+from nearfar.solve.rows.reductions import Reduction
+from nearfar.solve.steps.plan import first_plan
+from nearfar.solve.steps.request import (
     as_graph_or_turns,
     check_stats,
     make_request,
     vertex_indices,
 )
-from nearfar.solve.room import is_path, packed_edges, sink_of
-from nearfar.solve.run import Run
+from nearfar.solve.steps.room import is_path, packed_edges, sink_of
+from nearfar.solve.steps.run import Run
 from nearfar.system.devices import several
 from nearfar.system.devices.arrays import to_host
 

@@ -22,7 +22,7 @@ from nearfar.solve.arrays import clear_unreached, distinct_sources, external_nam
 from nearfar.solve.k_nearest import Nearest, k_nearest
 from nearfar.solve.one import solve_one
 from nearfar.solve.rasters import nearest_of
-from nearfar.solve.request import as_graph, check_stats, vertex_indices
+from nearfar.solve.steps.request import as_graph, check_stats, vertex_indices
 from nearfar.system.devices import runtime
 from nearfar.system.devices.arrays import module_of, to_host
 from nearfar.system.threads import check_threads

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nearfar.cpu.potentials import potentials, refuse_negative_cycle
 from nearfar.errors import NegativeCycleError
-from nearfar.solve.request import as_graph
+from nearfar.solve.steps.request import as_graph
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -13,12 +13,18 @@ from nearfar.graph.turns import TurnGraph
 from nearfar.options import check_limit
 from nearfar.prepared import is_prepared
 from nearfar.raster.raster import Raster
-from nearfar.solve.attempt import solve
 from nearfar.solve.places.given import is_place
 from nearfar.solve.places.joined import with_place
-from nearfar.solve.plan import first_plan
 from nearfar.solve.rasters import surface_of
-from nearfar.solve.request import as_graph, check_stats, check_targets, make_request, vertex_indices
+from nearfar.solve.steps.attempt import solve
+from nearfar.solve.steps.plan import first_plan
+from nearfar.solve.steps.request import (
+    as_graph,
+    check_stats,
+    check_targets,
+    make_request,
+    vertex_indices,
+)
 from nearfar.system.devices.arrays import is_device_array
 
 if TYPE_CHECKING:

@@ -6,9 +6,9 @@
 // A distance of `cap` or more counts as unreached; the array starts at cap, so no sum that reaches it ever
 // improves anything and no sum overflows: cap and weights are below 2^31 (2^63 in 64 bits, 2^16 in 16 bits,
 // whose sums are made in 32), and a heavier weight counts as that bound, which is no less than cap.
-// requires: cuda/edges.cuh
-// requires: cuda/memory.cuh
-// requires: cuda/warp.cuh
+// requires: cuda/primitives/edges.cuh
+// requires: cuda/primitives/memory.cuh
+// requires: cuda/primitives/warp.cuh
 #pragma once
 
 #if SLOT_BITS == 16

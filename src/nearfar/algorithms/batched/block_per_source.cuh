@@ -28,7 +28,7 @@
 // dynamic shared memory: slots rounded up to 4 bytes, then 3 bitmaps of (n + 31) / 32 words, and
 // with LISTS 8 bytes per thread.
 // requires: algorithms/batched/block_distance.cuh
-// requires: cuda/spread_rows.cuh
+// requires: cuda/primitives/spread_rows.cuh
 
 #ifndef LISTS
 #define LISTS 0

@@ -17,8 +17,8 @@
 // memory: 2 queues of `capacity` entries of 8 (64 bits: 16) bytes, then the far bitmap unless it is global.
 // Launch: blocks of BLOCK_THREADS, as many as are resident (BLOCKS_EACH per multiprocessor).
 // requires: algorithms/batched/block_distance.cuh
-// requires: cuda/spread_rows.cuh
-// requires: cuda/memory.cuh
+// requires: cuda/primitives/spread_rows.cuh
+// requires: cuda/primitives/memory.cuh
 
 struct Entry {
   int vertex;

@@ -8,10 +8,10 @@
 #include <vector>
 
 #include "algorithms/batched/lanes.hpp"
-#include "cpu/bindings.hpp"
-#include "cpu/huge_block.hpp"
-#include "cpu/search.hpp"
-#include "cpu/spread.hpp"
+#include "cpu/bindings/bindings.hpp"
+#include "cpu/memory/huge_block.hpp"
+#include "cpu/search/search.hpp"
+#include "cpu/threads/spread.hpp"
 
 namespace nearfar::batched {
 namespace {

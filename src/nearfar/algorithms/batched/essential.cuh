@@ -7,8 +7,8 @@
 // distances each. counts[v]: edges of v that stay; fresh: their prefix sums, n + 1 entries.
 // Launch: grid-stride, a warp per vertex; add_counts: one block of 1024 threads. No races: every element is written by
 // one thread.
-// requires: cuda/edges.cuh
-// requires: cuda/warp.cuh
+// requires: cuda/primitives/edges.cuh
+// requires: cuda/primitives/warp.cuh
 
 __device__ __forceinline__ bool stays(const Edge& edge, const weight_t* row) {
   return row == nullptr || edge_weight(edge) <= row[edge.target & 0x7fffffff];

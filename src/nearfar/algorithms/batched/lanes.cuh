@@ -12,10 +12,10 @@
 // slower block still reads it. stats[0] edge visits, [1] rounds, [2] vertices;
 // [3] the most rounds, 0 afterwards when they did not suffice.
 // Launch: cooperative, blocks of 256.
-// requires: cuda/edges.cuh
-// requires: cuda/distance.cuh
-// requires: cuda/warp.cuh
-// requires: cuda/grid_barrier.cuh
+// requires: cuda/primitives/edges.cuh
+// requires: cuda/primitives/distance.cuh
+// requires: cuda/primitives/warp.cuh
+// requires: cuda/primitives/grid_barrier.cuh
 
 extern "C" __global__ void __launch_bounds__(256, 4)
     lanes(const offset_t* offsets, const Edge* edges, const vertex_t* sources, int count, long long n,

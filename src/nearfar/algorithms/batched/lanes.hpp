@@ -7,8 +7,8 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "cpu/interrupt.hpp"
-#include "cpu/isa.hpp"
+#include "cpu/instructions/isa.hpp"
+#include "cpu/threads/interrupt.hpp"
 
 namespace nearfar::batched {
 

@@ -12,10 +12,10 @@
 #include <mutex>
 
 #include "algorithms/delta_stepping/plan.hpp"
-#include "cpu/bindings.hpp"
+#include "cpu/bindings/bindings.hpp"
 #include "cpu/heaps/dary_heap.hpp"
-#include "cpu/search.hpp"
-#include "cpu/spread.hpp"
+#include "cpu/search/search.hpp"
+#include "cpu/threads/spread.hpp"
 
 namespace nearfar::batched {
 namespace {

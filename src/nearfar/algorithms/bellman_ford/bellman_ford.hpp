@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "algorithms/bellman_ford/exact_sum.hpp"
-#include "cpu/graph_view.hpp"
+#include "cpu/graph/graph_view.hpp"
 
 namespace nearfar::bellman_ford {
 

@@ -12,10 +12,10 @@
 // In-degree 1 (rows up to `once`): no other edge writes the target's distance or pushes it, so a plain store and
 // no stamp. Out-degree 0 (rows from `sinks` on): left to relax_sinks after the rounds.
 // Races: a distance read may be lowered by another thread in the same round; that one pushes the vertex again.
-// requires: cuda/edges.cuh
-// requires: cuda/distance.cuh
-// requires: cuda/warp.cuh
-// requires: cuda/grid_barrier.cuh
+// requires: cuda/primitives/edges.cuh
+// requires: cuda/primitives/distance.cuh
+// requires: cuda/primitives/warp.cuh
+// requires: cuda/primitives/grid_barrier.cuh
 
 struct Rounds {
   const offset_t* offsets;

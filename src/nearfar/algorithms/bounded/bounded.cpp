@@ -12,8 +12,8 @@
 
 #include "algorithms/bounded/search.hpp"
 #include "algorithms/bounded/together.hpp"
-#include "cpu/bindings.hpp"
-#include "cpu/spread.hpp"
+#include "cpu/bindings/bindings.hpp"
+#include "cpu/threads/spread.hpp"
 
 namespace nearfar::bounded {
 namespace {

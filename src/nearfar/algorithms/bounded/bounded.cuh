@@ -15,8 +15,8 @@
 // rows place[v] to place[v + 1] of values[][width], NaN for none; sums, shares, least, most: [count][width].
 // Launch: 128 threads, any grid; blocks take every gridDim.x-th source.
 // Races: a distance may fall while a thread relaxes from it; the one that lowers it queues its vertex again.
-// requires: cuda/edges.cuh
-// requires: cuda/distance.cuh
+// requires: cuda/primitives/edges.cuh
+// requires: cuda/primitives/distance.cuh
 
 constexpr int kThreads = 128;
 constexpr uint32 kMost = SLOTS / 4 * 3;

@@ -20,10 +20,10 @@
 #include <limits>
 #include <memory>
 
-#include "cpu/buffer.hpp"
 #include "cpu/heaps/dary_heap.hpp"
-#include "cpu/interrupt.hpp"
-#include "cpu/search.hpp"
+#include "cpu/memory/buffer.hpp"
+#include "cpu/search/search.hpp"
+#include "cpu/threads/interrupt.hpp"
 
 namespace nearfar::bounded {
 

@@ -3,7 +3,7 @@
 // the sources and then away from it, so two or three sweeps of each kind are enough.
 #include "algorithms/bounded/together.hpp"
 
-#include "cpu/arithmetic.hpp"
+#include "cpu/search/arithmetic.hpp"
 
 namespace nearfar::NEARFAR_ISA {
 namespace {

@@ -1,9 +1,9 @@
 // The loop of a breadth-first search that runs ahead, and its step over the whole device; see ahead.cuh.
 //
 // requires: algorithms/breadth_first/ahead.cuh
-// requires: cuda/beyond_row.cuh
-// requires: cuda/deal.cuh
-// requires: cuda/walk_rows.cuh
+// requires: cuda/graph/beyond_row.cuh
+// requires: cuda/primitives/deal.cuh
+// requires: cuda/primitives/walk_rows.cuh
 #pragma once
 
 // Action of a step over the whole device on edges (walk_rows.cuh): targets that they bring nearer

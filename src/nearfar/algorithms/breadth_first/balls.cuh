@@ -5,8 +5,8 @@
 // for those whose own edges may lead out of the ball. kNone fills up; a vertex without a ball has
 // kLonger in its first word: its row does not fit, or other rows lead past it (row_shortcuts.cuh).
 //
-// requires: cuda/row_marks.cuh
-// requires: cuda/types.cuh
+// requires: cuda/graph/row_marks.cuh
+// requires: cuda/primitives/types.cuh
 #pragma once
 
 #ifndef BALL_WIDTH

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nearfar.cuda.row_heads import ENOUGH_OUT, SHORTCUT_DEGREE, row_heads
+from nearfar.cuda.graph.row_heads import ENOUGH_OUT, SHORTCUT_DEGREE, row_heads
 from nearfar.errors import OutOfMemoryError
 from nearfar.graph.slots import Slot
 from nearfar.system.devices import runtime
 
 if TYPE_CHECKING:
     from nearfar.cuda.device_graph import DeviceGraph
-    from nearfar.cuda.row_heads import RowHeads
+    from nearfar.cuda.graph.row_heads import RowHeads
     from nearfar.graph.graph import Graph
 
 __all__ = [

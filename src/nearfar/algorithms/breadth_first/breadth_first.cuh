@@ -15,7 +15,7 @@
 // harmless: a vertex's bit is read before the atomic that claims it and may be old; then the atomic
 // answers. Decisions are taken from counters that are not written in the step that reads them.
 //
-// requires: cuda/split_barrier.cuh
+// requires: cuda/primitives/split_barrier.cuh
 // requires: algorithms/breadth_first/push.cuh
 // requires: algorithms/breadth_first/pull.cuh
 // requires: algorithms/breadth_first/sweep.cuh

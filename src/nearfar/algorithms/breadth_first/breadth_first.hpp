@@ -16,9 +16,9 @@
 #include <atomic>
 #include <memory>
 
-#include "cpu/graph_view.hpp"
-#include "cpu/search.hpp"
-#include "cpu/spread.hpp"
+#include "cpu/graph/graph_view.hpp"
+#include "cpu/search/search.hpp"
+#include "cpu/threads/spread.hpp"
 
 namespace nearfar::breadth_first {
 

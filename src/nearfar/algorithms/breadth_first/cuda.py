@@ -20,7 +20,7 @@ from nearfar.algorithms.breadth_first.balls import (
 from nearfar.algorithms.breadth_first.reverse import reverse_of, reversing_pays
 from nearfar.cuda.costs import one_launch
 from nearfar.cuda.device_graph import device_graph
-from nearfar.cuda.whole_solve import WholeSolve
+from nearfar.cuda.loops.whole_solve import WholeSolve
 from nearfar.errors import OptionError, OutOfMemoryError, SolverError
 from nearfar.graph.slots import Slot
 from nearfar.registry import Answer, Estimate, find, variant

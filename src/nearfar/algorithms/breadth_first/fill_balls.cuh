@@ -10,9 +10,9 @@
 // agree by atomics.
 //
 // requires: algorithms/breadth_first/balls.cuh
-// requires: cuda/deal.cuh
-// requires: cuda/edges.cuh
-// requires: cuda/warp.cuh
+// requires: cuda/primitives/deal.cuh
+// requires: cuda/primitives/edges.cuh
+// requires: cuda/primitives/warp.cuh
 
 constexpr int kFillThreads = 128;
 constexpr int kGroup = 8;

@@ -9,7 +9,7 @@
 // Races: none. A word is written by the warp that took it; the bits that are read stand still.
 //
 // requires: algorithms/breadth_first/search_state.cuh
-// requires: cuda/deal.cuh
+// requires: cuda/primitives/deal.cuh
 #pragma once
 
 // Position of the set bit of that rank; it exists.

@@ -6,8 +6,8 @@
 // is read first, and may be read old from L1: then the atomic answers.
 //
 // requires: algorithms/breadth_first/search_state.cuh
-// requires: cuda/deal.cuh
-// requires: cuda/walk_rows.cuh
+// requires: cuda/primitives/deal.cuh
+// requires: cuda/primitives/walk_rows.cuh
 #pragma once
 
 // The edges' targets, and whether their bits are not set as far as this multiprocessor knows.

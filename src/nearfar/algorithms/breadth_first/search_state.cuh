@@ -6,10 +6,10 @@
 // overflows.
 //
 // requires: algorithms/breadth_first/balls.cuh
-// requires: cuda/edges.cuh
-// requires: cuda/memory.cuh
-// requires: cuda/split_barrier.cuh
-// requires: cuda/warp.cuh
+// requires: cuda/primitives/edges.cuh
+// requires: cuda/primitives/memory.cuh
+// requires: cuda/primitives/split_barrier.cuh
+// requires: cuda/primitives/warp.cuh
 #pragma once
 
 #ifndef BLOCK_THREADS

@@ -9,8 +9,8 @@
 // but distances are looked at again.
 #pragma once
 
-#include "cpu/arithmetic.hpp"
-#include "cpu/waiting.hpp"
+#include "cpu/search/arithmetic.hpp"
+#include "cpu/threads/waiting.hpp"
 
 namespace nearfar::delta_stepping {
 

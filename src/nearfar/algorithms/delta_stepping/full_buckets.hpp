@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "cpu/buffer.hpp"
+#include "cpu/memory/buffer.hpp"
 
 namespace nearfar::delta_stepping {
 

@@ -6,8 +6,8 @@
 #include <variant>
 
 #include "algorithms/delta_stepping/delta_stepping.hpp"
-#include "cpu/bindings.hpp"
-#include "cpu/huge_block.hpp"
+#include "cpu/bindings/bindings.hpp"
+#include "cpu/memory/huge_block.hpp"
 
 namespace nearfar {
 

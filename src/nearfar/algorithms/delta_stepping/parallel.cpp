@@ -52,7 +52,7 @@
 // Busy cores. A helper that comes late finds shelves or nothing; no worker waits for it. One that
 // comes to the leader's own core goes again: all other cores are busy, and two that take turns on
 // one core, each waiting for the other, take three times as long as one. It is asked again some
-// time later (cpu/backoff.hpp).
+// time later (cpu/threads/backoff.hpp).
 //
 // [1] Marco D'Antonio, Son Thai Mai, Philippas Tsigas and Hans Vandierendonck. "Wasp: efficient
 //     asynchronous single-source shortest path on multicore systems via work stealing." SC, 2025.
@@ -63,8 +63,8 @@
 
 #include "algorithms/delta_stepping/delta_stepping.hpp"
 #include "algorithms/delta_stepping/worker.hpp"
-#include "cpu/aligned.hpp"
-#include "cpu/worker_pool.hpp"
+#include "cpu/memory/aligned.hpp"
+#include "cpu/threads/worker_pool.hpp"
 
 namespace nearfar::delta_stepping {
 namespace {

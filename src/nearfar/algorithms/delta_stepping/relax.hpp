@@ -34,8 +34,8 @@
 #include <cstdint>
 #include <limits>
 
-#include "cpu/bucket_ring.hpp"
-#include "cpu/search.hpp"
+#include "cpu/search/bucket_ring.hpp"
+#include "cpu/search/search.hpp"
 
 namespace nearfar::delta_stepping {
 

@@ -9,7 +9,7 @@
 #include "algorithms/delta_stepping/eras.hpp"
 #include "algorithms/delta_stepping/full_buckets.hpp"
 #include "algorithms/delta_stepping/relax.hpp"
-#include "cpu/waiting.hpp"
+#include "cpu/threads/waiting.hpp"
 
 namespace nearfar::delta_stepping {
 

@@ -10,7 +10,7 @@
 
 #include <algorithm>
 
-#include "cpu/call.hpp"
+#include "cpu/bindings/call.hpp"
 
 namespace nearfar {
 

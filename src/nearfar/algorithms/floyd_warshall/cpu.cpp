@@ -8,11 +8,11 @@
 #include <new>
 
 #include "algorithms/floyd_warshall/tiles.hpp"
-#include "cpu/aligned.hpp"
-#include "cpu/bindings.hpp"
-#include "cpu/interrupt.hpp"
-#include "cpu/spread.hpp"
-#include "cpu/worker_pool.hpp"
+#include "cpu/bindings/bindings.hpp"
+#include "cpu/memory/aligned.hpp"
+#include "cpu/threads/interrupt.hpp"
+#include "cpu/threads/spread.hpp"
+#include "cpu/threads/worker_pool.hpp"
 
 namespace nearfar::floyd_warshall {
 namespace {

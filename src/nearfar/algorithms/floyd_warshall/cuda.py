@@ -17,9 +17,9 @@ from nearfar.algorithms.floyd_warshall.cpu import (
     needs_64_bits,
     rows_left,
 )
-from nearfar.cpu.float_rows import exact_rows, rows_in_32_bits
+from nearfar.cpu.distances.float_rows import exact_rows, rows_in_32_bits
+from nearfar.cpu.distances.predecessors import tight_predecessors
 from nearfar.cpu.potentials import potentials
-from nearfar.cpu.predecessors import tight_predecessors
 from nearfar.cuda.device_graph import C_NAMES
 from nearfar.graph.dtypes import unreached_value
 from nearfar.registry import Answer, Estimate, Workspace, variant

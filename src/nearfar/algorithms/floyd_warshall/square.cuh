@@ -1,6 +1,6 @@
 // What both products of Floyd-Warshall share: the values a thread keeps, the sum with minimum, and slices
 // of stops on their way to shared memory. Macros: VALUE_T (int, long long, float, double), USE_DPX.
-// requires: cuda/copy_async.cuh
+// requires: cuda/primitives/copy_async.cuh
 #pragma once
 
 typedef VALUE_T value_t;

@@ -2,7 +2,7 @@
 //
 // before[i][j] = the smallest stop k with closed[i][k] + direct[k][j] = closed[i][j] and
 // closed[i][k] < closed[i][j]; what has none stays as it is. That is the tight-edge rule for graphs without
-// negative weights (cpu/proof.cpp); vertices that only edges which add nothing reach are left to the host.
+// negative weights (cpu/distances/proof.cpp); vertices that only edges which add nothing reach are left to the host.
 //
 // A place has a tight edge in few slices of stops. So a slice is gone through with add_min, which is one
 // instruction per place and stop, and a stop is looked for only where the least sum met the

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "cpu/bindings.hpp"
+#include "cpu/bindings/bindings.hpp"
 #include "cpu/heaps/binary_heap.hpp"
 #include "cpu/heaps/dary_heap.hpp"
 #include "cpu/heaps/fibonacci_heap.hpp"

@@ -5,8 +5,8 @@
 #include <numbers>
 #include <vector>
 
-#include "cpu/bindings.hpp"
-#include "cpu/spread.hpp"
+#include "cpu/bindings/bindings.hpp"
+#include "cpu/threads/spread.hpp"
 #include "graph/snapping/street_tree.hpp"
 
 namespace nearfar::snapping {

@@ -18,7 +18,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "cpu/spread.hpp"
+#include "cpu/threads/spread.hpp"
 #include "prepared/cpu/walk.hpp"
 #include "prepared/metric/metric_view.hpp"
 #include "prepared/metric/value.hpp"

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "cpu/spread.hpp"
+#include "cpu/threads/spread.hpp"
 #include "prepared/metric/metric_view.hpp"
 #include "prepared/metric/value.hpp"
 #include "prepared/order/structure.hpp"

@@ -7,8 +7,8 @@
 #include <memory>
 #include <vector>
 
-#include "cpu/huge_block.hpp"
-#include "cpu/spread.hpp"
+#include "cpu/memory/huge_block.hpp"
+#include "cpu/threads/spread.hpp"
 #include "prepared/metric/metric_view.hpp"
 #include "prepared/metric/value.hpp"
 #include "prepared/order/structure.hpp"

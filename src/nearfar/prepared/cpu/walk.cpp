@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "cpu/spread.hpp"
+#include "cpu/threads/spread.hpp"
 #include "prepared/metric/metric_view.hpp"
 #include "prepared/metric/value.hpp"
 #include "prepared/metric/with_value.hpp"

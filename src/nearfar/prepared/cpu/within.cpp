@@ -7,8 +7,8 @@
 #include <atomic>
 #include <vector>
 
-#include "cpu/bindings.hpp"
-#include "cpu/spread.hpp"
+#include "cpu/bindings/bindings.hpp"
+#include "cpu/threads/spread.hpp"
 #include "prepared/metric/metric_view.hpp"
 #include "prepared/metric/value.hpp"
 #include "prepared/order/structure.hpp"

@@ -9,9 +9,9 @@
 #include <stdexcept>
 #include <vector>
 
-#include "cpu/aligned.hpp"
-#include "cpu/dtypes.hpp"
-#include "cpu/spread.hpp"
+#include "cpu/bindings/dtypes.hpp"
+#include "cpu/memory/aligned.hpp"
+#include "cpu/threads/spread.hpp"
 #include "prepared/metric/value.hpp"
 #include "prepared/metric/with_value.hpp"
 #include "prepared/order/arcs_view.hpp"

@@ -9,8 +9,8 @@
 
 #include <cstring>
 
-#include "cpu/isa.hpp"
-#include "cpu/registers.hpp"
+#include "cpu/instructions/isa.hpp"
+#include "cpu/instructions/registers.hpp"
 #include "prepared/metric/value.hpp"
 
 namespace nearfar::prepared::NEARFAR_ISA {

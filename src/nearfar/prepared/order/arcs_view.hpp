@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "cpu/bindings.hpp"
+#include "cpu/bindings/bindings.hpp"
 #include "prepared/order/arcs.hpp"
 
 namespace nearfar::prepared {

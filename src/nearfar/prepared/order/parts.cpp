@@ -7,9 +7,9 @@
 #include <memory>
 #include <numeric>
 
-#include "cpu/interrupt.hpp"
-#include "cpu/spread.hpp"
-#include "cpu/waiting.hpp"
+#include "cpu/threads/interrupt.hpp"
+#include "cpu/threads/spread.hpp"
+#include "cpu/threads/waiting.hpp"
 #include "prepared/order/arcs_view.hpp"
 #include "prepared/order/structure.hpp"
 

@@ -11,8 +11,8 @@
 #include <algorithm>
 #include <vector>
 
-#include "cpu/bindings.hpp"
-#include "cpu/interrupt.hpp"
+#include "cpu/bindings/bindings.hpp"
+#include "cpu/threads/interrupt.hpp"
 #include "prepared/order/structure.hpp"
 
 namespace nearfar::prepared {

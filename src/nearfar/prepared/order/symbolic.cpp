@@ -17,8 +17,8 @@
 #include <stdexcept>
 #include <vector>
 
-#include "cpu/bindings.hpp"
-#include "cpu/interrupt.hpp"
+#include "cpu/bindings/bindings.hpp"
+#include "cpu/threads/interrupt.hpp"
 #include "prepared/order/structure.hpp"
 
 namespace nearfar::prepared {

@@ -9,7 +9,7 @@ import numpy as np
 from nearfar.errors import GraphError, OptionError, VertexError, listed, quoted
 from nearfar.graph.geography import on_earth
 from nearfar.graph.snapping.snap import Snapped
-from nearfar.solve.request import vertex_indices
+from nearfar.solve.steps.request import vertex_indices
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

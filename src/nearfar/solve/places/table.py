@@ -17,12 +17,12 @@ from nearfar.graph.snapping.snap import Snapped
 from nearfar.graph.turns import TurnGraph
 from nearfar.options import check_limit
 from nearfar.prepared.scenario import Scenario
-from nearfar.solve.files import FileSink
 from nearfar.solve.many import distances
 from nearfar.solve.places.entries import along_edge, check_weights, entries
 from nearfar.solve.places.given import Places, as_places
-from nearfar.solve.request import as_graph, check_stats
-from nearfar.solve.room import is_path
+from nearfar.solve.rows.files import FileSink
+from nearfar.solve.steps.request import as_graph, check_stats
+from nearfar.solve.steps.room import is_path
 from nearfar.system.devices import runtime
 from nearfar.system.threads import check_threads
 

@@ -74,7 +74,7 @@ class Launch:
     launch is called, so the next value may be set at once.
 
     ``early``: if the device supports it, the launch begins before the previous one has ended,
-    for which its kernel waits itself (``cuda/early_launch.cuh``).
+    for which its kernel waits itself (``cuda/primitives/early_launch.cuh``).
     """
 
     def __init__(

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nearfar.cuda.whole_solve import WholeSolve
+from nearfar.cuda.loops.whole_solve import WholeSolve
 from nearfar.errors import SolverError
 from nearfar.graph.dtypes import limit_in_dtype, unreached_value
 from nearfar.graph.slots import Slot
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from nearfar.cuda.device_graph import DeviceGraph
-    from nearfar.cuda.row_heads import RowHeads
+    from nearfar.cuda.graph.row_heads import RowHeads
     from nearfar.registry import Workspace
 
 __all__ = [

@@ -27,7 +27,7 @@
 // local lists and the local far list of local_capacity entries each, and for two stages per warp.
 // Races, all harmless: distances fall by atomic minimum in any order and are read with relaxed loads; a
 // reader that misses a fall does work that the later reader of the queued entry repeats.
-// requires: cuda/split_barrier.cuh
+// requires: cuda/primitives/split_barrier.cuh
 // requires: algorithms/near_far/one_launch/one_launch_rows.cuh
 // requires: algorithms/near_far/one_launch/one_launch_local.cuh
 

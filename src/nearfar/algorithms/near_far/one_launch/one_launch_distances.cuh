@@ -5,7 +5,7 @@
 // by compare-and-swap; all ones stand for "unreached". A sum that would need more bits is not
 // stored: `fits` says so, the caller marks the solve as failed, and the host repeats it with whole
 // distances. Weights must be integers.
-// requires: cuda/distance.cuh
+// requires: cuda/primitives/distance.cuh
 #pragma once
 
 #ifndef DISTANCE_BITS

@@ -10,8 +10,8 @@
 // Longer rows are found by their bounds, when they are taken.
 // With SHORTCUTS rows go past vertices that are taken out (row_shortcuts.cuh), which beyond_row finds in the end.
 // requires: algorithms/near_far/one_launch/one_launch_lists.cuh
-// requires: cuda/beyond_row.cuh
-// requires: cuda/row_marks.cuh
+// requires: cuda/graph/beyond_row.cuh
+// requires: cuda/graph/row_marks.cuh
 #pragma once
 
 #if ROW_HEAD

@@ -21,7 +21,7 @@
 // Launch: cooperative, whole warps, dynamic shared memory for a stage per warp.
 // Races, all harmless: distances fall by atomic minimum in any order and are read with relaxed
 // loads.
-// requires: cuda/split_barrier.cuh
+// requires: cuda/primitives/split_barrier.cuh
 // requires: algorithms/near_far/one_launch/one_launch_due.cuh
 // requires: algorithms/near_far/one_launch/one_launch_phases.cuh
 

@@ -5,10 +5,10 @@
 // Three degree classes: rows up to kMiddle edges share the warp's lanes, longer ones are taken by the
 // whole warp with as many edges in flight per lane, and beyond kHeavy they are cut into chunks for
 // all warps.
-// requires: cuda/edges.cuh
-// requires: cuda/memory.cuh
-// requires: cuda/deal.cuh
-// requires: cuda/walk_rows.cuh
+// requires: cuda/primitives/edges.cuh
+// requires: cuda/primitives/memory.cuh
+// requires: cuda/primitives/deal.cuh
+// requires: cuda/primitives/walk_rows.cuh
 // requires: algorithms/near_far/one_launch/one_launch_distances.cuh
 #pragma once
 

@@ -7,9 +7,9 @@
 // may be improved by another thread in the same iteration; that thread then sets *last and the next iteration
 // reads the new distance. All writers of *last in an iteration write the same value.
 // Launch: blocks of 256, any grid, grid-stride. counters[0] iterations, [1] edges, [2] vertices.
-// requires: cuda/edges.cuh
-// requires: cuda/distance.cuh
-// requires: cuda/warp.cuh
+// requires: cuda/primitives/edges.cuh
+// requires: cuda/primitives/distance.cuh
+// requires: cuda/primitives/warp.cuh
 
 extern "C" __global__ void start_all(weight_t* distance, long long n, long long source, uint32* last,
                                      uint64* counters) {

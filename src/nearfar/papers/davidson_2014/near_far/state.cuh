@@ -8,9 +8,9 @@
 // lookup table of owners; else a vertex claims its place once per iteration), GATHER (compact the
 // near set before it is traversed), BUCKETS (the host decides what comes next, see bucketing.cuh),
 // STATS (record every iteration).
-// requires: cuda/edges.cuh
-// requires: cuda/distance.cuh
-// requires: cuda/warp.cuh
+// requires: cuda/primitives/edges.cuh
+// requires: cuda/primitives/distance.cuh
+// requires: cuda/primitives/warp.cuh
 #pragma once
 
 constexpr int kBlock = 256;         // threads per block, in every kernel of the family

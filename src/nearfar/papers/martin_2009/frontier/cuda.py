@@ -1,6 +1,6 @@
 """Compound frontiers on the GPU: the forms of Martin et al. (2009) and the method it refutes.
 
-The host loop is cuda/settle.py; each variant here is a choice of relax kernel and minimum.
+The host loop is cuda/loops/settle.py; each variant here is a choice of relax kernel and minimum.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from nearfar.cuda.device_graph import C_NAMES, DeviceGraph, device_graph
-from nearfar.cuda.settle import Criterion, Settle, Steps, settle_loop
+from nearfar.cuda.loops.settle import Criterion, Settle, Steps, settle_loop
 from nearfar.graph.dense import dense_view, fits_dense
 from nearfar.graph.slots import Slot
 from nearfar.options import LaunchOptions

@@ -13,7 +13,7 @@
 // Races: relax_successors_no_atomics has a write-after-write race between frontier vertices
 // that share a successor, on purpose. The others have none (settle.cuh, settle_relax.cuh).
 //
-// requires: cuda/settle_relax.cuh
+// requires: cuda/loops/settle_relax.cuh
 // requires: papers/martin_2009/frontier/policy.cuh
 
 extern "C" __global__ void minimum(long long n, const weight_t* distance, const flag_t* unsettled,

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nearfar.cuda.settle import Criterion, Settle, Steps, pinned_like
+from nearfar.cuda.loops.settle import Criterion, Settle, Steps, pinned_like
 
 if TYPE_CHECKING:
     from nearfar.cuda.device_graph import DeviceGraph

@@ -14,7 +14,7 @@
 // those of frontier vertices, which no longer change. relax_rows_no_atomics races on purpose
 // (section 4.1).
 //
-// requires: cuda/settle.cuh
+// requires: cuda/loops/settle.cuh
 
 template <class T>
 __device__ __forceinline__ T* shared_bytes() {

@@ -13,8 +13,8 @@
 // vertex was marked.
 // Launch: one thread per vertex.
 //
-// requires: cuda/edges.cuh
-// requires: cuda/settle.cuh
+// requires: cuda/primitives/edges.cuh
+// requires: cuda/loops/settle.cuh
 
 extern "C" __global__ void two_arrays_start(long long n, long long source, weight_t* distance,
                                             weight_t* updated, flag_t* marked) {

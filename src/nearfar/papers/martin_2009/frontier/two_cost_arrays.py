@@ -12,7 +12,7 @@ import numpy as np
 
 from nearfar.cuda.device_graph import device_graph
 from nearfar.cuda.launch_shapes import resolve
-from nearfar.cuda.settle import COUNT_SLOTS
+from nearfar.cuda.loops.settle import COUNT_SLOTS
 from nearfar.registry import Answer
 from nearfar.system.devices import runtime
 from nearfar.system.devices.runtime import Launch

@@ -1,7 +1,7 @@
 """Crauser's criteria on the GPU: Ortega-Arranz et al. (2015) and the criteria it leaves out.
 
-The host loop is cuda/settle.py, the same that the frontier family runs with; a criterion is a pair
-of kernels and the arrays of lightest edges that they read.
+The host loop is cuda/loops/settle.py, the same that the frontier family runs with; a
+criterion is a pair of kernels and the arrays of lightest edges that they read.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from nearfar.cuda.device_graph import device_graph
-from nearfar.cuda.settle import Criterion, Settle, Steps, settle_loop
+from nearfar.cuda.loops.settle import Criterion, Settle, Steps, settle_loop
 from nearfar.options import LaunchOptions
 from nearfar.papers.ortega_arranz_2015.crauser.fused import FusedOptions, solve_fused
 from nearfar.papers.ortega_arranz_2015.crauser.lightest import KERNELS, device_lightest

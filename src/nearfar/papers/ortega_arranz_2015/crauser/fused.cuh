@@ -19,9 +19,9 @@
 // a relaxed load only to skip atomics. Thresholds rotate over three slots: one is written, one
 // may still be read by a slower block, one is reset; barriers lie between.
 //
-// requires: cuda/edges.cuh
-// requires: cuda/grid_barrier.cuh
-// requires: cuda/settle.cuh
+// requires: cuda/primitives/edges.cuh
+// requires: cuda/primitives/grid_barrier.cuh
+// requires: cuda/loops/settle.cuh
 // requires: papers/ortega_arranz_2015/crauser/policy.cuh
 
 enum Flag : flag_t { kOpen = 0, kSettled = 1, kFrontier = 2 };

@@ -12,7 +12,7 @@
 // written by the launch before. Races: none.
 // requires: prepared/cuda/values.cuh
 // requires: prepared/cuda/column_order.cuh
-// requires: cuda/early_launch.cuh
+// requires: cuda/primitives/early_launch.cuh
 
 constexpr int kSide = 128, kSideWarps = kSide / 32;
 constexpr int kNothing = 0x7fffffff;

@@ -24,7 +24,7 @@
 // Dynamic shared memory: two chunks of records, then LANES values per slot.
 // Launch: LANES / COLUMNS threads, cells * pitch / LANES blocks.
 // requires: prepared/cuda/values.cuh
-// requires: cuda/copy_async.cuh
+// requires: cuda/primitives/copy_async.cuh
 // requires: prepared/cuda/columns.cuh
 #pragma once
 

@@ -17,8 +17,8 @@
 // Launch: 32 * kWarps threads, tiles * groups blocks, those of a group next to each other. Races: none.
 // requires: prepared/cuda/bottoms/leaves.cuh
 // requires: prepared/cuda/column_order.cuh
-// requires: cuda/copy_async.cuh
-// requires: cuda/early_launch.cuh
+// requires: cuda/primitives/copy_async.cuh
+// requires: cuda/primitives/early_launch.cuh
 
 constexpr int kTile = TILE;
 constexpr int kStep = kTile - MARGIN;

@@ -21,7 +21,7 @@
 #include <utility>
 #include <vector>
 
-#include "cpu/interrupt.hpp"
+#include "cpu/threads/interrupt.hpp"
 #include "prepared/order/arcs_view.hpp"
 #include "prepared/order/structure.hpp"
 

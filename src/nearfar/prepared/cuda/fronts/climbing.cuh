@@ -8,7 +8,7 @@
 // Macros: WARPS of a block, at least 2; ROOM, arcs of a chunk that are copied; the arcs of other levels are read from
 // global memory.
 // requires: prepared/cuda/values.cuh
-// requires: cuda/copy_async.cuh
+// requires: cuda/primitives/copy_async.cuh
 #pragma once
 
 constexpr int kClimbWarps = WARPS, kClimbThreads = 32 * kClimbWarps;

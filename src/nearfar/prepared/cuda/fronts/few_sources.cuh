@@ -22,8 +22,8 @@
 // requires: prepared/cuda/column_order.cuh
 // requires: prepared/cuda/pieces.cuh
 // requires: prepared/cuda/columns.cuh
-// requires: cuda/split_barrier.cuh
-// requires: cuda/early_launch.cuh
+// requires: cuda/primitives/split_barrier.cuh
+// requires: cuda/primitives/early_launch.cuh
 
 constexpr int kHigh = kUnit, kEach = kHigh / kClimbWarps;  // members of a job, and of a warp
 constexpr int kPerUnit = 16 / sizeof(value_t);

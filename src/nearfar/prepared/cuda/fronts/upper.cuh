@@ -24,8 +24,8 @@
 // written before the count of its group is raised, and a block reads them after that count.
 // requires: prepared/cuda/pieces.cuh
 // requires: prepared/cuda/columns.cuh
-// requires: cuda/copy_async.cuh
-// requires: cuda/grid_barrier.cuh
+// requires: cuda/primitives/copy_async.cuh
+// requires: cuda/primitives/grid_barrier.cuh
 
 constexpr int kTeam = ACROSS * DOWN, kThreads = kTeam * SHARES;
 constexpr int kWide = ACROSS * GROUPS;  // in units of COLUMNS sources

@@ -25,9 +25,9 @@
 // plus 1 where it leads down; of_edges[metrics][m]; flags[metrics][n_arcs] of customize.hpp.
 // Races: atomics of a level lower arcs of later levels, which are not read before a barrier.
 // requires: prepared/cuda/values.cuh
-// requires: cuda/memory.cuh
-// requires: cuda/split_barrier.cuh
-// requires: cuda/cluster_barrier.cuh
+// requires: cuda/primitives/memory.cuh
+// requires: cuda/primitives/split_barrier.cuh
+// requires: cuda/primitives/cluster_barrier.cuh
 
 constexpr int kFewLanes = 8, kManyLanes = 32;  // per arc
 constexpr int kBatch = sizeof(value_t) == 4 ? 4 : 2;  // triangles per lane

@@ -8,7 +8,7 @@
 // all are reached no edge can improve any, whatever the slack, and the row is that of a search. Where rounding exceeded the
 // slack some vertex is not reached, and the rounds continue with more slack, at last without a bound.
 //
-// The sequential form is cpu/polish.hpp. Rounds go by the number of edges, which needs no sorting.
+// The sequential form is cpu/distances/polish.hpp. Rounds go by the number of edges, which needs no sorting.
 //
 // Macros: those of types.cuh, THREADS per block. Weights must not be negative.
 // Arrays: offsets[n + 1] and edges[m] of the graph; sources[count]; rows[count][n], replaced; for each block
@@ -16,10 +16,10 @@
 // Races: blocks share nothing. Within one, atomics lower distances while others read them: a value read is a sum along a
 // path, and each improvement puts the vertex into the next round. A queue that would be too long is replaced by all
 // vertices.
-// requires: cuda/memory.cuh
-// requires: cuda/edges.cuh
-// requires: cuda/warp.cuh
-// requires: cuda/walk_rows.cuh
+// requires: cuda/primitives/memory.cuh
+// requires: cuda/primitives/edges.cuh
+// requires: cuda/primitives/warp.cuh
+// requires: cuda/primitives/walk_rows.cuh
 
 constexpr int kWidest = 2;  // number of times that the slack is widened; then there is no bound
 

@@ -6,8 +6,8 @@
 // Arrays: sources[count], vertices; label[n] of vertices; ordered[count], the sources in that order; order[count], their
 // places among the sources. Launch: one block of 1024 threads; (n - 1) >> shift < kBins.
 // Races: atomics in shared memory.
-// requires: cuda/types.cuh
-// requires: cuda/warp.cuh
+// requires: cuda/primitives/types.cuh
+// requires: cuda/primitives/warp.cuh
 
 constexpr int kThreads = 1024, kBins = 8192, kEach = kBins / kThreads;
 

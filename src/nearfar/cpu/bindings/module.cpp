@@ -1,0 +1,17 @@
+// The nanobind module nearfar._cpu: collects what the families and the shared code bind.
+#include "cpu/bindings/bindings.hpp"
+
+NB_MODULE(_cpu, m) {
+  m.doc() = "Hot loops of nearfar on CPU cores. Internal: use the functions of nearfar instead.";
+#if defined(__clang__)
+  m.attr("compiler") = "Clang " __clang_version__;
+#elif defined(__GNUC__)
+  m.attr("compiler") = "GCC " __VERSION__;
+#else
+  m.attr("compiler") = "an unknown compiler";
+#endif
+  // Graphs in reference cycles may outlive the interpreter's last collection; that is no one's
+  // mistake.
+  nanobind::set_leak_warnings(false);
+  for (auto& bind : nearfar::binders()) bind(m);
+}
