@@ -188,7 +188,7 @@ def page() -> str:
     """Return the page."""
     cuda, cpu = Kept("martin-2009", "cuda"), Kept("martin-2009", "cpu")
     lines = [
-        "# CUDA solutions for the SSSP problem: what the paper has, and what we measure",
+        "# Martín et al. (2009): CUDA solutions for the SSSP problem",
         "",
         NOTICE,
         "",

@@ -185,7 +185,7 @@ def page() -> str:
     """Return the page."""
     cuda, cpu = Kept("ortega-arranz-2015", "cuda"), Kept("ortega-arranz-2015", "cpu")
     lines = [
-        "# A new GPU-based approach to the shortest path problem: what the paper has, and what we measure",
+        "# Ortega-Arranz et al. (2015)",
         "",
         NOTICE,
         "",
