@@ -170,7 +170,7 @@ def navigation(pages: dict[str, str]) -> list[Any]:
     found: list[Any] = [{"Home": "index.md"}]
     for title, folder in _TABS:
         inside = sorted((name for name in pages if name.startswith(folder + "/")), key=order)
-        found.append({title: [{title_of(pages[name]): name} for name in inside]})
+        found.append({title: [{title_of(pages[name]).replace("`", ""): name} for name in inside]})
     found.append({"All pages": "all-pages.md"})
     return found
 

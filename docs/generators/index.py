@@ -21,23 +21,31 @@ KINDS = (
 )
 
 # Pages of a folder in the order in which readers need them; others follow by title.
-ORDER = (
-    *("first-map", "install", "which-function"),
-    *("find-shortest-paths", "read-and-write-graphs", "generate-graphs"),
-    *("answer-questions-about-places", "draw-maps", "take-answers-elsewhere"),
-    *("all-pairs", "prepare-a-graph", "rasters", "measure-centrality", "assign-traffic"),
-    *("negative-cycles-arbitrage", "save-and-prove-answers", "use-in-scripts"),
-    *("use-a-gpu", "use-a-cluster", "tune-launch-shapes"),
-    *("coming-from-scipy", "coming-from-networkx", "coming-from-igraph"),
-    *("coming-from-cugraph", "coming-from-pandana", "coming-from-scikit-image"),
-    *("measure", "reproduce-the-papers", "make-a-report", "build-the-peers"),
-    *("glossary", "python", "python-graphs", "python-searches", "python-many-sources"),
-    *("python-prepared", "python-places", "python-measures", "python-rasters"),
-    *("python-files", "python-interfaces", "python-tools"),
-    *("command-line", "methods", "file-formats", "environment", "platforms", "speed"),
-    *("choosing", "cpu-engine", "gpu-engine", "many-sources", "within-a-limit"),
-    *("prepared-graphs", "measures", "memory", "scale", "one-source-several-gpus"),
-)
+ORDER = {
+    "tutorials": ("first-map",),
+    "how-to": (
+        *("install", "which-function", "find-shortest-paths"),
+        *("read-and-write-graphs", "generate-graphs"),
+        *("answer-questions-about-places", "draw-maps", "take-answers-elsewhere"),
+        *("all-pairs", "prepare-a-graph", "rasters", "measure-centrality", "assign-traffic"),
+        *("negative-cycles-arbitrage", "save-and-prove-answers", "use-in-scripts"),
+        *("use-a-gpu", "use-a-cluster", "tune-launch-shapes"),
+        *("coming-from-scipy", "coming-from-networkx", "coming-from-igraph"),
+        *("coming-from-cugraph", "coming-from-pandana", "coming-from-scikit-image"),
+        *("measure", "reproduce-the-papers", "make-a-report", "build-the-peers"),
+    ),
+    "reference": (
+        *("glossary", "python", "python-graphs", "python-searches", "python-many-sources"),
+        *("python-prepared", "python-places", "python-measures", "python-rasters"),
+        *("python-files", "python-interfaces", "python-tools"),
+        *("command-line", "methods", "file-formats", "environment", "platforms", "speed"),
+    ),
+    "explanation": (
+        *("choosing", "cpu-engine", "gpu-engine", "breadth-first", "near-far"),
+        *("compound-frontiers", "many-sources", "within-a-limit", "prepared-graphs", "rasters"),
+        *("measures", "memory", "scale", "one-source-several-gpus", "zoo-speed"),
+    ),
+}
 
 
 def title_of(page: Path) -> str:
@@ -53,8 +61,8 @@ def title_of(page: Path) -> str:
 
 def order(page: Path) -> tuple[int, str]:
     """Return the sort key of a page within its folder."""
-    place = ORDER.index(page.stem) if page.stem in ORDER else len(ORDER)
-    return place, title_of(page)
+    known = ORDER.get(page.parent.name, ())
+    return known.index(page.stem) if page.stem in known else len(known), title_of(page)
 
 
 def page() -> str:
