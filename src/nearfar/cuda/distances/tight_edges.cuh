@@ -53,7 +53,7 @@ typedef CountOf<(sizeof(vertex_t) > 4)>::type predecessor_t;
 constexpr predecessor_t kNone = ~predecessor_t(0);
 
 constexpr int kTightInFlight = 2;  // edges in flight per lane; more leave fewer warps
-constexpr int kTightAlone = 16;        // edges of its row that a lane takes alone
+constexpr int kTightAlone = 16;    // edges of its row that a lane takes alone
 constexpr int kSearchFrom = 16;    // longer rests of sorted rows are searched for their end
 constexpr int kTightProbes = 7;
 constexpr int kPiece = SEGMENT;  // longer rows are taken in pieces of this many edges
