@@ -159,7 +159,6 @@ def title_of(text: str) -> str:
 
 def navigation(pages: dict[str, str]) -> list[Any]:
     """Tabs and pages of the site; ``pages`` has their texts."""
-
     index = (ROOT / "docs/index.md").read_text(encoding="utf-8")
     listed = [posixpath.splitext(name)[0] for name in re.findall(r"\]\(([^)]+)\)", index)]
 

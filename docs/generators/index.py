@@ -17,7 +17,7 @@ KINDS = (
     ("how-to", "How-to guides", "Reach one goal."),
     ("reference", "Reference", "Look something up."),
     ("explanation", "Explanation", "Understand how it works, why, and what it costs."),
-    ("reproduction", "Reproduction", "The papers' numbers beside ours, and why they differ."),
+    ("reproduction", "Reproduction", "The papers' numbers and ours, and why they differ."),
 )
 
 # Pages of a folder in the order in which readers need them; others follow by title.

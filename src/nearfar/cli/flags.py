@@ -40,7 +40,7 @@ _HELP = {
     "sources": "only paths from these (default: all)",
     "targets": "only paths to these (default: all)",
     "vertices": "only for these (default: all)",
-    "limit": "leave out what is farther than D",
+    "limit": "leave out vertices farther than D",
     "threads": "CPU workers (default: all cores)",
     "device": "where to run (default: auto, where the estimate is lower)",
     "devices": "CUDA devices that share the rows: all, or their numbers, such as 0,1",

@@ -1,4 +1,4 @@
-// Marks edges to dead ends, and packs a graph anew without edges that are on no shortest path (essential.py).
+// Marks edges to dead ends, and packs a graph again without edges that are on no shortest path (essential.py).
 //
 // ways[v]: the only vertex besides v to which edges of v lead, kNoWay without such edges, kSeveral with more
 // than one. An edge from u to v is marked where v has no way, or only u.

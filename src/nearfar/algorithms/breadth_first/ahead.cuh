@@ -4,8 +4,8 @@
 // frontier into shared memory and advances it round by round with a block barrier only, distances falling
 // by atomic minimum as in a label-correcting search. Blocks that run ahead of others may give a vertex a
 // distance that another block lowers later; it is then taken again: repeated work, never a wrong answer.
-// After ahead_rounds rounds, or when a list outgrows kAheadLeave, what is left goes to the global queue and
-// is dealt anew.
+// After ahead_rounds rounds, or when a list outgrows kAheadLeave, the remaining entries go to the global
+// queue and are distributed again.
 //
 // A round takes several hops. A warp takes a vertex, and its lanes the targets that lie around it
 // with their hops (balls.cuh): all get their distances at once, and only those whose edges may lead
@@ -65,7 +65,7 @@ struct AheadCounts {
   int deepest;
 };
 
-// The lanes that take[u] put (v[u], d[u]) into the block's list; what it has no room for goes to the queue.
+// The lanes that take[u] put (v[u], d[u]) into the block's list; entries without room go to the queue.
 // The whole warp calls it.
 template <int N>
 __device__ __forceinline__ void put(const AheadOut& out, const AheadList& list,

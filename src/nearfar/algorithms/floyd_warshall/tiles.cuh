@@ -41,7 +41,7 @@ extern "C" __global__ void __launch_bounds__(1024, 1)
 }
 
 // Row and column of tiles number `strip`, through the stops of tile `step`, which is closed. With
-// strip = step this is the second phase; with another strip, the third one for that strip alone. The tile
+// strip = step this is the second phase; with another strip, the third one for that strip only. The tile
 // common to both strips is written twice with the same values. Tiles that are final are left out.
 extern "C" __global__ void __launch_bounds__(256, 2)
     update_strips(value_t* matrix, long long side, long long strip, long long step) {
@@ -119,7 +119,7 @@ extern "C" __global__ void __launch_bounds__(256, 2)
     }
 }
 
-// Speed of add_min alone, as a reference: `turns` x 16 chains per thread. Launch: any grid,
+// Speed of add_min without memory, as a reference: `turns` x 16 chains per thread. Launch: any grid,
 // blocks of 256.
 extern "C" __global__ void __launch_bounds__(256) add_min_ceiling(value_t* out, int turns, value_t weight) {
   value_t chain[16];

@@ -37,7 +37,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--supply", metavar="COLUMN", help="of the destinations (default: each counts 1)"
     )
     parser.add_argument("--demand", metavar="COLUMN", help="of the origins: two-step catchments")
-    parser.add_argument("--limit", type=number, metavar="D", help="what is farther does not count")
+    parser.add_argument("--limit", type=number, metavar="D", help="greatest distance that counts")
     parser.add_argument(
         "--decay",
         metavar="KIND",

@@ -45,7 +45,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("destinations", metavar="DESTINATIONS", help="likewise")
     parser.add_argument("--id", metavar="COLUMN", help="column that names the places in both")
     parser.add_argument("--nearest", type=at_least_one, metavar="K", help="only the K nearest")
-    parser.add_argument("--limit", type=number, metavar="D", help="leave out what is farther")
+    parser.add_argument("--limit", type=number, metavar="D", help="leave out pairs farther apart")
     parser.add_argument(
         "-o", "--output", metavar="FILE", help=".csv, .npy, .zarr or .parquet; all but .csv resume"
     )

@@ -12,7 +12,7 @@
 // additions does not depend on other blocks. The order of the vertices of a level is not deterministic
 // (atomics on `seen` and on the queue's length) and changes no result.
 //
-// Arrays: offsets n + 1, edges m (targets alone); entering_*: of the reversed graph, unless SYMMETRIC;
+// Arrays: offsets n + 1, edges m (targets only); entering_*: of the reversed graph, unless SYMMETRIC;
 // bits: gridDim.x slices of 2 * words, or null to keep them in shared memory (BITS_SHARED: 8 * words bytes
 // of dynamic shared memory), words = (n + 31) / 32.
 // requires: measures/centrality/path_shares.cuh
@@ -95,7 +95,7 @@ struct NextLevel {
   typedef Edge Item;
   const Edge* edges;
   Bits done;
-  bool last;  // what is not in `done` is beyond the limit
+  bool last;  // vertices not in `done` are beyond the limit
   __device__ __forceinline__ Item load(offset_t at) const { return load_edge(edges, at); }
   __device__ __forceinline__ bool leads(const Item& item, offset_t at, int* target,
                                         offset_t* edge) const {

@@ -27,7 +27,7 @@ struct PathSums {
   long long n;
   long long sources;
   long long endpoints;     // 1: a path counts for its ends too
-  long long forward_only;  // 1: numbers of paths alone
+  long long forward_only;  // 1: only numbers of paths
 };
 
 constexpr unsigned char kTooManyPaths = 1, kZeroCycle = 2, kSaturated = 4;

@@ -71,7 +71,7 @@ class Skims:
     distances : array, shape (k, l)
         Lengths of the paths, as from :func:`nearfar.distances`.
     totals : list or dict of arrays, shape (k, l)
-        One array per quantity, as they were given: integers for integer quantities. Pairs
+        One array per quantity, in the given order: integers for integer quantities. Pairs
         without a path have inf, or the maximum of int64.
     """
 

@@ -148,7 +148,7 @@ def _with_queries(
         up = _needed(view, weights, flags, first, 0, threads)
         down = up if sides == 1 else _needed(view, weights, flags, first, 1, threads)
     else:
-        # All of them; the arrays of the structure serve as they are.
+        # All of them: the arrays of the structure are used unchanged.
         both = weights.reshape(-1, sides)
         up = QueryArcs(view.first, view.head_depth, np.ascontiguousarray(both[:, 0]))
         down = up

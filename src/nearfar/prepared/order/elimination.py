@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 __all__ = ["ORDERS", "Structure", "checked_order", "elimination_order", "has_metis", "structure_of"]
 
-#: Ways to dissect what the reductions leave.
+#: Ways to dissect the reduced graph.
 ORDERS = ("auto", "metis", "inertial", "levels")
 
 #: Vertices and arcs are numbered with 32 bits.

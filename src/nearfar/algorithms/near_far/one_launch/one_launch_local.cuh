@@ -11,7 +11,7 @@
 //
 // The chain of dependent reads of a round is short because an entry carries the bounds of its row
 // (one_launch_bounds.cuh; the edge and then the atomic are waited for) or the row (one_launch_heads.cuh; the
-// atomic alone).
+// only the atomic).
 // requires: algorithms/near_far/one_launch/one_launch_bounds.cuh
 // requires: algorithms/near_far/one_launch/one_launch_heads.cuh
 #pragma once
