@@ -74,7 +74,7 @@ def kept(document: dict[str, Any]) -> dict[str, Any]:
 def main(argv: list[str] | None = None) -> int:
     """Keep every folder named on the command line."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition(":")[0])
-    parser.add_argument("--add", action="store_true", help="begin with what is kept")
+    parser.add_argument("--add", action="store_true", help="begin with the kept results")
     parser.add_argument("folders", nargs="+", type=Path, metavar="DIR")
     given = parser.parse_args(argv)
     checkout.require()

@@ -62,7 +62,7 @@ class WaitingTiles {
     }
   }
 
-  // `side` is the number that the tile that wakes has from there.
+  // `side` is the number of the waking tile as seen from that tile.
   void wake(int64_t tile, T key, int side) {
     sides_[static_cast<std::size_t>(tile)] |= uint32_t{1} << side;
     T& pending = pending_[static_cast<std::size_t>(tile)];

@@ -3,18 +3,18 @@
 // A block loads a tile with a halo of its neighbours' cells and sweeps it in every axis direction until a
 // round lowers nothing. Each thread carries one line of a sweep; lines are not synchronised with each other.
 // Then it stores the tile and gives each neighbour, as a key, the least distance that it could lower there.
-// A phase takes the tiles whose key is within `delta` of the least key; delta adapts to how many those are.
+// A phase takes the tiles whose key is within `delta` of the least key; delta adapts to their number.
 // Any order ends at the fixed point of d[v] = min(d[u] + w(u, v)), so the bits are those of the CPU's engine
-// (raster/tile.hpp), which also says how a step's cost is rounded: products are never contracted.
+// (raster/tile.hpp), which also defines how a step's cost is rounded: products are never contracted.
 //
 // Macros: DIMS 2 or 3, SIDE and DEPTH (cells of a tile along the last two axes and the first), HALO, RULE
 // (0 mean, 1 enter, 2 slope), STEPS and OFFSETS (of the cells that steps come from; plane, row, column).
 // cost: barriers are inf, NaN or the dtype's maximum. distance: the sources set, all else unreached. key: one per
 // tile, the least distance that waits for it, or unreached. queue: one entry per tile. state: 4 x (queue size,
 // next entry), the barrier, [9] phases, [10] tile visits. least: 4 least keys of
-// all that waits, then 4 of what a phase left waiting.
+// all waiting tiles, then 4 of those that a phase left waiting.
 // Races: a thread may overwrite in shared memory a lesser distance that another line just stored. The next
-// round finds it again, because what it came from is still there, and only a round without a store ends the
+// round finds it again, because its predecessor is still there, and only a round without a store ends the
 // tile. A neighbour's border may be read while it is stored: the neighbour then wakes this tile afterwards.
 // Launch: cooperative, 4 * SIDE threads where DIMS is 2, else 256; any grid that is resident.
 // requires: cuda/primitives/types.cuh
@@ -91,7 +91,7 @@ __device__ __forceinline__ weight_t after_step(const Tile& t, int from, int to, 
   return add_saturating(t.d[from], w);
 }
 
-// One sweep along an axis, one line; returns whether it lowered anything.
+// One sweep along an axis, one line; true if it lowered anything.
 template <int Axis, int Sign>
 __device__ bool sweep_line(const Tile& t, int lane) {
   constexpr int extent = Axis == 0 ? DEPTH : SIDE;
@@ -155,7 +155,7 @@ __device__ __forceinline__ long long cell_of(const Grid& g, int tile, int i) {
   return (z * g.rows + y) * g.columns + x;
 }
 
-// Which of the 27 tiles around and with this one a cell of its array belongs to; 13 is this one.
+// The tile, of the 27 around and with this one, to which a cell of its array belongs; 13 is this one.
 __device__ __forceinline__ int side_of(int i) {
   const int z = i / kPlane - kThin, y = i % kPlane / kRow - HALO, x = i % kRow - HALO;
   return (z < 0 ? 0 : z < DEPTH ? 9 : 18) + (y < 0 ? 0 : y < SIDE ? 3 : 6) + (x < 0 ? 0 : x < SIDE ? 1 : 2);
@@ -246,7 +246,7 @@ extern "C" __global__ void relax_tiles(const weight_t* cost, const weight_t* ele
       __threadfence();
       __syncthreads();
       if (threadIdx.x < 27 && given[threadIdx.x] < unreached()) {
-        // Nothing is given to cells outside the raster: the tile exists.
+        // No key is set for cells outside the raster: the tile exists.
         const int side = threadIdx.x;
         const int other = tile + ((side / 9 - 1) * g.y + side / 3 % 3 - 1) * g.x + side % 3 - 1;
         atomic_minimum(key + other, given[side]);

@@ -1,4 +1,4 @@
-// The nanobind module nearfar._cpu: collects what the families and the shared code bind.
+// The nanobind module nearfar._cpu: the bindings of the families and of the shared code.
 #include "cpu/bindings/bindings.hpp"
 
 namespace nearfar {

@@ -116,7 +116,7 @@ using AnyCsr = std::variant<Csr<int32_t, int32_t>, Csr<int32_t, int64_t>, Csr<in
                             Csr<int32_t, double>, Csr<int64_t, int32_t>, Csr<int64_t, int64_t>,
                             Csr<int64_t, float>, Csr<int64_t, double>>;
 
-// Calls X(Index, Weight) for each of them: what the algorithms are instantiated for.
+// Calls X(Index, Weight) for each pair of types that the algorithms are instantiated for.
 #define NEARFAR_FOR_EACH_CSR(X) \
   X(int32_t, int32_t)           \
   X(int32_t, int64_t)           \

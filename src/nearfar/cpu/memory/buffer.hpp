@@ -1,4 +1,4 @@
-// A growable array of plain records, which does not initialise what is about to be overwritten.
+// A growable array of plain records without initialisation.
 #pragma once
 
 #include <cstdlib>

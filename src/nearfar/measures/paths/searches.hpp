@@ -1,4 +1,4 @@
-// Searches from many sources over workers, each followed by what is computed from it.
+// Searches from many sources over workers, each followed by a computation on its result.
 //
 // Blocks of sources go to workers (ordered_sums.hpp). Weighted searches are those of
 // delta-stepping, which asks for the next source by itself; a search with a limit costs what it
