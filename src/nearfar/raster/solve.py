@@ -341,9 +341,12 @@ def _watched(
 
 def _place(out: Any, grid: Raster) -> NDArray[Any]:
     """Return an array for the distances, after checking it."""
-    fits = isinstance(out, np.ndarray) and out.shape == grid.shape and out.dtype == grid.dtype
-    if not fits or not out.flags.c_contiguous or not out.flags.writeable:
-        size = " x ".join(map(str, grid.shape))
+    size = " x ".join(map(str, grid.shape))
+    if (
+        not isinstance(out, np.ndarray)
+        or (out.shape, out.dtype) != (grid.shape, grid.dtype)
+        or not (out.flags.c_contiguous and out.flags.writeable)
+    ):
         raise OptionError(f"out: give a writable, contiguous array of {size} {grid.dtype}")
     return out
 
@@ -354,9 +357,7 @@ def _into_file(path: Any, grid: Raster, sources: Any, **given: Any) -> Surface:
     if not name.endswith(".npy"):
         raise OptionError(f"out is {quoted(name)}: distances are mapped from .npy files")
     with replacing(name) as temporary:
-        made = np.lib.format.open_memmap(  # type: ignore[no-untyped-call]
-            temporary, mode="w+", dtype=grid.dtype, shape=grid.shape
-        )
+        made = np.lib.format.open_memmap(temporary, mode="w+", dtype=grid.dtype, shape=grid.shape)
         surface = cost_distance(grid, sources, out=made, **given)
         made.flush()
     return surface
