@@ -127,6 +127,7 @@ GROUPS: list[tuple[str, str, list[str]]] = [
         "`OptionError`.",
         [
             *("raster.cost_distance", "raster.cost_distances", "raster.corridor"),
+            *("raster.least_cost_paths", "raster.path_cost", "raster.map_array"),
             *("raster.Raster", "raster.Surface", "raster.SlopeTable", "raster.hiking"),
             *("raster.read_raster", "raster.write_raster", "raster.draw_surface"),
             *("raster.landscape", "raster.interfaces.MCP", "raster.interfaces.MCP_Geometric"),
