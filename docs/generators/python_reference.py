@@ -39,7 +39,7 @@ GROUPS: list[tuple[str, str, list[str]]] = [
         "Many sources",
         "Answers go to an array, a file, a sparse matrix or a reduction, block by block.",
         [
-            *("distances", "all_pairs", "nearest", "solve.Nearest", "catchment"),
+            *("distances", "all_pairs", "nearest", "solve.Nearest", "catchment", "isochrones"),
             *("solve.Reduction", "solve.read_rows"),
         ],
     ),

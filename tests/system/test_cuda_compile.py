@@ -169,7 +169,8 @@ def batch_cases(kind: str) -> Iterator[Case]:
             form = {**narrow, **shape, "FIGURES": said}
             yield "algorithms/batched/block_per_source_global.cuh", form
         for mode in range(4):
-            form = {"SLOTS": 2048, "LOG_SLOTS": 11, "MODE": mode, "LANES_EACH": 32 if mode else 4}
+            form = {"SLOTS": 2048, "LOG_SLOTS": 11, "MODE": mode, "THREADS": 64}
+            form["LANES_EACH"] = 32 if mode else 4
             yield "algorithms/bounded/bounded.cuh", {**narrow, **form}
     value = {"VALUE_T": base["WEIGHT_T"], "USE_DPX": int(base["WEIGHT_T"] == "int")}
     yield "algorithms/floyd_warshall/tiles.cuh", value
