@@ -15,6 +15,9 @@ Wasp know int32 alone: other weights, and those whose sums do not fit, they get 
 so that the greatest distance is 2^29 at most. Every answer of nearfar is compared with one that was
 proven; the peers verify their own.
 
+Graphs are made beforehand by as many processes as there are cores, and peers look for their best
+delta anew for the most threads, and among the three around it for fewer.
+
 ``--clock processor`` counts the processor time of one thread, nearfar's and by
 ``processor_clock.c`` the peers', where other programs keep the cores busy.
 
@@ -27,12 +30,14 @@ from __future__ import annotations
 import argparse
 import contextlib
 import dataclasses
+import multiprocessing
 import os
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
+from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -56,6 +61,7 @@ if TYPE_CHECKING:
 
 FARTHEST = 2**29  # distance that the peers' sums keep clear of
 HOPELESS = 3.0  # times the time of a peer's best delta
+NEAR = 3  # deltas that are tried with fewer threads, around the best with more
 LIMIT = 10.0  # seconds of a peer's program, which reads the graph and solves twice
 CLOCKS = {"wall": time.perf_counter, "processor": time.process_time}
 
@@ -105,6 +111,7 @@ def peer_programs(
     found: dict[tuple[str, int], Gap] = {}
     skipped: dict[str, str] = {}
     for name in names:
+        wider: Gap | None = None
         for count in sorted(threads, reverse=True):
             program = PEERS[name](count)
             assert isinstance(program, Gap)
@@ -116,12 +123,15 @@ def peer_programs(
             )
             if not problem:
                 program.prepare(graph)
-                found[name, count] = program
+                if wider is not None:
+                    program.take_deltas(wider, NEAR)
+                found[name, count] = wider = program
                 try:
                     program.solve(source)
                     continue
                 except (WrongAnswer, RuntimeError) as error:
                     found.pop((name, count)).close()
+                    wider = None
                     problem = str(error)
             skipped[f"{name}, {count} threads"] = problem
     return found, skipped
@@ -200,6 +210,31 @@ def on_gpu(name: str, graph: Graph, args: argparse.Namespace) -> dict[str, Any]:
     return {"scaled_for_peers": scaled, "skipped": skipped, "sources": [source], "rows": rows}
 
 
+def made(names: list[str], most: int | None) -> Iterator[tuple[str, Graph]]:
+    """All graphs, made side by side before the first is given."""
+    with tempfile.TemporaryDirectory(prefix="nearfar-zoo-") as folder:
+        files = [Path(folder, f"{name}.npz") for name in names]
+        with ProcessPoolExecutor(mp_context=multiprocessing.get_context("spawn")) as pool:
+            list(pool.map(store, names, files, [most] * len(names)))
+        for name, file in zip(names, files, strict=True):
+            yield name, restore(file)
+            file.unlink()
+
+
+def store(name: str, file: Path, most: int | None) -> None:
+    """Make a graph and write it."""
+    graph = make(name, most)
+    rows = {"indptr": graph.indptr, "indices": graph.indices, "weights": graph.effective_weights}
+    np.savez(file, directed=graph.directed, **rows)
+
+
+def restore(file: Path) -> Graph:
+    """The graph that was written."""
+    with np.load(file) as parts:
+        rows = (parts[key] for key in ("indptr", "indices", "weights"))
+        return Graph(*rows, directed=bool(parts["directed"]))
+
+
 def complete(row: dict[str, Any], name: str, args: argparse.Namespace) -> bool:
     """Whether a row of the file is what this run would measure."""
     return bool(row["asked"] == asked(name, args))
@@ -275,11 +310,10 @@ def main() -> int:
     rows = Rows(args.output, list(ZOO))
     names = [n for n in args.only or ZOO if args.half in (None, ZOO[n].half)]
     there = {row["graph"]: row for row in rows.rows}
-    for name in names:
-        if not args.again and name in there and complete(there[name], name, args):
-            continue
+    if not args.again:
+        names = [n for n in names if n not in there or not complete(there[n], n, args)]
+    for name, graph in made(names, args.most):
         began = time.perf_counter()
-        graph = make(name, args.most)
         entry = ZOO[name]
         measure = on_cores if args.device == "cpu" else on_gpu
         with peers_clock(args.clock):

@@ -149,11 +149,19 @@ class Gap(Program):
         It tries the ``most`` deltas around the last one, and takes a delta that was right with more
         threads for right.
         """
-        if self.delta and most < len(self._deltas):
-            first = self._deltas.index(self.delta) - most // 2
-            first = min(max(0, first), len(self._deltas) - most)
-            self._deltas = self._deltas[first : first + most]
+        self.take_deltas(self, most)
         self.threads, self.delta, self.failed = threads, 0, []
+
+    def take_deltas(self, other: Gap, most: int) -> None:
+        """Try the ``most`` deltas around the best of another program on the same graph.
+
+        A delta that was right there is taken for right.
+        """
+        self._deltas, self._right = other._deltas, other._right
+        if other.delta and most < len(other._deltas):
+            first = other._deltas.index(other.delta) - most // 2
+            first = min(max(0, first), len(other._deltas) - most)
+            self._deltas = other._deltas[first : first + most]
 
     def solve(self, source: int) -> None:
         """Run the program for one source; the second of two trials counts, the first warms up."""
