@@ -92,7 +92,7 @@ TRICKS = (
     Trick(
         "full buckets in order",
         "a full bucket is worked off as it was filled",
-        (("bucket.size > full_ ? put_in_order(bucket, distances, log) : 0", "0"),),
+        (("if (bucket.size <= full_) return;", "if (full_ != 0) return;"),),
     ),
     Trick(
         "dead ends",
