@@ -32,14 +32,12 @@ from __future__ import annotations
 import argparse
 import contextlib
 import dataclasses
-import multiprocessing
 import os
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
-from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -56,7 +54,7 @@ from nearfar.lab.bench.suite import draw_sources
 from nearfar.registry import find
 from nearfar.system.devices import runtime
 from result_file import Rows, add_output
-from zoo_graphs import ZOO, make
+from zoo_graphs import ZOO, made
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -216,31 +214,6 @@ def on_gpu(name: str, graph: Graph, args: argparse.Namespace) -> dict[str, Any]:
     core |= {"ran": core["engine"], "engine": "one core", "min_ms": min(core["samples_ms"])}
     rows.append(core)
     return {"scaled_for_peers": scaled, "skipped": skipped, "sources": [source], "rows": rows}
-
-
-def made(names: list[str], most: int | None) -> Iterator[tuple[str, Graph]]:
-    """All graphs, made side by side before the first is given."""
-    with tempfile.TemporaryDirectory(prefix="nearfar-zoo-") as folder:
-        files = [Path(folder, f"{name}.npz") for name in names]
-        with ProcessPoolExecutor(mp_context=multiprocessing.get_context("spawn")) as pool:
-            list(pool.map(store, names, files, [most] * len(names)))
-        for name, file in zip(names, files, strict=True):
-            yield name, restore(file)
-            file.unlink()
-
-
-def store(name: str, file: Path, most: int | None) -> None:
-    """Make a graph and write it."""
-    graph = make(name, most)
-    rows = {"indptr": graph.indptr, "indices": graph.indices, "weights": graph.effective_weights}
-    np.savez(file, directed=graph.directed, **rows)
-
-
-def restore(file: Path) -> Graph:
-    """The graph that was written."""
-    with np.load(file) as parts:
-        rows = (parts[key] for key in ("indptr", "indices", "weights"))
-        return Graph(*rows, directed=bool(parts["directed"]))
 
 
 def complete(row: dict[str, Any], name: str, args: argparse.Namespace) -> bool:
