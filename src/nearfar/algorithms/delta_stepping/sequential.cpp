@@ -21,8 +21,8 @@
 // the search into Bellman-Ford's method. The first width comes from the weights (plan.hpp), and
 // unless the caller fixed it, it changes by factors of two while the buckets go by (adapter.hpp).
 //
-// Full buckets. In a graph with long rows, a bucket with a large share of the vertices is put into
-// the order of memory first (full_buckets.hpp).
+// Full buckets. A bucket with a large share of the vertices is put into the order of memory first
+// where rows are long or many entries stale (full_buckets.hpp).
 //
 // Departures from the paper [1]. Light and heavy edges are not told apart: that saves the heavy
 // edges of a vertex that is relaxed repeatedly, which are few at a good delta, and takes a
@@ -85,7 +85,7 @@ void search(Memory<C>& memory, typename C::Index source, typename C::Weight* dis
     }
     ring.take(number, now);
     if (stop.n_targets != 0 && stop.reached_all(distances, Ring::least(now))) break;
-    stats.stale += memory.full.order(now, distances);
+    memory.full.order(now, distances, stats);
     const uint64_t rows = stats.vertices_processed, edges = stats.edges_relaxed;
     work.repeated = 0;
     std::size_t done = 0;
