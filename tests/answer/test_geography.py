@@ -183,11 +183,11 @@ def test_the_shell_writes_them(street: Graph, tmp_path: Path) -> None:
     )
     succeed("map", file, "a", "-o", tmp_path / "map.html")
     assert (tmp_path / "map.html").stat().st_size > 5000
-    assert "--breaks goes with" in fail(Exit.USAGE, "map", file, "a", "-o", out)
-    assert "--breaks goes with" in fail(
+    assert "--breaks requires" in fail(Exit.USAGE, "map", file, "a", "-o", out)
+    assert "--breaks requires" in fail(
         Exit.USAGE, "map", file, "a", "-o", tmp_path / "m.png", "--breaks", 4
     )
-    assert "--polygons goes with --breaks" in fail(
+    assert "--polygons requires --breaks" in fail(
         Exit.USAGE, "map", file, "a", "-o", tmp_path / "m.png", "--polygons"
     )
 

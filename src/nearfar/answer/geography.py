@@ -120,7 +120,8 @@ def isochrones(
     polygons : bool
         False returns the streets themselves, with edges cut at the limit. True returns the area
         within ``width`` of them, which needs shapely.
-    width : float Width in metres.
+    width : float
+        Width in metres.
 
     Returns
     -------
@@ -197,7 +198,9 @@ def _lines_within(
     """Return the parts of edges up to a distance, from vertices within it; O(their edges)."""
     begins = graph.indptr[vertices].astype(np.int64)
     degrees = graph.indptr[vertices + 1] - begins
-    edges = np.arange(int(degrees.sum())) + np.repeat(begins - np.cumsum(degrees) + degrees, degrees)
+    edges = np.arange(int(degrees.sum())) + np.repeat(
+        begins - np.cumsum(degrees) + degrees, degrees
+    )
     tails = np.repeat(vertices.astype(np.int64), degrees)
     heads = graph.indices[edges]
     weights = np.ones(len(edges)) if graph.weights is None else graph.weights[edges]

@@ -15,7 +15,7 @@ from nearfar.raster.raster import Raster
 from nearfar.raster.surface import Surface
 from nearfar.solve.many import distances as many_distances
 from nearfar.solve.one import sssp
-from nearfar.solve.request import as_graph, as_graph_or_turns, vertex_indices
+from nearfar.solve.steps.request import as_graph, as_graph_or_turns, vertex_indices
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -63,15 +63,12 @@ def isochrone(
     Parameters
     ----------
     graph : Graph, TurnGraph or Raster
-        A Raster is drawn as by :func:`nearfar.raster.draw_surface`. A graph needs
-        ``coordinates``. Where ``attributes["unit"]`` is seconds, milliseconds or metres, the map
-        shows minutes or kilometres. :func:`nearfar.answer.draw_isochrones` draws an existing
-        answer, in any unit.
+        Needs ``coordinates``. Where ``attributes["unit"]`` is seconds, milliseconds or metres, the
+        map shows minutes or kilometres. A Raster is drawn by :func:`nearfar.raster.draw_surface`.
     source : int or vertex name, or a place
         As for :func:`nearfar.sssp`.
     file : str or path
-        PNG, SVG or PDF, by suffix; ``.html`` for an interactive map in one file
-        (:func:`nearfar.answer.draw_page`).
+        PNG, SVG or PDF, by suffix; ``.html`` for an interactive map in one file.
     weight, method, device, threads, limit, stats, **options
         As for :func:`nearfar.sssp`.
     title : str

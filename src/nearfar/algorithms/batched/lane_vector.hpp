@@ -7,8 +7,8 @@
 #include <limits>
 #include <type_traits>
 
-#include "cpu/arithmetic.hpp"
-#include "cpu/registers.hpp"
+#include "cpu/instructions/registers.hpp"
+#include "cpu/search/arithmetic.hpp"
 
 namespace nearfar::batched::NEARFAR_ISA {
 

@@ -1,5 +1,5 @@
-// bounded@cpu: a search per source that costs what it reaches. Its result is a sparse row, a dense
-// one, a few numbers, or aggregates of values that lie on the vertices.
+// bounded@cpu: a search per source at the cost of the vertices that it reaches. Its result is a
+// sparse row, a dense one, a few numbers, or aggregates of values of the vertices.
 //
 // Workers take sources in runs of neighbouring vertex ids, whose searches read the same memory.
 #include <nanobind/stl/optional.h>
@@ -12,8 +12,8 @@
 
 #include "algorithms/bounded/neighbours.hpp"
 #include "algorithms/bounded/search.hpp"
-#include "cpu/bindings.hpp"
-#include "cpu/spread.hpp"
+#include "cpu/bindings/bindings.hpp"
+#include "cpu/threads/spread.hpp"
 
 namespace nearfar::bounded {
 namespace {

@@ -1,9 +1,9 @@
-// bounded@cuda: what lies within a limit of each source, a block per source, all in shared memory.
+// bounded@cuda: vertices within a limit of each source, a block per source, all in shared memory.
 //
-// A block keeps the distances that it knows in a hash table of SLOTS places and relaxes what improved in the
-// round before, until nothing does. Sums are those along a path from the source on and the least counts, so the
-// order of rounds and threads does not change a bit. A search that meets more than three quarters of SLOTS
-// vertices, or takes more rounds than it could, gives up: its count is -1, and the host searches there.
+// A block keeps its known distances in a hash table of SLOTS places and relaxes the vertices that improved in
+// the previous round, until none does. Sums are those along a path from the source, and the least is kept, so
+// the order of rounds and threads does not change a bit. A search that meets more than three quarters of SLOTS
+// vertices, or takes too many rounds, gives up: its count is -1, and the host searches there.
 //
 // MODE 0: how many vertices are reached and how far the farthest is. MODE 1: also the vertices and distances, in
 // order of distance, then vertex, from starts[k] on; counts of an earlier launch say where. MODE 2: dense rows,
@@ -16,8 +16,8 @@
 // rows place[v] to place[v + 1] of values[][width], NaN for none; sums, shares, least, most: [count][width].
 // Launch: THREADS threads, any grid; blocks take every gridDim.x-th source.
 // Races: a distance may fall while a thread relaxes from it; the one that lowers it queues its vertex again.
-// requires: cuda/edges.cuh
-// requires: cuda/distance.cuh
+// requires: cuda/primitives/edges.cuh
+// requires: cuda/primitives/distance.cuh
 
 constexpr int kThreads = THREADS;
 constexpr uint32 kMost = SLOTS / 4 * 3;
@@ -34,7 +34,7 @@ struct Table {
   int source;
 };
 
-// The place of a vertex, made where there is none; -1 where the table is too full.
+// The place of a vertex, inserted if missing; -1 where the table is too full.
 __device__ __forceinline__ int place_of(Table& table, int v) {
   uint32 at = (static_cast<uint32>(v) * 2654435761u) >> (32 - LOG_SLOTS);
   for (int tries = 0; tries < SLOTS; ++tries, at = (at + 1) & (SLOTS - 1)) {
@@ -48,7 +48,7 @@ __device__ __forceinline__ int place_of(Table& table, int v) {
   return -1;
 }
 
-// All threads: whether everything within the limit was found.
+// All threads: true if everything within the limit was found.
 __device__ bool search(Table& table, const offset_t* offsets, const Edge* edges, int source, weight_t limit,
                        uint64& relaxed, uint32& rounds) {
   for (int i = threadIdx.x; i < SLOTS; i += kThreads) {
@@ -95,7 +95,7 @@ __device__ bool search(Table& table, const offset_t* offsets, const Edge* edges,
   }
 }
 
-// All threads: the places in use, as they come, in queue[0].
+// All threads: the places in use, in any order, to queue[0].
 __device__ uint32 list_places(Table& table) {
   if (threadIdx.x == 0) table.listed = 0;
   __syncthreads();
@@ -139,7 +139,7 @@ __device__ void sort_places(Table& table, uint32 count) {
   __syncthreads();
 }
 
-// How much a value at some distance counts. kind 0: fully, 1: linear, 2: exponential, 3: by points.
+// Weight of a value at a distance. kind 0: 1, 1: linear, 2: exponential, 3: by points.
 struct Decay {
   long long kind;
   double scale;
@@ -167,7 +167,7 @@ struct Values {
   double *sums, *shares, *least, *most;
 };
 
-// All threads: aggregates of source k over the sorted list. A thread adds up a column, so that the order is one.
+// All threads: aggregates of source k over the sorted list. A thread adds up a column, so the order is fixed.
 __device__ void add_up(const Table& table, uint32 count, const Values& on, const Decay& decay, long long k) {
   __shared__ long long begins[kThreads], ends[kThreads];
   __shared__ double factors[kThreads];

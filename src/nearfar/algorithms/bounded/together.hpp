@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "cpu/isa.hpp"
+#include "cpu/instructions/isa.hpp"
 
 namespace nearfar::bounded {
 
