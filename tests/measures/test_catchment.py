@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas
@@ -215,7 +216,7 @@ def test_sources_near_each_other_have_the_bits_of_single_searches(
     at = rng.integers(0, g.n_vertices, 2000)
     values = np.where(rng.random((2000, 3)) < 0.1, np.nan, rng.normal(size=(2000, 3)))
     kinds = ["sum", "mean", "count", "min", "max"]
-    call = {"limit": limit, "decay": decay, "threads": 1}
+    call: dict[str, Any] = {"limit": limit, "decay": decay, "threads": 1}
     found = nearfar.catchment(g, (at, values), aggregate=kinds, **call)
     for source in range(0, g.n_vertices, 9):
         alone = nearfar.catchment(g, (at, values), aggregate=kinds, sources=[source], **call)
