@@ -31,7 +31,7 @@ PYTHONS ?= $(PYTHON)
 
 # A change here means building the C++ module again.
 NATIVE := pyproject.toml CMakeLists.txt $(shell find src -name '*.cpp' -o -name '*.hpp')
-CXX_FILES = $(shell find src tests/stress -name '*.cpp' -o -name '*.hpp')
+CXX_FILES = $(shell find src tests/algorithms tests/stress -name '*.cpp' -o -name '*.hpp')
 BUILD_TOOLS := "scikit-build-core>=0.10" "nanobind>=2.4" "cmake>=3.24" ninja
 # The build finds CMake and Ninja of the environment. Building inside it, not in isolation, lets the
 # next build compile only what changed.

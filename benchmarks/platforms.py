@@ -2,12 +2,14 @@
 
     python -m pytest --junitxml=tests.xml @tests/core.txt      # with the Python of the platform
     python benchmarks/platforms.py tests WHAT --python PYTHON --junit tests.xml -o FILE
+    python benchmarks/platforms.py stress WHAT -o FILE -- qemu-aarch64 build/arm64/stress 1 120
     python benchmarks/platforms.py compiler "clang++-16 -stdlib=libc++" -o FILE
     python benchmarks/platforms.py wheels dist/wheels.json -o FILE
 
 ``tests`` asks PYTHON what it is and counts the outcomes; ``--state emulated`` says that no such
-machine ran it. ``compiler`` passes every source file of the module to a compiler with warnings as
-errors, without making code. ``wheels`` keeps what ``make wheels`` says of each wheel.
+machine ran it. ``stress`` runs a build of ``tests/stress``. ``compiler`` passes every source file
+of the module to a compiler with warnings as errors, without making code. ``wheels`` keeps what
+``make wheels`` says of each wheel.
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import re
 import shlex
 import subprocess
 import sys
@@ -30,7 +33,7 @@ from result_file import add_output, write_result
 
 ROOT = Path(__file__).resolve().parents[1]
 SOURCES = ROOT / "src" / "nearfar"
-KINDS = ("tests", "compiler", "wheel")
+KINDS = ("tests", "stress", "compiler", "wheel")
 #: What the Python of a platform says of itself.
 FACTS = """
 import json, platform, sys, sysconfig
@@ -68,6 +71,17 @@ def tested(what: str, python: str, junit: Path, state: str) -> dict[str, Any]:
         "skipped": counts["skipped"],
         "seconds": sum(float(suite.get("time", 0)) for suite in suites),
     }
+
+
+def stressed(what: str, command: list[str], state: str) -> dict[str, Any]:
+    """A row of solves by several threads beside busy loops."""
+    began = time.perf_counter()
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise SystemExit(f"{shlex.join(command)} failed: {done.stdout}{done.stderr}")
+    counts = {name: int(value) for name, value in re.findall(r"(\w+) (\d+)", done.stdout)}
+    seconds = time.perf_counter() - began
+    return {"kind": "stress", "what": what, "state": state, **counts, "seconds": seconds}
 
 
 def includes() -> list[str]:
@@ -121,9 +135,9 @@ def compiled(compiler: str, jobs: int) -> dict[str, Any]:
 def keep(file: Path | None, rows: list[dict[str, Any]]) -> None:
     """Put rows into the file, in the places of those of the same names."""
     old = json.loads(file.read_text())["results"] if file and file.is_file() else []
-    names = {row["what"] for row in rows}
+    names = {(row["kind"], row["what"]) for row in rows}
     now = environment()
-    held = [row for row in old if row["what"] not in names]
+    held = [row for row in old if (row["kind"], row["what"]) not in names]
     held += [{**row, "environment": now} for row in rows]
     held.sort(key=lambda row: (KINDS.index(row["kind"]), row["what"]))
     write_result(file, {"results": held})
@@ -137,17 +151,23 @@ def main() -> int:
     tests.add_argument("what", help="name of the platform")
     tests.add_argument("--python", default=sys.executable, help="its Python")
     tests.add_argument("--junit", type=Path, required=True, help="what pytest wrote")
-    tests.add_argument("--state", choices=("run", "emulated"), default="run")
+    stress = asked.add_parser("stress", help="solves under load")
+    stress.add_argument("what", help="name of the platform")
+    stress.add_argument("command", nargs="+", help="the program with loops and rounds")
+    for one in (tests, stress):
+        one.add_argument("--state", choices=("run", "emulated"), default="run")
     compiler = asked.add_parser("compiler", help="a compiler that reads everything")
     compiler.add_argument("what", help="its command")
     compiler.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     wheels = asked.add_parser("wheels", help="wheels that were made")
     wheels.add_argument("made", type=Path, help="dist/wheels.json of `make wheels`")
-    for one in (tests, compiler, wheels):
+    for one in (tests, stress, compiler, wheels):
         add_output(one)
     args = parser.parse_args()
     if args.asked == "tests":
         rows = [tested(args.what, args.python, args.junit, args.state)]
+    elif args.asked == "stress":
+        rows = [stressed(args.what, args.command, args.state)]
     elif args.asked == "compiler":
         rows = [compiled(args.what, args.jobs)]
     else:

@@ -103,7 +103,7 @@ mkdir -p "$WORK/start"
 echo "import sys; sys.executable = '$WORK/python'" >"$WORK/start/sitecustomize.py"
 
 aarch64-linux-gnu-g++ -std=c++20 -O2 -pthread -w -static -Isrc/nearfar -o "$WORK/stress" \
-  tests/stress/parallel_searches.cpp src/nearfar/cpu/{threads/worker_pool,threads/waiting,memory/buffer}.cpp
+  tests/stress/parallel_searches.cpp src/nearfar/cpu/{threads/spread,threads/worker_pool,threads/waiting,memory/buffer}.cpp
 qemu-aarch64 "$WORK/stress" 1 "$STRESS"
 "$WORK/python" -c "import platform, nearfar._cpu as m; print(platform.machine(), m.compiler, m.isa())"
 # No METIS and no NVRTC is installed for arm64.

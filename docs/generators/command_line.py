@@ -137,7 +137,7 @@ def details(
 
 
 def names_of(shown: list[str]) -> list[str]:
-    """Return the long flags, or the names of positional arguments, of what a list shows."""
+    """Return the long flags or names of the positional arguments in a list."""
     return [re.findall(r"`(?:--[\w-]+|[A-Z]+)`", name)[0] for name in shown]
 
 

@@ -17,6 +17,17 @@ __all__ = ["page"]
 MANY = 5
 
 
+def _title(family: str) -> str:
+    """Return the heading of a family's table."""
+    return {
+        "bellman_ford": "Bellman-Ford",
+        "bmssp": "BMSSP",
+        "delta_stepping": "Delta-stepping",
+        "floyd_warshall": "Floyd-Warshall",
+        "near_far": "Near-Far",
+    }.get(family, family.replace("_", " ").capitalize())
+
+
 def page() -> str:
     """Return docs/reference/methods.md."""
     parts = [
@@ -27,11 +38,11 @@ def page() -> str:
         "Pass an id as `method=` or `--method`; the part before the `@`, or the name of a family,",
         "takes its cheapest variant. `nearfar methods` prints the same and says what is available",
         "on this machine. Weights are non-negative unless the table says otherwise. Papers are",
-        "keys of `CITATION.cff`. [Options](#options) stand at the end.",
+        "keys of `CITATION.cff`. [Options](#options) are at the end.",
     ]
     for family, members in families().items():
         folders = sorted({v.run.__module__.rpartition(".")[0] for v in members})
-        parts += ["", f"## {family.replace('_', ' ').capitalize()}", "", first_sentence(folders[0])]
+        parts += ["", f"## {_title(family)}", "", first_sentence(folders[0])]
         where = [f"`{name.removeprefix('nearfar.').replace('.', '/')}`" for name in folders]
         parts += [f"Pseudo-code and departures from the papers: {', '.join(where)}.", ""]
         parts += ["| id | method | source | work |", "|---|---|---|---|"]

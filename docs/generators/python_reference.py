@@ -39,7 +39,7 @@ GROUPS: list[tuple[str, str, list[str]]] = [
         "Many sources",
         "Answers go to an array, a file, a sparse matrix or a reduction, block by block.",
         [
-            *("distances", "all_pairs", "nearest", "solve.Nearest", "catchment"),
+            *("distances", "all_pairs", "nearest", "solve.Nearest", "catchment", "isochrones"),
             *("solve.Reduction", "solve.read_rows"),
         ],
     ),
@@ -127,6 +127,7 @@ GROUPS: list[tuple[str, str, list[str]]] = [
         "`OptionError`.",
         [
             *("raster.cost_distance", "raster.cost_distances", "raster.corridor"),
+            *("raster.least_cost_paths", "raster.path_cost", "raster.map_array"),
             *("raster.Raster", "raster.Surface", "raster.SlopeTable", "raster.hiking"),
             *("raster.read_raster", "raster.write_raster", "raster.draw_surface"),
             *("raster.landscape", "raster.interfaces.MCP", "raster.interfaces.MCP_Geometric"),
@@ -161,7 +162,7 @@ GROUPS: list[tuple[str, str, list[str]]] = [
     ),
     (
         "Choosing, tuning, describing",
-        "What the command line's `--explain`, `tune`, `info`, `--profile`, `sweep` and `plot` do.",
+        "The command line's `--explain`, `tune`, `info`, `--profile`, `sweep` and `plot`.",
         [
             *("choose.explain", "choose.Explanation", "choose.Choice"),
             *("choose.rank", "choose.best", "choose.calibrate.calibrate"),
@@ -197,7 +198,7 @@ GROUPS: list[tuple[str, str, list[str]]] = [
         ],
     ),
 ]
-#: Pages by their stems: title, and the headings of :data:`GROUPS` that stand on each.
+#: Pages by their stems: title, and the headings of :data:`GROUPS` on each.
 PAGES: dict[str, tuple[str, tuple[str, ...]]] = {
     "python-graphs": ("graphs and turn costs", ("Graphs", "Turn costs")),
     "python-searches": ("one source", ("One source", "Answers", "Other questions")),
@@ -289,7 +290,7 @@ def properties(cls: type) -> Iterator[str]:
 
 
 def sections(text: str) -> dict[str, list[str]]:
-    """Lines of each section of a docstring; what comes before the first has the key ``""``.
+    """Lines of each section of a docstring; those before the first have the key ``""``.
 
     Raises
     ------
@@ -331,7 +332,7 @@ def entries(lines: list[str]) -> Iterator[str]:
 
 
 def item(head: str, told: list[str]) -> str:
-    """One name with its type and what is said of it."""
+    """One name with its type and description."""
     if head.endswith("."):
         raise SystemExit(f"{head!r}: the sentence belongs on the next line, indented")
     name, colon, kind = head.partition(" : ")
@@ -399,7 +400,7 @@ def shown(plain: inspect.Signature) -> Iterator[str]:
 
 def exceptions() -> Iterator[str]:
     """A table of what may be raised."""
-    yield "Every exception is a `nearfar.NearfarError` and lies at `nearfar.NAME`."
+    yield "Every exception is a `nearfar.NearfarError`, available as `nearfar.NAME`."
     yield ""
     yield "| exception | also a | when |"
     yield "|---|---|---|"
@@ -451,7 +452,7 @@ def index_page(notice: str) -> str:
         lines.append(f"| [{title[:1].upper()}{title[1:]}]({stem}.md) | {links} |")
     lines += [
         "",
-        "## What the functions share",
+        "## Common parameters",
         "",
         "A parameter has one name, one default and one meaning wherever it occurs. All but the",
         "first ones are given by keyword; options of the method follow as further keywords.",
@@ -463,7 +464,7 @@ def index_page(notice: str) -> str:
 
 
 def _anchor(name: str) -> str:
-    """Return what a heading's link has of a name: lower case, without dots."""
+    """Return the anchor of a name: lower case, without dots."""
     return name.replace(".", "").lower()
 
 

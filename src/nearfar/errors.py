@@ -1,4 +1,4 @@
-"""Exceptions of nearfar. Each message says what is wrong, where, and what to do about it."""
+"""Exceptions of nearfar. Each message names the error, its place and a remedy."""
 
 from __future__ import annotations
 

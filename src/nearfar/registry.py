@@ -208,7 +208,7 @@ class Workspace:
     reduction : RowReduction or None
         Only for ``batch`` and ``all_pairs``: the reduction that replaces the rows. A variant
         registered with ``reduces=True`` then answers with partial results and without rows, or with
-        neither where it needs rows; any other may answer with partial results beside its rows.
+        neither where it needs rows; any other may answer with partial results besides its rows.
     """
 
     threads: int = 1

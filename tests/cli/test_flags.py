@@ -34,7 +34,7 @@ OWN = {
     "experiment": {"output"},
     "generate": {"family", "output", "format", "write_option"},
     "info": set(),
-    "map": {"output", "title", "breaks", "polygons", "option"},
+    "map": {"output", "title", "breaks", "more", "polygons", "option"},
     "measure": {"measure", "top", "most", "log2", "closed", "column"},
     "methods": {"family", "weights", "available"},
     "nearest": {"vertex", "option"},

@@ -36,10 +36,9 @@ class ndarray(np.ndarray):
                 _flushed(part, part)
             return out[0] if len(out) == 1 else out
         with _Device(self.ordinal):
-            parts = (
-                tuple(_wrap(_flushed(part)) for part in made) if isinstance(made, tuple) else made
-            )
-            return parts if isinstance(made, tuple) else _wrap(_flushed(made))
+            if isinstance(made, tuple):
+                return tuple(_wrap(_flushed(np.asarray(part))) for part in made)
+            return made if made is None else _wrap(_flushed(np.asarray(made)))
 
     def astype(self, dtype: Any, *args: Any, **keywords: Any) -> Any:
         """Convert; denormal numbers of 32 bits become 0, as they do in CuPy's kernels."""

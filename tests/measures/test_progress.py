@@ -78,7 +78,7 @@ def test_progress_that_cannot_be_called(name: str) -> None:
 
 def test_progress_with_turns_and_prepared() -> None:
     graph = network()
-    turns = graph.with_turns(forbidden=[(0, 1, 2)], penalties={(1, 2, 3): 4})
+    turns = graph.with_turns(forbidden=[(0, 1, 2)], closed=[7])
     for given in (turns, prepare(graph)):
         told: list[tuple[float, float]] = []
         tell: Callable[..., None] = lambda *parts, told=told: told.append(parts)  # noqa: E731

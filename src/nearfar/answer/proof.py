@@ -146,7 +146,7 @@ def _without_limit(
     """Return distances of the whole tree, after checking that masking them gives ``values``. O(m).
 
     With negative weights a vertex within the limit may hang from one beyond it, so the masked
-    distances alone prove nothing.
+    distances without predecessors prove nothing.
     """
     if trees is None:
         raise OptionError(

@@ -213,7 +213,7 @@ def _candidates(graph: Graph, request: Request) -> Iterator[Choice]:
 
 
 def _gpu_is_worth(graph: Graph, here: list[Choice]) -> bool:
-    """Return whether a GPU comes into question and is there.
+    """Return True if a GPU is allowed and available.
 
     Importing CuPy costs a second and small graphs never gain, so it is not even looked for there;
     nor is the graph's reach estimated for a device that is missing.

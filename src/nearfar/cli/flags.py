@@ -29,22 +29,22 @@ if TYPE_CHECKING:
 
 __all__ = ["SHELL", "add_flags", "add_solver", "call_of", "refuse_others"]
 
-# : Parameters that reading the file, or the terminal, takes care of.
+#: Parameters that reading the file, or the terminal, takes care of.
 _NOT_FLAGS = {"graph", "weight", "stats", "progress", "options", "trace"}
-# : Parameters of several vertices: a flag names one, and takes several.
+#: Parameters of several vertices: a flag names one, and takes several.
 _SEVERAL = {"sources": "source", "targets": "target", "vertices": "vertex", "zones": "zone"}
 #: Flags of every command, and of every one that reads a graph.
 SHELL = {"help", "json", "quiet", "debug", "format", "weight", "read_option"}
-# : Help of a flag, instead of the first sentence of the docstring.
+#: Help of a flag, instead of the first sentence of the docstring.
 _HELP = {
     "source": "vertex name or number, or LAT,LON",
     "target": "vertex name or number, or LAT,LON",
     "sources": "only paths from these (default: all)",
     "targets": "only paths to these (default: all)",
     "vertices": "only for these (default: all)",
-    "limit": "leave out what is farther than D",
+    "limit": "leave out vertices farther than D",
     "threads": "CPU workers (default: all cores)",
-    "device": "where to run (default: auto, a GPU where it pays)",
+    "device": "where to run (default: auto, where the estimate is lower)",
     "devices": "CUDA devices that share the rows: all, or their numbers, such as 0,1",
     "method": "'auto' (default), an idea, a family or a variant id; `nearfar methods` lists them",
     "allow_unsafe": "permit a method that is wrong by design",
@@ -139,8 +139,7 @@ def add_solver(parser: argparse.ArgumentParser, function: Callable[..., Any]) ->
     """Add the flags that choose and tune the method of a function that solves."""
     group = parser.add_argument_group("method")
     known = inspect.signature(function).parameters
-    texts = {"device": "where to run (default: auto, by estimate)"}
-    add_flags(group, function, ["method", "device", "threads"], help=texts)
+    add_flags(group, function, ["method", "device", "threads"])
     group.add_argument(
         "--option",
         metavar="KEY=VALUE",

@@ -42,7 +42,7 @@ nearfar methods"""
 
 
 class _Help(argparse.RawDescriptionHelpFormatter):
-    """Help formatter that keeps line breaks and lists each command beside its description."""
+    """Help formatter that keeps line breaks and lists each command with its description."""
 
     def add_argument(self, action: argparse.Action) -> None:
         super().add_argument(action)

@@ -60,7 +60,7 @@ def __getattr__(name: str) -> Any:
 
     if not name.startswith("_") and hasattr(theirs, name):
         raise AttributeError(
-            f"nearfar.csgraph has shortest paths alone: use scipy.sparse.csgraph.{name}"
+            f"nearfar.csgraph has only shortest paths: use scipy.sparse.csgraph.{name}"
         )
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 

@@ -39,7 +39,7 @@ class DeviceGraph:
     offsets : cupy array, shape (n + 1,)
         Row bounds, ``offset_dtype``.
     edges : cupy array of bytes
-        m records of target and weight (target alone without weights), ``record`` bytes each.
+        m records of target and weight (only the target without weights), ``record`` bytes each.
     vertex_dtype, offset_dtype, weight_dtype : np.dtype
         Vertex ids, edge positions and distances on the device.
     weighted : bool

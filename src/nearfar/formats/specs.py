@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["Format", "formats", "register", "with_suffix"]
 
 _table: dict[str, Format] = {}
-_discovering = threading.RLock()  # one thread imports, the others wait until all is there
+_discovering = threading.RLock()  # one thread imports, the others wait for it
 _discovered = False
 
 

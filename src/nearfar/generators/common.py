@@ -177,7 +177,7 @@ def with_distinct_others(
     vertices, degree : int
         How many, and how many others each has.
     called : str
-        What the generator calls that number.
+        Name of that number in the generator.
     own_is_source : bool
         Whether a vertex is the source of its edges or their target.
     weight_dtype, low, high, seed

@@ -138,7 +138,7 @@ class Exchange:
         table : DataFrame or Table
         source, target : str
             Columns of the ends, factorised into ``vertex_names``; integers that are already 0 to n
-            - 1 stay as they are.
+            - 1 are kept.
         weight : str or None
             Column of the weights. None counts edges, and so does the default in a table without
             this column and without other numbers.

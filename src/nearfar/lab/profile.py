@@ -64,7 +64,7 @@ def dijkstra_edges(graph: Graph, distances: Any) -> int:
 
 
 def profile(graph: Graph, paths: Paths) -> dict[str, Any]:
-    """Return a document with what a run recorded, to be written as JSON.
+    """Return the records of a run as a document, to be written as JSON.
 
     Parameters
     ----------

@@ -43,7 +43,7 @@ __all__ = [
     "with_trees",
 ]
 
-#: What a call prepared for itself, and the structure alone for the graph in another dtype.
+#: Graphs prepared by a call for itself; the structure only, for the graph in another dtype.
 _READY: Slot[Prepared] = Slot("prepared")
 _STRUCTURE: Slot[Preparation] = Slot("preparation")
 #: Why preparing a graph does not pay, once the exact figures are known.

@@ -85,12 +85,12 @@ def prepare(
     force : bool
         Prepare even where queries will be slower than searches.
     memory : int or None
-        Memory that it may take besides the graph; None asks the system what is free.
+        Memory besides the graph; None means the free memory.
     threads : int or None
         None uses all cores.
     device : {"cpu", "cuda"}
         Where to find the weights of the arcs; order and arcs are always found on the CPU. Weights
-        found on a GPU stay there until the host asks for them.
+        found on a GPU are copied to the host on demand.
 
     Returns
     -------

@@ -354,7 +354,7 @@ def parental_field(
     -------
     uint32 or uint64 array
         1 plus the position, with the first axis running fastest, of the voxel before; 0 for the
-        source and for what is not reached.
+        source and for unreached cells.
 
     Raises
     ------

@@ -2,7 +2,7 @@
 
 A chunk is written atomically, and then its note: a small file beside the data with the
 block's CRC-32 and a digest of the run's request. So a block that has a note with the digest and the
-checksum of what the chunk holds is finished, whoever made it, and is not solved again. Before a
+checksum of the chunk's content is finished, whoever made it, and is not solved again. Before a
 chunk is written the worker looks for the token of the client's run: without it the folder is not
 the client's, or the client has gone and another run may own the folder.
 """

@@ -165,7 +165,7 @@ def distances(
         interruption.
     memory : int or None
         Bytes that the run may use besides the graph's arrays; None means the free memory. Packed
-        edges that would take more than half of it move to an unnamed file beside ``out``.
+        edges that would take more than half of it move to an unnamed file in the folder of ``out``.
     block : int or None
         Rows per block; None chooses a number.
     devices : "all", list of int or None

@@ -51,8 +51,8 @@ def shortest_path_distances(
     Parameters
     ----------
     edge_index : integer tensor or array, shape (2, m)
-        Sources and targets, directed: both directions of an undirected edge are there. Tensors and
-        arrays on a GPU stay there.
+        Sources and targets, directed: both directions of an undirected edge. Tensors and
+        arrays on a GPU stay on it.
     batch : integer tensor or array, shape (n,), or None
         The graph of every vertex, ascending, as ``data.batch``. None: one graph.
     edge_weight : tensor or array, shape (m,) or (m, 1), or None
@@ -64,7 +64,7 @@ def shortest_path_distances(
     batch_size : int or None
         Number of graphs; None takes the last of ``batch`` plus one.
     unreached : number or None
-        What stands where there is no path, and beyond the vertices of a smaller graph. None: -1
+        Value of pairs without a path, and beyond the vertices of a smaller graph. None: -1
         for integers, inf for floats.
     limit : number or None
         Longer distances count as unreached.

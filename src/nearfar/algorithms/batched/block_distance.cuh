@@ -5,7 +5,7 @@
 // (1: count, sum and maximum of whole rows of integers are written too).
 // A distance of `cap` or more counts as unreached; the array starts at cap, so no sum that reaches it ever
 // improves anything and no sum overflows: cap and weights are below 2^31 (2^63 in 64 bits, 2^16 in 16 bits,
-// whose sums are made in 32), and a heavier weight counts as that bound, which is no less than cap.
+// with sums of 32 bits), and a heavier weight counts as that bound, which is no less than cap.
 // requires: cuda/primitives/edges.cuh
 // requires: cuda/primitives/memory.cuh
 // requires: cuda/primitives/warp.cuh
@@ -79,9 +79,9 @@ __device__ __forceinline__ weight_t as_weight(value_t d, value_t cap) {
 #endif
 }
 
-// Lower slots[v] to `value`; whether that was less than before. Reads first: most candidates improve
-// nothing. Two slots of 16 bits share a word, which is exchanged whole: the built-in exchange of 16 bits
-// is a loop around the same, and would be inside a loop here.
+// Lowers slots[v] to `value`; true if that was less. Reads first: most candidates improve nothing. Two slots
+// of 16 bits share a word, which is exchanged whole: the built-in exchange of 16 bits is a loop of the same
+// kind, and would be nested in this one.
 __device__ __forceinline__ bool lower(slot_t* slots, int v, value_t value) {
 #if SLOT_BITS == 16
   uint32* word = reinterpret_cast<uint32*>(slots) + (v >> 1);
@@ -100,7 +100,7 @@ __device__ __forceinline__ bool lower(slot_t* slots, int v, value_t value) {
 #endif
 }
 
-// The block's next row, from a counter, and the steps that it may take. Every thread calls it.
+// The block's next row, from a counter, and its limit of steps. Every thread calls it.
 __device__ __forceinline__ void next_row(int* counter, const uint64* stats, int* row,
                                          uint64* most_steps) {
   __syncthreads();
@@ -157,7 +157,7 @@ struct Seen {
     ++count;
     sum += d;
   }
-  // Every thread calls it, with figures that are 0 before; `whole` holds those of the row after the next barrier.
+  // Every thread calls it, with figures that are 0 before; `whole` has those of the row after the next barrier.
   __device__ __forceinline__ void join(RowFigures* whole, value_t greatest) const {
     if (!FIGURES) return;
     const uint64 all = warp_sum(static_cast<uint64>(sum));

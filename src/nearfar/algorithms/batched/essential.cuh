@@ -1,7 +1,7 @@
-// Marks edges to dead ends, and packs a graph anew without edges that lie on no shortest path (essential.py).
+// Marks edges to dead ends, and packs a graph again without edges that are on no shortest path (essential.py).
 //
-// ways[v]: the one vertex besides v that edges of v lead to, kNoWay without such edges, kSeveral with more
-// than one. An edge from u to v is marked where v has no way, or u alone.
+// ways[v]: the only vertex besides v to which edges of v lead, kNoWay without such edges, kSeveral with more
+// than one. An edge from u to v is marked where v has no way, or only u.
 // An edge of a solved source stays when its weight is at most the distance of its target in the source's row
 // (Karger, Koller and Phillips 1993). place[v]: the row of vertex v, or -1 while v is not solved; rows: n
 // distances each. counts[v]: edges of v that stay; fresh: their prefix sums, n + 1 entries.

@@ -275,8 +275,7 @@ class Team {
       if (take_piece(me, 0, begin) || steal_nearer(me, i, begin)) return true;
       ring.take(number, me.own->now);
       set_level(me, stop.n_targets == 0 ? begin : Ring::least(me.own->now));
-      me.own->work.stats.stale +=
-          me.own->full.order(me.own->now, distances, &me.own->page->entries);
+      me.own->full.order(me.own->now, distances, me.own->work.stats, &me.own->page->entries);
       if (i == 0 && stop.n_targets != 0 && targets_reached()) {
         finish();
         return false;

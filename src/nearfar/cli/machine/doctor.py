@@ -1,4 +1,4 @@
-"""Report what this installation can do, what would make it faster, and why something fails.
+"""Report what works in this installation, possible speedups, and reasons of failures.
 
 Shows versions, hardware, caches and optional packages, then solves a small graph on each device and
 proves the answers. Exits with 0 if the CPU methods work.

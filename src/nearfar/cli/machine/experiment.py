@@ -80,7 +80,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="begin no task after so many seconds",
     )
     parser.add_argument(
-        "--restart", action="store_true", help="drop what the folder holds and begin again"
+        "--restart", action="store_true", help="delete the folder's results and start over"
     )
     parser.add_argument(
         "--progress", action="store_true", help="report progress where there is no terminal too"

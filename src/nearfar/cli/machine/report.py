@@ -26,7 +26,7 @@ nearfar report results/davidson-2014 -o report.html --title "Near-Far on our mac
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add arguments."""
     parser.add_argument(
-        "folder", metavar="DIR", type=Path, help="what an experiment or a benchmark wrote"
+        "folder", metavar="DIR", type=Path, help="output folder of an experiment or a benchmark"
     )
     parser.add_argument(
         "-o", "--output", metavar="FILE", type=Path, help="default: report.html in DIR"

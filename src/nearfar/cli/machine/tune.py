@@ -42,13 +42,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
         type=device_name,
         choices=["auto", "cpu", "cuda"],
         default="auto",
-        help="without a graph: what to measure (default: auto, all that is there)",
+        help="without a graph: devices to measure (default: auto, all of this machine)",
     )
     parser.add_argument(
-        "--show", action="store_true", help="print what is known of this machine, measure nothing"
+        "--show", action="store_true", help="print this machine's measurements, measure nothing"
     )
     parser.add_argument(
-        "--reset", action="store_true", help="forget what was measured of this and other machines"
+        "--reset", action="store_true", help="delete the measurements of this and other machines"
     )
     parser.add_argument(
         "--method",

@@ -82,8 +82,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     add_solver(parser, distances)
     memory = (
-        "what the run may take besides the graph's own file, such as 500M or 4G "
-        "(default: what is free)"
+        "memory of the run besides the graph's own file, such as 500M or 4G "
+        "(default: all that is free)"
     )
     add_flags(parser, distances, ["memory"], help={"memory": memory})
     add_flags(parser, distances, ["devices"])

@@ -241,7 +241,7 @@ _OWN: dict[str, tuple[str, dict[str, Any]]] = {
     "out": (
         "--out",
         {"metavar": "FILE"}
-        | {"help": "write .npy, .zarr or .parquet, and resume what is there"},
+        | {"help": "write .npy, .zarr or .parquet; resumes an unfinished file"},
     ),
     "closed": (
         "--closed",

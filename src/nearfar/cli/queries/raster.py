@@ -67,7 +67,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--device",
         choices=("auto", "cpu", "cuda"),
         default="auto",
-        help="where to run (default: auto, a GPU where it pays)",
+        help="where to run (default: auto, where the estimate is lower)",
     )
     parser.add_argument(
         "--threads", type=at_least_one, metavar="N", help="CPU workers (default: all cores)"

@@ -62,10 +62,13 @@ def run(args: argparse.Namespace) -> int:
     several = args.k != 1
     call = call_of(args, graph, nearfar.routes if several else nearfar.route)
     call |= {end: one_place(args, graph, call[end], end) for end in ("origin", "destination")}
-    if several and not isinstance(graph, nearfar.Prepared):
-        raise OptionError(f"-k {args.k} needs a prepared graph: nearfar prepare {args.graph}")
     with remarks(args, graph):
-        found = nearfar.routes(graph, **call) if several else [nearfar.route(graph, **call)]
+        if not several:
+            found = [nearfar.route(graph, **call)]
+        elif isinstance(graph, nearfar.Prepared):
+            found = nearfar.routes(graph, **call)
+        else:
+            raise OptionError(f"-k {args.k} needs a prepared graph: nearfar prepare {args.graph}")
     if args.output is not None:
         write_geography(routes_geojson(found), args.output)
     unit = graph.attributes.get("unit")

@@ -144,7 +144,7 @@ class Reader {
 // (indptr, indices, weights); none where the adjacency is another mapping than a dict of dicts.
 std::optional<Arrays> dicts_to_csr(nb::dict adjacency, nb::dict places, nb::object weight,
                                    bool multigraph) {
-  // Without the interpreter's lock another thread might change what is read.
+  // Without the interpreter's lock another thread might change the dicts.
   const nb::ft_object_guard adjacency_stays(adjacency);
   std::size_t n = PyDict_Size(adjacency.ptr()), m = 0;
   PyObject *vertex, *neighbours;

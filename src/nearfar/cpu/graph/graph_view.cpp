@@ -106,8 +106,7 @@ void GraphView::pack(int threads) {
           csr.edges = out;
           csr.has_dead_ends = ways != nullptr;
         },
-        with_edges_);
-    packed_bytes_.store(packed_.bytes(), std::memory_order_relaxed);
+        csr_);
   });
 }
 

@@ -6,7 +6,6 @@
 // built on first use and kept.
 #pragma once
 
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -117,7 +116,7 @@ using AnyCsr = std::variant<Csr<int32_t, int32_t>, Csr<int32_t, int64_t>, Csr<in
                             Csr<int32_t, double>, Csr<int64_t, int32_t>, Csr<int64_t, int64_t>,
                             Csr<int64_t, float>, Csr<int64_t, double>>;
 
-// Calls X(Index, Weight) for each of them: what the algorithms are instantiated for.
+// Calls X(Index, Weight) for each pair of types that the algorithms are instantiated for.
 #define NEARFAR_FOR_EACH_CSR(X) \
   X(int32_t, int32_t)           \
   X(int32_t, int64_t)           \
@@ -130,9 +129,9 @@ using AnyCsr = std::variant<Csr<int32_t, int32_t>, Csr<int32_t, int64_t>, Csr<in
 
 class GraphView {
  public:
-  explicit GraphView(AnyCsr csr) : csr_(csr), with_edges_(csr) {}
+  explicit GraphView(AnyCsr csr) : csr_(csr) {}
 
-  // Calls f with the typed Csr, without packed edges.
+  // Calls f with the typed Csr, edges possibly null.
   template <class F>
   decltype(auto) visit(F&& f) const {
     return std::visit(std::forward<F>(f), csr_);
@@ -142,20 +141,18 @@ class GraphView {
   template <class F>
   decltype(auto) visit_packed(F&& f, int threads = 1) {
     pack(threads);
-    return std::visit(std::forward<F>(f), with_edges_);
+    return std::visit(std::forward<F>(f), csr_);
   }
 
-  // Threads may call everything here at once: the first packs, those that want edges wait for it,
-  // and what the others read is never written.
+  // Several threads may call everything here at once: the first packs, and whoever uses packed
+  // edges has called this and waited for it. Others may copy their address meanwhile, unused.
   void pack(int threads);
-  std::size_t packed_bytes() const { return packed_bytes_.load(std::memory_order_relaxed); }
+  std::size_t packed_bytes() const { return packed_.bytes(); }
 
  private:
-  const AnyCsr csr_;
-  AnyCsr with_edges_;  // written and read behind the flag
+  AnyCsr csr_;
   std::once_flag packed_once_;
   HugeBlock packed_;
-  std::atomic<std::size_t> packed_bytes_{0};
 };
 
 }  // namespace nearfar

@@ -1,4 +1,4 @@
-// Large blocks that lie in a file instead of memory.
+// Large blocks in a file instead of memory.
 #pragma once
 
 #include <string>

@@ -158,7 +158,7 @@ class BucketRing {
   }
 
   // Changes the width, to one whose inverse does not overflow: between denormal distances nothing
-  // is narrow enough. No pending entry is nearer than `low`, rounding apart.
+  // is narrow enough. No pending entry is nearer than `low`, except by rounding.
   void widen(Weight low, double delta) {
     renumber(low, delta);
     ++changes_;

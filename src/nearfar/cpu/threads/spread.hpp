@@ -12,14 +12,11 @@
 // many sources need, on graphs, within limits and on prepared graphs.
 #pragma once
 
-#include <algorithm>
 #include <atomic>
 #include <cstdint>
-#include <exception>
-#include <mutex>
+#include <functional>
 
 #include "cpu/threads/interrupt.hpp"
-#include "cpu/threads/worker_pool.hpp"
 
 namespace nearfar {
 
@@ -41,29 +38,7 @@ class BatchCounter {
 };
 
 // Calls work(counter, interrupt) on up to `threads` workers.
-template <class Work>
-void spread(int64_t batches, int threads, Work&& work) {
-  BatchCounter counter(batches);
-  std::atomic<bool> given_up{false};
-  std::exception_ptr failure;
-  std::mutex mutex;
-  auto guarded = [&](Interrupt interrupt) {
-    try {
-      work(counter, interrupt);
-    } catch (const GivenUp&) {
-    } catch (...) {
-      given_up = true;
-      counter.stop();
-      const std::lock_guard lock(mutex);
-      if (!failure) failure = std::current_exception();
-    }
-  };
-  const auto workers =
-      static_cast<std::size_t>(std::max<int64_t>(1, std::min<int64_t>(threads, batches)));
-  WorkerPool::shared().share(static_cast<int>(workers), [&](int worker) {
-    guarded(worker == 0 ? Interrupt() : Interrupt(given_up));
-  });
-  if (failure) std::rethrow_exception(failure);
-}
+void spread(int64_t batches, int threads,
+            const std::function<void(BatchCounter&, Interrupt&)>& work);
 
 }  // namespace nearfar

@@ -1,7 +1,7 @@
-// How many entries of each row are reached, their sum, and the least and the greatest of them: one pass.
+// Number of reached entries of each row, their sum, and the least and the greatest of them, in one pass.
 //
-// Whole numbers are added exactly, modulo 2^64: the caller sees from the extremes whether that can have happened.
-// Sums of floats depend on their order and are not made here (sums[] is left alone).
+// Integers are added exactly, modulo 2^64: the caller sees from the extremes whether a sum can have wrapped.
+// Sums of floats depend on their order and are not computed (sums[] is left unchanged).
 //
 // Macros: those of types.cuh; WHOLE (integers). Arrays: rows[count][width]; of every slice of a row, [count][slices]:
 // counts and sums (int64), least and most, the latter two unreached and its opposite where nothing is reached.

@@ -2,21 +2,22 @@
 //
 // An edge (u, v) is tight when d[u] + w = d[v]. The rule is that of the host (cpu/distances/proof.cpp), so the
 // answer is the same on every device and in every run: a reached vertex takes the smallest u among
-// its tight edges from strictly nearer vertices (tight_edges). Those that only edges adding nothing
-// reach (weight zero, or so small that a float sum absorbs it) are taken in breadth-first levels
-// from the others, each from the smallest id of the level before (tight_levels): two of them can
-// never vouch for each other. With negative weights (SIGNED) nearer orders nothing, and the levels,
-// from the source on, serve for all.
+// its tight edges from strictly nearer vertices (tight_edges). Vertices reached only by edges that add
+// nothing (weight zero, or so small that a float sum absorbs it) are taken in breadth-first levels
+// from the others, each from the smallest id of the level before (tight_levels), so that no two of them
+// become each other's predecessor. With negative weights (SIGNED) nearer orders nothing, and the levels
+// from the source cover all vertices.
 //
-// A lane takes a row. The warp deals the edges of its lanes' rows to all of them, but for short rows and the
-// beginnings of sorted ones, which each lane takes by itself. Rows of more than kPiece edges are taken in pieces, which tight_pieces lists once per graph. PULL: the graph is its own
-// transpose, so that a row holds the edges into its vertex and no two far ones meet in an atomic. What
-// cannot be tight needs no look at the other end's distance: pushing, sums beyond the greatest distance;
-// pulling, weights beyond the vertex's own distance. SORTED: rows are sorted by weight in pieces of SEGMENT
-// edges (sort_rows.cuh); such edges are then not even read.
+// A lane takes a row. The warp shares the edges of its lanes' rows among all lanes, except short rows and the
+// beginnings of sorted ones, which a lane takes alone. Rows of more than kPiece edges are cut into pieces,
+// listed once per graph by tight_pieces. PULL: the graph is its own transpose, so a row holds the edges into
+// its vertex, and no two lanes meet in an atomic. An edge that cannot be tight needs no distance of the
+// other end: pushing, its sum is beyond the greatest distance; pulling, its weight is beyond the vertex's
+// own distance. SORTED: rows are sorted by weight in segments of SEGMENT edges (sort_rows.cuh), and such
+// edges are not read.
 //
-// COUNTED: how many predecessors were found is counted, to learn whether levels are needed; without
-// weights that add nothing they never are.
+// COUNTED: counts the predecessors found, to decide whether levels are needed; without edges that add
+// nothing they never are.
 //
 // Arrays: offsets[n + 1], edges[m], distance[rows][n], predecessor[rows][n] (unsigned: its maximum
 // is -1, "none"), tallies[rows] (zeroed; tight_start zeroes those of the next call), pieces[n_pieces[0]] with
@@ -52,7 +53,7 @@ typedef CountOf<(sizeof(vertex_t) > 4)>::type predecessor_t;
 constexpr predecessor_t kNone = ~predecessor_t(0);
 
 constexpr int kTightInFlight = 2;  // edges in flight per lane; more leave fewer warps
-constexpr int kTightAlone = 16;    // edges that a lane takes of its row by itself
+constexpr int kTightAlone = 16;    // edges of its row that a lane takes alone
 constexpr int kSearchFrom = 16;    // longer rests of sorted rows are searched for their end
 constexpr int kTightProbes = 7;
 constexpr int kPiece = SEGMENT;  // longer rows are taken in pieces of this many edges
@@ -151,7 +152,7 @@ extern "C" __global__ void tight_pieces(long long n, const offset_t* offsets, Pi
   }
 }
 
-// Whether an edge of that weight from (PULL: into) a vertex at distance d is too long to be tight.
+// True if an edge of that weight from (PULL: into) a vertex at distance d is too long to be tight.
 __device__ __forceinline__ bool beyond(weight_t d, weight_t w, weight_t greatest) {
 #if PULL
   return w > d;
@@ -160,8 +161,8 @@ __device__ __forceinline__ bool beyond(weight_t d, weight_t w, weight_t greatest
 #endif
 }
 
-// How many of the `size` sorted edges from `begin` on may be tight; a few more than that at most. They are
-// few of a long row, so the first probes lie at its 128th, 64th, ... half part, later ones at equal distances.
+// Upper bound of the number of the `size` sorted edges from `begin` that may be tight. They are few of a
+// long row, so the first probes are at its 128th, 64th, ... part, later ones at equal distances.
 __device__ __forceinline__ int can_be_tight(const Edge* edges, offset_t begin, int size, weight_t d,
                                             weight_t greatest) {
   int low = 0, high = size;  // those before low may, the one at high (if there) cannot
@@ -174,7 +175,7 @@ __device__ __forceinline__ int can_be_tight(const Edge* edges, offset_t begin, i
       at[i] = low + (first ? span >> (kTightProbes - i) : (i + 1) * span / (kTightProbes + 1));
       too_long[i] = beyond(d, edge_weight(load_edge(edges, begin + at[i])), greatest);
     }
-    // The places rise, and so does whether an edge is too long.
+    // The places ascend; once an edge is too long, so are all later ones.
 #pragma unroll
     for (int i = kTightProbes - 1; i >= 0; --i)
       if (too_long[i]) high = at[i];
@@ -185,7 +186,7 @@ __device__ __forceinline__ int can_be_tight(const Edge* edges, offset_t begin, i
   return high;
 }
 
-// What tight_edges reads and writes, of one row of distances.
+// Inputs and outputs of tight_edges for one row of distances.
 struct Tight {
   const Edge* edges;
   const weight_t* distance;
@@ -193,7 +194,7 @@ struct Tight {
   weight_t greatest;
 };
 
-// Whether the edge between a row's vertex at distance d and a target at distance other is tight.
+// True if the edge between a row's vertex at distance d and a target at distance other is tight.
 __device__ __forceinline__ bool is_tight(weight_t d, weight_t other, weight_t w) {
   const weight_t near = PULL ? other : d, far = PULL ? d : other;
   return near < far && far != unreached() && sum_of(near, w) == far;
@@ -210,7 +211,7 @@ __device__ __forceinline__ uint32 propose(const Tight& s, vertex_t v, vertex_t b
 #endif
 }
 
-// The first edges of a lane's row. *size is 0 afterwards if the others cannot be tight.
+// The first edges of a lane's row. Sets *size to 0 if the others cannot be tight.
 __device__ __forceinline__ uint32 take_alone(const Tight& s, offset_t begin, int* size, vertex_t x,
                                              weight_t d) {
   uint32 filled = 0;
@@ -380,8 +381,8 @@ __device__ __forceinline__ void offer(const Levels& s, long long x, weight_t d, 
   if (fresh) s.queue[atomicAdd(s.found, uint64(1))] = v;
 }
 
-// The edges of 32 vertices, one per lane (x < 0 for none): a lane takes 32 of its own, and what is
-// left of longer rows is taken by the whole warp.
+// The edges of 32 vertices, one per lane (x < 0 for none): a lane takes 32 of its own, and the whole warp
+// takes the remaining edges of longer rows.
 __device__ __forceinline__ void offer_rows(const Levels& s, long long x) {
   offset_t at = 0, end = 0;
   weight_t d = unreached();

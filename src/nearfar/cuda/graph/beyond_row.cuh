@@ -1,13 +1,12 @@
-// The distance of a vertex that rows go past, from those of the ends of its own edges: see
-// row_shortcuts.cuh.
+// The distance of a vertex that rows skip, from those of its neighbours: see row_shortcuts.cuh.
 //
 // requires: cuda/primitives/distance.cuh
 // requires: cuda/graph/row_marks.cuh
 #pragma once
 
-// The vertices that its edges lead to were taken out later, or not at all, so that theirs follow in
-// turn: all of them that are nearer are known. Depth times at most have vertices been taken out.
-// Whoever reads a distance that changes meanwhile finds the new one by itself.
+// Its neighbours were taken out later, or not at all, so their distances are computed by recursion, at most
+// Depth deep: as many times as vertices have been taken out. A reader of a distance that another thread
+// lowers meanwhile computes the new one itself.
 template <int Depth, int Width, class Row, class Distance>
 __device__ __noinline__ weight_t beyond_row(const Row* heads, const Distance& distance, vertex_t v) {
   weight_t least = distance.at(v);

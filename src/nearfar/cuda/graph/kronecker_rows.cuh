@@ -1,8 +1,8 @@
-// The rows that a device owns of generators/kronecker.py's graph: same edges, no edge list.
+// A device's rows of the graph of generators/kronecker.py: the same edges, without an edge list.
 //
 // A value of the generator is a hash of a key and a counter, so every device draws all edges of the
-// graph, twice, and keeps what begins at its own vertices: kronecker_degrees counts them, and
-// kronecker_rows puts them in place, in an order that is not the same from run to run.
+// graph, twice, and keeps those that begin at its own vertices: kronecker_degrees counts them, and
+// kronecker_rows writes them, in an order that differs from run to run.
 //
 // Arrays, [first, last) the own vertices: degrees[last - first] (uint64, 0), cursors[last - first]
 // (uint64: where each row begins; afterwards, where it ends), edges.

@@ -1,23 +1,23 @@
-// Shortcuts past vertices of few edges, in rows at fixed places: for row_heads.py.
+// Shortcuts over vertices of few edges, in rows at fixed positions: for row_heads.py.
 //
-// A search over a road network is a chain of as many rounds as its longest shortest path has edges.
-// So vertices of few edges, no two of them neighbours, are taken out: whoever has an edge to one gets
-// edges to that one's other neighbours in its place, as long as the two edges together. (Prepared
-// graphs eliminate vertices the same way, all of them.) That is done several times, each time with
-// what is left. Distances of the vertices that are out follow in the end from those of the vertices
-// that they have edges to, which were taken out later or not at all (beyond_row.cuh).
+// A search over a road network takes as many rounds as its longest shortest path has edges. So
+// vertices of few edges, no two of them neighbours, are taken out: a row with an edge to one gets edges
+// to that vertex's other neighbours instead, each as long as the two edges together. (Prepared graphs
+// eliminate all vertices in this way.) This is repeated several times on the remaining vertices. The
+// distances of removed vertices follow at the end from those of their neighbours, which were removed
+// later or not at all (beyond_row.cuh).
 //
-// A vertex can be taken out when each of its edges also exists the other way, with the same weight,
-// and leads to none that is out. Its own row stays, so that a search may start there, or come there
-// over an edge that stays: one to it that is shorter than those from it, or one in a row that with
-// shortcuts would not fit, which then stays as it is.
+// A vertex can be taken out when each of its edges also exists in the other direction, with the same
+// weight, and leads to no removed vertex. Its own row stays, so that a search may start there, or reach
+// it over an edge that stays: one shorter than the edges back, or one in a row that would not fit with
+// shortcuts and is left unchanged.
 //
 // heads[n * ROW_HEAD] as row_heads.cuh leaves them, state[n] and *n_out zeroed -> rows with shortcuts,
-// kRemovedRow and the time, counted from 0, in the last place of the rows of vertices that are out,
-// and how many these are. For each time: removable once, choose_removed several times, lead_past once.
+// kRemovedRow and the time, counted from 0, in the last place of the rows of removed vertices, and the
+// number of these. For each time: removable once, choose_removed several times, lead_past once.
 // Launch: any grid, one thread per vertex, grid-stride. Races: choose_removed reads states that others
-// change; of two neighbours only the one with the lesser key can be taken out, whatever the other
-// reads. lead_past reads rows only of vertices that are taken out, which do not change but for their
+// change; of two neighbours only the one with the lesser key can be taken out, whichever state the other
+// reads. lead_past reads only rows of vertices that are taken out, which do not change except in their
 // last place.
 // requires: cuda/primitives/edges.cuh
 // requires: cuda/primitives/distance.cuh
@@ -35,7 +35,7 @@ __device__ __forceinline__ unsigned int key_of(const Edge* heads, vertex_t v) {
   return static_cast<unsigned int>(degree) << 28 | mixed >> 4;
 }
 
-// Whether the row has an edge to v of at most that weight; `exactly`: of that weight.
+// True if the row has an edge to v of at most that weight; `exactly`: of that weight.
 __device__ __forceinline__ bool leads_to(const Edge* heads, vertex_t row, vertex_t v, weight_t weight, bool exactly) {
   for (int j = 0; j < ROW_HEAD; ++j) {
     const Edge edge = heads[static_cast<long long>(row) * ROW_HEAD + j];
@@ -77,7 +77,7 @@ extern "C" __global__ void choose_removed(const Edge* heads, volatile unsigned c
   }
 }
 
-// A row as it is put together.
+// A row under construction.
 struct NewRow {
   Edge edge[ROW_HEAD];
   int size;

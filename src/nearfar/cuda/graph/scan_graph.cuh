@@ -1,9 +1,9 @@
-// Checks arrays of compressed sparse rows where they lie, sums up their weights and finds the longest row: what
-// the host does for host arrays, in one pass.
+// Checks arrays of compressed sparse rows in device memory, adds up their weights and finds the longest row,
+// in one pass: the checks of the host for host arrays.
 //
 // Arrays: indptr[n + 1] and indices[m] (SOURCE_T), weights[m] (weight_t, unused without weights), and
-// parts[gridDim.x] (GraphPart), one record per block, which the host joins in the order of the
-// blocks: sums come out the same on every run. Launch: any grid of kScanThreads threads,
+// parts[gridDim.x] (GraphPart), one record per block, which the host combines in the order of the
+// blocks: sums are the same in every run. Launch: any grid of kScanThreads threads,
 // grid-stride. No races: a block writes its own record.
 // requires: cuda/primitives/types.cuh
 

@@ -18,7 +18,7 @@
 
 typedef unsigned char flag_t;
 
-// Work done, spread over slots in different memory sectors so that warps seldom wait for each
+// Work counters, spread over slots in different memory sectors so that warps seldom wait for each
 // other.
 struct SettleCounts {
   uint64 settled;
@@ -32,7 +32,7 @@ __device__ __forceinline__ long long global_thread() {
   return static_cast<long long>(blockIdx.x) * blockDim.x + threadIdx.x;
 }
 
-// Adds one warp's share; all 32 lanes must call. Idle warps pay for one ballot.
+// Adds one warp's share; all 32 lanes must call. A warp with nothing to add pays one ballot.
 __device__ __forceinline__ void count_work(SettleCounts* counts, bool working, uint64 edges) {
   const uint32 lanes = __ballot_sync(kAllLanes, working);
   if (lanes == 0) return;

@@ -163,7 +163,7 @@ class Settle:
         return run
 
     def update(self, criterion: Criterion) -> Callable[[tuple[Any, ...]], None]:
-        """Return a function that settles what the criterion allows and makes it the frontier."""
+        """Return a function that settles the criterion's vertices and makes them the frontier."""
         threads = self.shape.update
         zero = self.dtype.type(0)
         arguments = {**self._state, **criterion.extra, "counts": self.counts}

@@ -3,8 +3,8 @@
 // relax_successors: Martin et al. (2009), Fig. 3, relax_F; Ortega-Arranz et al. (2015), Alg. 2
 // left: the thread of a frontier vertex lowers its unsettled successors by an atomic minimum,
 // unconditionally, as printed. relax_predecessors: relax_U, the thread of an unsettled vertex
-// looks for frontier predecessors; it wants the transposed graph. Departures: target and weight
-// come as one record (edges.cuh), sums saturate, work is counted.
+// reads its frontier predecessors; it needs the transposed graph. Departures: target and weight
+// are one record (edges.cuh), sums saturate, work is counted.
 //
 // Arrays: offsets[n + 1], edges[m], the state of settle.cuh.
 // Launch: one thread per vertex, whole warps.
@@ -25,7 +25,7 @@ extern "C" __global__ void settle_start(long long n, long long source, weight_t*
   unsettled[i] = i != source;
 }
 
-// lower(target's distance, sum) is what a form does with a sum.
+// lower(target's distance, sum): action of a form on a sum.
 template <class Lower>
 __device__ __forceinline__ void relax_successors_by(const Lower& lower, long long n,
                                                     const offset_t* offsets, const Edge* edges,

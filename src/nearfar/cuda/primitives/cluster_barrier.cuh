@@ -1,9 +1,9 @@
 // A barrier over the blocks of a launch that is one cluster, in two halves as SplitBarrier has them.
 //
-// Hardware counts arrivals, so that no atomic and no polling delays a block. Devices without clusters
-// (before compute capability 9.0) have SplitBarrier instead, for which the launch has to be cooperative.
-// Every thread must call wait() first, and then arrive() and wait() in turns. Writes before arrive() are seen by all after
-// wait().
+// Hardware counts arrivals, so no atomic and no polling delays a block. Devices without clusters
+// (before compute capability 9.0) use SplitBarrier, which needs a cooperative launch.
+// Every thread must call wait() first, then arrive() and wait() in turns. Writes before arrive() are seen
+// by all after wait().
 // requires: cuda/primitives/split_barrier.cuh
 #pragma once
 

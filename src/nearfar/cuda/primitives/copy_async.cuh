@@ -1,7 +1,7 @@
-// Copies from global to shared memory that run while the thread computes, past the registers.
+// Copies from global to shared memory that run while the thread computes, without registers.
 //
-// Where the device has none (before compute capability 8.0) the copy is done at once. Both addresses are
-// multiples of what is copied. A thread waits for its own copies; a barrier makes them visible to the block.
+// Before compute capability 8.0 the copy is done at once. Both addresses are multiples of the copied size.
+// A thread waits for its own copies; a barrier makes them visible to the block.
 #pragma once
 
 __device__ __forceinline__ void copy_async_16(void* to_shared, const void* from) {

@@ -1,8 +1,8 @@
-// How work is dealt to the warps of a grid.
+// Distribution of work among the warps of a grid.
 // requires: cuda/primitives/types.cuh
 #pragma once
 
-// Warps of the grid, and the number of the caller's.
+// The number of warps of the grid, and the caller's index among them.
 template <class Count>
 __device__ __forceinline__ Count grid_warps() {
   return static_cast<Count>(gridDim.x) * (blockDim.x >> 5);
@@ -21,8 +21,8 @@ __device__ __forceinline__ Count warp_share(Count pieces, Count warps) {
   return even < 1 ? 1 : even > 32 ? 32 : even;
 }
 
-// Threads of the grid, and the number of the first one of the caller's warp: for loops over elements in
-// which the lanes stay together.
+// The number of threads of the grid, and the index of the first thread of the caller's warp: for loops over
+// elements in which the lanes stay converged.
 __device__ __forceinline__ long long grid_threads() {
   return static_cast<long long>(gridDim.x) * blockDim.x;
 }

@@ -1,8 +1,8 @@
 // Distances: saturating sums and the atomic minimum.
 //
 // For non-negative floats the bit pattern orders like the number (Graph has no -0.0), so an integer
-// atomicMin on the bits is the minimum of the numbers. Every candidate is a sum of non-negative terms, so
-// the order in which threads arrive changes who wins when, never the final value.
+// atomicMin on the bits is the minimum of the numbers. The order in which threads arrive does not change
+// the final value.
 // requires: cuda/primitives/types.cuh
 // requires: cuda/primitives/memory.cuh
 #pragma once
@@ -16,7 +16,7 @@ __device__ __forceinline__ long long add_saturating(long long d, long long w) {
 __device__ __forceinline__ float add_saturating(float d, float w) { return d + w; }
 __device__ __forceinline__ double add_saturating(double d, double w) { return d + w; }
 
-// Lower *p to `value` if that is less; returns what was there before. Values are non-negative.
+// Lowers *p to `value` if that is less; returns the former *p. Values are non-negative.
 __device__ __forceinline__ int atomic_minimum(int* p, int value) { return atomicMin(p, value); }
 __device__ __forceinline__ long long atomic_minimum(long long* p, long long value) {
   return atomicMin(p, value);

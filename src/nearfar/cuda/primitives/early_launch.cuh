@@ -1,9 +1,9 @@
-// Launches that begin before the one before them on a stream is over (system/devices/early.py).
+// Launches that may begin before the previous launch of the stream ends (system/devices/early.py).
 //
-// A kernel that is launched so may run while the one before still does, once all blocks of that have called
-// let_next_begin() or have ended. What the one before writes is there after await_launch_before(), and so is what
-// launches before that have written, if it awaited those itself before it let the next begin. Every block awaits,
-// or a launch after it might begin too early. In other launches, and before compute capability 9.0, both do nothing.
+// Such a kernel may run once all blocks of the previous one have called let_next_begin() or ended. After
+// await_launch_before() it sees the writes of the previous launch, and those of earlier launches if the
+// previous one awaited them before let_next_begin(). Every block must await, else a later launch might
+// begin too early. In other launches, and before compute capability 9.0, both functions do nothing.
 #pragma once
 
 __device__ __forceinline__ void await_launch_before() {

@@ -1,6 +1,6 @@
-// Edge records: target and weight side by side, so that one load of 8 (or 16) bytes brings both.
+// Edge records: target and weight adjacent, read by one load of 8 (or 16) bytes.
 //
-// The array is built once per graph by pack.cuh. Without weights a record is the target alone.
+// The array is built once per graph by pack.cuh. Without weights a record is only the target.
 // requires: cuda/primitives/types.cuh
 #pragma once
 

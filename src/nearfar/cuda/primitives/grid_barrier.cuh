@@ -1,9 +1,9 @@
 // A barrier over all blocks of a cooperative launch.
 //
-// Cheaper than the library's grid group: one atomic per block on a counter that only grows, so
-// nothing is reset and no block can meet the next round's barrier in the state of the last one. The
-// counter starts at 0 and would wrap after 2^32 / blocks rounds, far beyond any watchdog.
-// Every thread of every block must call it. Writes before it are seen by all after it.
+// Cheaper than the library's grid group: one atomic per block on a counter that only grows, so nothing is
+// reset, and a block cannot take one round's state for another's. The counter starts at 0 and wraps after
+// 2^32 / blocks rounds, far beyond any watchdog. Every thread of every block must call it. Writes before it
+// are seen by all after it.
 // requires: cuda/primitives/types.cuh
 #pragma once
 

@@ -1,4 +1,4 @@
-// Loads that see what other blocks wrote, and the device clock: all inline assembly lives here.
+// Loads that see the writes of other blocks, and the device clock: all inline assembly is in this file.
 //
 // A distance that atomics of other blocks lower must not be read through L1, which is not kept coherent: a
 // plain read has returned stale values. A relaxed load at GPU scope reads L2 and costs the same as a miss.
@@ -35,8 +35,7 @@ __device__ __forceinline__ double load_relaxed(const double* p) {
   return value;
 }
 
-// Read-only data, loaded here and not where it is first needed: the compiler may not move it past an
-// atomic, so that the two are under way together.
+// A load of read-only data that the compiler may not move past an atomic, so that the two overlap.
 __device__ __forceinline__ int load_early(const int* p) {
   int value;
   asm volatile("ld.global.nc.s32 %0, [%1];" : "=r"(value) : "l"(p));
@@ -61,9 +60,8 @@ __device__ __forceinline__ longlong2 load_early(const longlong2* p) {
   return value;
 }
 
-// A distance as this multiprocessor last saw it, from L1 when it is there. It may be older, and so
-// greater, than the present one: good enough to decide that an atomic cannot win, never to tell whether
-// an entry is stale.
+// A distance from this multiprocessor's L1 if cached. It may be older, and so greater, than the present
+// one: enough to decide that an atomic would change nothing, never to decide that an entry is stale.
 __device__ __forceinline__ int load_stale(const int* p) {
   int value;
   asm volatile("ld.global.ca.s32 %0, [%1];" : "=r"(value) : "l"(p));
@@ -85,7 +83,7 @@ __device__ __forceinline__ double load_stale(const double* p) {
   return value;
 }
 
-// Read-only data that will not be used again soon; leaves L1 to what will.
+// Read-only data that will not be reused soon; it does not displace other data from L1.
 __device__ __forceinline__ int load_once(const int* p) {
   int value;
   asm volatile("ld.global.nc.L1::no_allocate.s32 %0, [%1];" : "=r"(value) : "l"(p));

@@ -1,4 +1,4 @@
-// Keeps the device busy for some time, so that the host can queue what comes next: see kernel_times.py.
+// Keeps the device busy for some time, so that the host can queue launches meanwhile: see kernel_times.py.
 //
 // Launch: one thread. No arrays, no races.
 // requires: cuda/primitives/memory.cuh

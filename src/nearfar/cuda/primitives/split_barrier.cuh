@@ -1,13 +1,13 @@
 // A barrier over all blocks of a cooperative launch, in two halves.
 //
-// Between arrive() and wait() a block may do what depends on nothing that other blocks write before they arrive:
-// loads of what comes next are then under way while the barrier is. Each block counts how often it arrived, so that
-// no thread waits for an atomic to return. The counter starts at 0 and would wrap after 2^32 / blocks rounds.
-// Every thread of every block must call both, one after the other. Writes before arrive() are seen by all after wait().
+// Between arrive() and wait() a block may do work that needs no other block's writes, such as the loads of
+// the next step, while the barrier completes. Each block counts its own arrivals, so no thread waits for an
+// atomic to return. The counter starts at 0 and wraps after 2^32 / blocks rounds. Every thread of every
+// block must call both, in turns. Writes before arrive() are seen by all after wait().
 // requires: cuda/primitives/grid_barrier.cuh
 #pragma once
 
-// Adds, and whoever reads the sum sees what this thread has written and seen so far.
+// Adds with release and acquire: a thread that reads the sum sees the writes this thread has made or seen.
 __device__ __forceinline__ void add_released(uint32* p, uint32 by) {
   asm volatile("red.release.gpu.global.add.u32 [%0], %1;" : : "l"(p), "r"(by) : "memory");
 }

@@ -1,13 +1,13 @@
-// The edges of up to 32 vertices, walked by one warp with its lanes spread over all of them.
+// A walk over the edges of up to 32 vertices by one warp, with its lanes spread over all edges.
 // requires: cuda/primitives/edges.cuh
 // requires: cuda/primitives/warp.cuh
 #pragma once
 
-// Each lane brings one row: first edge, number of edges (0 for none) and a value of its vertex, such as
+// Each lane passes one row: first edge, number of edges (0 for none) and a value of its vertex, such as
 // the distance. Calls look(edge, value) once per edge. Called by whole warps; returns this lane's own
 // number of edges.
-// Loops: `look` has loops of its own. What diverges in them would stay apart for the rest of the rows, so
-// the lanes meet after each look.
+// Loops: `look` has its own loops. Lanes that diverge in them would stay apart for the remaining rows, so
+// the lanes reconverge after each look.
 template <bool Loops, class Value, class Look>
 __device__ __forceinline__ uint32 spread_rows(const Edge* edges, offset_t begin, int degree, Value d,
                                               const Look& look) {
@@ -33,7 +33,7 @@ __device__ __forceinline__ uint32 spread_rows(const Edge* edges, offset_t begin,
     }
     if (lane == owner) degree = 0;
   }
-  // Short rows: all edges of the 32 vertices numbered through, lane by lane.
+  // Short rows: the edges of the 32 vertices in one sequence, lane by lane.
   const int upto = warp_inclusive_sum(degree);
   const int total = __shfl_sync(kAllLanes, upto, 31);
   const int before = upto - degree;

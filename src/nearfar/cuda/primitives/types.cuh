@@ -41,5 +41,5 @@ struct Unreached<double> {
   __device__ static double value() { return __longlong_as_double(0x7ff0000000000000ll); }
 };
 
-// Distance of a vertex that was not reached; sums saturate at it.
+// Distance of an unreached vertex; sums saturate at it.
 __device__ __forceinline__ weight_t unreached() { return Unreached<weight_t>::value(); }

@@ -1,9 +1,9 @@
-// Rows of edges walked by one warp, several edges per lane in flight together.
+// A walk over rows of edges by one warp, with several edges per lane in flight.
 //
-// A walk hands out positions in the edge array, N per lane at a time: take(valid, at, from), arrays
-// of N, with the value that came with the position's row, such as the distance of its vertex.
-// `take` loads, so it decides what is under way at once. spread_rows.cuh hands out edges one by one
-// instead. All functions are called by whole warps.
+// A walk passes positions in the edge array, N per lane at a time, as take(valid, at, from): arrays of N,
+// with the value passed with the position's row, such as the distance of its vertex. `take` loads, so it
+// decides which reads overlap. spread_rows.cuh passes edges one by one instead. All functions are called by
+// whole warps.
 // requires: cuda/primitives/warp.cuh
 #pragma once
 
@@ -52,7 +52,7 @@ __device__ __forceinline__ void walk_rows(const Take& take, offset_t begin, int 
   }
 }
 
-// The same, but rows beyond Middle edges one after the other, with Long edges per lane in flight.
+// The same, but rows longer than Middle one after the other, with Long edges per lane in flight.
 template <int Middle, int Long, int Short, class Size, class Value, class Take>
 __device__ __forceinline__ void walk_by_length(const Take& take, offset_t begin, Size size,
                                                Value value) {

@@ -42,7 +42,7 @@ __device__ __forceinline__ T warp_min(T value) {
   return value;
 }
 
-// Lane that owns position t among spans laid end to end; `before` is the sum of earlier lanes' sizes.
+// Lane whose span contains position t of all spans laid end to end; `before`: the sum of earlier sizes.
 __device__ __forceinline__ int lane_of(int t, int before) {
   int lane = 0;
 #pragma unroll

@@ -1,5 +1,5 @@
 // METIS `.graph`: a header, then one line per vertex with its 1-based neighbours, each followed by
-// the weight of the edge when the header says so. The result is CSR as it stands in the file.
+// the weight of the edge when the header says so. The result is the CSR of the file.
 //
 // Format: METIS 5 manual, section 4.1.1. Whether both directions of every edge are there with the
 // same weight is decided by sums of hashes: an edge read at its smaller end is added and at its

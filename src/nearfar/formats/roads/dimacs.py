@@ -54,7 +54,7 @@ def read(
     elif coordinates is not False:
         beside = coordinates
     if coordinates is True and beside is None:
-        raise source.fail("there is no .co file of the same name beside it")
+        raise source.fail("there is no .co file of the same name in its folder")
     attributes: dict[str, Any] = {}
     if found["title"]:
         attributes["title"] = found["title"].decode(errors="replace")

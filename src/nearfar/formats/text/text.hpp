@@ -3,7 +3,7 @@
 //
 // A parser walks one contiguous buffer (a memory-mapped file, or the output of a decompressor) line
 // by line and field by field with std::from_chars; nothing is copied but the numbers. It never
-// trusts a count in a header for an allocation before comparing it with the bytes that are there.
+// trusts a count in a header for an allocation before comparing it with the bytes of the file.
 // The GIL is released while parsing; every few megabytes the parser takes it to report progress and
 // to let Ctrl-C through.
 #pragma once
@@ -204,7 +204,7 @@ class WeightColumn {
   void reserve(size_t size) { whole_.reserve(size); }
   size_t size() const { return real_ ? reals_.size() : whole_.size(); }
 
-  // nullptr, or what is wrong with the token.
+  // nullptr, or the error of the token.
   const char* add(std::string_view token) {
     if (!real_) {
       int64_t value = 0;

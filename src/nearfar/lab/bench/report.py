@@ -127,7 +127,7 @@ def _engines(runs: Iterable[Run]) -> str:
 
 
 def markdown(runs: Sequence[Run], environment: dict[str, Any], base: str = "scipy") -> list[str]:
-    """Return lines of the report: table, engines, what was left out, method of measurement."""
+    """Return lines of the report: table, engines, omissions, method of measurement."""
     columns = _columns(runs)
     header = ["graph", *columns]
     rows = [[run.graph, *(_cell(run, run.find(name), base) for name in columns)] for run in runs]

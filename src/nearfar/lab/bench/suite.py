@@ -66,7 +66,7 @@ class SuiteGraph:
 
 
 def data_folder() -> Path | None:
-    """Return the folder of real graphs: ``NEARFAR_DATA``, or ``shared/data`` beside a checkout."""
+    """Return the folder of real graphs: ``NEARFAR_DATA``, or ``shared/data`` next to a checkout."""
     named = os.environ.get("NEARFAR_DATA")
     if named:
         return Path(named) if Path(named).is_dir() else None

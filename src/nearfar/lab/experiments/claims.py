@@ -60,7 +60,7 @@ class Stated:
     def beside(self, sizes: Sequence[float]) -> tuple[float, float]:
         """Return the least and the greatest measured size over the paper's, end by end.
 
-        A number that is reached stands beside the greatest size alone.
+        Reported for the greatest size only, where its number is reached.
         """
         top = max(sizes) / self.high
         return (top, top) if self.low == self.high else (max(min(sizes), 0.0) / self.low, top)
@@ -90,7 +90,7 @@ class Claim:
     where, said : str
         Section, table or figure; the statement in short, with the paper's number.
     here : str
-        What was measured, in words and numbers.
+        The measurement in words and numbers.
     agree, of : int
         In how many of how many measured cases the same side is ahead.
     over : (float, float) or None
@@ -183,7 +183,7 @@ def table_of_claims(claims: Iterable[Claim], page: str) -> Table:
         "reasons of the differences on one GPU and on a CPU, with the counters and experiments "
         "that they rest on."
     )
-    return Table("stated", "What the paper states, and here", text, columns, rows)
+    return Table("stated", "Numbers of the paper, and ours", text, columns, rows)
 
 
 def spread(values: Iterable[float | None], digits: int = 3) -> str:

@@ -81,7 +81,7 @@ class Task:
     key : str
         Stable name, also of its file: lower case, digits, dots, dashes.
     what : dict
-        What the experiment's ``run`` needs, as plain data.
+        Inputs of the experiment's ``run``, as plain data.
     cost : float
         Expected seconds or anything proportional; only the time left depends on it.
     """
@@ -132,7 +132,7 @@ def whole(done: Sequence[Done]) -> list[Done]:
     """Return the tasks with the parts of one graph's measurement combined.
 
     A task with ``part`` in its ``what`` measured some methods of the graph that the task without
-    ``part`` describes: those of the host need no GPU, so that they can be measured apart.
+    ``part`` describes: those of the host need no GPU, so that they can be measured separately.
     """
     groups: dict[str, list[Done]] = {}
     for one in done:
@@ -171,7 +171,7 @@ class Table:
     key : str
         File name without suffix.
     title, caption : str
-        One line; and what the reader has to know: how it was measured, what the paper has.
+        One line; and notes for the reader: method of measurement, the paper's figures.
     columns : list of Column
     rows : list of list
         A string, a number, a bool, or None (shown as a dash) for each column.

@@ -171,7 +171,7 @@ def execute(
             with Ahead(experiment, settings, todo, workers, overlap=overlap) as ahead:
                 measured = _measure(ahead, todo, folder, index, budget, progress, skipped)
         except BaseException:
-            # Also after Ctrl-C or an error: the tables of what is there are worth having.
+            # Also after Ctrl-C or an error, for the tables of the finished part.
             with contextlib.suppress(Exception):
                 rebuild(experiment, settings, folder, manifest, tasks, skipped)
             raise

@@ -152,7 +152,7 @@ def report_html(folder: Path, *, title: str | None = None, leave_out: Path | Non
     Parameters
     ----------
     folder : Path
-        What an experiment or ``nearfar bench`` wrote: Markdown, figures (SVG, PNG, JPEG) and JSON,
+        Output of an experiment or ``nearfar bench``: Markdown, figures (SVG, PNG, JPEG) and JSON,
         also in sub-folders.
     title : str or None
         None takes the first heading of the first page, else the folder's name.

@@ -84,7 +84,7 @@ class Renderer:
         shown = self.inline(text)
         if re.match(r"https?://|#", target):
             return f'<a href="{html.escape(target)}">{shown}</a>'
-        return shown  # a file beside the original page does not travel with this one
+        return shown  # a file next to the original page is not part of this one
 
     def heading(self, level: int, text: str) -> str:
         """Return a heading, remembered for the table of contents."""

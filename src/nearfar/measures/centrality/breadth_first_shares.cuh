@@ -1,18 +1,18 @@
 // Betweenness without weights: a thread block per source, level by level, then back.
 //
-// Brandes 2001 (path_shares.cuh). One look at an edge decides by bitmaps in shared memory alone: `done`
-// holds the levels before the present one, `seen` every vertex that was found. On the way out, for a vertex
-// of level L, an entering edge from a vertex in `done` comes from level L - 1 (a nearer one would have
-// put the vertex nearer), so the number of paths is a sum over those; a leaving edge to a vertex not in
-// `seen` finds it. Where rows hold both directions of every edge (SYMMETRIC) that is one walk. On the way
-// back, with levels up to L left in `done`, an edge to a vertex that is not in it leads to level L + 1. So
-// levels are never stored, and only edges between levels touch global memory for more than themselves.
+// Brandes 2001 (path_shares.cuh). Bitmaps in shared memory classify an edge: `done` holds the levels
+// before the present one, `seen` every vertex found so far. Forward, at a vertex of level L: an entering
+// edge from a vertex in `done` comes from level L - 1 (from a nearer one the vertex would be nearer), so
+// the number of paths is a sum over those edges; a leaving edge to a vertex not in `seen` finds that
+// vertex. Where rows hold both directions of every edge (SYMMETRIC) one walk does both. Backward, with
+// levels up to L in `done`: an edge to a vertex not in `done` leads to level L + 1. Levels are never
+// stored, and only edges between levels read more of global memory than the edge.
 //
-// Blocks take sources blockIdx.x, blockIdx.x + gridDim.x, ... and add to sums of their own, so each
-// addition has its place whatever runs beside it. Vertices of a level come in any order: atomics on
-// `seen` and on the length of the queue decide it, and nothing depends on it.
+// Blocks take sources blockIdx.x, blockIdx.x + gridDim.x, ... and add to their own sums, so the order of
+// additions does not depend on other blocks. The order of the vertices of a level is not deterministic
+// (atomics on `seen` and on the queue's length) and changes no result.
 //
-// Arrays: offsets n + 1, edges m (targets alone); entering_*: of the reversed graph, unless SYMMETRIC;
+// Arrays: offsets n + 1, edges m (targets only); entering_*: of the reversed graph, unless SYMMETRIC;
 // bits: gridDim.x slices of 2 * words, or null to keep them in shared memory (BITS_SHARED: 8 * words bytes
 // of dynamic shared memory), words = (n + 31) / 32.
 // requires: measures/centrality/path_shares.cuh
@@ -29,7 +29,7 @@ struct Bits {
     return load_relaxed(word) >> (v & 31) & 1;  // atomics pass L1 by
 #endif
   }
-  // Whether it was not there.
+  // Sets the vertex's bit; true if it was not set.
   __device__ __forceinline__ bool add(int v) const {
     const uint32 bit = 1u << (v & 31);
     return !(atomicOr(words + (v >> 5), bit) & bit);
@@ -39,7 +39,7 @@ struct Bits {
   }
 };
 
-// Outwards: numbers of paths over `entering`, new vertices over leaving edges, or both.
+// Forward: numbers of paths over `entering`, new vertices over leaving edges, or both.
 template <bool kCount, bool kFind>
 struct Outwards {
   typedef Edge Item;
@@ -90,12 +90,12 @@ struct Outwards {
   }
 };
 
-// Backwards: an edge that leaves `done` leads to the next level.
+// Backward: an edge that leaves `done` leads to the next level.
 struct NextLevel {
   typedef Edge Item;
   const Edge* edges;
   Bits done;
-  bool last;  // what is not in `done` is beyond the limit
+  bool last;  // vertices not in `done` are beyond the limit
   __device__ __forceinline__ Item load(offset_t at) const { return load_edge(edges, at); }
   __device__ __forceinline__ bool leads(const Item& item, offset_t at, int* target,
                                         offset_t* edge) const {

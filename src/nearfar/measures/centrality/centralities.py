@@ -16,7 +16,7 @@ from nearfar.graph.given import as_numpy
 from nearfar.measures.centrality.brandes import draws_nothing, sampled_sources
 from nearfar.measures.simple import measured_turns
 from nearfar.solve.many import distances
-from nearfar.solve.steps.request import as_graph_or_turns
+from nearfar.solve.steps.request import as_graph_or_turns, check_stats
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -185,7 +185,8 @@ def harmonic(
         return found
     around = _oriented(solved, not outward)
     _, _, found = _from_pivots(around, pivots, device, threads, limit, progress)
-    return found[rows] * ((n - 1) / _others(rows, pivots))
+    found = found[rows] * ((n - 1) / _others(rows, pivots))
+    return found
 
 
 def average_length(
@@ -325,7 +326,8 @@ def _rows(graph: Graph | TurnGraph, vertices: Any) -> Any:
 
 def _others(rows: Any, pivots: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return the number of pivots that are another vertex than each of the rows; at least 1."""
-    return np.maximum(len(pivots) - np.isin(rows, pivots), 1)
+    found: NDArray[np.int64] = np.maximum(len(pivots) - np.isin(rows, pivots), 1)
+    return found
 
 
 def _from_pivots(
@@ -337,6 +339,7 @@ def _from_pivots(
     progress: Any,
 ) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]:
     """Return per vertex the pivots that reach it, the sums of their distances and of inverses."""
+    check_stats(None, progress)
     plain, n = graph.without_names(), graph.n_vertices
     count, total, inverse = np.zeros(n, np.int64), np.zeros(n), np.zeros(n)
     step = max(1, _ENTRIES // n)

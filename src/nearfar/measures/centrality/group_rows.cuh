@@ -1,19 +1,19 @@
-// The rows of up to 32 vertices, each walked by as many lanes as its length alone chooses.
+// Walk over the rows of up to 32 vertices, each by a number of lanes that depends on its length only.
 //
-// So a sum over a row has one order, wherever the vertex stands in a queue: a short row is walked by one
+// A sum over a row therefore has one order, wherever the vertex is in a queue: a short row is walked by one
 // lane, a longer one by kGroup lanes (lane i takes entries i, i + kGroup, ...), a long one by the whole
-// warp. Most rows of a social network and all of a road network are short: 32 of them go at once. All
-// lanes stay together, so that what is done with an entry may vote.
+// warp. Most rows of a social network and all rows of a road network are short: 32 of them are walked at
+// once. All lanes stay converged, so the actions on an entry may vote.
 //
 // A policy has types Item and Seen, and
 //   int vertex                            of this lane's row, set before the walk
 //   void open<Lanes>(owner, begin)        a row begins; its vertex is held by lane `owner`
-//   Item load(offset_t at)                what is read of entry `at`
-//   Seen look(there, at, item)            what is read on account of it; not there: this lane has no entry
-//   void take<Lanes>(there, at, item, seen)  done with all lanes together
+//   Item load(offset_t at)                reads entry `at`
+//   Seen look(there, at, item)            reads values of the entry's target; not there: no entry in this lane
+//   void take<Lanes>(there, at, item, seen)  acts on the entry, with all lanes converged
 //   void close<Lanes>(there, first)       the row ends; first: the group's first lane
-// where Lanes is the size of the group. Entries are loaded, then looked at, then taken, several at a time, so
-// that their reads are under way together.
+// where Lanes is the size of the group. Several entries are loaded, then looked at, then taken together, so
+// that their reads overlap.
 // requires: cuda/primitives/edges.cuh
 // requires: cuda/primitives/warp.cuh
 #pragma once
@@ -60,7 +60,7 @@ __device__ __forceinline__ void walk_group(offset_t begin, int size, int owner, 
   policy.template close<Lanes>(there, mine == 0);
 }
 
-// Each lane that is there brings a row. Called by whole warps.
+// Each lane with `there` set adds a row. Called by whole warps.
 template <class Policy>
 __device__ __forceinline__ void walk_groups(offset_t begin, int size, bool there, Policy& policy) {
   const int lane = lane_id();
@@ -86,8 +86,8 @@ __device__ __forceinline__ void walk_groups(offset_t begin, int size, bool there
   }
 }
 
-// The rows of the vertices at places `low` to `high` of an order (null: the vertices of these numbers), over
-// all warps of the block; few are spread over all of them. sizes: of each vertex's row, if not all of it.
+// The rows of the vertices at places `low` to `high` of an order (null: the vertices of these numbers), by
+// all warps of the block; few rows are spread over all warps. sizes: of each vertex's row, null for all of it.
 template <class Policy>
 __device__ __forceinline__ void walk_vertices(const int* order, int low, int high,
                                               const offset_t* offsets, const int* sizes,

@@ -1,6 +1,6 @@
-// Numbers of shortest paths: doubles, or with SCALED a mantissa with an exponent of its own.
+// Numbers of shortest paths: doubles, or with SCALED a mantissa and its own exponent.
 //
-// Numbers of paths double with every diamond of a ladder, so a thousand diamonds are beyond a double. A
+// Numbers of paths double with every diamond of a ladder, so a thousand diamonds overflow a double. A
 // source whose counts pass kMostPaths is left out and solved again by the program with SCALED, in which
 // nothing overflows.
 // Macros: SCALED (0 or 1).
@@ -21,7 +21,7 @@ __device__ __forceinline__ Count count_of(double value, long long exponent = 0) 
   return Count{mantissa, mantissa == 0 ? 0 : exponent + more};
 }
 
-// mantissa * 2^(exponent - to), to no less than the exponent by so much that it matters.
+// mantissa * 2^(exponent - to); an exponent too small to matter is raised to one that still does not.
 __device__ __forceinline__ double shifted(const Count& x, long long to) {
   long long by = x.exponent - to;
   by = by < -4000 ? -4000 : by > 4000 ? 4000 : by;
@@ -66,8 +66,8 @@ __device__ __forceinline__ Count other_lane(Count value, int with) {
 
 #endif
 
-// Sum over groups of that many lanes, the same bits in each: additions have one order, whatever the row's
-// place in the queue.
+// Sum over groups of that many lanes, with the same bits in each lane: the order of additions is fixed,
+// wherever the row is in the queue.
 template <int Lanes>
 __device__ __forceinline__ Count group_sum(Count value) {
 #pragma unroll

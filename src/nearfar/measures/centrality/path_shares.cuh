@@ -1,12 +1,12 @@
-// What both kernels of betweenness share: their arrays, and the pass from the farthest vertices back.
+// Arrays of both kernels of betweenness, and the backward pass from the farthest vertices.
 //
 // Brandes 2001: with sigma the numbers of shortest paths from s, the share of all paths from s that lead
-// through v is delta(v) = sum over successors w of sigma(v) / sigma(w) * (1 + delta(w)). A vertex keeps
-// (1 + delta) / sigma in the place where sigma was, and pulls it from its successors, so no addition needs an
-// atomic and every sum has one order (group_rows.cuh). Vertices lie in `order` in levels, each behind
-// all its predecessors; successors of a level are done when it begins. In which order a level's vertices
-// came does not matter. What a source adds to a sum is one addition, made as an atomic only because that
-// needs no answer; barriers keep those of the block's sources in their order.
+// through v is delta(v) = sum over successors w of sigma(v) / sigma(w) * (1 + delta(w)). A vertex stores
+// (1 + delta) / sigma in place of sigma, and reads it from its successors, so no addition needs an atomic
+// and every sum has one order (group_rows.cuh). `order` has the vertices by level, each after all its
+// predecessors; the successors of a level are done when it begins. The order within a level does not
+// matter. A source's addition to a sum is an atomic only because no result of it is needed; barriers keep
+// the additions of the block's sources in order.
 //
 // Macros: EDGES (1: betweenness of edges, else of vertices).
 // requires: measures/centrality/path_numbers.cuh
@@ -27,7 +27,7 @@ struct PathSums {
   long long n;
   long long sources;
   long long endpoints;     // 1: a path counts for its ends too
-  long long forward_only;  // 1: numbers of paths alone
+  long long forward_only;  // 1: only numbers of paths
 };
 
 constexpr unsigned char kTooManyPaths = 1, kZeroCycle = 2, kSaturated = 4;
@@ -46,7 +46,7 @@ struct BlockSums {
         sums(all.sums + blockIdx.x * all.width) {}
 };
 
-// A policy of walk_groups. Next: what successors are: Item, load(at), leads(item, at, &target, &edge).
+// A policy of walk_groups. Next describes successors: Item, load(at), leads(item, at, &target, &edge).
 template <class Next>
 struct Shares {
   typedef typename Next::Item Item;
@@ -99,7 +99,7 @@ struct Shares {
   }
 };
 
-// The source itself, once all others are done.
+// The source, after all others.
 __device__ __forceinline__ void add_source(const PathSums& all, const BlockSums& mine, int reached,
                                            int ended) {
 #if !EDGES

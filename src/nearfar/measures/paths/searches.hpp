@@ -1,10 +1,9 @@
-// Searches from many sources over workers, each followed by what is computed from it.
+// Searches from many sources over workers, each followed by a computation on its result.
 //
 // Blocks of sources go to workers (ordered_sums.hpp). Weighted searches are those of
 // delta-stepping, which asks for the next source by itself; a search with a limit costs what it
 // visits. A prepared graph has rows of distances faster than any search: they are asked of Python a
-// batch at a time (over_rows). What a worker does with a finished search is a policy: start(block),
-// search(i, source, distances, touched), done(block).
+// batch at a time (over_rows). What a worker does with a finished search is a policy.
 #pragma once
 
 #include <atomic>
@@ -59,11 +58,29 @@ struct Sources {
   int64_t blocks() const { return (static_cast<int64_t>(count) + block() - 1) / block(); }
 };
 
+// A worker's part in a block of sources: from start to done.
+class BlockPolicy {
+ public:
+  virtual ~BlockPolicy() = default;
+  virtual void start(int64_t /*block*/) {}
+  virtual void done(int64_t /*block*/) {}
+};
+
+// Besides, what follows the search from source number i, with what it touched under a limit.
+template <class Index, class Weight>
+class SearchPolicy : public BlockPolicy {
+ public:
+  virtual void search(int64_t i, Index source, const Weight* distances,
+                      const Buffer<Index>* touched) = 0;
+};
+
+template <class C>
+using PolicyOf = SearchPolicy<typename C::Index, typename C::Weight>;
+
 // Hands out the numbers of sources, block by block; the counter's first block is number `shift`.
-template <class Policy>
 class SourceQueue {
  public:
-  SourceQueue(const Sources& sources, BatchCounter& counter, Policy& policy, int64_t shift = 0)
+  SourceQueue(const Sources& sources, BatchCounter& counter, BlockPolicy& policy, int64_t shift = 0)
       : sources_(sources), counter_(counter), policy_(policy), shift_(shift) {}
 
   // The number of the next source, or -1.
@@ -86,20 +103,20 @@ class SourceQueue {
  private:
   const Sources& sources_;
   BatchCounter& counter_;
-  Policy& policy_;
+  BlockPolicy& policy_;
   const int64_t shift_;
   int64_t block_ = -1, at_ = 0, end_ = 0;
 };
 
 // One worker's weighted searches.
-template <class C, class Policy>
+template <class C>
 class WeightedSearches {
  public:
   using Index = typename C::Index;
   using Weight = typename C::Weight;
 
   WeightedSearches(const C& csr, const Sources& sources, Weight limit, BatchCounter& counter,
-                   Policy& policy, Interrupt& interrupt)
+                   PolicyOf<C>& policy, Interrupt& interrupt)
       : csr_(csr),
         sources_(sources),
         limit_(limit),
@@ -148,9 +165,9 @@ class WeightedSearches {
   const C& csr_;
   const Sources& sources_;
   const Weight limit_;
-  Policy& policy_;
+  PolicyOf<C>& policy_;
   Interrupt& interrupt_;
-  SourceQueue<Policy> queue_;
+  SourceQueue queue_;
   std::unique_ptr<Weight[]> distances_;
   Buffer<Index> touched_;
   int64_t now_ = -1;

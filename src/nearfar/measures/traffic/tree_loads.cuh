@@ -1,9 +1,9 @@
 // Loads of edges from finished shortest-path trees: a thread per pair walks its path backwards.
 //
-// A pair adds its amount to every edge of its path. Amounts are integers, and floats are two of them
-// (amount * 2^scale cut in a high and a low part), so additions are exact, their order changes nothing and
-// a run repeats bit for bit. Pairs of one source share the first edges of their paths, each of which is an
-// atomic of its own; the trees of many sources in flight spread them.
+// A pair adds its amount to every edge of its path. Amounts are integers; floats are two integers
+// (amount * 2^scale split into a high and a low part). Additions are exact, so their order changes nothing
+// and a run repeats bit for bit. Pairs of one source share the first edges of their paths, and each addition
+// to those is an atomic; searching many sources at once spreads the atomics.
 //
 // Arrays: entering_*: the reversed graph's rows, sorted by tail, equal tails in order of the edges;
 // distances, before: a row of n per source, before -1 for none; row_of, targets, high, low: per pair (low null:

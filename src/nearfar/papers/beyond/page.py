@@ -76,7 +76,7 @@ def page() -> str:
         NOTICE,
         "",
         "The papers' graphs by the best engine of each device, with every installed peer, and how far a",
-        "time is from what the memory allows. *Stream* is the bytes that any method moves once, over the",
+        "time is from the bound of the memory. *Stream*: the bytes that any method moves once, over the",
         "measured bandwidth of a copy; *gather* is one read of a distance in random order per edge, over the",
         "measured rate of such reads. Neither counts waiting, and a solve is a chain of dependent steps.",
         "",

@@ -1,4 +1,4 @@
-"""Counters of Bucketing beside those of Near-Far, from ``benchmarks/kernel_times.py``."""
+"""Counters of Bucketing and of Near-Far, from ``benchmarks/kernel_times.py``."""
 
 from __future__ import annotations
 

@@ -203,7 +203,7 @@ def page() -> str:
     """Return the page."""
     cuda, cpu = Kept("davidson-2014", "cuda"), Kept("davidson-2014", "cpu")
     lines = [
-        "# Davidson et al. (2014): what the paper has, and what we measure",
+        "# Davidson et al. (2014)",
         "",
         NOTICE,
         "",

@@ -121,7 +121,7 @@ def _table_two(done: Sequence[Done]) -> Table:
     names = ["graph", "class", "here", "vertices", "edges", "degree", "hops"]
     names += ["paper: vertices", "paper: edges", "paper: diameter"]
     caption = (
-        "The paper's files are not at hand; the third column says what stands in. Hops: the "
+        "The paper's files are not available; the third column names the substitute. Hops: the "
         "greater depth of two breadth-first searches, a lower bound of the diameter."
     )
     return Table("table-2", "Table II: the graphs", caption, [Column(n) for n in names], rows)
@@ -228,7 +228,7 @@ def _deltas(done: Sequence[Done]) -> Table:
         "Near-Far at the heuristic's delta, and at the delta of the sweep that was fastest, one "
         "solve each."
     )
-    return Table("figure-7", "Figure 7: what the heuristic chooses", caption, columns, rows)
+    return Table("figure-7", "Figure 7: the heuristic's choice", caption, columns, rows)
 
 
 def _traversals(done: Sequence[Done]) -> Table:

@@ -22,7 +22,7 @@ def page() -> str:
     """Return the page."""
     cpu = Kept("duan-2025", "cpu")
     lines = [
-        "# Breaking the sorting barrier: what the paper has, and what we measure",
+        "# Duan et al. (2025): breaking the sorting barrier",
         "",
         NOTICE,
         "",

@@ -114,7 +114,7 @@ def page() -> str:
     """Return the page."""
     cuda, cpu = Kept("johnson-apsp", "cuda"), Kept("johnson-apsp", "cpu")
     lines = [
-        "# Johnson's all pairs on CUDA: what the paper has, and what we measure",
+        "# Johnson's all pairs on CUDA",
         "",
         NOTICE,
         "",

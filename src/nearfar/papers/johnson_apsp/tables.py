@@ -18,7 +18,7 @@ FORMS = {"flag": "johnson_flag", "queue": "johnson_queue", "prefix": "johnson_pr
 
 
 def tables_of(done: Sequence[Done], device: str) -> list[Table]:
-    """Return table 1, times and speed-ups; on a GPU what an iteration costs."""
+    """Return table 1, times and speed-ups; on a GPU the cost of an iteration."""
     found = {one.key: one.result for one in done}
     first: list[list[Any]] = []
     for key, (name, vertices, edges) in GRAPHS.items():
@@ -86,4 +86,4 @@ def _iterations(done: Sequence[Done]) -> Table:
     columns = [Column("graph"), Column("form"), Column("iterations per source")]
     columns += [Column("per source", "ms"), Column("per iteration", "us")]
     caption = "An iteration is the launches relax, minimum and update, and one value read back."
-    return Table("iterations", "What an iteration costs", caption, columns, rows)
+    return Table("iterations", "Cost of an iteration", caption, columns, rows)

@@ -177,7 +177,7 @@ def _subset(kept: Kept) -> list[str]:
     at_once = kept.at_once
     if at_once.get("host", 0) > 1:
         lines.append(
-            f"- Methods of the host were timed apart, on a core each, up to {at_once['host']} graphs at a time."
+            f"- Methods of the host were timed separately, on a core each, up to {at_once['host']} graphs at a time."
         )
     if at_once.get("hybrid", 0) > 1:
         lines.append(f"- Hybrids were timed up to {at_once['hybrid']} at a time on one GPU.")
@@ -188,7 +188,7 @@ def page() -> str:
     """Return the page."""
     cuda, cpu = Kept("martin-2009", "cuda"), Kept("martin-2009", "cpu")
     lines = [
-        "# CUDA solutions for the SSSP problem: what the paper has, and what we measure",
+        "# Martín et al. (2009): CUDA solutions for the SSSP problem",
         "",
         NOTICE,
         "",

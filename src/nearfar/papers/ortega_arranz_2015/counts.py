@@ -42,7 +42,7 @@ def _over(row: dict[str, Any], top: str) -> float:
 
 
 def threshold_cost(counts: Counts, form: str) -> str:
-    """Return what the threshold of CPU Crauser saves by one form, from many rounds."""
+    """Return the saving of CPU Crauser's threshold by one form, from many rounds."""
     some = [r for r in counts.rows("threshold") if r["form"] == form]
     if not some:
         return "not measured: `python benchmarks/paper_counts.py --parts threshold`"

@@ -177,7 +177,7 @@ def _sources(kept: Kept) -> str:
     if fewer:
         text += f"{fewer} Ratios are over the sources that both methods have."
     if kept.at_once.get("host", 0) > 1:
-        text += f" Methods of the host were timed apart, on a core each, up to {kept.at_once['host']} graphs at a time."
+        text += f" Methods of the host were timed separately, on a core each, up to {kept.at_once['host']} graphs at a time."
     return text
 
 
@@ -185,12 +185,12 @@ def page() -> str:
     """Return the page."""
     cuda, cpu = Kept("ortega-arranz-2015", "cuda"), Kept("ortega-arranz-2015", "cpu")
     lines = [
-        "# A new GPU-based approach to the shortest path problem: what the paper has, and what we measure",
+        "# Ortega-Arranz et al. (2015)",
         "",
         NOTICE,
         "",
         "Ortega-Arranz, Torres, Llanos and Gonzalez (2015) put Crauser's criterion on a GTX 480 (Fermi), a GTX 680",
-        "(Kepler) and a GTX Titan Black, beside Martin's method, one core, and Boost's relaxed heap. One GPU replaces",
+        "(Kepler) and a GTX Titan Black, next to Martin's method, one core, and Boost's relaxed heap. One GPU replaces",
         "the three boards, so section 5.2 C, which compares them, is left out. Real graphs of the same families",
         "replace the paper's files.",
         "",

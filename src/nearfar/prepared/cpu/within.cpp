@@ -26,7 +26,7 @@ class Within {
         climbed_(at(arcs_.height)),
         distance_(at(arcs_.height)) {}
 
-  // Calls put(label, distance) for what is reached; returns how many labels were looked at, or -1
+  // Calls put(label, distance) for reached labels; returns the number of labels read, or -1
   // once there are more than `most`.
   template <class Put>
   int64_t row(int32_t source, int64_t most, Interrupt& interrupt, Put&& put) {

@@ -57,7 +57,7 @@ __device__ __forceinline__ Columns over(const Columns& from, value_t way, Column
   return best;
 }
 
-// Weights lie in entries of 16 bytes, as bits: two arcs of 32 bits or one of 64.
+// Weights are stored in entries of 16 bytes, as bits: two arcs of 32 bits or one of 64.
 constexpr int kPerEntry = sizeof(value_t) == 4 ? 2 : 1;
 
 template <class T>

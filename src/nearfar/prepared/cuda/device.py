@@ -81,7 +81,7 @@ class DeviceTree:
     macros : dict
         Types of the kernels.
     step : float64
-        What an integer of the weights is worth, where the answers are floats.
+        Value of an integer of the weights, where the answers are floats.
     """
 
     node: Any

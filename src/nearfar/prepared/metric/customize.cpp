@@ -71,8 +71,8 @@ std::vector<int64_t> row_starts(int32_t height, int sides) {
   return start;
 }
 
-// Basic customization: a part adds what the parts below it found out about arcs above them, and
-// leaves what it found out itself.
+// Basic customization: a part adds the results of the parts below it for arcs above them, and
+// leaves its own.
 template <class Value, class Weight, int kSides>
 void lower(const ArcsView& view, const Weight* edge_weights, Value* weights, int threads) {
   const Arcs& arcs = view.arcs();
@@ -238,7 +238,7 @@ void apart(const ConstArray& weights, const Array& up, const Array& down, int th
 }
 
 // Recomputes the arcs of `labels` and of every label that their change can reach, lowest first. A
-// label whose arcs stay as they were passes nothing on. Returns how many were recomputed.
+// label with unchanged arcs passes nothing on. Returns how many were recomputed.
 int64_t update(const ArcsView& view, const ConstArray& edge_weights, const Array& weights,
                const ArcsView::Ints& labels, int threads) {
   const Arcs& arcs = view.arcs();

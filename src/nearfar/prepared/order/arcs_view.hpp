@@ -20,7 +20,7 @@ struct TreeParts {
   struct Part {
     int32_t from, to;                            // labels, `to` included
     int32_t deepest;                             // depth of the deepest of them
-    int32_t above = -1;                          // the part that the parent of `to` lies in
+    int32_t above = -1;                          // the part of the parent of `to`
     int32_t first_below = -1, next_beside = -1;  // the parts whose `above` is this one
   };
   std::vector<Part> parts;

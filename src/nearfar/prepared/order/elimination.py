@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 __all__ = ["ORDERS", "Structure", "checked_order", "elimination_order", "structure_of"]
 
-#: Ways to dissect what the reductions leave.
+#: Ways to dissect the reduced graph.
 ORDERS = ("auto", "multilevel", "metis")
 
 #: Vertices and arcs are numbered with 32 bits.

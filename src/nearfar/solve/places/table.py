@@ -81,7 +81,7 @@ class BothTables(NamedTuple):
 class TableBlocks:
     """Table between places, computed block by block of rows.
 
-    Distances between the distinct vertices beside origins and destinations come from
+    Distances between the distinct vertices next to origins and destinations come from
     :func:`nearfar.distances`; a min-plus step adds the ways along the edges of the places.
     """
 
@@ -241,7 +241,7 @@ def table(
     ----------
     graph : graph_like, Prepared or Scenario
         With coordinates and no negative weights. With a scenario places are snapped to the streets
-        as they were, and ``out`` is None or the name of a library.
+        before the scenario, and ``out`` is None or the name of a library.
     origins, destinations : places
         Frames of pandas or polars with columns ``lon`` and ``lat`` (or ``x`` and ``y``), GeoSeries
         or GeoDataFrames of points, arrays of shape (k, 2), lists of pairs, a pair of arrays, or a
@@ -260,7 +260,7 @@ def table(
     block : int or None
         Rows per block; None chooses.
     stats : dict or None
-        Filled with ``vertices`` (distinct ones beside the places), ``seconds`` and ``unreached``
+        Filled with ``vertices`` (distinct ones next to the places), ``seconds`` and ``unreached``
         pairs.
     progress : callable or None
         Called with the numbers of finished rows and of all rows.
@@ -485,7 +485,7 @@ def nearest_places(
     Notes
     -----
     The table by blocks of origins, of which k entries per row are kept: O(len(destinations)) per
-    origin beside the distances.
+    origin next to the distances.
 
     Examples
     --------

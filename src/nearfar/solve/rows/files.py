@@ -10,7 +10,7 @@ given.
 
 The manifest is written before any data, so the next run can resume after a kill at any point. One
 process writes at a time (:func:`nearfar.system.output.only_writer`), and incomplete files have
-fixed names, so the next run replaces what a killed one left.
+fixed names, so the next run replaces the rest of a killed one.
 """
 
 from __future__ import annotations
@@ -200,9 +200,7 @@ class FileSink:
                 ) from None
             return None
         except (ValueError, RecursionError):
-            raise OptionError(
-                f"{self.manifest} is damaged: remove it and the data beside it"
-            ) from None
+            raise OptionError(f"{self.manifest} is damaged: remove it and its data file") from None
         differing = [name for name, value in self.identity.items() if known.get(name) != value]
         if differing:
             raise OptionError(

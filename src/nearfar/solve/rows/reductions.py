@@ -299,7 +299,7 @@ class ReducingSink(InMemory):
         return self._home(external_names(self.graph, vertices)), self._home(near)
 
     def _home(self, found: Any) -> Any:
-        """Return a result on the device if the graph came from there, else on the host."""
+        """Return a result on the device for a graph of the device, else on the host."""
         if self.home is None or found.dtype == object:  # names
             return to_host(found)
         with runtime.on_device(self.home):

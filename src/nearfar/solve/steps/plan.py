@@ -44,7 +44,7 @@ class Plan(NamedTuple):
     reason: str  # reason for this variant, in words
     settings: Any  # the options as the variant takes them
     keep: bool = False  # rows stay on the device
-    reduction: RowReduction | None = None  # what is kept of each row
+    reduction: RowReduction | None = None  # columns kept of each row
 
     @property
     def by_source(self) -> bool:

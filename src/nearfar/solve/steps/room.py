@@ -108,13 +108,13 @@ def _check_out(run: Run, out: Any, reduction: Reduction | None) -> None:
 
 
 def _matrix_bytes(run: Run, beside: int) -> int:
-    """Return the bytes of all rows, with ``beside`` bytes per entry besides the distance."""
+    """Return the bytes of all rows, with ``beside`` bytes per entry in addition to the distance."""
     k, width = run.shape
     return k * width * (run.graph.weight_dtype.itemsize + beside)
 
 
 def _result_memory(run: Run, reduction: Reduction) -> tuple[int, str]:
-    """Return the bytes of a reduction's blocks and result, and what would reduce them."""
+    """Return the bytes of a reduction's blocks and result, and remedies."""
     width, kept = run.shape[1], 2 * result_bytes(reduction, run.shape[0])
     less = f"what reduce keeps takes {size_text(kept)}: use fewer sources"
     if reduction.kind == "nearest":

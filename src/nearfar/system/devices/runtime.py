@@ -64,7 +64,7 @@ T = TypeVar("T")
 
 
 def can_link() -> Literal[True] | str:
-    """Return whether kernels that launch kernels can be linked: True, or what is missing."""
+    """Return True if kernels that launch kernels can be linked, else the missing part."""
     module = import_cupy()
     if module is None or not hasattr(module.cuda.driver, "linkCreate"):
         return "device-side launches cannot be linked: this CuPy has no linker"
@@ -79,7 +79,7 @@ def can_link() -> Literal[True] | str:
 
 @functools.cache
 def available() -> Literal[True] | str:
-    """Return whether a CUDA device can be used: True, or what is missing and how to get it."""
+    """Return True if a CUDA device can be used, else the missing part and how to get it."""
     module = import_cupy()
     if module is None:
         return f"no CUDA device can be used: CuPy is not installed; {HOW}"

@@ -16,7 +16,7 @@ extern "C" __global__ void start_all(weight_t* distance, long long n, long long 
   const long long stride = static_cast<long long>(gridDim.x) * blockDim.x;
   const long long me = static_cast<long long>(blockIdx.x) * blockDim.x + threadIdx.x;
   for (long long v = me; v < n; v += stride) distance[v] = v == source ? weight_t(0) : unreached();
-  if (me == 0) *last = 0;  // "iteration -1" gave the source its distance
+  if (me == 0) *last = 0;  // the source got its distance in "iteration -1"
   if (me < 3) counters[me] = 0;
 }
 

@@ -164,7 +164,7 @@ class Run:
             self.timer.stop()
             control = self.buffers.read_control()
         except BaseException:
-            # Ctrl-C: what is queued still writes to the buffers, so they must outlive it.
+            # Ctrl-C: queued work still writes to the buffers, so they must outlive it.
             runtime.synchronize()
             raise
         return Answer(self.buffers.distance, self._stats(control))

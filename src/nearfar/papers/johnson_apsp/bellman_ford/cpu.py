@@ -54,7 +54,7 @@ def queue(graph: Graph, source: int, options: NoOptions, workspace: Workspace) -
     weights="any",
     paper="johnson-cuda",
     section="4.1, Algorithm 1",
-    summary="the queue with self-loop, source, in-degree 1 and out-degree 0 edges treated apart",
+    summary="the queue; self-loop, source, in-degree 1 and out-degree 0 edges treated separately",
     complexity="O(n m)",
 )
 def edge_classes(graph: Graph, source: int, options: NoOptions, workspace: Workspace) -> Answer:

@@ -127,7 +127,7 @@ def queue(graph: Graph, source: int, options: NoOptions, workspace: Workspace) -
     "bellman_ford_edge_classes",
     device="cuda",
     weights="any",
-    summary="the queue with self-loop, in-degree 1 and out-degree 0 edges treated apart",
+    summary="the queue with self-loop, in-degree 1 and out-degree 0 edges treated separately",
     paper="johnson-cuda",
     section="4.1 and 5.1",
     complexity="O(n m)",

@@ -2,7 +2,7 @@
 
 U-H1 runs the update on the GPU, U-H2 the relax step, U-H3 both; all relax over predecessors. Each
 array that one side writes and the other reads crosses the bus in every iteration, which is what the
-paper measured them for. The state's truth lies where the next step needs it:
+paper measured them for. The valid copy of the state is where the next step needs it:
 
 ======  ===================================  ===================================
 hybrid  to the device                        to the host

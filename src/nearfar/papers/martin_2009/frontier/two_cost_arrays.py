@@ -1,4 +1,4 @@
-"""The host loop of the method that Martin et al. (2009), section 4.3, take apart.
+"""The host loop of the method that Martin et al. (2009), section 4.3, refute.
 
 It is not a compound frontier: it marks whatever got nearer and sweeps until nothing does, so it has
 a loop of its own. Kept so that the race can be seen and counted on a real device.

@@ -102,7 +102,7 @@ def crauser_in(graph: Graph, source: int, options: LaunchOptions, workspace: Wor
 @variant(
     "crauser_in_out",
     device="cuda",
-    summary="settle what the out-criterion or the in-criterion allows, relax successors",
+    summary="settle by the out-criterion or the in-criterion, relax successors",
     options=LaunchOptions,
     paper="crauser-1998",
     section="OUT- and IN-criterion",

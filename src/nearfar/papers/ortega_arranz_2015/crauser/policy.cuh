@@ -1,5 +1,5 @@
-// Crauser's policies on the device, word for word those of policy.hpp (which says why they are
-// right). A null array means that the criterion does not use it.
+// Crauser's policies on the device, the same as those of policy.hpp (which has the proof).
+// A null array means that the criterion does not use it.
 //
 // requires: cuda/primitives/distance.cuh
 #pragma once

@@ -24,7 +24,7 @@ constexpr int kTile = TILE;
 constexpr int kStep = kTile - MARGIN;
 constexpr int kSector = 32 / sizeof(out_t);
 constexpr int kWide = 16 / sizeof(out_t);  // vertices that a lane writes at a time
-static_assert(kWarps == kApart, "the units of a warp lie an integer of kApart * COLUMNS sources apart");
+static_assert(kWarps == kApart, "the units of a warp lie a whole number of kApart * COLUMNS sources apart");
 static_assert(MARGIN == 0 || (MARGIN >= kSector && kStep % kSector == 0), "tiles of a row follow each other");
 
 // Position in a tile of a unit of sources of a vertex: lanes with neighbouring units, and lanes whose vertices are kWide

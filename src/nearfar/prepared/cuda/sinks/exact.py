@@ -42,7 +42,7 @@ class Restoration:
         cp = runtime.cupy()
         self.spaces = cp.empty((self.blocks, n), dtype=dtype)
         self.queues = cp.empty((self.blocks, 2, n), dtype=np.int32)
-        # Rounding takes less than this nearly always; what it took more is found by widening.
+        # Rounding nearly always takes less than this; if it took more, widening finds it.
         self.slack = dtype.type(np.finfo(dtype).eps * (2**8 if dtype.itemsize == 4 else 2**16))
 
     @staticmethod

@@ -110,7 +110,7 @@ class DeviceReduction:
         }
         self.zeroed: list[Any] = []
         self.counts = reduction.kind in FIGURES or self.checks
-        self.form: Any = None  # what it was made for, in `reduced`
+        self.form: Any = None  # key of its purpose in `reduced`
         bins = max(len(reduction.edges) - 1, 0)
         kept = 2 * self._slices(self.width) * reduction.k * 8
         halved = 8 * (self.width // 32 + 2) if self.halves else 0
@@ -326,7 +326,7 @@ class DeviceReduction:
         cp, count = runtime.cupy(), len(sources)
         timer = runtime.Timer().start()
         given = runtime.upload(sources.astype(np.int32))
-        # In the order of the tree: what is near a source is then near those beside it, too.
+        # In the order of the tree: vertices near a source are then near adjacent sources, too.
         there, order = cp.empty(count, dtype=np.int64), cp.empty(count, dtype=np.int32)
         self._order.set(sources=given, count=np.int32(count), ordered=there, order=order)
         self._order()

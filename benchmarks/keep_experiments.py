@@ -1,4 +1,4 @@
-"""Keep what experiments measured: ``python -m nearfar.lab.experiments.keep [--add] DIR...``.
+"""Keep what experiments measured: ``python benchmarks/keep_experiments.py [--add] DIR...``.
 
 Writes ``benchmarks/results/NAME-DEVICE.json`` with settings, environments and every task with all
 samples. Tables and figures are left out, because they follow from the tasks: ``python -m
@@ -74,7 +74,7 @@ def kept(document: dict[str, Any]) -> dict[str, Any]:
 def main(argv: list[str] | None = None) -> int:
     """Keep every folder named on the command line."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition(":")[0])
-    parser.add_argument("--add", action="store_true", help="begin with what is kept")
+    parser.add_argument("--add", action="store_true", help="begin with the kept results")
     parser.add_argument("folders", nargs="+", type=Path, metavar="DIR")
     given = parser.parse_args(argv)
     checkout.require()
