@@ -23,8 +23,8 @@
 #include <new>
 
 #include "cpu/memory/buffer.hpp"
-#include "cpu/threads/interrupt.hpp"
 #include "cpu/search/search.hpp"
+#include "cpu/threads/interrupt.hpp"
 
 namespace nearfar::bounded {
 

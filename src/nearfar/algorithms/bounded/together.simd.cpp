@@ -6,8 +6,8 @@
 #include <bit>
 #include <limits>
 
-#include "cpu/search/arithmetic.hpp"
 #include "cpu/instructions/registers.hpp"
+#include "cpu/search/arithmetic.hpp"
 
 namespace nearfar::NEARFAR_ISA {
 namespace {
