@@ -16,7 +16,8 @@ SOURCE = ROOT / "src" / "nearfar"
 PARTS = (
     *("bindings/module", "bindings/errors", "graph/graph_ops", "graph/graph_view"),
     *("graph/array_checks.simd", "instructions/isa", "memory/buffer", "memory/huge_block"),
-    *("memory/touch", "threads/interrupt", "threads/waiting", "threads/worker_pool"),
+    *("memory/touch", "threads/interrupt", "threads/ranges", "threads/spread"),
+    *("threads/waiting", "threads/worker_pool"),
 )
 FLAGS = ("-std=c++20", "-O1", "-g1", "-fPIC", "-fvisibility=hidden", "-fno-strict-aliasing", "-w")
 #: The flags of the levels as CMakeLists.txt has them.

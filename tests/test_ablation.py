@@ -17,7 +17,14 @@ ROOT = Path(__file__).resolve().parents[1]
 script = load_program("benchmarks", "ablation")
 builds = load_program("benchmarks", "ablation_tricks")
 EVERY = builds.TRICKS
-ALL = {trick.folder: trick for trick in (*EVERY, *builds.PREPARED_TRICKS, *builds.MEASURE_TRICKS)}
+LISTS = (
+    EVERY,
+    builds.PREPARED_TRICKS,
+    builds.MEASURE_TRICKS,
+    builds.RASTER_TRICKS,
+    builds.RASTER_CUDA_TRICKS,
+)
+ALL = {trick.folder: trick for tricks in LISTS for trick in tricks}
 
 
 @pytest.fixture(scope="module")
@@ -48,7 +55,7 @@ def test_a_trick_is_taken_out_of_the_copy_alone(sources: Path, tmp_path: Path) -
 
 
 def test_names_and_folders_are_distinct() -> None:
-    for tricks in (EVERY, builds.PREPARED_TRICKS, builds.MEASURE_TRICKS):
+    for tricks in LISTS:
         assert len({trick.folder for trick in tricks}) == len(tricks)
         assert all(trick.edits or trick.environment or trick is builds.NOTHING for trick in tricks)
         assert all(old != new for trick in tricks for old, new in trick.edits)

@@ -39,7 +39,7 @@ GROUPS: list[tuple[str, str, list[str]]] = [
         "Many sources",
         "Answers go to an array, a file, a sparse matrix or a reduction, block by block.",
         [
-            *("distances", "all_pairs", "nearest", "solve.Nearest", "catchment"),
+            *("distances", "all_pairs", "nearest", "solve.Nearest", "catchment", "isochrones"),
             *("solve.Reduction", "solve.read_rows"),
         ],
     ),
@@ -127,6 +127,7 @@ GROUPS: list[tuple[str, str, list[str]]] = [
         "`OptionError`.",
         [
             *("raster.cost_distance", "raster.cost_distances", "raster.corridor"),
+            *("raster.least_cost_paths", "raster.path_cost", "raster.map_array"),
             *("raster.Raster", "raster.Surface", "raster.SlopeTable", "raster.hiking"),
             *("raster.read_raster", "raster.write_raster", "raster.draw_surface"),
             *("raster.landscape", "raster.interfaces.MCP", "raster.interfaces.MCP_Geometric"),

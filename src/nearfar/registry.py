@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 from nearfar.errors import OptionError, VariantUnavailable, did_you_mean, keyword, quoted
 from nearfar.graph.slots import Slot
 from nearfar.options import NoOptions, canonical_device
+from nearfar.system.devices import runtime
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -425,7 +426,7 @@ def variant(
             idea=idea,
             device=device,
             family=family,
-            run=run,
+            run=runtime.in_turn(run) if device == "cuda" else run,
             problems=frozenset(problems),
             weights=weights,
             options=options,

@@ -124,7 +124,7 @@ def compile_for_host(name: str, source: str, options: Sequence[str]) -> bytes:
 
 
 def _forget() -> None:
-    for cached in (runtime.available, runtime._device, cupy_module.load):
+    for cached in (runtime.available, runtime._device, cupy_module.load, cupy_module.cupy):
         cached.cache_clear()
     runtime._programs.clear()
 

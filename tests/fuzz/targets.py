@@ -251,7 +251,7 @@ def _prepared(place: Path) -> Iterator[Target]:
     seeds = []
     for number, graph in enumerate((ring, both, plain)):
         whole = place / f"prepared{number}.nfp"
-        nearfar.prepare(graph, order="levels", force=True).save(whole)
+        nearfar.prepare(graph, order="multilevel", force=True).save(whole)
         seeds.append(whole.read_bytes())
 
     def parse(rng: random.Random, data: bytes, folder: Path) -> None:

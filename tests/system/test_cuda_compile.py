@@ -169,7 +169,8 @@ def batch_cases(kind: str) -> Iterator[Case]:
             form = {**narrow, **shape, "FIGURES": said}
             yield "algorithms/batched/block_per_source_global.cuh", form
         for mode in range(4):
-            form = {"SLOTS": 2048, "LOG_SLOTS": 11, "MODE": mode, "LANES_EACH": 32 if mode else 4}
+            form = {"SLOTS": 2048, "LOG_SLOTS": 11, "MODE": mode, "THREADS": 64}
+            form["LANES_EACH"] = 32 if mode else 4
             yield "algorithms/bounded/bounded.cuh", {**narrow, **form}
     value = {"VALUE_T": base["WEIGHT_T"], "USE_DPX": int(base["WEIGHT_T"] == "int")}
     yield "algorithms/floyd_warshall/tiles.cuh", value
@@ -279,6 +280,8 @@ def cases(kind: str) -> Iterator[Case]:
         form = {"PULL": pull, "SORTED": is_sorted, "SIGNED": signed, "SEGMENT": 512}
         form |= {"COUNTED": 1 - pull}
         listed.append(("cuda/distances/tight_edges.cuh", {**types(kind), **form}))
+    for one, other in (("float", "double"), ("double", "float")):
+        listed.append(("cuda/cast.cuh", {**types(kind), "FROM_T": one, "TO_T": other}))
     whole_numbers = {"WHOLE": int("float" not in kind)}
     listed.append(("cuda/distances/row_figures.cuh", {**types(kind), **whole_numbers}))
     search = "algorithms/breadth_first/breadth_first.cuh"

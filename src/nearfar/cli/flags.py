@@ -7,10 +7,12 @@ function. The command itself defines flags that concern only the shell, such as 
 from __future__ import annotations
 
 import inspect
+import re
 from typing import TYPE_CHECKING, Any
 
 from nearfar.cli.arguments import (
     byte_count,
+    decay_of,
     device_name,
     key_values,
     number,
@@ -48,8 +50,15 @@ _HELP = {
     "allow_unsafe": "permit a method that is wrong by design",
     "tolerance": "relative, for ties of float weights",
     "seed": "seed of the random draw",
+    "to": "what to snap places to",
+    "parts": "the largest strongly connected part of the network, or all of it",
+    "max_distance": "leave out places farther from the network, in metres on the Earth",
+    "decay": "linear, exponential or gaussian, with a scale: gaussian:600",
 }
 _METAVARS = {"limit": "D", "devices": "LIST", "method": "NAME", "memory": "BYTES"}
+_METAVARS |= {"max_distance": "D", "decay": "KIND", "k": "K"}
+_METAVARS |= dict.fromkeys(("supply", "demand"), "COLUMN")
+_CHOICES = re.compile(r"Literal\[([^]]*)\]")
 
 
 def add_flags(
@@ -95,6 +104,8 @@ def _add_flag(
     more: dict[str, Any] = {"dest": name, "help": text, "metavar": _METAVARS.get(name, "N")}
     if not needed:
         more["default"] = default
+        if default not in (None, "auto") and "default" not in text:
+            more["help"] = f"{text} (default: {default})"
     if name in _SEVERAL:
         more |= {"nargs": "+", "metavar": "VERTEX", "required": needed}
     elif name == "device":
@@ -103,6 +114,11 @@ def _add_flag(
         more |= {"type": device_name, "choices": choices}
     elif name == "memory":
         more["type"] = byte_count
+    elif name == "decay":
+        more["type"] = decay_of
+    elif listed := _CHOICES.match(kind):
+        del more["metavar"]
+        more["choices"] = [one.strip(" '\"") for one in listed[1].split(",")]
     elif kind.startswith("float"):
         more |= {"type": number, "metavar": _METAVARS.get(name, "X")}
     elif kind.startswith("int"):

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nearfar.errors import keyword
 from nearfar.graph.slots import Slot
 from nearfar.system.devices import runtime, several
 
@@ -151,9 +150,7 @@ def _upload(graph: Graph, wide: bool, rows: slice = slice(None)) -> DeviceGraph:
     chunk = min(m, _CHUNK)
     staging = chunk * (index.itemsize + weight.itemsize) + (n + 1) * index.itemsize
     needed = (n + 1) * offset.itemsize + m * record + staging
-    runtime.require_memory(
-        needed, f"use a CPU method ({keyword('device', 'cpu')}) or a GPU with more memory"
-    )
+    runtime.require_memory(needed)
 
     cp = runtime.cupy()
     offsets = cp.empty(n + 1, dtype=offset)

@@ -166,6 +166,27 @@ class Graph(Vertices, Exchange):
         graph._fill(arrays, arrays.there is not None, **kept)
         return graph
 
+    def _fill_like(
+        self,
+        graph: Graph,
+        arrays: build.HostArrays | on_device.DeviceArrays,
+        on_device: bool,
+        **other: Any,
+    ) -> None:
+        """Take other arrays, and names and coordinates of a graph, which were checked there."""
+        self._arrays, self.on_device = arrays, on_device
+        self.directed = other.get("directed", graph.directed)
+        self.attributes = dict(other.get("attributes", graph.attributes))
+        self._kept = {}
+        self.vertex_names, self.vertex_numbers = graph.vertex_names, graph.vertex_numbers
+        self.coordinates = graph.coordinates
+
+    def _with_arrays(self, arrays: build.HostArrays, **other: Any) -> Graph:
+        """Return a graph of other checked arrays with the same vertices."""
+        graph = Graph.__new__(Graph)
+        graph._fill_like(self, arrays, False, **other)
+        return graph
+
     def _metadata(self) -> dict[str, Any]:
         """Return the fields of a graph besides its arrays, as ``from_checked`` takes them."""
         return {

@@ -23,6 +23,7 @@ from nearfar.graph.build import (
 )
 from nearfar.graph.dtypes import WEIGHT_DTYPES
 from nearfar.system.devices import runtime
+from nearfar.system.devices.arrays import as_dtype
 from nearfar.system.devices.structs import struct_dtype
 
 if TYPE_CHECKING:
@@ -114,7 +115,7 @@ class DeviceArrays:
         indptr, indices, weights = self.there
         with runtime.on_device(int(indptr.device.id)):  # a thread of another device may call this
             given = runtime.cupy().ones(self.n_edges, np.int32) if weights is None else weights
-            changed = given.astype(dtype)
+            changed = as_dtype(given, dtype)
             if dtype.kind == "i" and not bool((changed == given).all()):
                 refuse_dtype(dtype)
             return _checked(indptr, indices, changed)

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 __all__ = ["catchment"]
 
 _KINDS = ("sum", "mean", "count", "min", "max")
-_AT_ONCE = 1 << 14  # sources between two calls of progress
+_AT_ONCE = 1 << 16  # sources between two calls of progress
 
 
 def catchment(
@@ -108,9 +108,9 @@ def catchment(
 
     Notes
     -----
-    O(r log r) per source for r vertices within the limit and their edges, whatever the size of the
-    graph. Values are added in order of distance, then vertex, on any number of threads. On a GPU
-    the exponential function and the interpolation may differ in the last place.
+    O(r log r) per source for r vertices within the limit and their edges. Values are added in order
+    of vertex, so the result does not depend on the number of threads. A GPU adds in the same order;
+    its exponential function and its interpolation may differ in the last place.
 
     Examples
     --------
@@ -204,9 +204,11 @@ class _Job:
         else:
             self.edges += _cpu.bounded_aggregate(
                 self.graph.view, rows, self.limit, self.workers,
-                self.place, self.table, *self.decays, *found,
+                self.place, self.table, self.kinds == ["sum"], *self.decays, *found,
             )  # fmt: skip
         sums, shares, least, greatest = found
+        if self.kinds == ["sum"]:
+            return sums[..., None]
         known = {"sum": sums, "count": shares, "min": least, "max": greatest}
         known["mean"] = np.where(shares > 0, sums / np.where(shares > 0, shares, 1), np.nan)
         return np.stack([known[kind] for kind in self.kinds], axis=-1)

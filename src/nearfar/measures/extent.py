@@ -94,7 +94,7 @@ def eccentricity(
             f"{n - 1:,} others, so its eccentricity is infinite: take the largest component, or "
             "distances(reduce='max')"
         )
-    return np.maximum(most, 0) if n == 1 else most
+    return np.zeros_like(most) if n == 1 else most
 
 
 def diameter(
@@ -104,6 +104,7 @@ def diameter(
     device: Literal["auto", "cpu", "cuda"] = "auto",
     threads: int | None = None,
     stats: dict[str, Any] | None = None,
+    progress: Callable[[float, float], None] | None = None,
 ) -> Any:
     """Compute the greatest distance between two vertices exactly, by few searches.
 
@@ -115,6 +116,8 @@ def diameter(
         As for :func:`nearfar.sssp`.
     stats : dict or None
         Filled with the number of searches.
+    progress : callable or None
+        Called with the numbers of vertices that the bounds decided and of all vertices.
 
     Returns
     -------
@@ -146,7 +149,7 @@ def diameter(
     >>> nearfar.measures.diameter(g)
     198
     """
-    return _Bounds(graph, weight, device, threads).greatest(stats)[0]
+    return _Bounds(graph, weight, device, threads, progress).greatest(stats)[0]
 
 
 def periphery(
@@ -156,6 +159,7 @@ def periphery(
     device: Literal["auto", "cpu", "cuda"] = "auto",
     threads: int | None = None,
     stats: dict[str, Any] | None = None,
+    progress: Callable[[float, float], None] | None = None,
 ) -> list[Any]:
     """Return the vertices whose eccentricity is the diameter.
 
@@ -167,6 +171,8 @@ def periphery(
         As for :func:`nearfar.sssp`.
     stats : dict or None
         Filled with the number of searches.
+    progress : callable or None
+        Called with the numbers of vertices that the bounds decided and of all vertices.
 
     Returns
     -------
@@ -188,7 +194,7 @@ def periphery(
     >>> nearfar.measures.periphery(nearfar.Graph.from_edges([0, 1], [1, 2], directed=False))
     [0, 2]
     """
-    return _Bounds(graph, weight, device, threads).greatest(stats, every=True)[1]
+    return _Bounds(graph, weight, device, threads, progress).greatest(stats, every=True)[1]
 
 
 def radius(
@@ -198,6 +204,7 @@ def radius(
     device: Literal["auto", "cpu", "cuda"] = "auto",
     threads: int | None = None,
     stats: dict[str, Any] | None = None,
+    progress: Callable[[float, float], None] | None = None,
 ) -> Any:
     """Compute the least eccentricity exactly, by few searches.
 
@@ -209,6 +216,8 @@ def radius(
         As for :func:`nearfar.sssp`.
     stats : dict or None
         Filled with the number of searches.
+    progress : callable or None
+        Called with the numbers of vertices that the bounds decided and of all vertices.
 
     Returns
     -------
@@ -230,7 +239,7 @@ def radius(
     >>> nearfar.measures.radius(nearfar.Graph.from_edges([0, 1], [1, 2], directed=False))
     1
     """
-    return _Bounds(graph, weight, device, threads).least(stats)[0]
+    return _Bounds(graph, weight, device, threads, progress).least(stats)[0]
 
 
 def center(
@@ -240,6 +249,7 @@ def center(
     device: Literal["auto", "cpu", "cuda"] = "auto",
     threads: int | None = None,
     stats: dict[str, Any] | None = None,
+    progress: Callable[[float, float], None] | None = None,
 ) -> list[Any]:
     """Return the vertices of least eccentricity.
 
@@ -251,6 +261,8 @@ def center(
         As for :func:`nearfar.sssp`.
     stats : dict or None
         Filled with the number of searches.
+    progress : callable or None
+        Called with the numbers of vertices that the bounds decided and of all vertices.
 
     Returns
     -------
@@ -272,13 +284,22 @@ def center(
     >>> nearfar.measures.center(nearfar.Graph.from_edges([0, 1], [1, 2], directed=False))
     [1]
     """
-    return _Bounds(graph, weight, device, threads).least(stats, every=True)[1]
+    return _Bounds(graph, weight, device, threads, progress).least(stats, every=True)[1]
 
 
 class _Bounds:
     """Bounds of all eccentricities, tightened by searches."""
 
-    def __init__(self, graph: Any, weight: Any, device: Any, threads: int | None) -> None:
+    def __init__(
+        self,
+        graph: Any,
+        weight: Any,
+        device: Any,
+        threads: int | None,
+        progress: Callable[[float, float], None] | None,
+    ) -> None:
+        check_stats(None, progress)
+        self.progress = progress
         named = as_graph_or_turns(graph, weight)
         if named.n_negative:
             raise NegativeWeightError(named.first_negative, named.n_negative)
@@ -337,6 +358,8 @@ class _Bounds:
     def _step(self, open_: NDArray[np.bool_], high: bool) -> bool:
         """Search from one of the vertices that are still open; return False if there is none."""
         left = np.flatnonzero(open_)
+        if self.progress is not None:
+            self.progress(len(open_) - len(left), len(open_))
         if not len(left):
             return False
         best = self.upper[left].argmax() if high else self.lower[left].argmin()

@@ -150,8 +150,8 @@ def made_ready(graph: Graph, force: bool, threads: int) -> tuple[Prepared, float
 
     def make() -> Prepared:
         nonlocal seconds
-        CHOICES.drop(graph)  # the result decides whether later calls prepare
-        made = _made(graph, force, threads)
+        CHOICES.drop(graph)  # what comes out here speaks for or against preparing from now on
+        made = _prepare(graph, force, threads)
         seconds = sum(made.seconds.values())
         return made
 
@@ -159,7 +159,7 @@ def made_ready(graph: Graph, force: bool, threads: int) -> tuple[Prepared, float
     return prepared, seconds
 
 
-def _made(graph: Graph, force: bool, threads: int) -> Prepared:
+def _prepare(graph: Graph, force: bool, threads: int) -> Prepared:
     """Return the graph prepared, unless the exact figures speak against it."""
     structure = _STRUCTURE.get(graph)
     if structure is not None:

@@ -21,11 +21,13 @@ from nearfar.errors import (
     keyword,
     quoted,
 )
+from nearfar.graph.build import HostArrays, checked_weights
 from nearfar.graph.dtypes import unreached_value
+from nearfar.graph.given import frozen
 from nearfar.graph.graph import Graph
 from nearfar.graph.saturation import may_saturate
 from nearfar.graph.slots import Slot
-from nearfar.graph.snapping.lines import edge_positions
+from nearfar.graph.snapping.lines import edge_positions, tails_of
 from nearfar.options import canonical_device
 from nearfar.prepared.cpu.labels import (
     TreeLabels,
@@ -113,7 +115,7 @@ class Prepared(Graph):
         fixed: FixedPoint | None = None,
     ) -> None:
         # The graph's arrays were checked when it was made.
-        self._fill(graph._arrays, graph.on_device, copy=False, **graph._metadata())
+        self._fill_like(graph, graph._arrays, graph.on_device)
         self.preparation, self.metric, self.perfect = preparation, metric, perfect
         self.seconds = dict(seconds or {})
         self.fixed = fixed
@@ -412,10 +414,11 @@ class Prepared(Graph):
             )
         changed = self.effective_weights.copy()
         changed[at] = cast
-        graph = Graph(self.indptr, self.indices, changed, copy=False, **self._metadata())
+        graph = self._with_arrays(
+            HostArrays(self.indptr, self.indices, *checked_weights(frozen(changed), self.n_edges))
+        )
         label = self.preparation.tree.label
-        tails = np.searchsorted(self.indptr, at, side="right") - 1
-        low = np.minimum(label[tails], label[self.indices[at]])
+        low = np.minimum(label[tails_of(self, at)], label[self.indices[at]])
         perfect = self.perfect if perfect is None else bool(perfect)
         began, workers = time.perf_counter(), check_threads(threads)
         fixed = None if self.fixed is None else self.fixed.with_changes(graph, np.unique(at))
@@ -612,7 +615,24 @@ class Prepared(Graph):
             If the distance does not fit 64 bits.
         """
         begin, end = self.index_of(source, "source"), self.index_of(target, "target")
-        found = pair_distances(self.summing(sums), np.array([begin]), np.array([end]), 1)[0]
+        return self.summing(sums).distance_between(begin, end)
+
+    def distance_between(self, source: int, target: int) -> Any:
+        """Return the distance between two vertices given by index, as :meth:`distance` does.
+
+        Parameters
+        ----------
+        source, target : int
+
+        Returns
+        -------
+        int or float
+        """
+        if self._walks_alone:
+            number = _cpu.prepared_distance(self.metric_view, source, target, self._no_distance)
+            if number is not None:
+                return number
+        found = pair_distances(self, np.array([source]), np.array([target]), 1)[0]
         return float("inf") if found == unreached_value(found.dtype) else found.item()
 
     def path(self, source: Any, target: Any) -> tuple[list[Any], Any]:
@@ -641,7 +661,8 @@ class Prepared(Graph):
         steps = np.empty(len(edges) + 1, dtype=np.int64)
         steps[0] = self.index_of(source, "source")
         steps[1:] = self.indices[edges]
-        return self.name_of(steps).tolist(), self.lengths(edges)[-1]
+        length = self._lengths(edges)[-1]
+        return self.name_of(steps).tolist(), length.item() if hasattr(length, "item") else length
 
     def lengths(self, edges: NDArray[Any]) -> list[Any]:
         """Return the distance from the source of every vertex of a path.
@@ -661,22 +682,31 @@ class Prepared(Graph):
         DistanceOverflowError
             If a sum of floats does not fit 64 bits.
         """
+        found: list[Any] = self._lengths(edges).tolist()
+        return found
+
+    def _lengths(self, edges: NDArray[Any]) -> NDArray[Any]:
+        """Return the distances of :meth:`lengths` as an array."""
         weights = self.summed.effective_weights[edges]
         if self.fixed is not None:
-            steps = np.concatenate([[0], np.cumsum(weights, dtype=np.int64)])
-            return list(self.fixed.distances(steps, self.weight_dtype).tolist())
-        weights = self.effective_weights[edges]
-        if self.weight_dtype.kind == "f":
+            steps = np.zeros(len(edges) + 1, dtype=np.int64)
+            np.cumsum(weights, out=steps[1:])
+            return self.fixed.distances(steps, self.weight_dtype)
+        if self.beyond_arcs:
+            weights = self.effective_weights[edges]
+        if weights.dtype.kind == "f":
             with np.errstate(over="ignore"):
-                found = np.cumsum(weights, dtype=weights.dtype)
+                found = np.append([0.0], np.cumsum(weights, dtype=weights.dtype))
                 if not np.isfinite(found).all():
-                    found = np.cumsum(weights, dtype=np.float64)
+                    found = np.append([0.0], np.cumsum(weights, dtype=np.float64))
             if not np.isfinite(found).all():
                 raise DistanceOverflowError("a path does not fit float64: scale the weights down")
-            return [0.0, *found.tolist()]
-        if self._may_saturate:
-            return [0, *itertools.accumulate(weights.tolist())]
-        return [0, *np.cumsum(weights, dtype=np.int64).tolist()]
+            return found
+        if weights.dtype.itemsize == 8 and self._may_saturate:
+            return np.array([0, *itertools.accumulate(weights.tolist())], dtype=object)
+        found = np.zeros(len(edges) + 1, dtype=np.int64)
+        np.cumsum(weights, out=found[1:])
+        return found
 
     def path_edges(self, source: Any, target: Any) -> NDArray[np.int32]:
         """Return the edges of a shortest path.
@@ -872,6 +902,16 @@ class Prepared(Graph):
     def label_bytes(self) -> int:
         """Bytes that :meth:`label` takes."""
         return label_bytes(self)
+
+    @cached_property
+    def _no_distance(self) -> NDArray[Any]:
+        """Distances of no pairs, in the dtype of others."""
+        return np.empty(0, dtype=self.answer_dtype)
+
+    @cached_property
+    def _walks_alone(self) -> bool:
+        """Whether one walk finds a distance, if there is one in this dtype."""
+        return not (self.beyond_arcs or self.adds_floats)
 
     @cached_property
     def _may_saturate(self) -> bool:

@@ -15,6 +15,7 @@ import numpy as np
 
 from nearfar.errors import GraphError, GraphFormatError, UnreachableError, quoted
 from nearfar.graph.graph import Graph
+from nearfar.graph.snapping.edge_arrays import edge_arrays, with_edge_arrays
 from nearfar.graph.turns import TurnGraph
 from nearfar.prepared.cpu.pairs import pair_indices
 from nearfar.prepared.files.file import write_arrays
@@ -247,6 +248,7 @@ class PreparedTurns(TurnGraph):
             for name in _GRAPH
             if (array := getattr(original, name)) is not None
         }
+        arrays |= {f"original.{name}": array for name, array in edge_arrays(original).items()}
         write_arrays(
             path, {**kept_values(self.graph), "turns": about}, {**kept_arrays(self.graph), **arrays}
         )
@@ -285,7 +287,9 @@ def prepared_turns(turns: TurnGraph, prepared: Prepared) -> PreparedTurns:
     )
 
 
-def turn_order(turns: TurnGraph, order: Any, seed: int) -> tuple[NDArray[np.int32], str]:
+def turn_order(
+    turns: TurnGraph, order: Any, seed: int, threads: int
+) -> tuple[NDArray[np.int32], str]:
     """Return all vertices of the graph that is searched in the order of their elimination.
 
     An array orders the original vertices: the copies for an edge then follow the later of its ends.
@@ -304,15 +308,8 @@ def turn_order(turns: TurnGraph, order: Any, seed: int) -> tuple[NDArray[np.int3
         place = np.maximum(rank[low], rank[high])
         return np.lexsort((low, ~copy, place)).astype(np.int32), "given"
     keys, group = np.unique(np.where(copy, low * n + high + n, turns.vertices), return_inverse=True)
-    first = np.empty(len(keys), dtype=np.int64)
-    first[group] = np.arange(len(group))  # any of each group
-    points = None
-    if original.coordinates is not None:
-        points = (original.coordinates[low[first]] + original.coordinates[high[first]]) / 2
-    groups = Graph.from_edges(
-        group[searched.tails(np.int64)], group[heads], n_vertices=len(keys), coordinates=points
-    )
-    found, method = elimination_order(groups, structure_of(groups), order, seed)
+    groups = Graph.from_edges(group[searched.tails(np.int64)], group[heads], n_vertices=len(keys))
+    found, method = elimination_order(structure_of(groups), order, seed, threads)
     place = np.empty(len(keys), dtype=np.int64)
     place[found] = np.arange(len(keys))
     return np.argsort(place[group], kind="stable").astype(np.int32), method
@@ -328,7 +325,10 @@ def turns_of(
 ) -> PreparedTurns:
     """Return the prepared graph with the turns stored in its file."""
     check_kinds(about["turns"], {"directed": (bool,), "attributes": (dict,)})
-    parts: dict[str, Any] = {name: arrays.get(f"original.{name}") for name in _GRAPH}
+    named = {name.removeprefix("original."): array for name, array in arrays.items()
+             if name.startswith("original.")}  # fmt: skip
+    parts: dict[str, Any] = {name: named.get(name) for name in _GRAPH}
+    n, m = len(parts["indptr"]) - 1, len(parts["indices"])
     original = Graph(
         parts["indptr"],
         parts["indices"],
@@ -336,7 +336,7 @@ def turns_of(
         directed=about["turns"]["directed"],
         vertex_names=parts["vertex_names"],
         coordinates=parts["coordinates"],
-        attributes=about["turns"]["attributes"],
+        attributes=with_edge_arrays(about["turns"]["attributes"], named, n, m),
         copy=False,
     )
     starts, ends, vertices, edges, extra = (arrays[f"turns.{name}"] for name in _ARRAYS)

@@ -137,7 +137,7 @@ def sssp(
         begin = turns.original.index_of(source, "source")
         graph, source = turns.graph, int(turns.starts[begin])
     solved = as_graph(graph, weight)
-    placed = turns is None and is_place(solved, source)
+    placed = turns is None and not isinstance(source, int) and is_place(solved, source)
     if placed:
         solved, source = with_place(solved, source)
     paths = solve_one(
@@ -175,6 +175,7 @@ def solve_one(
     options: dict[str, Any] | None = None,
 ) -> Paths:
     """Solve as :func:`sssp`; ``once`` says that the graph was made for this search only."""
+    entered = time.perf_counter()
     check_stats(stats)
     if graph.n_vertices == 0:
         raise VertexError(f"source {quoted(source)} is not in the graph: it has no vertices")
@@ -213,8 +214,12 @@ def solve_one(
         began = time.perf_counter()
         _ = paths.predecessors  # computed now, on the device of the distances
         paths.stats["predecessor_seconds"] = time.perf_counter() - began
-    if not graph.on_device and is_device_array(paths.distances):
+    cuda = found.plan.variant.device == "cuda"
+    if cuda and not graph.on_device and is_device_array(paths.distances):
+        began = time.perf_counter()
         paths.bring_to_host()
+        paths.stats["download_seconds"] = time.perf_counter() - began
+    paths.stats["call_seconds"] = time.perf_counter() - entered
     if stats is not None:
         stats.update(paths.stats, engine=paths.engine, reason=paths.reason)
     return paths

@@ -10,9 +10,10 @@ import time
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from types import TracebackType
 
-__all__ = ["Progress", "time_left"]
+__all__ = ["Finished", "Progress", "time_left"]
 
 _FIRST = 0.5  # seconds before the first bar
 _LINE_EVERY = 10.0  # seconds between lines where the bar cannot be redrawn
@@ -24,6 +25,21 @@ def time_left(seconds: float) -> str:
         return f"{max(round(seconds), 1)} s"
     minutes = round(seconds / 60)
     return f"{minutes} min" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"
+
+
+class Finished:
+    """Count of finished parts, reported to a function ``(done, total)`` by whichever thread."""
+
+    def __init__(self, progress: Callable[[float, float], None] | None, total: int) -> None:
+        self.progress, self.total, self.done = progress, total, 0
+        self.lock = threading.Lock()
+
+    def add(self, count: int) -> None:
+        """Count further parts as finished."""
+        with self.lock:
+            self.done += count
+            if self.progress is not None:
+                self.progress(min(self.done, self.total), self.total)
 
 
 class Progress:

@@ -135,7 +135,7 @@ def shortest_path_distances(
     kind = np.dtype(found.dtype)
     blank = _blank(unreached, kind, graph)
     rows = found[:, :n].T
-    rows = xp.where(rows == unreached_value(kind), blank, rows - kind.type(step))
+    rows = xp.where(rows == unreached_value(kind), blank, rows - kind.type(step) if step else rows)
     made = xp.full((k, width, width), blank, dtype=kind)
     made[member, place, :most] = rows.astype(kind, copy=False)
     made = xp.ascontiguousarray(made.swapaxes(1, 2))

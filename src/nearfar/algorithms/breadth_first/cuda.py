@@ -127,7 +127,6 @@ class _Searcher:
             + self.chunk_capacity * chunk
             + control.itemsize
             + (2 * (n // QUEUE_SHARE + _SPARE) + m // _HEAVY + 1) * pair * ahead,
-            "use a CPU method (device='cpu') or a GPU with more memory",
         )
         self.device, self.reverse, self.directed = device, reverse, directed
         self.queue = cp.empty(n, dtype=device.vertex_dtype)

@@ -24,7 +24,12 @@ class NarrowView {
   decltype(auto) visit(F&& f) const {
     return std::visit(std::forward<F>(f), csr_);
   }
-  void pack(int) {}  // as a GraphView does; here there is nothing to pack
+  // As a GraphView does; here there is nothing to pack.
+  void pack(int) {}
+  template <class F>
+  decltype(auto) visit_packed(F&& f) const {
+    return visit(std::forward<F>(f));
+  }
   std::size_t bytes() const { return block_.bytes(); }
 
  private:

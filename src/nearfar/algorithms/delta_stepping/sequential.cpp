@@ -21,8 +21,8 @@
 // the search into Bellman-Ford's method. The first width comes from the weights (plan.hpp), and
 // unless the caller fixed it, it changes by factors of two while the buckets go by (adapter.hpp).
 //
-// Full buckets. In a graph with long rows, a bucket with a large share of the vertices is put into
-// the order of memory first (full_buckets.hpp).
+// Full buckets. A bucket with a large share of the vertices is put into the order of memory first
+// where rows are long or many entries stale (full_buckets.hpp).
 //
 // Departures from the paper [1]. Light and heavy edges are not told apart: that saves the heavy
 // edges of a vertex that is relaxed repeatedly, which are few at a good delta, and takes a
@@ -61,9 +61,9 @@ struct Memory {
 
 // The main loop. Every distance is unreached.
 template <class C>
-void search(Memory<C>& memory, const C& csr, typename C::Index source,
-            typename C::Weight* distances, StopRule<typename C::Weight> stop, bool adapt,
-            Interrupt& interrupt, IterationLog* log) {
+void search(Memory<C>& memory, typename C::Index source, typename C::Weight* distances,
+            StopRule<typename C::Weight> stop, bool adapt, Interrupt& interrupt,
+            IterationLog* log) {
   using Weight = typename C::Weight;
   using Ring = typename Memory<C>::Work::Ring;
   auto& work = memory.work;
@@ -85,7 +85,7 @@ void search(Memory<C>& memory, const C& csr, typename C::Index source,
     }
     ring.take(number, now);
     if (stop.n_targets != 0 && stop.reached_all(distances, Ring::least(now))) break;
-    stats.stale += memory.full.order(now, distances);
+    memory.full.order(now, distances, stats);
     const uint64_t rows = stats.vertices_processed, edges = stats.edges_relaxed;
     work.repeated = 0;
     std::size_t done = 0;
@@ -123,7 +123,7 @@ SearchStats sequential(const C& csr, typename C::Index source, typename C::Weigh
                        IterationLog* log) {
   Memory<C> memory{{csr, distances, stop.limit, plan.delta}, {}, {csr, kFullShare}};
   std::fill_n(distances, static_cast<std::size_t>(csr.n), unreached<typename C::Weight>());
-  search(memory, csr, source, distances, stop, plan.adapt, interrupt, log);
+  search(memory, source, distances, stop, plan.adapt, interrupt, log);
   return memory.work.stats;
 }
 
@@ -140,7 +140,7 @@ SearchStats sequential(const C& csr, const DeltaFeed<C>& feed, StopRule<typename
       std::fill_n(distances, static_cast<std::size_t>(csr.n), unreached<Weight>());
     else
       feed.touched->push(source);
-    search(memory, csr, source, distances, stop, plan.adapt, interrupt, nullptr);
+    search(memory, source, distances, stop, plan.adapt, interrupt, nullptr);
   }
   return memory.work.stats;
 }

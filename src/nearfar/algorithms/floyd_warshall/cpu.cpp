@@ -1,4 +1,7 @@
 // floyd_warshall@cpu: the matrix in tiles, three phases per step, workers that meet between phases.
+//
+// Memory order. Tiles are plain memory: in a phase each is written by the one worker that got its
+// number from the phase's counter, and read by others only in later phases, behind the barrier.
 #include <nanobind/stl/optional.h>
 
 #include <algorithm>

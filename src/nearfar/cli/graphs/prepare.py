@@ -45,8 +45,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--order",
         default="auto",
-        choices=["auto", "metis", "inertial", "levels"],
-        help="how to find the elimination order (default: the best that is here)",
+        choices=["auto", "multilevel", "metis"],
+        help="how to find the elimination order (default: multilevel)",
     )
     parser.add_argument(
         "--reweight",

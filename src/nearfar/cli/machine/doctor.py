@@ -25,13 +25,14 @@ NAME = "doctor"
 HELP = "check the installation"
 EXAMPLES = """\
 nearfar doctor
+nearfar doctor --warm
 nearfar doctor --json"""
 
 # Package to look for, distribution that carries it, extra that installs it, and its purpose.
 _OPTIONAL = (
     ("cupy", "cuda12 or cuda13", "CUDA methods"),
     ("networkx", "networkx", "NetworkX graphs and backend"),
-    ("pymetis", "prepare", "the best orders of prepared graphs"),
+    ("pymetis", "prepare", "METIS, another order of prepared graphs"),
     ("pyarrow", "tables", "CSV, Parquet and Arrow tables"),
     ("zstandard", "zstd", ".zst files"),
     ("osmium", "osm", "OpenStreetMap files"),
@@ -47,7 +48,12 @@ _OPTIONAL = (
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Add no arguments."""
+    """Add the argument of this command."""
+    parser.add_argument(
+        "--warm",
+        action="store_true",
+        help="solve common requests on the GPU, whose kernels are then in the cache",
+    )
 
 
 def run(args: argparse.Namespace) -> int:
@@ -56,6 +62,7 @@ def run(args: argparse.Namespace) -> int:
         "versions": _versions(),
         "machine": _machine(),
         "cuda": _cuda(),
+        "warmed": _warmed() if args.warm else None,
         "caches": _caches(),
         "optional": _optional(),
         "self_test": _self_test(),
@@ -156,10 +163,6 @@ def _faster(facts: dict[str, Any]) -> list[str]:
             f"this process may use {machine['cores']} of {machine['cores_of_machine']} cores "
             "(taskset, a container's set of processors)"
         )
-    if "pymetis" not in installed:
-        found.append(
-            "prepared graphs have better orders with METIS: pip install 'nearfar[prepare]'"
-        )
     if "cupy" not in installed and shutil.which("nvidia-smi") is not None:
         found.append(
             "an NVIDIA driver is installed and CuPy is not: pip install 'nearfar[cuda13]' "
@@ -252,6 +255,40 @@ def _self_test() -> dict[str, Any]:
     return found
 
 
+#: Graphs whose solves want the common kernels: long ways and short ones.
+_COMMON: tuple[tuple[str, dict[str, Any]], ...] = (
+    ("road_like", {"vertices": 60_000}),
+    ("uniform_random", {"vertices": 60_000, "degree": 8}),
+)
+
+
+def _warmed() -> dict[str, Any]:
+    """Solve common requests on the GPU; return the number of kernel files in the cache after."""
+    import time
+
+    import nearfar
+    from nearfar.system.devices import compiler, runtime
+
+    here = runtime.available()
+    if here is not True:
+        raise nearfar.errors.VariantUnavailable(here)
+    began = time.perf_counter()
+    for family, size in _COMMON:
+        graph = nearfar.generate(family, **size)
+        some = range(0, graph.n_vertices, max(graph.n_vertices // 256, 1))
+        for made in (
+            graph,
+            graph.astype("float32"),
+            graph.astype("float64"),
+            graph.without_weights(),
+        ):
+            nearfar.sssp(made, 0, device="cuda", predecessors=True)
+            nearfar.distances(made, some, device="cuda")
+            nearfar.distances(made, some, device="cuda", reduce="mean")
+    files = len(list(compiler.cache_directory().glob("*.cubin")))
+    return {"files": files, "seconds": time.perf_counter() - began}
+
+
 def _gib(size: int | None) -> str:
     return "unknown" if size is None else f"{size / 2**30:.1f} GiB"
 
@@ -282,6 +319,9 @@ def _report(facts: dict[str, Any]) -> list[str]:
     else:
         pairs.append(("GPU", cuda["reason"]))
     pairs.append(("kernel cache", cuda["cache"] or f"unusable: {cuda['cache_error']}"))
+    if facts["warmed"] is not None:
+        warmed = facts["warmed"]
+        pairs.append(("warmed", f"{warmed['files']} kernels in {duration(warmed['seconds'])}"))
     caches = facts["caches"]
     size = f"{caches['files']} files, {caches['bytes'] / 2**20:.1f} MiB"
     pairs.append(("cache", f"{caches['folder']}: {size}"))

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from nearfar.cli.arguments import add_graph, decay_of, number, read_graph
+from nearfar.cli.arguments import add_graph, read_graph
 from nearfar.cli.console import Exit, Progress, emit
-from nearfar.cli.places import add_snapping, read_places, remarks, snapping
+from nearfar.cli.flags import add_flags, call_of
+from nearfar.cli.places import add_snapping, add_tables, read_places, remarks
 from nearfar.cli.queries.table import write_csv
 from nearfar.errors import OptionError
 
@@ -29,23 +30,19 @@ nearfar catchment roads.nfp homes.csv jobs.csv --supply jobs --decay exponential
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add arguments."""
+    from nearfar.measures.accessibility import accessibility
+
     add_graph(parser)
-    parser.add_argument("origins", metavar="ORIGINS", help="table of places, .csv or .parquet")
-    parser.add_argument("destinations", metavar="DESTINATIONS", help="likewise")
-    parser.add_argument("--id", metavar="COLUMN", help="column that names the places in both")
-    parser.add_argument(
-        "--supply", metavar="COLUMN", help="of the destinations (default: each counts 1)"
-    )
-    parser.add_argument("--demand", metavar="COLUMN", help="of the origins: two-step catchments")
-    parser.add_argument("--limit", type=number, metavar="D", help="greatest distance that counts")
-    parser.add_argument(
-        "--decay",
-        metavar="KIND",
-        help="linear, exponential or gaussian, with a scale: gaussian:600",
-    )
+    add_tables(parser, accessibility)
+    texts = {
+        "supply": "of the destinations (default: each counts 1)",
+        "demand": "of the origins: two-step catchments",
+        "limit": "what is farther does not count",
+    }
+    add_flags(parser, accessibility, [*texts, "decay"], help=texts)
     parser.add_argument("-o", "--output", metavar="FILE", help="write the scores; .csv")
-    add_snapping(parser)
-    parser.add_argument("--threads", type=int, metavar="N", help="CPU workers (default: all cores)")
+    add_snapping(parser, accessibility)
+    add_flags(parser, accessibility, ["method", "device", "threads"])
 
 
 def run(args: argparse.Namespace) -> int:
@@ -57,19 +54,10 @@ def run(args: argparse.Namespace) -> int:
     graph, _ = read_graph(args)
     origins, demand = read_places(args, graph, args.origins, "origins", args.demand)
     destinations, supply = read_places(args, graph, args.destinations, "destinations", args.supply)
+    call = call_of(args, graph, nearfar.accessibility) | {"supply": supply, "demand": demand}
+    call |= {"origins": origins, "destinations": destinations}
     with remarks(args, graph), Progress("solving", enabled=not args.quiet) as progress:
-        found = nearfar.accessibility(
-            graph,
-            origins,
-            destinations,
-            supply,
-            demand=demand,
-            limit=args.limit,
-            decay=decay_of(args.decay),
-            threads=args.threads,
-            progress=progress,
-            **snapping(args),
-        )
+        found = nearfar.accessibility(graph, **call, progress=progress)
     names, scores = origins.labels.tolist(), found.tolist()
     if args.output is not None:
         lines = [list(line) for line in zip(names, scores, strict=True)]

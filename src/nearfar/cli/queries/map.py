@@ -2,7 +2,7 @@
 
 The graph needs coordinates, such as those of OpenStreetMap extracts and of DIMACS files with a .co
 file. An .html file is an interactive map; .geojson and .gpkg files hold the streets within each of
---breaks, for other programs.
+--breaks, around one source or around each of many (--more).
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ import time
 from typing import TYPE_CHECKING
 
 from nearfar.cli.answers import check_folder
-from nearfar.cli.arguments import add_graph, number, read_graph
+from nearfar.cli.arguments import add_graph, number, read_graph, vertex_list
 from nearfar.cli.console import Exit, duration, emit, rows
-from nearfar.cli.flags import add_flags, add_solver, call_of
+from nearfar.cli.flags import add_flags, add_solver, call_of, refuse_others
 from nearfar.errors import OptionError
 from nearfar.system.output import replacing
 
@@ -25,12 +25,13 @@ if TYPE_CHECKING:
 
 NAME = "map"
 HELP = "draw a map of travel times"
-CALLS = ("nearfar.sssp",)
+CALLS = ("nearfar.sssp", "nearfar.isochrones")
 EXAMPLES = """\
 nearfar map town.osm.pbf 25291537 -o town.png
 nearfar map town.osm.pbf 25291537 --read-option mode=walk --title "On foot" -o town.svg
 nearfar map town.osm.pbf 60.17,24.94 -o town.html
 nearfar map town.osm.pbf 25291537 --breaks 300 600 900 --polygons -o town.geojson
+nearfar map town.osm.pbf 25291537 --more 60.17,24.94 60.18,24.95 --breaks 300 -o reach.geojson
 nearfar map roads.gr.gz 1 --limit 60000 -o near.pdf"""
 
 _PICTURES = (".png", ".svg", ".pdf")
@@ -58,7 +59,51 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--polygons", action="store_true", help="areas instead of lines in them; needs shapely"
     )
+    parser.add_argument(
+        "--more", metavar="VERTEX", nargs="+", help="further sources, for .geojson and .gpkg"
+    )
     add_solver(parser, sssp)
+
+
+def _write_reach(args: argparse.Namespace, graph: Graph) -> int:
+    """Write what each of many sources reaches, one search within the largest break for each."""
+    import nearfar
+    from nearfar.answer import write_geography
+
+    if args.breaks is None:
+        raise OptionError("--more goes with --breaks")
+    refuse_others(
+        args,
+        {"breaks", "polygons", "more", "output", "device", "threads"},
+        "--more goes without {flag}",
+    )
+    sources = [
+        *(vertex_list(args, graph, [args.source], "source") or []),
+        *(vertex_list(args, graph, args.more, "source") or []),
+    ]
+    began = time.perf_counter()
+    found = nearfar.isochrones(
+        graph,
+        sources,
+        args.breaks,
+        polygons=args.polygons,
+        device=args.device,
+        threads=args.threads,
+    )
+    write_geography(found, args.output)
+    facts = {
+        "sources": sources,
+        "features": len(found["features"]),
+        "output": args.output,
+        "attribution": found.get("attribution"),
+        "draw_seconds": time.perf_counter() - began,
+    }
+    took = duration(facts["draw_seconds"])
+    lines = [("reach", f"of {len(sources):,} sources in {args.output}, in {took}")]
+    if facts["attribution"]:
+        lines.append(("data", facts["attribution"]))
+    emit(args, facts, rows(lines), summary=True)
+    return Exit.OK
 
 
 def _draw(args: argparse.Namespace, graph: Graph, paths: Paths) -> None:
@@ -91,6 +136,8 @@ def run(args: argparse.Namespace) -> int:
         raise OptionError("--polygons requires --breaks")
     check_folder(args.output)
     graph, _ = read_graph(args)
+    if args.more is not None:
+        return _write_reach(args, graph)
     call = call_of(args, graph, nearfar.sssp)
     paths = nearfar.sssp(graph, **call)
     nearfar.verify(graph, paths)

@@ -17,7 +17,6 @@ import numpy as np
 from nearfar.cli.arguments import (
     add_graph,
     at_least_one,
-    decay_of,
     number,
     read_graph,
     vertex_list,
@@ -179,7 +178,7 @@ KINDS: dict[str, Kind] = {
     "catchment": Kind(
         "sums, means, counts and extremes of values within a limit of each vertex",
         *("--values shops.csv --column area --limit 600", _catchment),
-        ("values", "column", "limit", "aggregate", "decay", "out"),
+        ("values", "column", "limit", "aggregate", "out"),
     ),
     "center": Kind("vertices whose farthest vertex is as near as for any", "", _of_the_graph),
     "closeness": Kind(
@@ -238,11 +237,6 @@ _OWN: dict[str, tuple[str, dict[str, Any]]] = {
         "--aggregate",
         {"nargs": "+", "default": ["sum"], "metavar": "KIND"}
         | {"help": "sum, mean, count, min or max (default: sum)"},
-    ),
-    "decay": (
-        "--decay",
-        {"metavar": "KIND"}
-        | {"help": "linear, exponential, or exponential:SCALE (default: none)"},
     ),
     "out": (
         "--out",
@@ -329,7 +323,7 @@ def run(args: argparse.Namespace) -> int:
     if "demand" in call:
         call["demand"] = demand_of(args, graph)
     if "values" in call:
-        call |= {"values": _values_of(args, graph), "decay": decay_of(args.decay)}
+        call["values"] = _values_of(args, graph)
     if "quantities" in call:
         call["quantities"] = {path: read_numbers(path) for path in args.quantities}
     searched = _closed(args, graph) if getattr(args, "closed", None) else graph

@@ -10,9 +10,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from nearfar.cli.answers import check_folder
-from nearfar.cli.arguments import add_graph, at_least_one, load_methods, read_graph
+from nearfar.cli.arguments import add_graph, load_methods, read_graph
 from nearfar.cli.console import Exit, emit
-from nearfar.cli.places import add_snapping, one_place, remarks, snapping
+from nearfar.cli.flags import add_flags, call_of
+from nearfar.cli.places import add_snapping, one_place, remarks
 from nearfar.cli.queries.sssp import distance_text
 from nearfar.errors import OptionError
 
@@ -30,28 +31,20 @@ nearfar route town.osm.pbf 60.17,24.94 60.19,24.96"""
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add arguments."""
+    from nearfar.solve.places.alternatives import routes
+
     add_graph(parser)
-    parser.add_argument("origin", metavar="ORIGIN", help="LAT,LON, or X,Y, or a vertex")
-    parser.add_argument("destination", metavar="DESTINATION", help="likewise")
-    parser.add_argument(
-        "-k", type=at_least_one, default=1, metavar="K", help="routes at the most (default: 1)"
-    )
-    parser.add_argument(
-        "--stretch",
-        type=float,
-        default=1.25,
-        metavar="X",
-        help="how much longer alternatives may be (default: 1.25 times)",
-    )
-    parser.add_argument(
-        "--sharing",
-        type=float,
-        default=0.8,
-        metavar="X",
-        help="how much of the shortest route they may share (default: 0.8)",
-    )
+    texts = {"origin": "LAT,LON, or X,Y, or a vertex", "destination": "likewise"}
+    texts |= {
+        "k": "routes at the most (default: 1)",
+        "stretch": "how much longer alternatives may be",
+        "sharing": "how much of the shortest route they may share",
+        "local": "how much of it around an alternative is itself shortest",
+    }
+    add_flags(parser, routes, texts, flags={"k": "-k"}, help=texts)
+    parser.set_defaults(k=1)
     parser.add_argument("-o", "--output", metavar="FILE", help="also write them; .geojson or .gpkg")
-    add_snapping(parser)
+    add_snapping(parser, routes)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -66,15 +59,16 @@ def run(args: argparse.Namespace) -> int:
         check_folder(args.output)
     graph, _ = read_graph(args)
     load_methods()
-    ends = [one_place(args, graph, getattr(args, what), what) for what in ("origin", "destination")]
-    if args.k > 1 and not isinstance(graph, nearfar.Prepared):
-        raise OptionError(f"-k {args.k} needs a prepared graph: nearfar prepare {args.graph}")
+    several = args.k != 1
+    call = call_of(args, graph, nearfar.routes if several else nearfar.route)
+    call |= {end: one_place(args, graph, call[end], end) for end in ("origin", "destination")}
     with remarks(args, graph):
-        if isinstance(graph, nearfar.Prepared) and args.k > 1:
-            how = {"stretch": args.stretch, "sharing": args.sharing, **snapping(args)}
-            found = nearfar.routes(graph, ends[0], ends[1], args.k, **how)
+        if not several:
+            found = [nearfar.route(graph, **call)]
+        elif isinstance(graph, nearfar.Prepared):
+            found = nearfar.routes(graph, **call)
         else:
-            found = [nearfar.route(graph, ends[0], ends[1], **snapping(args))]
+            raise OptionError(f"-k {args.k} needs a prepared graph: nearfar prepare {args.graph}")
     if args.output is not None:
         write_geography(routes_geojson(found), args.output)
     unit = graph.attributes.get("unit")

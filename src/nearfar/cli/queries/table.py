@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nearfar.cli.arguments import add_graph, at_least_one, number, read_graph
+from nearfar.cli.arguments import add_graph, read_graph
 from nearfar.cli.console import Exit, Progress, duration, emit, note
-from nearfar.cli.flags import add_solver
-from nearfar.cli.places import add_snapping, read_places, remarks, snapping
+from nearfar.cli.flags import add_flags, call_of
+from nearfar.cli.places import add_snapping, add_tables, read_places, remarks
 from nearfar.cli.queries.distances import kept_text
 from nearfar.errors import OptionError
 from nearfar.system.output import replacing
@@ -38,41 +38,41 @@ nearfar table town.osm.pbf homes.csv homes.csv --limit 900 --id street"""
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add arguments."""
-    from nearfar.solve.places.table import table
+    from nearfar.solve.places.table import nearest_places, table
 
     add_graph(parser)
-    parser.add_argument("origins", metavar="ORIGINS", help="table of places, .csv or .parquet")
-    parser.add_argument("destinations", metavar="DESTINATIONS", help="likewise")
-    parser.add_argument("--id", metavar="COLUMN", help="column that names the places in both")
-    parser.add_argument("--nearest", type=at_least_one, metavar="K", help="only the K nearest")
-    parser.add_argument("--limit", type=number, metavar="D", help="leave out pairs farther apart")
+    add_tables(parser, table)
+    texts = {"k": "only the K nearest", "limit": "leave out what is farther"}
+    add_flags(parser, nearest_places, texts, flags={"k": "--nearest"}, help=texts)
+    parser.set_defaults(k=None)
     parser.add_argument(
-        "-o", "--output", metavar="FILE", help=".csv, .npy, .zarr or .parquet; all but .csv resume"
+        *("-o", "--output"),
+        dest="out",
+        metavar="FILE",
+        help=".csv, .npy, .zarr or .parquet; all but .csv resume",
     )
-    add_snapping(parser)
-    add_solver(parser, table)
+    add_snapping(parser, table)
+    add_flags(parser.add_argument_group("method"), table, ["method", "device", "threads"])
 
 
 def run(args: argparse.Namespace) -> int:
     """Compute the table."""
     import nearfar
 
-    to_csv = args.output is not None and args.output.lower().endswith(".csv")
-    if args.nearest and args.output and not to_csv:
+    to_csv = args.out is not None and args.out.lower().endswith(".csv")
+    nearest = args.k is not None
+    if nearest and args.out and not to_csv:
         raise OptionError("with --nearest the output ends in .csv, or is left out")
     graph, _ = read_graph(args)
     origins, _ = read_places(args, graph, args.origins, "origins")
     destinations, _ = read_places(args, graph, args.destinations, "destinations")
-    if args.option:
-        raise OptionError("a table of places takes no options of methods: leave them out")
-    given = {name: getattr(args, name) for name in ("limit", "method", "device", "threads")}
-    call: dict[str, Any] = {**given, **snapping(args)}
+    call = call_of(args, graph, nearfar.nearest_places if nearest else nearfar.table)
+    call |= {"origins": origins, "destinations": destinations}
+    call["out"] = "numpy" if nearest or to_csv or args.out is None else args.out
     began = time.perf_counter()
     with remarks(args, graph), Progress("solving", enabled=not args.quiet) as progress:
-        if args.nearest:
-            near = nearfar.nearest_places(
-                graph, origins, destinations, args.nearest, progress=progress, **call
-            )
+        if nearest:
+            near = nearfar.nearest_places(graph, **call, progress=progress)
             heads = ["origin", "rank", "destination", "distance"]
             row, rank = np.nonzero(near.destinations >= 0)
             cells = [
@@ -83,11 +83,9 @@ def run(args: argparse.Namespace) -> int:
             ]
             lines = [list(line) for line in zip(*cells, strict=True)]
         else:
-            out = None if to_csv else args.output
+            out = None if to_csv else args.out
             try:
-                found = nearfar.table(
-                    graph, origins, destinations, out=out or "numpy", progress=progress, **call
-                )
+                found = nearfar.table(graph, **call, progress=progress)
             except KeyboardInterrupt:
                 raise KeyboardInterrupt(kept_text(out)) from None
             heads = ["origin", *map(str, destinations.labels.tolist())]
@@ -95,13 +93,13 @@ def run(args: argparse.Namespace) -> int:
     seconds = duration(time.perf_counter() - began)
     size = f"{len(origins.labels):,} x {len(destinations.labels):,}"
     note(args, f"{size} places in {seconds}")
-    if args.output:
+    if args.out:
         if to_csv:
-            write_csv(args.output, heads, lines)
-        facts = {"output": args.output, "origins": len(origins.labels)}
-        emit(args, facts, [f"{size} places in {args.output}"], summary=True)
+            write_csv(args.out, heads, lines)
+        facts = {"output": args.out, "origins": len(origins.labels)}
+        emit(args, facts, [f"{size} places in {args.out}"], summary=True)
         return Exit.OK
-    if args.nearest:
+    if nearest:
         records = [dict(zip(heads, line, strict=True)) for line in lines]
         emit(args, records, ["\t".join(map(str, line)) for line in lines])
         return Exit.OK

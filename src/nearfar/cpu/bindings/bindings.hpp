@@ -44,11 +44,12 @@ using Owned = nb::ndarray<nb::numpy, T, nb::ndim<1>>;  // what as_numpy makes
 using ConstArray = nb::ndarray<nb::ro, nb::c_contig, nb::device::cpu>;  // any dtype, read-only
 using Array = nb::ndarray<nb::c_contig, nb::device::cpu>;               // any dtype, written to
 
+void check_array(const Array& array, nb::dlpack::dtype dtype, std::size_t size, const char* name);
+
 // Data pointer of an output array after checking dtype and size.
 template <class T>
 T* checked(const Array& array, std::size_t size, const char* name) {
-  if (array.dtype() != nb::dtype<T>() || array.size() != size)
-    throw nb::type_error((std::string(name) + ": wrong dtype or size").c_str());
+  check_array(array, nb::dtype<T>(), size, name);
   return static_cast<T*>(array.data());
 }
 

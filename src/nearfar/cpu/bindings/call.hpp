@@ -9,6 +9,8 @@
 
 #include <nanobind/stl/optional.h>
 
+#include <algorithm>
+
 #include "cpu/bindings/bindings.hpp"
 #include "cpu/search/search.hpp"
 #include "cpu/threads/interrupt.hpp"
@@ -35,6 +37,13 @@ inline Fields as_dict(const SearchStats& stats) {
   return out;
 }
 
+inline void check_ends(int64_t source, const Targets& targets, std::size_t n) {
+  const auto outside = [=](int64_t v) { return v < 0 || static_cast<std::size_t>(v) >= n; };
+  if (outside(source)) throw nb::index_error("source is not a vertex");
+  if (targets && std::any_of(targets->data(), targets->data() + targets->size(), outside))
+    throw nb::index_error("a target is not a vertex");
+}
+
 template <class View, class Solver>
 Fields call_search(View& view, bool packed, int64_t source, const Array& distances,
                    std::optional<double> limit, const Targets& targets, int threads,
@@ -44,16 +53,12 @@ Fields call_search(View& view, bool packed, int64_t source, const Array& distanc
     using W = typename C::Weight;
     const auto n = static_cast<std::size_t>(csr.n);
     W* out = checked<W>(distances, n, "distances");
-    if (source < 0 || static_cast<std::size_t>(source) >= n)
-      throw nb::index_error("source is not a vertex");
+    check_ends(source, targets, n);
     StopRule<W> stop;
     stop.limit = limit_as<W>(limit);
     if (targets) {
       stop.targets = targets->data();
       stop.n_targets = targets->size();
-      for (std::size_t i = 0; i < stop.n_targets; ++i)
-        if (stop.targets[i] < 0 || static_cast<std::size_t>(stop.targets[i]) >= n)
-          throw nb::index_error("a target is not a vertex");
     }
     nb::gil_scoped_release release;
     Interrupt interrupt;
@@ -64,7 +69,7 @@ Fields call_search(View& view, bool packed, int64_t source, const Array& distanc
     nb::gil_scoped_release release;
     view.pack(threads);
   }
-  return as_dict(view.visit(run));
+  return as_dict(view.visit_packed(run));
 }
 
 }  // namespace nearfar

@@ -163,18 +163,32 @@ struct Summary {
 
 template <class W>
 Summary summary_of(const W* d, int64_t n) {
+  constexpr int64_t kLanes = sizeof(W) == 4 ? 32 : 1;  // more of 64 bits gain nothing in SSE2
+  constexpr W kNone = std::numeric_limits<W>::lowest();
+  W top[kLanes];
+  BitsOf<W> missing[kLanes] = {};
+  std::fill_n(top, kLanes, kNone);
+  const auto note = [&](int64_t lane, W distance) {
+    const bool out = distance == unreached<W>();
+    const W known = out ? kNone : distance;
+    missing[lane] += out;
+    top[lane] = known > top[lane] ? known : top[lane];
+  };
+  int64_t v = 0;
+  for (; v + kLanes <= n; v += kLanes)
+    for (int64_t i = 0; i < kLanes; ++i) note(i, d[v + i]);
+  for (; v < n; ++v) note(0, d[v]);
   Summary found;
-  W top = std::numeric_limits<W>::lowest();
-  for (int64_t v = 0; v < n; ++v) {
-    const bool in = d[v] != unreached<W>();
-    found.reached += in;
-    top = in && d[v] > top ? d[v] : top;
+  found.reached = n;
+  for (const BitsOf<W> count : missing) found.reached -= static_cast<int64_t>(count);
+  if (found.reached == 0) return found;
+  const W most = *std::max_element(top, top + kLanes);
+  for (v = 0; v + kLanes <= n; v += kLanes) {
+    bool here = false;
+    for (int64_t i = 0; i < kLanes; ++i) here |= d[v + i] == most;
+    if (here) break;
   }
-  for (int64_t v = 0; found.reached && v < n; ++v)
-    if (d[v] == top) {
-      found.farthest = v;
-      break;
-    }
+  found.farthest = std::find(d + v, d + n, most) - d;
   return found;
 }
 

@@ -144,6 +144,8 @@ class GraphView {
     return std::visit(std::forward<F>(f), csr_);
   }
 
+  // Several threads may call everything here at once: the first packs, and whoever uses packed
+  // edges has called this and waited for it. Others may copy their address meanwhile, unused.
   void pack(int threads);
   std::size_t packed_bytes() const { return packed_.bytes(); }
 

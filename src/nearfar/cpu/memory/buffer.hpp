@@ -21,7 +21,9 @@ struct Buffer {
   Buffer() = default;
   Buffer(const Buffer&) = delete;
   Buffer& operator=(const Buffer&) = delete;
-  NEARFAR_INLINE ~Buffer() { std::free(data); }
+  NEARFAR_INLINE ~Buffer() {
+    if (data != nullptr) std::free(data);  // a ring has a thousand that never held anything
+  }
 
   NEARFAR_INLINE void push(Record record) {
     if (size == capacity) [[unlikely]]

@@ -3,16 +3,20 @@
 //
 // Worker 0 is the calling thread, which looks for Ctrl-C. An exception in any worker stops the
 // others in the middle of their batches and is thrown again here.
+//
+// Memory order. Additions to one counter have one order on every processor, so no number is handed
+// out twice, relaxed or not; no data are passed by it. What batches read was written before the
+// run, and what they write is read after it: the pool's doors order both (worker_pool.hpp), and
+// batches of one run share nothing but what their callers guard. The flags that stop a run only
+// end it sooner: a worker that sees one late does a batch too many. This is all that searches from
+// many sources need, on graphs, within limits and on prepared graphs.
 #pragma once
 
-#include <algorithm>
 #include <atomic>
 #include <cstdint>
-#include <exception>
-#include <mutex>
+#include <functional>
 
 #include "cpu/threads/interrupt.hpp"
-#include "cpu/threads/worker_pool.hpp"
 
 namespace nearfar {
 
@@ -34,29 +38,7 @@ class BatchCounter {
 };
 
 // Calls work(counter, interrupt) on up to `threads` workers.
-template <class Work>
-void spread(int64_t batches, int threads, Work&& work) {
-  BatchCounter counter(batches);
-  std::atomic<bool> given_up{false};
-  std::exception_ptr failure;
-  std::mutex mutex;
-  auto guarded = [&](Interrupt interrupt) {
-    try {
-      work(counter, interrupt);
-    } catch (const GivenUp&) {
-    } catch (...) {
-      given_up = true;
-      counter.stop();
-      const std::lock_guard lock(mutex);
-      if (!failure) failure = std::current_exception();
-    }
-  };
-  const auto workers =
-      static_cast<std::size_t>(std::max<int64_t>(1, std::min<int64_t>(threads, batches)));
-  WorkerPool::shared().share(static_cast<int>(workers), [&](int worker) {
-    guarded(worker == 0 ? Interrupt() : Interrupt(given_up));
-  });
-  if (failure) std::rethrow_exception(failure);
-}
+void spread(int64_t batches, int threads,
+            const std::function<void(BatchCounter&, Interrupt&)>& work);
 
 }  // namespace nearfar

@@ -29,7 +29,8 @@ NEARFAR_INLINE void pause_thread() {
 // The value and the number of sleepers share a cache line with what the owner puts beside it, so
 // that a message travels with its signal. No sleeper is missed: a setter stores the value and then
 // looks for sleepers, a sleeper counts itself and then looks at the value, each with a full fence
-// in between, so that one of the two sees the other.
+// in between, so that one of the two sees the other. The fences are needed on x86-64 too, where a
+// load may pass an earlier store; a store that releases and a load that acquires would not do.
 class Signal {
  public:
   NEARFAR_INLINE uint32_t read() const { return __atomic_load_n(&value_, __ATOMIC_ACQUIRE); }
@@ -73,6 +74,7 @@ class Signal {
   // The next value, whatever it is now; several threads may do this.
   void next() {
     __atomic_fetch_add(&value_, 1, __ATOMIC_SEQ_CST);
+    full_fence();  // aarch64 may load before the store of the addition is seen
     wake_sleepers();
   }
 

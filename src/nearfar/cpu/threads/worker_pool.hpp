@@ -9,6 +9,14 @@
 // called, or be taken off its core in the middle of its work. Who can do without a helper should:
 // share() leaves out those that have not come when the work is done, and a Crew asks for them one
 // by one, again and again.
+//
+// Memory order. What the caller wrote before a run is seen by the helpers: it opens a helper's door
+// by a store that releases, and the helper comes in by a compare and swap that acquires. What a
+// helper wrote is seen by the caller after the run, by the same two when it goes out. `work`, which
+// is no atomic, is written only while all doors are shut and read only inside one. A barrier's
+// counter is added to with acquire and release, so the last to arrive has seen what all wrote
+// before, and the round that it stores with release hands that to all. Its reset of the counter
+// needs no order of its own: nobody adds again before having read the new round.
 #pragma once
 
 #include <cstdint>

@@ -117,6 +117,7 @@ def _pass(graph: Graph, device: DeviceGraph) -> _Pass:
     return _PASS.of(graph, lambda: _Pass(graph, device, is_sorted), key, alone=True)
 
 
+@runtime.in_turn
 def device_predecessors(
     graph: Graph, sources: Sequence[int], distances: Any
 ) -> tuple[Any, dict[str, Any]]:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from nearfar.cuda.device_graph import device_graph
-from nearfar.errors import keyword
 from nearfar.graph.slots import Slot
 from nearfar.system.devices import runtime
 
@@ -63,7 +62,7 @@ def _key(device: DeviceGraph) -> tuple[Any, ...]:
 
 def _sort(device: DeviceGraph) -> SortedRows:
     cp = runtime.cupy()
-    runtime.require_memory(device.n, f"use a CPU method ({keyword('device', 'cpu')})")
+    runtime.require_memory(device.n)
     entered = cp.zeros(max(device.n, 1), dtype=np.uint8)
     seconds = 0.0
     if device.m:

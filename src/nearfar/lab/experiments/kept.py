@@ -1,6 +1,6 @@
 """Stored results in benchmarks/results for the pages of docs/reproduction.
 
-:class:`Kept` is a run of an experiment, as ``python -m nearfar.lab.experiments.keep`` wrote it.
+:class:`Kept` is a run of an experiment, as ``benchmarks/keep_experiments.py`` wrote it.
 :class:`KernelRows` and :class:`Counts` are what two benchmarks measured besides: times of single
 kernels, and counts that no timed method makes.
 """

@@ -22,8 +22,8 @@
 namespace nearfar::measures {
 namespace {
 
-// First error in a search of any worker.
-struct Trouble {
+// What goes wrong in a search of any worker; the first is kept.
+struct Failure {
   std::mutex mutex;
   std::atomic<bool> saturated{false};
   std::vector<int64_t> cycle;
@@ -36,17 +36,14 @@ struct Trouble {
 
 // Options of the request.
 template <class Weight>
-struct Question {
-  bool weighted;
+struct Request {
   Weight limit;
   int64_t hops;  // the limit without weights
   double tolerance;
   bool edges, endpoints;
 
-  // Whether sources may go in lanes.
-  bool in_lanes() const {
-    return !weighted && !endpoints && hops == std::numeric_limits<int64_t>::max();
-  }
+  // Whether sources may go in lanes, where there are no weights.
+  bool in_lanes() const { return !endpoints && hops == std::numeric_limits<int64_t>::max(); }
 
   // Whether nothing is wanted but how much passes through vertices.
   bool plain() const {
@@ -71,52 +68,54 @@ struct Layout {
   LaneRows lanes;
 };
 
-template <class C>
-class Accumulation {
+template <class C, bool kWeighted>
+class Accumulation final : public PolicyOf<C> {
  public:
   using Index = typename C::Index;
   using Weight = typename C::Weight;
 
   Accumulation(const Compact<C>& graph, const C& csr, const Layout<C>& layout,
-               const Question<Weight>& question, const Totals& totals, Trouble& trouble,
+               const Request<Weight>& request, const Totals& totals, Failure& failure,
                Interrupt& interrupt)
       : graph_(graph),
         csr_(csr),
-        question_(question),
+        request_(request),
         totals_(totals),
-        trouble_(trouble),
+        failure_(failure),
         interrupt_(interrupt) {
-    if (!question.plain() || graph.for_lanes) return;
-    if (question.weighted)
-      tight_passes_.emplace(graph, layout.edges);
+    if (!request.plain() || graph.for_lanes) return;
+    if constexpr (kWeighted)
+      passes_.emplace(graph, layout.edges);
     else
-      level_passes_.emplace(graph, layout.rows);
+      passes_.emplace(graph, layout.rows);
   }
 
-  void start(int64_t) {
+  void start(int64_t) override {
     vertices_ = totals_.vertices->take();
     if (totals_.edges != nullptr) edges_ = totals_.edges->take();
   }
-  void done(int64_t block) {
+  void done(int64_t block) override {
     totals_.vertices->give(block, std::move(vertices_));
     if (totals_.edges != nullptr) totals_.edges->give(block, std::move(edges_));
   }
 
   // After a weighted search.
-  void search(int64_t, Index source, const Weight* distances, const Buffer<Index>* touched) {
-    const double weight = graph_.sources[static_cast<std::size_t>(source)];
-    if (tight_passes_) {
-      const Passed passed =
-          tight_passes_->run(source, weight, distances, vertices_.data(), interrupt_);
-      if (passed == Passed::done) return;
-      if (passed == Passed::disorderly && graph_.any_folded) throw NotFolded{};
+  void search(int64_t, Index source, const Weight* distances,
+              const Buffer<Index>* touched) override {
+    if constexpr (kWeighted) {
+      const double weight = graph_.sources[static_cast<std::size_t>(source)];
+      if (passes_) {
+        const Passed passed = passes_->run(source, weight, distances, vertices_.data(), interrupt_);
+        if (passed == Passed::done) return;
+        if (passed == Passed::disorderly && graph_.any_folded) throw NotFolded{};
+      }
+      PathDag<C>& dag = successors();
+      dag.build(source, distances, request_.limit, touched, request_.tolerance, interrupt_);
+      if (dag.saturated()) failure_.saturated = true;
+      if (!dag.cycle().empty()) failure_.report(dag.cycle());
+      if (failure_.saturated || !dag.cycle().empty()) throw GivenUp{};
+      add(weight);
     }
-    PathDag<C>& dag = successors();
-    dag.build(source, distances, question_.limit, touched, question_.tolerance, interrupt_);
-    if (dag.saturated()) trouble_.saturated = true;
-    if (!dag.cycle().empty()) trouble_.report(dag.cycle());
-    if (trouble_.saturated || !dag.cycle().empty()) throw GivenUp{};
-    add(weight);
   }
 
   // From up to 64 sources of one block, with their distances in `space`. A source that has too many
@@ -138,8 +137,8 @@ class Accumulation {
 
   void breadth_first(Index source) {
     const double weight = graph_.sources[static_cast<std::size_t>(source)];
-    if (level_passes_ && level_passes_->run(source, weight, vertices_.data(), interrupt_)) return;
-    successors().search(source, question_.hops, interrupt_);
+    if (passes_ && passes_->run(source, weight, vertices_.data(), interrupt_)) return;
+    successors().search(source, request_.hops, interrupt_);
     add(weight);
   }
 
@@ -187,7 +186,7 @@ class Accumulation {
       }
       const auto v = static_cast<std::size_t>(dag.vertex(i));
       if (i == 0) {
-        if (question_.endpoints) vertices_[v] += all_ends;
+        if (request_.endpoints) vertices_[v] += all_ends;
         return;
       }
       const auto ends = static_cast<double>(graph_.ends[v].all);
@@ -196,18 +195,17 @@ class Accumulation {
       all_ends += ends;
       share[i] = Count(ends) / paths[i];
       share[i] += sum;
-      vertices_[v] += weight * (question_.endpoints ? through + ends : through);
+      vertices_[v] += weight * (request_.endpoints ? through + ends : through);
     }
   }
 
   const Compact<C>& graph_;
   const C& csr_;
-  const Question<Weight>& question_;
+  const Request<Weight>& request_;
   const Totals& totals_;
-  Trouble& trouble_;
+  Failure& failure_;
   Interrupt& interrupt_;
-  std::optional<LevelPasses<C>> level_passes_;
-  std::optional<TightPasses<C>> tight_passes_;
+  std::optional<std::conditional_t<kWeighted, TightPasses<C>, LevelPasses<C>>> passes_;
   std::optional<PathDag<C>> dag_;
   std::unique_ptr<double[]> share_;  // ends / sigma + shares of successors, by place
   std::vector<double> vertices_, edges_;
@@ -224,9 +222,10 @@ class LaneBatches {
 
   int64_t count() const { return (sources_ + batch_ - 1) / batch_; }
 
+  // Returns how many sources those of a batch are.
   template <class Sums, class Layout>
-  void run(int64_t number, const std::vector<int32_t>& sources, const Layout& layout,
-           LaneSpace& space, Sums& sums) const {
+  int64_t run(int64_t number, const std::vector<int32_t>& sources, const Layout& layout,
+              LaneSpace& space, Sums& sums) const {
     const int64_t first = number * batch_, end = std::min(first + batch_, sources_);
     const int32_t* const from = sources.data() + first;
     const LaneGraph& graph = layout.lanes.graph;
@@ -238,6 +237,7 @@ class LaneBatches {
                     static_cast<int>(low - first));
       sums.done(low / block_);
     }
+    return end - first;
   }
 
  private:
@@ -250,85 +250,96 @@ struct Marks {
 };
 
 // Adds to `vertices` and `edges`, by the given numbers.
-template <class C>
+template <bool kWeighted, class C>
 void add_up(const C& given, bool fold, const Marks& marks,
-            const Question<typename C::Weight>& question, double* vertices, double* edges,
-            const RowsOf& rows, Trouble& trouble, int threads) {
+            const Request<typename C::Weight>& request, double* vertices, double* edges,
+            const RowsOf& rows, Failure& failure, int threads, const Progress& progress) {
   using Index = typename C::Index;
   using Weight = typename C::Weight;
-  const bool lanes = question.in_lanes() && sizeof(Index) == sizeof(int32_t);
+  using Sums = Accumulation<C, kWeighted>;
+  const bool lanes = !kWeighted && request.in_lanes() && sizeof(Index) == sizeof(int32_t);
   const Compact<C> graph(given, fold, lanes, marks.sources, marks.targets);
   GraphView view{AnyCsr(graph.csr)};
-  if (question.weighted) view.pack(threads);
-  const C* packed = nullptr;
-  view.visit([&](const auto& rows) {
-    if constexpr (std::is_same_v<std::decay_t<decltype(rows)>, C>) packed = &rows;
-  });
-  const C& csr = *packed;
+  C csr = graph.csr;
+  if constexpr (kWeighted)
+    view.visit_packed(
+        [&](const auto& rows) {
+          if constexpr (std::is_same_v<std::decay_t<decltype(rows)>, C>) csr = rows;
+        },
+        threads);
   Layout<C> layout;
-  if (question.plain() && question.weighted) layout.edges = EdgeList<C>(graph);
-  if (graph.for_lanes)
+  if constexpr (kWeighted) {
+    if (request.plain()) layout.edges = EdgeList<C>(graph);
+  } else if (graph.for_lanes) {
     layout.lanes = LaneRows(graph);
-  else if (question.plain() && !question.weighted)
+  } else if (request.plain()) {
     layout.rows = PaddedRows<Index>(graph);
+  }
   const std::vector<int64_t> starts(graph.starts.begin(), graph.starts.end());
-  const Sources from{starts.data(), starts.size()};
+  Report report(progress, starts.size());
+  const Sources from{starts.data(), starts.size(), &report};
   const auto n = static_cast<std::size_t>(csr.n), m = static_cast<std::size_t>(csr.m);
-  std::vector<double> on_vertices(n), on_edges(question.edges ? m : 0);
+  std::vector<double> on_vertices(n), on_edges(request.edges ? m : 0);
   OrderedSums<double> vertex_sums(on_vertices.data(), n), edge_sums(on_edges.data(), m);
-  const Totals totals{&vertex_sums, question.edges ? &edge_sums : nullptr};
-  const DeltaPlan plan = question.weighted && !rows ? plan_for(csr, std::nullopt) : DeltaPlan{};
-  const auto given_up = [](BatchCounter& counter, auto&& work) {
-    try {
-      work();
-    } catch (const GivenUp&) {
-      counter.stop();
-      throw;
-    }
+  const Totals totals{&vertex_sums, request.edges ? &edge_sums : nullptr};
+  const auto worker = [&](Interrupt& interrupt) {
+    return Sums(graph, csr, layout, request, totals, failure, interrupt);
   };
-  if (rows && question.weighted) {
-    std::vector<int64_t> names;
-    for (const int64_t v : starts) names.push_back(graph.vertex[static_cast<std::size_t>(v)]);
-    over_rows<Weight>(
-        *rows, from, names.data(), static_cast<std::size_t>(given.n), threads,
-        [&](BatchCounter& counter, int64_t shift, const auto& row_of, Interrupt& interrupt) {
-          Accumulation<C> sums(graph, csr, layout, question, totals, trouble, interrupt);
-          SourceQueue<Accumulation<C>> queue(from, counter, sums, shift);
-          std::unique_ptr<Weight[]> distances(new Weight[n]);
-          distances[0] = unreached<Weight>();
-          given_up(counter, [&] {
-            for (int64_t i; (i = queue.next()) >= 0;) {
-              const Weight* const row = row_of(i);
-              for (std::size_t v = 1; v < n; ++v)
-                distances[v] = row[static_cast<std::size_t>(graph.vertex[v])];
-              sums.search(i, static_cast<Index>(from.vertices[i]), distances.get(), nullptr);
-            }
+  if constexpr (kWeighted) {
+    const auto given_up = [](BatchCounter& counter, auto&& work) {
+      try {
+        work();
+      } catch (const GivenUp&) {
+        counter.stop();
+        throw;
+      }
+    };
+    if (rows) {
+      std::vector<int64_t> names;
+      for (const int64_t v : starts) names.push_back(graph.vertex[static_cast<std::size_t>(v)]);
+      over_rows<Weight>(
+          *rows, from, names.data(), static_cast<std::size_t>(given.n), threads,
+          [&](BatchCounter& counter, int64_t shift, const auto& row_of, Interrupt& interrupt) {
+            Sums sums = worker(interrupt);
+            SourceQueue queue(from, counter, sums, shift);
+            std::unique_ptr<Weight[]> distances(new Weight[n]);
+            distances[0] = unreached<Weight>();
+            given_up(counter, [&] {
+              for (int64_t i; (i = queue.next()) >= 0;) {
+                const Weight* const row = row_of(i);
+                for (std::size_t v = 1; v < n; ++v)
+                  distances[v] = row[static_cast<std::size_t>(graph.vertex[v])];
+                sums.search(i, static_cast<Index>(from.vertices[i]), distances.get(), nullptr);
+              }
+            });
           });
+    } else {
+      const DeltaPlan plan = plan_for(csr, std::nullopt);
+      spread(from.blocks(), threads, [&](BatchCounter& counter, Interrupt& interrupt) {
+        Sums sums = worker(interrupt);
+        given_up(counter, [&] {
+          WeightedSearches<C>(csr, from, request.limit, counter, sums, interrupt).run(plan);
         });
+      });
+    }
   } else if (graph.for_lanes) {
     const LaneBatches batches(from.count, threads);
     const std::vector<int32_t> sources(graph.starts.begin(), graph.starts.end());
     spread(batches.count(), threads, [&](BatchCounter& counter, Interrupt& interrupt) {
-      Accumulation<C> sums(graph, csr, layout, question, totals, trouble, interrupt);
+      Sums sums = worker(interrupt);
       LaneSpace space(n);
-      for (int64_t k; (k = counter.take()) >= 0;) batches.run(k, sources, layout, space, sums);
+      for (int64_t k; (k = counter.take()) >= 0;)
+        report.finished(batches.run(k, sources, layout, space, sums));
     });
   } else {
     spread(from.blocks(), threads, [&](BatchCounter& counter, Interrupt& interrupt) {
-      Accumulation<C> sums(graph, csr, layout, question, totals, trouble, interrupt);
-      given_up(counter, [&] {
-        if (question.weighted) {
-          WeightedSearches<C, Accumulation<C>>(csr, from, question.limit, counter, sums, interrupt)
-              .run(plan);
-          return;
-        }
-        SourceQueue<Accumulation<C>> queue(from, counter, sums);
-        for (int64_t i; (i = queue.next()) >= 0;)
-          sums.breadth_first(static_cast<Index>(from.vertices[i]));
-      });
+      Sums sums = worker(interrupt);
+      SourceQueue queue(from, counter, sums);
+      for (int64_t i; (i = queue.next()) >= 0;)
+        sums.breadth_first(static_cast<Index>(from.vertices[i]));
     });
   }
-  for (int64_t& v : trouble.cycle) v = graph.vertex[static_cast<std::size_t>(v)];
+  for (int64_t& v : failure.cycle) v = graph.vertex[static_cast<std::size_t>(v)];
   graph.add_up(on_vertices, vertices);
   for (std::size_t e = 0; e < on_edges.size(); ++e)
     edges[static_cast<std::size_t>(graph.edge[e])] += on_edges[e];
@@ -350,8 +361,8 @@ std::vector<uint8_t> marked(std::size_t n, const Ids& vertices, const char* what
 Fields betweenness(GraphView& view, bool weighted, const Ids& sources, std::optional<Ids> targets,
                    std::optional<double> limit, double tolerance, bool endpoints,
                    const Array& vertices, const std::optional<Array>& edges, int threads,
-                   const RowsOf& rows) {
-  Trouble trouble;
+                   const RowsOf& rows, const Progress& progress) {
+  Failure failure;
   view.visit([&](const auto& csr) {
     using C = std::decay_t<decltype(csr)>;
     using Weight = typename C::Weight;
@@ -361,25 +372,33 @@ Fields betweenness(GraphView& view, bool weighted, const Ids& sources, std::opti
     const Marks marks{
         marked(n, sources, "source is not a vertex"),
         targets ? marked(n, *targets, "target is not a vertex") : std::vector<uint8_t>(n, 1)};
-    const Question<Weight> question{weighted,
-                                    weighted ? limit_as<Weight>(limit) : unreached<Weight>(),
-                                    limit && !weighted
-                                        ? static_cast<int64_t>(std::min(*limit, 9e18))
-                                        : std::numeric_limits<int64_t>::max(),
-                                    tolerance,
-                                    edges.has_value(),
-                                    endpoints};
+    const Request<Weight> request{weighted ? limit_as<Weight>(limit) : unreached<Weight>(),
+                                  limit && !weighted ? static_cast<int64_t>(std::min(*limit, 9e18))
+                                                     : std::numeric_limits<int64_t>::max(),
+                                  tolerance, edges.has_value(), endpoints};
+    const auto run = [&](bool fold) {
+      const auto add = [&](auto weights) {
+        add_up<weights>(csr, fold, marks, request, on_vertices, on_edges, rows, failure, threads,
+                        progress);
+      };
+      if (weighted)
+        add(std::true_type());
+      else if constexpr (std::is_same_v<Weight, int32_t>)  // ones
+        add(std::false_type());
+    };
+    if (!weighted && !std::is_same_v<Weight, int32_t>)
+      throw nb::type_error("a graph without weights has int32 ones");
     nb::gil_scoped_release release;
-    if (question.plain()) try {
-        add_up(csr, true, marks, question, on_vertices, on_edges, rows, trouble, threads);
+    if (request.plain()) try {
+        run(true);
         return;
       } catch (const NotFolded&) {
       }
-    add_up(csr, false, marks, question, on_vertices, on_edges, rows, trouble, threads);
+    run(false);
   });
   nb::dict found;
-  found["saturated"] = trouble.saturated.load();
-  found["cycle"] = as_numpy(std::move(trouble.cycle));
+  found["saturated"] = failure.saturated.load();
+  found["cycle"] = as_numpy(std::move(failure.cycle));
   return found;
 }
 
@@ -392,6 +411,7 @@ NEARFAR_BIND(m) {
   using nb::arg;
   m.def("betweenness", &measures::betweenness, arg("view"), arg("weighted"), arg("sources"),
         arg("targets").none(), arg("limit").none(), arg("tolerance"), arg("endpoints"),
-        arg("vertices"), arg("edges").none(), arg("threads") = 1, arg("rows").none() = nb::none());
+        arg("vertices"), arg("edges").none(), arg("threads") = 1, arg("rows").none() = nb::none(),
+        arg("progress").none() = nb::none());
 }
 }  // namespace nearfar

@@ -36,6 +36,7 @@ from nearfar.measures.simple import (
     takes_device,
 )
 from nearfar.options import check_limit
+from nearfar.solve.steps.request import check_stats
 from nearfar.system.threads import check_threads
 
 if TYPE_CHECKING:
@@ -67,6 +68,7 @@ def betweenness(
     seed: int | None = None,
     tolerance: float | None = None,
     devices: Devices = None,
+    progress: Callable[[float, float], None] | None = None,
 ) -> NDArray[np.float64]:
     """Compute the betweenness of all vertices or all edges.
 
@@ -105,6 +107,8 @@ def betweenness(
         long, tested edge by edge. None requires equal sums in fixed point.
     devices : "all", list of int or None
         CUDA devices that share the sources; None is the current one.
+    progress : callable or None
+        Called with the numbers of finished sources and of all sources.
 
     Returns
     -------
@@ -146,6 +150,7 @@ def betweenness(
     >>> nearfar.measures.betweenness(g, normalized=False)
     array([0., 2., 2., 0.])
     """
+    check_stats(None, progress)
     solved = measured_turns(graph, weight)
     n = solved.n_vertices
     if draws_nothing(samples, seed):
@@ -166,7 +171,10 @@ def betweenness(
         device=device,
         devices=devices,
         threads=threads,
+        progress=progress,
     )
+    if progress is not None:
+        progress(len(drawn), len(drawn))
     inside = not (edges or endpoints)
     own, other = scales(n, solved.directed, inside, normalized, samples)
     if own == other:
@@ -189,8 +197,18 @@ def _raw_with_turns(
     """Return sums for paths from starts to ends; a path that passes a vertex twice counts twice."""
     begins = turns.starts[sources]
     how["targets"] = turns.ends if targets is None else np.sort(turns.ends[targets])
+    split = turns.starts != turns.ends
+    passes = 1 if edges or not split.any() else 2
+    progress, begun = how.pop("progress", None), 0
 
     def sums(**what: Any) -> NDArray[np.float64]:
+        nonlocal begun
+        before, begun = begun, begun + 1
+
+        def report(done: float, total: float) -> None:
+            progress(before * total + done, passes * total)
+
+        how["progress"] = None if progress is None else report
         try:
             return raw_betweenness(turns.graph, begins, **what, **how)
         except ZeroCycleError as error:
@@ -199,7 +217,6 @@ def _raw_with_turns(
 
     if edges:
         return turns.to_edges(sums(edges=True))
-    split = turns.starts != turns.ends
     at = sums(endpoints=endpoints)
     found = at[turns.starts]
     found[split] += at[turns.ends][split]
@@ -231,6 +248,7 @@ def raw_betweenness(
     device: Any = "cpu",
     devices: Devices = None,
     threads: int | None = None,
+    progress: Callable[[float, float], None] | None = None,
 ) -> NDArray[np.float64]:
     """Return unscaled sums over the sources; sources and targets are indices."""
     workers = check_threads(threads)
@@ -249,7 +267,9 @@ def raw_betweenness(
         device = "cuda"
 
     def on_cores() -> NDArray[np.float64]:
-        return _on_cores(graph, sources, targets, limit, edges, endpoints, relative, workers)
+        return _on_cores(
+            graph, sources, targets, limit, edges, endpoints, relative, workers, progress
+        )
 
     def on_device() -> NDArray[np.float64]:
         from nearfar.measures.centrality.device_shares import ZeroCycleFrom, device_shares
@@ -265,6 +285,7 @@ def raw_betweenness(
                 endpoints=endpoints,
                 devices=devices,
                 rows_of=graph.without_names() if isinstance(graph, Prepared) else None,
+                progress=progress,
             )
         except ZeroCycleFrom as looped:  # which the CPU names
             only = np.array([looped.source], dtype=np.int64)
@@ -294,6 +315,7 @@ def _on_cores(
     endpoints: bool,
     relative: float,
     workers: int,
+    progress: Callable[[float, float], None] | None = None,
 ) -> NDArray[np.float64]:
     """Return sums on the CPU, of vertices or of the edges that :func:`simple` keeps."""
     from nearfar import _cpu
@@ -316,6 +338,7 @@ def _on_cores(
             on_edges,
             workers,
             rows,
+            progress,
         )
         refuse_cycle(graph, done["cycle"])
         if not done["saturated"]:

@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from nearfar.errors import UnreachableError
+from nearfar.graph.dtypes import unreached_value
 from nearfar.graph.given import as_numpy
 from nearfar.measures.centrality.brandes import draws_nothing, sampled_sources
 from nearfar.measures.simple import measured_turns
 from nearfar.solve.many import distances
-from nearfar.solve.steps.request import as_graph_or_turns
+from nearfar.solve.steps.request import as_graph_or_turns, check_stats
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
     from nearfar.graph.turns import TurnGraph
 
 __all__ = ["average_length", "closeness", "efficiency", "harmonic"]
+
+_ENTRIES = 1 << 23  # of rows that are held at once
 
 
 def closeness(
@@ -38,6 +41,8 @@ def closeness(
     limit: float | None = None,
     outward: bool = False,
     wf_improved: bool = True,
+    samples: int | None = None,
+    seed: int | None = None,
     progress: Callable[[float, float], None] | None = None,
 ) -> NDArray[np.float64]:
     """Compute closeness: the reciprocal of the mean distance from the vertices that reach a vertex.
@@ -55,6 +60,10 @@ def closeness(
     wf_improved : bool
         Multiply by the share of the graph that is reached (Wasserman and Faust), so that a
         vertex of a small component does not get a high score.
+    samples : int or None
+        Estimate the values from the distances of this number of random vertices.
+    seed : int or None
+        Seed of the draw; None gives a different draw in each call.
 
     Returns
     -------
@@ -71,12 +80,15 @@ def closeness(
     Notes
     -----
     One search per vertex, whose row is reduced at once. Sums of integers are exact; floats are
-    added in the same fixed order on every device.
+    added in the same fixed order on every device. With ``samples``, one search per sample for the
+    values of all vertices (Eppstein and Wang), whose sums are scaled; a vertex that no sample
+    reaches has 0.
 
     References
     ----------
     L. C. Freeman, "Centrality in social networks", Social Networks 1(3), 1979. S. Wasserman,
-    K. Faust, "Social network analysis", 1994.
+    K. Faust, "Social network analysis", 1994. D. Eppstein, J. Wang, "Fast approximation of
+    centrality", Journal of Graph Algorithms and Applications 8(1), 2004.
 
     Examples
     --------
@@ -85,14 +97,22 @@ def closeness(
     >>> nearfar.measures.closeness(g).round(3)
     array([0.667, 1.   , 0.667])
     """
-    solved = _oriented(measured_turns(graph, weight), outward)
-    if solved.n_vertices < 2:
-        return np.zeros(len(_rows(solved, vertices)))
+    solved = measured_turns(graph, weight)
     rows = _rows(solved, vertices)
-    count, total, _ = _reduced(solved, rows, "summary", device, threads, limit, progress)
+    if solved.n_vertices < 2:
+        return np.zeros(len(rows))
+    pivots = _drawn(solved.n_vertices, samples, seed)
+    others: Any = solved.n_vertices - 1
+    if pivots is None:
+        around = _oriented(solved, outward)
+        count, total, _ = _reduced(around, rows, "summary", device, threads, limit, progress)
+    else:
+        around = _oriented(solved, not outward)
+        count, total, _ = _from_pivots(around, pivots, device, threads, limit, progress)
+        count, total, others = count[rows], total[rows], _others(rows, pivots)
     found = np.zeros(len(count))
     np.divide(count, total, out=found, where=total > 0)
-    return found * (count / (solved.n_vertices - 1)) if wf_improved else found
+    return found * (count / others) if wf_improved else found
 
 
 def harmonic(
@@ -104,6 +124,8 @@ def harmonic(
     threads: int | None = None,
     limit: float | None = None,
     outward: bool = False,
+    samples: int | None = None,
+    seed: int | None = None,
     progress: Callable[[float, float], None] | None = None,
 ) -> NDArray[np.float64]:
     """Compute harmonic centrality: the sum of the reciprocals of the distances to a vertex.
@@ -118,6 +140,10 @@ def harmonic(
         As for :func:`nearfar.distances`.
     outward : bool
         Use distances from the vertex instead of distances to it.
+    samples : int or None
+        Estimate the values from the distances of this number of random vertices.
+    seed : int or None
+        Seed of the draw; None gives a different draw in each call.
 
     Returns
     -------
@@ -133,7 +159,8 @@ def harmonic(
 
     Notes
     -----
-    One search per vertex, whose row is reduced at once in the same fixed order on every device.
+    One search per vertex, whose row is reduced at once in the same fixed order on every device;
+    with ``samples`` as for :func:`closeness`.
 
     References
     ----------
@@ -146,12 +173,19 @@ def harmonic(
     >>> nearfar.measures.harmonic(g)
     array([1.5, 2. , 1.5])
     """
-    solved = _oriented(measured_turns(graph, weight), outward)
-    if not solved.n_vertices:
+    solved = measured_turns(graph, weight)
+    n = solved.n_vertices
+    if not n:
         return np.zeros(0)
-    rows = _rows(solved, vertices)
+    rows, pivots = _rows(solved, vertices), _drawn(n, samples, seed)
     found: NDArray[np.float64]
-    found = _reduced(solved, rows, "harmonic", device, threads, limit, progress)
+    if pivots is None:
+        around = _oriented(solved, outward)
+        found = _reduced(around, rows, "harmonic", device, threads, limit, progress)
+        return found
+    around = _oriented(solved, not outward)
+    _, _, found = _from_pivots(around, pivots, device, threads, limit, progress)
+    found = found[rows] * ((n - 1) / _others(rows, pivots))
     return found
 
 
@@ -288,6 +322,40 @@ def _rows(graph: Graph | TurnGraph, vertices: Any) -> Any:
     from nearfar.solve.steps.request import vertex_indices
 
     return vertex_indices(graph, vertices, "vertex")
+
+
+def _others(rows: Any, pivots: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the number of pivots that are another vertex than each of the rows; at least 1."""
+    found: NDArray[np.int64] = np.maximum(len(pivots) - np.isin(rows, pivots), 1)
+    return found
+
+
+def _from_pivots(
+    graph: Graph | TurnGraph,
+    pivots: NDArray[np.int64],
+    device: Any,
+    threads: Any,
+    limit: Any,
+    progress: Any,
+) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]:
+    """Return per vertex the pivots that reach it, the sums of their distances and of inverses."""
+    check_stats(None, progress)
+    plain, n = graph.without_names(), graph.n_vertices
+    count, total, inverse = np.zeros(n, np.int64), np.zeros(n), np.zeros(n)
+    step = max(1, _ENTRIES // n)
+    for first in range(0, len(pivots), step):
+        some = pivots[first : first + step]
+        rows = distances(plain, some, device=device, threads=threads, limit=limit)
+        for pivot, row in zip(some, as_numpy(rows, "distances"), strict=True):
+            reached = row != unreached_value(row.dtype)
+            reached[pivot] = False
+            far = np.where(reached, row, 0).astype(np.float64)
+            count += reached
+            total += far
+            np.add(inverse, 1 / np.where(far > 0, far, np.inf), out=inverse)
+        if progress is not None:
+            progress(min(first + step, len(pivots)), len(pivots))
+    return count, total, inverse
 
 
 def _reduced(

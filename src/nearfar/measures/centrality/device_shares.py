@@ -23,6 +23,7 @@ from nearfar.options import check_limit
 from nearfar.solve.many import distances
 from nearfar.system.devices import runtime, several
 from nearfar.system.devices.structs import filled, struct_dtype
+from nearfar.system.progress import Finished
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -44,7 +45,6 @@ _THREADS, _BLOCKS_EACH = 512, 2
 _SHARED_STATIC = 1024
 _EDGES_PER_LAUNCH = 1 << 27  # handled by one block, so that Ctrl-C is seen in between
 _WORTH_FOLDING = 1024  # sources: folding takes the host as long as some hundred searches
-_ADVICE = f"use {keyword('device', 'cpu')}, or a GPU with more memory"
 
 # : Edges that enter each vertex, or None if rows hold both directions of every edge.
 _ENTERING: Slot[Graph | None] = Slot("entering rows")
@@ -75,6 +75,8 @@ class _Asked(NamedTuple):
         Compute only numbers of paths.
     rows_of : Graph or None
         As for :func:`device_shares`.
+    progress : callable or None
+        Called with the numbers of finished sources and of all sources.
     """
 
     sources: NDArray[np.int64]
@@ -85,6 +87,7 @@ class _Asked(NamedTuple):
     endpoints: bool = False
     forward_only: bool = False
     rows_of: Graph | None = None
+    progress: Callable[[float, float], None] | None = None
 
 
 class _Shape(NamedTuple):
@@ -106,6 +109,7 @@ def device_shares(
     endpoints: bool = False,
     devices: Devices = None,
     rows_of: Graph | None = None,
+    progress: Callable[[float, float], None] | None = None,
 ) -> NDArray[np.float64]:
     """Return unscaled sums over the sources, per vertex or per edge."""
     width = graph.n_edges if edges else graph.n_vertices
@@ -122,14 +126,16 @@ def device_shares(
         core = core_of(graph)
     if core is None:
         ends = None if targets is None else np.stack([is_target, np.zeros_like(is_target)], axis=1)
-        asked = _Asked(sources, None, ends, limit, edges, endpoints, rows_of=rows_of)
+        asked = _Asked(
+            sources, None, ends, limit, edges, endpoints, rows_of=rows_of, progress=progress
+        )
         return in_a_width_that_fits(graph, lambda solved: _shared(solved, asked, devices))
     is_source = np.zeros(graph.n_vertices)
     is_source[sources] = 1
     folded = core.counts(is_source, is_target)
     found = folded.inside
     if len(folded.sources):
-        asked = _Asked(folded.sources, folded.weights, folded.ends)
+        asked = _Asked(folded.sources, folded.weights, folded.ends, progress=progress)
         found[core.kept] += _shared(core.graph, asked, devices)
     return found
 
@@ -138,12 +144,13 @@ def _shared(graph: Graph, asked: _Asked, devices: Devices) -> NDArray[np.float64
     """Return the sums of shares over devices, added in their order."""
     sharing = several.chosen(devices)[: len(asked.sources)]
     totals: dict[int, NDArray[np.float64]] = {}
+    finished = Finished(asked.progress, len(asked.sources))
 
     def work(number: int) -> None:
         part = slice(number, None, len(sharing))
         weights = None if asked.weights is None else asked.weights[part]
         run = _Run(graph, asked)
-        run.add(asked.sources[part], weights)
+        run.add(asked.sources[part], weights, finished)
         totals[number] = run.total()
 
     several.warn_of(several.each_block(sharing, range(len(sharing)), lambda: work))
@@ -270,9 +277,11 @@ class _Run:
 
     # ---- runs ---------------------------------------------------------------------------------
 
-    def add(self, sources: NDArray[np.int64], weights: NDArray[np.float64] | None) -> None:
+    def add(
+        self, sources: NDArray[np.int64], weights: NDArray[np.float64] | None, finished: Finished
+    ) -> None:
         """Add the shares of all paths from these sources."""
-        status = self._pass(sources, weights, scaled=False)
+        status = self._pass(sources, weights, scaled=False, finished=finished)
         many = status == TOO_MANY_PATHS
         if many.any():
             self._pass(sources[many], None if weights is None else weights[many], scaled=True)
@@ -294,13 +303,19 @@ class _Run:
         return mantissas, exponents
 
     def _pass(
-        self, sources: NDArray[np.int64], weights: NDArray[np.float64] | None, scaled: bool
+        self,
+        sources: NDArray[np.int64],
+        weights: NDArray[np.float64] | None,
+        scaled: bool,
+        finished: Finished | None = None,
     ) -> NDArray[np.uint8]:
         launch = _Launch(self, scaled, len(sources))
         status = np.zeros(len(sources), dtype=np.uint8)
         for part in launch.parts(len(sources)):
             status[part], _ = launch(sources[part], None if weights is None else weights[part])
             self._refuse(sources[part], status[part])
+            if finished is not None:
+                finished.add(part.stop - part.start)
         self.sum = launch.added_to(self.sum)
         return status
 
@@ -329,7 +344,7 @@ class _Launch:
         self.blocks = blocks = run._blocks(self.kernel, scaled, count)
         self.row = n * run.graph.weight_dtype.itemsize if run.weighted else 0
         needed = blocks * run._bytes_per_block(scaled) + blocks * self.row + run.width * 8
-        runtime.require_memory(needed, _ADVICE)
+        runtime.require_memory(needed)
         self.count_bytes = 16 if scaled else 8
         self.order = cp.empty(blocks * n, dtype=np.int32)
         self.bounds = cp.empty(blocks * (n + 2), dtype=np.int32)

@@ -24,10 +24,10 @@ def in_steps(graph: Graph) -> tuple[Graph, FixedPoint | None]:
     """
     if graph.weight_dtype.kind != "f" or not graph.is_weighted or graph.n_negative:
         return graph, None
-    return _STEPS.of(graph, lambda: _made(graph))
+    return _STEPS.of(graph, lambda: _convert(graph))
 
 
-def _made(graph: Graph) -> tuple[Graph, FixedPoint | None]:
+def _convert(graph: Graph) -> tuple[Graph, FixedPoint | None]:
     fixed = graph.fixed if isinstance(graph, Prepared) else fixed_point(graph)
     if fixed is None:
         return graph, None

@@ -3,12 +3,14 @@
 // Blocks of sources go to workers (ordered_sums.hpp). Weighted searches are those of
 // delta-stepping, which asks for the next source by itself; a search with a limit costs what it
 // visits. A prepared graph has rows of distances faster than any search: they are asked of Python a
-// batch at a time (over_rows). What a worker does with a finished search is a policy: start(block),
-// search(i, source, distances, touched), done(block).
+// batch at a time (over_rows). What a worker does with a finished search is a policy.
 #pragma once
 
+#include <atomic>
+#include <chrono>
 #include <memory>
 #include <optional>
+#include <thread>
 
 #include "algorithms/delta_stepping/plan.hpp"
 #include "cpu/bindings/bindings.hpp"
@@ -18,25 +20,76 @@
 
 namespace nearfar::measures {
 
+// progress(done, total) of Python.
+using Progress = std::optional<nb::callable>;
+
+// Reports the number of finished sources, at most ten times a second, from the thread that holds
+// the call.
+class Report {
+ public:
+  Report(const Progress& progress, std::size_t total)
+      : progress_(progress), total_(static_cast<int64_t>(total)) {}
+
+  // By any worker, without the GIL.
+  void finished(int64_t sources) {
+    const int64_t done = done_.fetch_add(sources, std::memory_order_relaxed) + sources;
+    if (!progress_ || std::this_thread::get_id() != caller_) return;
+    const auto now = std::chrono::steady_clock::now();
+    if (now < next_) return;
+    next_ = now + std::chrono::milliseconds(100);
+    nb::gil_scoped_acquire held;
+    (*progress_)(done, total_);
+  }
+
+ private:
+  const Progress& progress_;
+  const int64_t total_;
+  const std::thread::id caller_ = std::this_thread::get_id();
+  std::chrono::steady_clock::time_point next_{};  // of the caller alone
+  std::atomic<int64_t> done_{0};
+};
+
 struct Sources {
   const int64_t* vertices;
   std::size_t count;
+  Report* report;
 
   int64_t block() const { return block_size(count); }
   int64_t blocks() const { return (static_cast<int64_t>(count) + block() - 1) / block(); }
 };
 
+// A worker's part in a block of sources: from start to done.
+class BlockPolicy {
+ public:
+  virtual ~BlockPolicy() = default;
+  virtual void start(int64_t /*block*/) {}
+  virtual void done(int64_t /*block*/) {}
+};
+
+// Besides, what follows the search from source number i, with what it touched under a limit.
+template <class Index, class Weight>
+class SearchPolicy : public BlockPolicy {
+ public:
+  virtual void search(int64_t i, Index source, const Weight* distances,
+                      const Buffer<Index>* touched) = 0;
+};
+
+template <class C>
+using PolicyOf = SearchPolicy<typename C::Index, typename C::Weight>;
+
 // Hands out the numbers of sources, block by block; the counter's first block is number `shift`.
-template <class Policy>
 class SourceQueue {
  public:
-  SourceQueue(const Sources& sources, BatchCounter& counter, Policy& policy, int64_t shift = 0)
+  SourceQueue(const Sources& sources, BatchCounter& counter, BlockPolicy& policy, int64_t shift = 0)
       : sources_(sources), counter_(counter), policy_(policy), shift_(shift) {}
 
   // The number of the next source, or -1.
   int64_t next() {
     if (at_ == end_) {
-      if (block_ >= 0) policy_.done(block_);
+      if (block_ >= 0) {
+        policy_.done(block_);
+        sources_.report->finished(end_ - block_ * sources_.block());
+      }
       block_ = counter_.take();
       if (block_ < 0) return -1;
       block_ += shift_;
@@ -50,20 +103,20 @@ class SourceQueue {
  private:
   const Sources& sources_;
   BatchCounter& counter_;
-  Policy& policy_;
+  BlockPolicy& policy_;
   const int64_t shift_;
   int64_t block_ = -1, at_ = 0, end_ = 0;
 };
 
 // One worker's weighted searches.
-template <class C, class Policy>
+template <class C>
 class WeightedSearches {
  public:
   using Index = typename C::Index;
   using Weight = typename C::Weight;
 
   WeightedSearches(const C& csr, const Sources& sources, Weight limit, BatchCounter& counter,
-                   Policy& policy, Interrupt& interrupt)
+                   PolicyOf<C>& policy, Interrupt& interrupt)
       : csr_(csr),
         sources_(sources),
         limit_(limit),
@@ -112,9 +165,9 @@ class WeightedSearches {
   const C& csr_;
   const Sources& sources_;
   const Weight limit_;
-  Policy& policy_;
+  PolicyOf<C>& policy_;
   Interrupt& interrupt_;
-  SourceQueue<Policy> queue_;
+  SourceQueue queue_;
   std::unique_ptr<Weight[]> distances_;
   Buffer<Index> touched_;
   int64_t now_ = -1;

@@ -16,6 +16,8 @@ from nearfar.solve.many import distances
 from nearfar.system.devices import runtime
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
 
 __all__ = ["device_loads"]
@@ -24,7 +26,6 @@ _DIRECTED: Slot[Graph] = Slot("directed")
 _HIGH, _LOW = 61, 36  # bits of an amount's integer and fractional part
 _MOST_PAIRS = 1 << 28  # low parts that 64 bits can add up
 _SOURCES = 1024  # sources that are searched at a time
-_ADVICE = f"use {keyword('device', 'cpu')}, or a GPU with more memory"
 
 
 def device_loads(
@@ -33,6 +34,7 @@ def device_loads(
     first: NDArray[np.int64],
     targets: NDArray[np.int64],
     amounts: NDArray[Any],
+    progress: Callable[[float, float], None] | None = None,
 ) -> tuple[NDArray[Any], NDArray[np.float64]]:
     """Return the load of each edge, and the lengths of all paths."""
     most = max(graph.n_vertices, graph.n_edges)
@@ -51,7 +53,7 @@ def device_loads(
     if not len(amounts):
         return np.zeros(graph.n_edges, dtype=amounts.dtype), np.zeros(0)
     return in_a_width_that_fits(
-        graph, lambda solved: _loads(solved, sources, first, targets, amounts)
+        graph, lambda solved: _loads(solved, sources, first, targets, amounts, progress)
     )
 
 
@@ -61,6 +63,7 @@ def _loads(
     first: NDArray[np.int64],
     targets: NDArray[np.int64],
     amounts: NDArray[Any],
+    progress: Callable[[float, float], None] | None,
 ) -> tuple[NDArray[Any], NDArray[np.float64]]:
     cp = runtime.cupy()
     n, m, k = graph.n_vertices, graph.n_edges, len(sources)
@@ -70,7 +73,7 @@ def _loads(
     loads = [cp.zeros(m, dtype=np.uint64) for _ in range(1 if low is None else 2)]
     lengths = np.empty(len(amounts))
     row = n * (graph.weight_dtype.itemsize + 2 * graph.index_dtype.itemsize)
-    runtime.require_memory(row, _ADVICE)
+    runtime.require_memory(row)
     each = max(1, min(_SOURCES, k, int(runtime.memory()[0] // 2 // row)))
     macros = {**reverse.macros, "PREDECESSOR_T": C_NAMES[graph.index_dtype.name]}
     kernel = runtime.program("measures/traffic/tree_loads.cuh", macros).kernel("tree_loads")
@@ -102,6 +105,8 @@ def _loads(
         }
         kernel(blocks, 256, arguments)
         lengths[part] = runtime.download(there)
+        if progress is not None:
+            progress(end, k)
     total = np.empty(m, dtype=amounts.dtype)
     _, edges, _ = directed.entering()
     total[edges] = _joined([runtime.download(one) for one in loads], scale)

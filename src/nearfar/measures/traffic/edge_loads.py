@@ -18,7 +18,9 @@ from nearfar.graph.saturation import may_saturate, widest
 from nearfar.graph.turns import TurnGraph
 from nearfar.measures.simple import many_rows, on_device_or_cores, takes_device
 from nearfar.measures.traffic.demand import Demand, read_demand
-from nearfar.solve.steps.request import as_graph, vertex_indices
+from nearfar.measures.traffic.place_skims import place_skims
+from nearfar.solve.places.given import are_places, as_places
+from nearfar.solve.steps.request import as_graph, check_stats, vertex_indices
 from nearfar.system.threads import check_threads
 
 if TYPE_CHECKING:
@@ -71,8 +73,8 @@ class Skims:
     distances : array, shape (k, l)
         Lengths of the paths, as from :func:`nearfar.distances`.
     totals : list or dict of arrays, shape (k, l)
-        One array per quantity, in the given order: integers for integer quantities. Pairs
-        without a path have inf, or the maximum of int64.
+        One array per quantity, as they were given: integers for integer quantities between
+        vertices. Pairs without a path have inf, or the maximum of int64.
     """
 
     distances: NDArray[Any]
@@ -127,6 +129,7 @@ def edge_loads(
     device: Device = "auto",
     threads: int | None = None,
     zones: Iterable[Any] | None = None,
+    progress: Callable[[float, float], None] | None = None,
 ) -> EdgeLoads:
     """Compute the load of each edge when all demand takes a shortest path.
 
@@ -142,6 +145,8 @@ def edge_loads(
         As for :func:`betweenness`.
     zones : vertices or None
         Vertices of the rows and columns of a matrix; None means every vertex in order.
+    progress : callable or None
+        Called with the numbers of finished sources and of all sources.
 
     Returns
     -------
@@ -175,9 +180,12 @@ def edge_loads(
     >>> nearfar.measures.edge_loads(g, [(0, 2, 10), (0, 1, 3)]).loads
     array([13,  0, 10])
     """
+    check_stats(None, progress)
     searched = Searched(graph, weight)
     trips = Trips(read_demand(searched.named, demand, zones))
-    loads, lengths = trips.on(searched, device, check_threads(threads))
+    loads, lengths = trips.on(searched, device, check_threads(threads), progress)
+    if progress is not None:
+        progress(len(trips.sources), len(trips.sources))
     pairs = trips.pairs
     lost = np.flatnonzero(~np.isfinite(lengths))
     there = np.isfinite(lengths)
@@ -208,19 +216,24 @@ class Trips:
         self.ends = np.unique(self.targets)
 
     def on(
-        self, searched: Searched, device: Any, workers: int
+        self,
+        searched: Searched,
+        device: Any,
+        workers: int,
+        progress: Callable[[float, float], None] | None = None,
     ) -> tuple[NDArray[Any], NDArray[np.float64]]:
         """Return the loads of the caller's edges, and the length of each pair's path, or inf."""
         rows = searched.starts(self.sources)
         lengths = np.zeros(len(self.pairs.amounts))
 
         def on_cores() -> tuple[NDArray[Any], NDArray[np.float64]]:
-            return _on_cores(searched, rows, self, workers)
+            return _on_cores(searched, rows, self, workers, progress)
 
         def on_device() -> tuple[NDArray[Any], NDArray[np.float64]]:
             from nearfar.measures.traffic.device_loads import device_loads
 
-            return device_loads(searched.graph, rows, self.first, self.targets, self.amounts)
+            demand = (self.first, self.targets, self.amounts)
+            return device_loads(searched.graph, rows, *demand, progress)
 
         takes = takes_device(device, searched.graph, len(rows))
         loads, lengths[self.away] = (
@@ -230,7 +243,11 @@ class Trips:
 
 
 def _on_cores(
-    searched: Searched, rows: NDArray[np.int64], trips: Trips, workers: int
+    searched: Searched,
+    rows: NDArray[np.int64],
+    trips: Trips,
+    workers: int,
+    progress: Callable[[float, float], None] | None,
 ) -> tuple[NDArray[Any], NDArray[np.float64]]:
     """Return the loads of the searched edges and the lengths of all paths, on the CPU."""
     from nearfar import _cpu
@@ -255,6 +272,7 @@ def _on_cores(
             loads,
             workers,
             many_rows(solved, len(rows), workers),
+            progress,
         )
         return ~np.isfinite(lengths)
 
@@ -270,6 +288,7 @@ def skims(
     weight: str | Callable[[Any, Any, Any], Any] | None = "weight",
     threads: int | None = None,
     quantities: Sequence[ArrayLike] | Mapping[str, ArrayLike] = (),
+    progress: Callable[[float, float], None] | None = None,
 ) -> Skims:
     """Sum further edge quantities along shortest paths, such as metres of the fastest way.
 
@@ -277,12 +296,16 @@ def skims(
     ----------
     graph : graph_like or TurnGraph
         Graph with non-negative weights, which determine the paths.
-    sources, targets : vertices
-        Rows and columns, in this order.
+    sources, targets : vertices, or places
+        Rows and columns, in this order. Places are frames, points, arrays or lists of coordinates,
+        as for :func:`nearfar.table`; a graph with turn costs takes vertices.
     weight, threads
         As for :func:`betweenness`.
     quantities : list or dict of arrays, shape (m,)
         Finite numbers, one per edge in the order of :attr:`nearfar.Graph.indices`.
+    progress : callable or None
+        Called with the numbers of finished sources and of all sources.; quantities of
+        floats and of integers are separate passes.
 
     Returns
     -------
@@ -297,7 +320,8 @@ def skims(
 
     Notes
     -----
-    Paths and cost are those of :func:`edge_loads`. Floats are added from the source on.
+    Paths and cost are those of :func:`edge_loads`. Floats are added from the source on. Between
+    places, shares of the edges that they lie on are added.
 
     Examples
     --------
@@ -306,14 +330,44 @@ def skims(
     >>> nearfar.measures.skims(g, [0], [2], quantities=[[300, 400, 500]]).totals[0]
     array([[700]])
     """
-    from nearfar import _cpu
-
-    searched = Searched(graph, weight)
-    rows = vertex_indices(searched.named, sources, "source")
-    columns = vertex_indices(searched.named, targets, "target")
-    workers = check_threads(threads)
+    check_stats(None, progress)
+    searched, workers = Searched(graph, weight), check_threads(threads)
     named = quantities if isinstance(quantities, Mapping) else dict(enumerate(quantities))
     given = [_quantity(searched.named, name, values) for name, values in named.items()]
+    places = searched.turns is None and any(
+        are_places(searched.named, ends) for ends in (sources, targets)
+    )
+    if places:
+        options = {"to": "edge", "parts": "largest", "max_distance": None, "threads": threads}
+        starts, ends = (
+            as_places(searched.named, ends, what, options).snapped
+            for ends, what in ((sources, "sources"), (targets, "targets"))
+        )
+        lengths, totals = place_skims(
+            searched.named, starts, ends, given,
+            lambda s, t: _skims(searched, s, t, given, workers, progress),
+        )  # fmt: skip
+    else:
+        rows = vertex_indices(searched.named, sources, "source")
+        columns = vertex_indices(searched.named, targets, "target")
+        lengths, totals = _skims(searched, rows, columns, given, workers, progress)
+    answer: Any = totals
+    if isinstance(quantities, Mapping):
+        answer = dict(zip(named, totals, strict=True))
+    return Skims(lengths, answer)
+
+
+def _skims(
+    searched: Searched,
+    rows: NDArray[np.int64],
+    columns: NDArray[np.int64],
+    given: list[NDArray[Any]],
+    workers: int,
+    progress: Callable[[float, float], None] | None,
+) -> tuple[NDArray[Any], list[NDArray[Any]]]:
+    """Return lengths and totals of the paths between vertices."""
+    from nearfar import _cpu
+
     begin, ends = searched.starts(rows), np.unique(columns)
     shape = (len(rows), len(columns))
     into, entering, tails = searched.graph.entering()
@@ -342,6 +396,7 @@ def skims(
                 out,
                 workers,
                 many_rows(solved, len(begin), workers),
+                progress,
             )
             for k, i in enumerate(alike):
                 totals[i] = out[:, :, k]
@@ -349,6 +404,8 @@ def skims(
         return unreached
 
     searched.solved(run)
+    if progress is not None:
+        progress(len(rows), len(rows))
     place = np.searchsorted(ends, columns)
     same = rows[:, None] == columns[None, :]
 
@@ -357,11 +414,7 @@ def skims(
         picked[same] = 0
         return picked
 
-    filled = [arranged(totals[i]) for i in range(len(given))]
-    answer: Any = filled
-    if isinstance(quantities, Mapping):
-        answer = dict(zip(named, filled, strict=True))
-    return Skims(arranged(found), answer)
+    return arranged(found), [arranged(totals[i]) for i in range(len(given))]
 
 
 def _quantity(graph: Graph, name: Any, values: Any) -> NDArray[Any]:

@@ -20,7 +20,7 @@ struct Demand {
 };
 
 template <class C, class Number>
-class Loading {
+class Loading final : public PolicyOf<C> {
  public:
   using Index = typename C::Index;
   using Weight = typename C::Weight;
@@ -34,10 +34,10 @@ class Loading {
         load_(new Number[static_cast<std::size_t>(csr.n)]()),
         pending_(new Index[static_cast<std::size_t>(csr.n)]()) {}
 
-  void start(int64_t) { edges_ = sums_.take(); }
-  void done(int64_t block) { sums_.give(block, std::move(edges_)); }
+  void start(int64_t) override { edges_ = sums_.take(); }
+  void done(int64_t block) override { sums_.give(block, std::move(edges_)); }
 
-  void search(int64_t i, Index source, const Weight* distances, const Buffer<Index>*) {
+  void search(int64_t i, Index source, const Weight* distances, const Buffer<Index>*) override {
     const int64_t low = demand_.first[i], high = demand_.first[i + 1];
     routes_.start(source, distances);
     for (int64_t j = low; j < high; ++j) {
@@ -92,7 +92,7 @@ struct Quantities {
 };
 
 template <class C, class Number>
-class Skimming {
+class Skimming final : public PolicyOf<C> {
  public:
   using Index = typename C::Index;
   using Weight = typename C::Weight;
@@ -105,10 +105,7 @@ class Skimming {
         interrupt_(interrupt),
         total_(new Number[static_cast<std::size_t>(csr.n) * quantities.count]) {}
 
-  void start(int64_t) {}
-  void done(int64_t) {}
-
-  void search(int64_t i, Index source, const Weight* distances, const Buffer<Index>*) {
+  void search(int64_t i, Index source, const Weight* distances, const Buffer<Index>*) override {
     const Quantities<Number>& q = quantities_;
     routes_.start(source, distances);
     std::fill_n(&total_[static_cast<std::size_t>(source) * q.count], q.count, Number{0});
@@ -149,26 +146,27 @@ class Skimming {
 };
 
 // Runs a search from each source and hands it to the policies that `make` makes, one per worker.
-template <class C, class Make>
+template <class C>
 void search_all(const C& csr, const Sources& sources, const int64_t* targets, std::size_t count,
-                const RowsOf& rows, int threads, const Make& make) {
+                const RowsOf& rows, int threads,
+                const std::function<std::unique_ptr<PolicyOf<C>>(Interrupt&)>& make) {
   if (rows) {
     over_rows<typename C::Weight>(
         *rows, sources, sources.vertices, static_cast<std::size_t>(csr.n), threads,
         [&](BatchCounter& counter, int64_t shift, const auto& row_of, Interrupt& interrupt) {
-          auto policy = make(interrupt);
-          SourceQueue<decltype(policy)> queue(sources, counter, policy, shift);
+          const auto policy = make(interrupt);
+          SourceQueue queue(sources, counter, *policy, shift);
           for (int64_t i; (i = queue.next()) >= 0;)
-            policy.search(i, static_cast<typename C::Index>(sources.vertices[i]), row_of(i),
-                          nullptr);
+            policy->search(i, static_cast<typename C::Index>(sources.vertices[i]), row_of(i),
+                           nullptr);
         });
     return;
   }
   const DeltaPlan plan = plan_for(csr, std::nullopt);
   spread(sources.blocks(), threads, [&](BatchCounter& counter, Interrupt& interrupt) {
-    auto policy = make(interrupt);
-    WeightedSearches<C, decltype(policy)> searches(csr, sources, unreached<typename C::Weight>(),
-                                                   counter, policy, interrupt);
+    const auto policy = make(interrupt);
+    WeightedSearches<C> searches(csr, sources, unreached<typename C::Weight>(), counter, *policy,
+                                 interrupt);
     searches.run(plan, targets, count);
   });
 }
@@ -178,84 +176,101 @@ void check(const Ids& vertices, int64_t n, const char* what) {
     if (vertices.data()[i] < 0 || vertices.data()[i] >= n) throw nb::index_error(what);
 }
 
+// A graph and where searches begin and end, checked.
+struct Network {
+  Network(GraphView& view, const Ids& first_in, const Ids& entering, const Ids& tails,
+          const Ids& sources, const Ids& targets, const Progress& progress)
+      : in{first_in.data(), entering.data(), tails.data()},
+        report(progress, sources.size()),
+        from{sources.data(), sources.size(), &report} {
+    view.visit([&](const auto& csr) {
+      n = static_cast<int64_t>(csr.n);
+      m = static_cast<std::size_t>(csr.m);
+    });
+    if (first_in.size() != static_cast<std::size_t>(n) + 1 || entering.size() != m ||
+        tails.size() != m)
+      throw nb::value_error("the arrays do not fit together");
+    check(sources, n, "a source is not a vertex");
+    check(targets, n, "a target is not a vertex");
+  }
+
+  int64_t n = 0;
+  std::size_t m = 0;
+  const Entering in;
+  Report report;
+  const Sources from;
+};
+
+// Calls run with a number of the type that an array has.
+template <class Run>
+void with_number(const ConstArray& array, const char* expected, const Run& run) {
+  if (array.dtype() == nb::dtype<int64_t>())
+    run(int64_t{});
+  else if (array.dtype() == nb::dtype<double>())
+    run(double{});
+  else
+    throw nb::type_error(expected);
+}
+
 // `ends`: all targets, each once. Whether a sum saturated is for the caller to have excluded.
 void edge_loads(GraphView& view, const Ids& first_in, const Ids& entering, const Ids& tails,
                 const Ids& sources, const Ids& first, const Ids& targets, const Ids& ends,
                 const ConstArray& amounts, const Array& lengths, const Array& loads, int threads,
-                const RowsOf& rows) {
-  auto with_number = [&](auto tag, const auto& csr) {
+                const RowsOf& rows, const Progress& progress) {
+  const Network network(view, first_in, entering, tails, sources, targets, progress);
+  if (first.size() != sources.size() + 1 || amounts.size() != targets.size())
+    throw nb::value_error("the arrays do not fit together");
+  with_number(amounts, "amounts: int64 or float64", [&](auto tag) {
     using Number = decltype(tag);
-    using C = std::decay_t<decltype(csr)>;
-    const auto n = static_cast<std::size_t>(csr.n), m = static_cast<std::size_t>(csr.m);
-    if (first_in.size() != n + 1 || entering.size() != m || tails.size() != m ||
-        first.size() != sources.size() + 1 || amounts.size() != targets.size())
-      throw nb::value_error("the arrays do not fit together");
-    check(sources, csr.n, "a source is not a vertex");
-    check(targets, csr.n, "a target is not a vertex");
-    const Entering in{first_in.data(), entering.data(), tails.data()};
     const Demand<Number> demand{first.data(), targets.data(),
                                 static_cast<const Number*>(amounts.data()),
                                 checked<double>(lengths, targets.size(), "lengths")};
-    OrderedSums<Number> sums(checked<Number>(loads, m, "loads"), m);
+    OrderedSums<Number> sums(checked<Number>(loads, network.m, "loads"), network.m);
     nb::gil_scoped_release release;
-    search_all(
-        csr, Sources{sources.data(), sources.size()}, ends.data(), ends.size(), rows, threads,
-        [&](Interrupt& interrupt) { return Loading<C, Number>(csr, in, demand, sums, interrupt); });
-  };
-  {
-    nb::gil_scoped_release release;
-    view.pack(threads);
-  }
-  view.visit([&](const auto& csr) {
-    if (amounts.dtype() == nb::dtype<int64_t>())
-      with_number(int64_t{}, csr);
-    else if (amounts.dtype() == nb::dtype<double>())
-      with_number(double{}, csr);
-    else
-      throw nb::type_error("amounts: int64 or float64");
+    view.visit_packed(
+        [&](const auto& csr) {
+          using C = std::decay_t<decltype(csr)>;
+          search_all<C>(csr, network.from, ends.data(), ends.size(), rows, threads,
+                        [&](Interrupt& interrupt) {
+                          return std::make_unique<Loading<C, Number>>(csr, network.in, demand, sums,
+                                                                      interrupt);
+                        });
+        },
+        threads);
   });
 }
 
 void skims(GraphView& view, const Ids& first_in, const Ids& entering, const Ids& tails,
            const Ids& sources, const Ids& targets, const ConstArray& quantities, int64_t count,
-           const Array& lengths, const Array& totals, int threads, const RowsOf& rows) {
-  auto with_number = [&](auto tag, const auto& csr) {
+           const Array& lengths, const Array& totals, int threads, const RowsOf& rows,
+           const Progress& progress) {
+  const Network network(view, first_in, entering, tails, sources, targets, progress);
+  const auto k = static_cast<std::size_t>(count), pairs = sources.size() * targets.size();
+  if (quantities.size() != k * network.m) throw nb::value_error("the arrays do not fit together");
+  with_number(quantities, "quantities: int64 or float64", [&](auto tag) {
     using Number = decltype(tag);
-    using C = std::decay_t<decltype(csr)>;
-    using Weight = typename C::Weight;
-    const auto n = static_cast<std::size_t>(csr.n), m = static_cast<std::size_t>(csr.m);
-    const auto k = static_cast<std::size_t>(count), pairs = sources.size() * targets.size();
-    if (first_in.size() != n + 1 || entering.size() != m || tails.size() != m ||
-        quantities.size() != k * m)
-      throw nb::value_error("the arrays do not fit together");
-    check(sources, csr.n, "a source is not a vertex");
-    check(targets, csr.n, "a target is not a vertex");
-    const Entering in{first_in.data(), entering.data(), tails.data()};
     const Quantities<Number> wanted{static_cast<const Number*>(quantities.data()),
                                     k,
-                                    m,
+                                    network.m,
                                     targets.data(),
                                     targets.size(),
                                     checked<Number>(totals, pairs * k, "totals"),
                                     unreached<Number>()};
-    Weight* const found = checked<Weight>(lengths, pairs, "lengths");
+    view.visit([&](const auto& csr) {
+      checked<typename std::decay_t<decltype(csr)>::Weight>(lengths, pairs, "lengths");
+    });
     nb::gil_scoped_release release;
-    search_all(csr, Sources{sources.data(), sources.size()}, targets.data(), targets.size(), rows,
-               threads, [&](Interrupt& interrupt) {
-                 return Skimming<C, Number>(csr, in, wanted, found, interrupt);
-               });
-  };
-  {
-    nb::gil_scoped_release release;
-    view.pack(threads);
-  }
-  view.visit([&](const auto& csr) {
-    if (quantities.dtype() == nb::dtype<int64_t>())
-      with_number(int64_t{}, csr);
-    else if (quantities.dtype() == nb::dtype<double>())
-      with_number(double{}, csr);
-    else
-      throw nb::type_error("quantities: int64 or float64");
+    view.visit_packed(
+        [&](const auto& csr) {
+          using C = std::decay_t<decltype(csr)>;
+          auto* const found = static_cast<typename C::Weight*>(lengths.data());
+          search_all<C>(csr, network.from, targets.data(), targets.size(), rows, threads,
+                        [&](Interrupt& interrupt) {
+                          return std::make_unique<Skimming<C, Number>>(csr, network.in, wanted,
+                                                                       found, interrupt);
+                        });
+        },
+        threads);
   });
 }
 
@@ -267,9 +282,11 @@ NEARFAR_BIND(m) {
   using nb::arg;
   m.def("edge_loads", &measures::edge_loads, arg("view"), arg("first_in"), arg("entering"),
         arg("tails"), arg("sources"), arg("first"), arg("targets"), arg("ends"), arg("amounts"),
-        arg("lengths"), arg("loads"), arg("threads") = 1, arg("rows").none() = nb::none());
+        arg("lengths"), arg("loads"), arg("threads") = 1, arg("rows").none() = nb::none(),
+        arg("progress").none() = nb::none());
   m.def("skims", &measures::skims, arg("view"), arg("first_in"), arg("entering"), arg("tails"),
         arg("sources"), arg("targets"), arg("quantities"), arg("count"), arg("lengths"),
-        arg("totals"), arg("threads") = 1, arg("rows").none() = nb::none());
+        arg("totals"), arg("threads") = 1, arg("rows").none() = nb::none(),
+        arg("progress").none() = nb::none());
 }
 }  // namespace nearfar

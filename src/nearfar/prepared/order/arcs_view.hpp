@@ -36,6 +36,9 @@ class ArcsView {
            Longs lower_first, Ints lower_arc, Ints lower_tail, Longs edge_first, Ints edge,
            Ints edge_place);
 
+  // The same arcs with other edges to weigh them.
+  ArcsView with_edges(Longs edge_first, Ints edge, Ints edge_place) const;
+
   const Arcs& arcs() const { return arcs_; }
   // The arrays themselves, for metrics that share them.
   Longs first() const { return longs_[0]; }
@@ -47,8 +50,11 @@ class ArcsView {
   std::vector<Ints> ints_;  // keep the arrays alive
   std::vector<Longs> longs_;
   Arcs arcs_;
-  mutable std::mutex mutex_;
-  mutable std::vector<std::pair<int, std::unique_ptr<TreeParts>>> parts_;
+  struct Cache {
+    std::mutex mutex;
+    std::vector<std::pair<int, std::unique_ptr<TreeParts>>> parts;
+  };
+  std::shared_ptr<Cache> cache_ = std::make_shared<Cache>();  // of all views of these arcs
 };
 
 // Calls work(worker, part) for every part of the tree after all below it (bottom up) or after the

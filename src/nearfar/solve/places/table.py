@@ -39,6 +39,7 @@ __all__ = [
     "NearestPlaces",
     "TableBlocks",
     "nearest_places",
+    "numbered",
     "prepared_places",
     "table",
 ]
@@ -100,7 +101,7 @@ class TableBlocks:
         self.threads = check_threads(solver.get("threads"))
         self.leaving = entries(graph, origins, True)
         arriving = entries(graph, destinations, False)
-        self.columns, self.column_of = _numbered(arriving.vertex)
+        self.columns, self.column_of = numbered(arriving.vertex)
         self.column_cost = arriving.cost
         each = 8 * (len(destinations) + 2 * len(self.columns)) + 1
         self.block = max(1, min(_BLOCK_BYTES // each, len(origins)) if block is None else block)
@@ -114,7 +115,7 @@ class TableBlocks:
     def rows(self, first: int, count: int) -> NDArray[np.float64]:
         """Return some rows; infinite without a path."""
         part = slice(first, first + count)
-        vertices, row_of = _numbered(self.leaving.vertex[part])
+        vertices, row_of = numbered(self.leaving.vertex[part])
         if len(vertices) and len(self.columns):
             names = self.graph.name_of
             between = distances(
@@ -145,7 +146,7 @@ class TableBlocks:
             yield first, self.rows(first, min(self.block, len(self.origins) - first))
 
 
-def _numbered(vertices: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def numbered(vertices: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the distinct vertices, and the number of each among them; -1 stays."""
     distinct, number = np.unique(vertices, return_inverse=True)
     number = np.ascontiguousarray(number.reshape(vertices.shape), dtype=np.int64)

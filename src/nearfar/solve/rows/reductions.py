@@ -22,7 +22,7 @@ from nearfar.registry import FIGURES, UNADDED, Partial
 from nearfar.solve.arrays import external_names, row_figures
 from nearfar.solve.rows.sinks import InMemory
 from nearfar.system.devices import runtime, several
-from nearfar.system.devices.arrays import is_device_array, module_of, to_host
+from nearfar.system.devices.arrays import as_dtype, is_device_array, module_of, to_host
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -154,7 +154,8 @@ def finish(reduction: Reduction, found: Partial) -> Any:
     if kind in ("histogram", "count"):
         return found.bins if kind == "histogram" else found.counts
     if kind in ("max", "summary"):
-        most = np.where(found.counts > 0, found.most, found.most.dtype.type(-1))
+        none = unreached_value(np.dtype(found.most.dtype))
+        most = np.where(found.counts > 0, found.most, none)
         return most if kind == "max" else (found.counts, found.totals, most)
     if kind == "mean":
         means = np.full(len(found.counts), np.nan)
@@ -229,11 +230,12 @@ class ReducingSink(InMemory):
         if kind == "nearest":
             return self._nearest(xp, rows)
         if kind == "histogram":
-            return Partial(bins=self._histogram(xp, rows, none))
+            return Partial(bins=self._histogram(xp, _comparable(rows), none))
         if kind == "harmonic":
+            rows = _comparable(rows)
             reached = rows != none
             with np.errstate(divide="ignore", over="ignore"):
-                inverse = xp.where(reached & (rows != 0), 1 / rows.astype(np.float64), 0.0)
+                inverse = xp.where(reached & (rows != 0), 1 / as_dtype(rows, np.float64), 0.0)
             return Partial(totals=_sums_by_halves(xp, inverse, reached))
         return self._figures(rows, int(one_less))
 
@@ -286,13 +288,14 @@ class ReducingSink(InMemory):
         """Return one array, the two of ``nearest``, or the three of ``summary``."""
         parts = [part for number in sorted(self.blocks) for part in self.blocks[number]]
         if self.reduction.kind == "summary":
-            columns = zip(*parts, strict=True)
-            return tuple(self._home(_joined(list(column))) for column in columns)
+            counts, totals, most = (list(column) for column in zip(*parts, strict=True))
+            columns = _joined(counts), _joined(totals), _joined(_as_wide(most))
+            return tuple(self._home(column) for column in columns)
         if self.reduction.kind != "nearest":
-            return self._home(_joined(parts))
-        wide = np.result_type(*(values.dtype for _, values in parts))
+            wide = _as_wide(parts) if self.reduction.kind == "max" else parts
+            return self._home(_joined(wide))
         vertices = _joined([vertices for vertices, _ in parts])
-        near = _joined([widened(values, wide) for _, values in parts])
+        near = _joined(_as_wide([values for _, values in parts]))
         return self._home(external_names(self.graph, vertices)), self._home(near)
 
     def _home(self, found: Any) -> Any:
@@ -301,6 +304,12 @@ class ReducingSink(InMemory):
             return to_host(found)
         with runtime.on_device(self.home):
             return runtime.upload(found)
+
+
+def _as_wide(parts: list[Any]) -> list[Any]:
+    """Return distances in the widest of their dtypes; unreached ones stay unreached."""
+    wide = np.result_type(*(part.dtype for part in parts))
+    return [widened(part, wide) for part in parts]
 
 
 def _joined(parts: list[Any]) -> Any:
@@ -322,9 +331,15 @@ def _joined(parts: list[Any]) -> Any:
     return out
 
 
+def _comparable(rows: Any) -> Any:
+    """Return rows whose denormal entries CuPy's kernels compare as what they are."""
+    narrow = rows.dtype == np.float32 and is_device_array(rows)
+    return as_dtype(rows, np.float64) if narrow else rows
+
+
 def _sums_by_halves(xp: Any, rows: Any, reached: Any) -> Any:
     """Return the sums of the reached entries, float64; the same bits on every device."""
-    some = xp.where(reached, rows, rows.dtype.type(0)).astype(np.float64)
+    some = as_dtype(xp.where(reached, rows, rows.dtype.type(0)), np.float64)
     width = rows.shape[1]
     while width > 1:
         half = (width + 1) // 2

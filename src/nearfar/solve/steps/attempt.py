@@ -94,7 +94,7 @@ def attempt(plan: Plan, rows: Any, out: Any) -> Solved | Plan:
         bound = last if bound is None else min(bound, last)
     if plan.single and request.targets is not None and not signed:
         stats["proof_limit"] = bound
-    if last is not None or not answer.masked:
+    if bound is not None and (last is not None or not answer.masked):
         found = mask_beyond(graph, found, bound, request.threads)
     if before is not None and not signed:
         before = clear_unreached(before, found)

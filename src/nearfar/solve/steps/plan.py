@@ -116,7 +116,8 @@ def first_plan(
     devices: Sequence[int] | None = None,
 ) -> Plan:
     """Make the plan that a request begins with."""
-    if method == "auto" and not options and takes(graph, request):
+    bare = isinstance(graph, MatrixGraph) and method == "auto" and not options
+    if bare and takes(graph, request):
         variant, reason = UNCHECKED, "one search of a matrix: its rows are read as they are"
     else:
         variant, reason = _choice(graph, request, method, allow_unsafe)

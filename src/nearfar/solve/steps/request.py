@@ -123,9 +123,8 @@ def make_request(
             f"{keyword('method')} is {quoted(method)}: give a name, `nearfar methods` lists them "
             "all"
         )
-    if device == "auto" and (
-        runtime.is_device_array(out) or (graph.on_device and _has_device_form(method))
-    ):
+    there = out is not None and runtime.is_device_array(out)
+    if device == "auto" and (there or (graph.on_device and _has_device_form(method))):
         device = "cuda"
     if device == "cuda":
         runtime.import_and_open()
@@ -142,7 +141,7 @@ def make_request(
         threads=check_threads(threads),
         stats=stats,
         once=once,
-        comes_back=not reduced and not runtime.is_device_array(out),
+        comes_back=not reduced and not there,
         sparse=sparse,
     )
 

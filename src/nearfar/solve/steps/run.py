@@ -19,7 +19,7 @@ from nearfar.solve.rows.reductions import ReducingSink
 from nearfar.solve.rows.sinks import CsrSink
 from nearfar.solve.steps.attempt import add_counters, solve
 from nearfar.system.devices import several
-from nearfar.system.devices.arrays import module_of, to_host, upload
+from nearfar.system.devices.arrays import as_dtype, module_of, to_host, upload
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -256,7 +256,7 @@ class Run:
         for some, solved in ((~wide, graph), (wide, widest(graph))):
             if some.any():
                 places = xp.asarray(np.flatnonzero(some))
-                part = matrix[places].astype(solved.weight_dtype)
+                part = as_dtype(matrix[places], solved.weight_dtype)
                 found[places] = self._pass(solved, rows[some], part)
         return found
 

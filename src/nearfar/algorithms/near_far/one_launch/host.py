@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from nearfar.cuda.loops.whole_solve import WholeSolve
-from nearfar.errors import SolverError
+from nearfar.errors import SolverError, keyword
 from nearfar.graph.dtypes import limit_in_dtype, unreached_value
 from nearfar.graph.slots import Slot
 from nearfar.system.devices import runtime
@@ -113,7 +113,7 @@ class Engine:
             + packed
             + shape.queues * shape.capacity * record
             + shape.heavy_capacity * chunk,
-            "use queue_factor=1, or a CPU method (device='cpu')",
+            f"use {keyword('queue_factor', 1)}, or {keyword('device', 'cpu')}",
         )
         self.device, self.heads = device, heads
         self._packed = shape.bits > 0

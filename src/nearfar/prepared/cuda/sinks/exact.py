@@ -38,7 +38,7 @@ class Restoration:
         free, _ = runtime.memory()
         wanted = min(most, self.kernel.resident_blocks(_THREADS))
         self.blocks = max(1, min(wanted, free // (_SHARE * each)))
-        runtime.require_memory(self.blocks * each, "use device='cpu'")
+        runtime.require_memory(self.blocks * each)
         cp = runtime.cupy()
         self.spaces = cp.empty((self.blocks, n), dtype=dtype)
         self.queues = cp.empty((self.blocks, 2, n), dtype=np.int32)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from nearfar.errors import keyword
 from nearfar.graph.saturation import FARTHEST, may_saturate
 from nearfar.prepared.cuda.bottoms.cells import Sweep
 from nearfar.prepared.cuda.bottoms.table import Table
@@ -15,6 +16,7 @@ from nearfar.prepared.cuda.device import device_tree, far_value
 from nearfar.prepared.cuda.shapes import padded
 from nearfar.registry import FIGURES, Partial
 from nearfar.system.devices import runtime, several
+from nearfar.system.devices.arrays import as_dtype
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Mapping, Sequence
@@ -37,7 +39,7 @@ _SINK = "prepared/cuda/sinks/sweep_figures.cuh"
 _BLOCKS = 2048  # that fill a device
 _LEAST_SLICE = 512  # labels
 _STATIC = 1024  # bytes of shared memory that a block takes besides
-_ADVICE = "use fewer sources per block (block=), or device='cpu'"
+_ADVICE = f"use fewer sources per block ({keyword('block', ...)}), or {keyword('device', 'cpu')}"
 _BINS = 8192  # kBins of source_order.cuh
 _STATUS = 16  # bytes: status of place_figures.cuh
 # Kinds of reduction that place_figures.cuh writes.
@@ -403,7 +405,7 @@ class DeviceReduction:
             distances = cp.full((count, k), far, dtype=dtype)
             near = self.near[:, back].T.astype(dtype)
             if self.fixed is not None:
-                near = (near.astype(np.float64) * self.fixed.step).astype(dtype)
+                near = as_dtype(near.astype(np.float64) * self.fixed.step, dtype)
             distances[:, :keep] = cp.where(none, dtype.type(far), near)
         return bins, vertices, distances
 

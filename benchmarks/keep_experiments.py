@@ -1,4 +1,4 @@
-"""Keep what experiments measured: ``python -m nearfar.lab.experiments.keep [--add] DIR...``.
+"""Keep what experiments measured: ``python benchmarks/keep_experiments.py [--add] DIR...``.
 
 Writes ``benchmarks/results/NAME-DEVICE.json`` with settings, environments and every task with all
 samples. Tables and figures are left out, because they follow from the tasks: ``python -m

@@ -6,13 +6,18 @@
 // Distances double as the "reached" flag, so a run needs no array of its own besides the heap's.
 // Dijkstra 1959; departs from the papers' Fig. 1 in that only reached vertices are ever in the
 // queue.
-#pragma once
-
 #include <algorithm>
 
 #include "cpu/bindings/call.hpp"
+#include "cpu/heaps/binary_heap.hpp"
+#include "cpu/heaps/dary_heap.hpp"
+#include "cpu/heaps/fibonacci_heap.hpp"
+#include "cpu/heaps/pairing_heap.hpp"
+#include "cpu/heaps/radix_heap.hpp"
+#include "cpu/heaps/relaxed_heap.hpp"
 
 namespace nearfar {
+namespace {
 
 template <class Heap, class C>
 SearchStats dijkstra(const C& csr, typename C::Index source, typename C::Weight* distances,
@@ -76,6 +81,26 @@ void bind_dijkstra(nb::module_& m, const char* name) {
       },
       nb::arg("view"), nb::arg("source"), nb::arg("distances"), nb::arg("limit") = nb::none(),
       nb::arg("targets") = nb::none());
+}
+
+template <class Index, class Weight>
+using DaryHeap2 = DaryHeap<Index, Weight, 2>;
+template <class Index, class Weight>
+using DaryHeap4 = DaryHeap<Index, Weight, 4>;
+template <class Index, class Weight>
+using DaryHeap8 = DaryHeap<Index, Weight, 8>;
+
+}  // namespace
+
+NEARFAR_BIND(m) {
+  bind_dijkstra<BinaryHeap>(m, "dijkstra_binary_heap");
+  bind_dijkstra<DaryHeap2>(m, "dijkstra_dary_heap_2");
+  bind_dijkstra<DaryHeap4>(m, "dijkstra_dary_heap_4");
+  bind_dijkstra<DaryHeap8>(m, "dijkstra_dary_heap_8");
+  bind_dijkstra<FibonacciHeap>(m, "dijkstra_fibonacci_heap");
+  bind_dijkstra<PairingHeap>(m, "dijkstra_pairing_heap");
+  bind_dijkstra<RadixHeap>(m, "dijkstra_radix_heap");
+  bind_dijkstra<RelaxedHeap>(m, "dijkstra_relaxed_heap");
 }
 
 }  // namespace nearfar
