@@ -24,6 +24,8 @@ ROOT = Path(__file__).resolve().parents[1]
 FAMILY = "algorithms/delta_stepping/"
 PREPARED = "prepared/"
 MEASURES = "measures/"
+RASTER = "raster/"
+FAMILIES = (FAMILY, PREPARED, MEASURES, RASTER)
 
 
 @dataclass(frozen=True)
@@ -280,7 +282,7 @@ MEASURE_TRICKS = (
     Trick(
         "dead ends folded away",
         "every vertex is searched",
-        (("add_up(csr, true, marks,", "add_up(csr, false, marks,"),),
+        (("        run(true);\n        return;", "        run(false);\n        return;"),),
     ),
     Trick(
         "tight edges by gathers",
@@ -300,6 +302,98 @@ MEASURE_TRICKS = (
 )
 
 
+#: Of rasters on the CPU and on a GPU; ablation_raster.py measures them.
+RASTER_TRICKS = (
+    NOTHING,
+    Trick(
+        "a heap for few arrivals",
+        "sweeps at once",
+        (("constexpr std::size_t kFewSeeds = 8;", "constexpr std::size_t kFewSeeds = 0;"),),
+    ),
+    Trick(
+        "a heap finishes",
+        "sweeps until nothing is lowered",
+        (("constexpr uint32_t kFewLowered = 256;", "constexpr uint32_t kFewLowered = 0;"),),
+    ),
+    Trick(
+        "the heap's budget",
+        "what began with the heap ends with it",
+        (("constexpr uint64_t kBudget = 128;", "constexpr uint64_t kBudget = ~uint64_t{0};"),),
+    ),
+    Trick(
+        "only borders that woke it",
+        "every cell is lowered from all its neighbours first",
+        (
+            (
+                "    if (source)\n      pull_all();\n",
+                "    if (source || sides != 0)\n      pull_all();\n",
+            ),
+        ),
+    ),
+)
+RASTER_CUDA_TRICKS = (
+    NOTHING,
+    Trick(
+        "lines that nothing waits for",
+        "a sweep lowers every line",
+        (("uint32 next = after(here), fell", "uint32 next = here != 0 ? kAll : 0, fell"),),
+    ),
+    Trick(
+        "faces",
+        "every line waits, wherever something came from",
+        (("const bool source = faces & kSource;", "const bool source = faces != 0;"),),
+    ),
+    Trick(
+        "lines in registers",
+        "one line at a time",
+        (
+            (
+                "constexpr int kGroup = sizeof(weight_t) == 8 || RULE == 2 ? 4 : 8;",
+                "constexpr int kGroup = 1;",
+            ),
+        ),
+    ),
+    Trick(
+        "windows",
+        "all that waits is solved in the next phase",
+        (("threshold = add_saturating(first, delta);", "threshold = unreached();"),),
+    ),
+    Trick(
+        "narrow windows",
+        "windows sixteen times as full",
+        (
+            (
+                "constexpr uint32 kFew = DIMS == 2 ? 1 : 4;",
+                "constexpr uint32 kFew = DIMS == 2 ? 16 : 64;",
+            ),
+        ),
+    ),
+    Trick(
+        "following a corridor",
+        "a phase per tile",
+        (("alone && nothing_waits && given <= limit;", "false;"),),
+    ),
+    Trick(
+        "one block per multiprocessor",
+        "blocks of four warps",
+        (
+            ('"THREADS": 512 if ndim == 2', '"THREADS": 128 if ndim == 2'),
+            ('"RESIDENT": 1 if ndim == 2', '"RESIDENT": 4 if ndim == 2'),
+        ),
+    ),
+    Trick(
+        "asynchronous copies of costs",
+        "ordinary loads",
+        (
+            (
+                "copy_async_value(t.c + at, cost + y * g.columns + x);",
+                "t.c[at] = cost[y * g.columns + x];",
+            ),
+        ),
+    ),
+)
+
+
 def find(tree: Path, text: str) -> Path:
     """The source file below ``tree`` in which a text stands exactly once.
 
@@ -311,7 +405,7 @@ def find(tree: Path, text: str) -> Path:
     found = [
         (path, count)
         for path in sorted(tree.rglob("*"))
-        if path.suffix in (".py", ".cpp", ".hpp")
+        if path.suffix in (".py", ".cpp", ".hpp", ".cuh")
         and (count := path.read_text(encoding="utf-8").count(text))
     ]
     if len(found) != 1 or found[0][1] != 1:
@@ -365,7 +459,9 @@ def to_compile(edited: set[str], depends: dict[str, set[str]]) -> list[str]:
         if unit in edited
         or (
             included & edited
-            and (unit.startswith((FAMILY, PREPARED, MEASURES)) or unit.split(".")[0] in stems)
+            and (
+                unit.startswith((FAMILY, PREPARED, MEASURES, RASTER)) or unit.split(".")[0] in stems
+            )
         )
     )
     if not units and any(name.endswith((".cpp", ".hpp")) for name in edited):

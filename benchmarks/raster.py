@@ -7,16 +7,18 @@ numbers are compared. ``surfaces``: 8 neighbours, float32, mean cost times lengt
 (a maze: from a corner), beside our search on the explicit graph too. ``volumes``: 26 neighbours,
 integer costs in float32, cost of the entered voxel. ``forms``: other neighbourhoods, dtypes and
 slopes on one raster. ``links``: back-links, allocation and proof. ``cuda``: the same surfaces on a
-GPU, with the copies to and from it apart. ``--large`` takes 216 million pixels and 512^3 voxels
-without the peers, which need minutes, and wants 16 cores; ``--scale tiny`` shows whether it runs.
-Bytes per cell are those of costs and distances, and of back-links where they are made.
+GPU: the search alone, from and to CuPy arrays, and from and to NumPy arrays. ``--large`` takes 216
+million pixels and 512^3 voxels without the peers, which need minutes, and wants 16 cores; ``--scale
+tiny`` shows whether it runs. ``bytes_per_cell``: the costs, and by how much a call raised the
+resident memory at most; on a GPU all that the search has there.
 """
 
 from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -28,7 +30,7 @@ from nearfar.system.devices import runtime
 from turns import line, take_turns
 
 ROUNDS = 5
-PATIENCE = 8.0
+PATIENCE = 3.0
 LARGE = "--large" in sys.argv
 
 
@@ -98,9 +100,12 @@ KINDS: dict[str, Callable[[int, int], np.ndarray]] = {
 }
 
 
+MAZES = ("serpentine", "maze")
+
+
 def start(kind: str, cost: np.ndarray) -> tuple[int, ...]:
     """A corner of a maze, the middle of all else."""
-    return (0, 0) if kind in ("serpentine", "maze") else tuple(n // 2 for n in cost.shape)
+    return (0, 0) if kind in MAZES else tuple(n // 2 for n in cost.shape)
 
 
 def size(scale: str) -> tuple[int, int]:
@@ -109,14 +114,43 @@ def size(scale: str) -> tuple[int, int]:
 
 
 def about(raster: Raster, surface: Any) -> dict[str, Any]:
-    """Size, memory and counters of a run."""
+    """Size and counters of a run."""
     kept = ("tiles", "tile_visits", "sweeps", "heap_pops", "phases")
     return {
         "cells": raster.n_vertices,
         "reached": int(surface.reachable.sum()),
-        "bytes_per_cell": raster.dtype.itemsize * 2,
         "counters": {name: surface.stats[name] for name in kept if name in surface.stats},
     }
+
+
+class Memory:
+    """By how much calls raise the peak of this process's resident memory."""
+
+    def __init__(self, cost: np.ndarray) -> None:
+        self.cost, self.most = cost, {}
+
+    def measured(self, contenders: dict[str, Callable[[], Any]]) -> dict[str, Callable[[], Any]]:
+        """The same calls, each noting what it takes."""
+        return {name: lambda n=name, f=run: self._call(n, f) for name, run in contenders.items()}
+
+    def _call(self, name: str, run: Callable[[], Any]) -> Any:
+        with open("/proc/self/clear_refs", "w") as file:
+            file.write("5")  # resets the peak
+        before = self._status("VmRSS")
+        found = run()
+        self.most[name] = max(self.most.get(name, 0), self._status("VmHWM") - before)
+        return found
+
+    @staticmethod
+    def _status(field: str) -> int:
+        with open("/proc/self/status") as file:
+            return next(int(line.split()[1]) * 1024 for line in file if line.startswith(field))
+
+    @property
+    def bytes_per_cell(self) -> dict[str, float]:
+        """By contender, costs included."""
+        size = self.cost.size
+        return {name: (most + self.cost.nbytes) / size for name, most in self.most.items()}
 
 
 def near(a: Any, b: Any) -> bool:
@@ -144,10 +178,12 @@ def surfaces(scale: str) -> Rows:
         contenders = ours(raster, source)
         if not LARGE:
             contenders |= peers_of_surfaces(cost, source)
-        samples = take_turns(contenders, ROUNDS, near, PATIENCE)
+        memory = Memory(cost)
+        samples = take_turns(memory.measured(contenders), ROUNDS, near, PATIENCE)
         surface = cost_distance(raster, source)
         surface.verify()
-        yield line(kind, "nearfar, threads: 1", samples, **about(raster, surface))
+        yield line(kind, "nearfar, threads: 1", samples, **about(raster, surface),
+                   bytes_per_cell=memory.bytes_per_cell)  # fmt: skip
 
 
 def peers_of_surfaces(cost: np.ndarray, source: tuple[int, ...]) -> dict[str, Callable[[], Any]]:
@@ -212,10 +248,12 @@ def volumes(scale: str) -> Rows:
                 )
             except ImportError:
                 print("dijkstra3d is not installed: left out")
-        samples = take_turns(contenders, ROUNDS, near, PATIENCE)
+        memory = Memory(values)
+        samples = take_turns(memory.measured(contenders), ROUNDS, near, PATIENCE)
         surface = cost_distance(raster, (0, 0, 0))
         surface.verify()
-        yield line(kind, "nearfar, threads: 1", samples, **about(raster, surface))
+        yield line(kind, "nearfar, threads: 1", samples, **about(raster, surface),
+                   bytes_per_cell=memory.bytes_per_cell)  # fmt: skip
 
 
 def forms(scale: str) -> Rows:
@@ -232,10 +270,12 @@ def forms(scale: str) -> Rows:
     }
     source = start("random", cost)
     for name, raster in rasters.items():
-        samples = take_turns(ours(raster, source), 3, near, PATIENCE)
+        memory = Memory(cost)
+        samples = take_turns(memory.measured(ours(raster, source)), 3, near, PATIENCE)
         surface = cost_distance(raster, source)
         surface.verify()
-        yield line(name, "nearfar, threads: 1", samples, **about(raster, surface))
+        yield line(name, "nearfar, threads: 1", samples, **about(raster, surface),
+                   bytes_per_cell=memory.bytes_per_cell)  # fmt: skip
 
 
 def links(scale: str) -> Rows:
@@ -264,40 +304,50 @@ def cuda(scale: str) -> Rows:
     if here is not True:
         print(here)
         return
-    cases: list[tuple[str, Raster, tuple[int, ...]]] = []
-    for kind, make in KINDS.items():
-        rows, columns = size(scale)
-        if kind in ("serpentine", "maze"):
-            rows, columns = min(rows, 2048), min(columns, 2048)
-        if kind == "obstacles":
-            rows, columns = min(rows, 8192), min(columns, 8192)
-        cost = make(rows, columns)
-        cases.append((f"{kind}, {rows} x {columns}", Raster(cost), start(kind, cost)))
-    n = 24 if scale == "tiny" else 512 if LARGE else 128
-    voxels = np.random.default_rng(4).integers(1, 256, (n, n, n)).astype(np.float32)
-    cases.append((f"random voxels, {n}^3", Raster(voxels, step="enter", lengths=False), (0, 0, 0)))
-    for what, raster, source in cases:
-        want = cost_distance(raster, source)
-        stats: dict[str, Any] = {}
-        device: list[float] = []
+    import cupy
+
+    for what, raster, source in device_cases(scale):
+        on_device = Raster(cupy.asarray(raster.cost), step=raster.step, lengths=raster.lengths)
+        found: dict[str, Any] = {}
+        search: list[float] = []
 
         def run(
-            raster: Raster = raster,
-            source: Any = source,
-            stats: dict[str, Any] = stats,
-            device: list[float] = device,
-        ) -> Any:
-            found = cost_distance(raster, source, device="cuda", stats=stats)
-            device.append(stats["device_seconds"])
-            return found.distances
+            name: str, raster: Raster, device: str, source: Any = source,
+            found: dict[str, Any] = found, search: list[float] = search,
+        ) -> Any:  # fmt: skip
+            found[name] = cost_distance(raster, source, device=device)
+            if name == "on the device":
+                search.append(found[name].stats["device_seconds"])
+            return found[name].distances
 
-        samples = take_turns({"cuda with copies": run}, ROUNDS, lambda a, b: True, PATIENCE)
-        samples["cuda"] = device[1:]
-        if not np.array_equal(run(), want.distances):
-            raise SystemExit(f"{what}: the GPU gave another answer")
-        samples["cpu, all threads"] = [want.stats["seconds"]]
-        surface = cost_distance(raster, source, device="cuda")
-        yield line(what, "cuda", samples, device=runtime.device().name, **about(raster, surface))
+        def same(a: Any, b: Any) -> bool:
+            return np.array_equal(cupy.asnumpy(a), cupy.asnumpy(b))
+
+        contenders = {
+            "cpu, all threads": partial(run, "cpu", raster, "cpu"),
+            "cuda, arrays on the device": partial(run, "on the device", on_device, "cuda"),
+            "cuda, arrays on the host": partial(run, "on the host", raster, "cuda"),
+        }
+        samples = take_turns(contenders, ROUNDS, same, PATIENCE)
+        samples["cuda"] = search[1:] or search
+        surface = found["on the device"]
+        yield line(what, "cuda", samples, device=runtime.device().name, **about(raster, surface),
+                   bytes_per_cell={"cuda": surface.stats["device_bytes"] / raster.n_vertices,
+                                   "cpu, all threads": 2 * raster.dtype.itemsize})  # fmt: skip
+
+
+def device_cases(scale: str) -> Iterator[tuple[str, Raster, tuple[int, ...]]]:
+    """Name, raster and source of what a GPU solves."""
+    for kind, make in KINDS.items():
+        rows, columns = size(scale)
+        sides = [8192] if kind == "obstacles" else [2048, 8192] if kind in MAZES else [rows]
+        for side in sorted({min(rows, side) for side in sides}):
+            shape = (rows, columns) if side == rows else (side, side)
+            cost = make(*shape)
+            yield f"{kind}, {shape[0]} x {shape[1]}", Raster(cost), start(kind, cost)
+    n = 24 if scale == "tiny" else 512 if LARGE else 128
+    voxels = np.random.default_rng(4).integers(1, 256, (n, n, n)).astype(np.float32)
+    yield f"random voxels, {n}^3", Raster(voxels, step="enter", lengths=False), (0, 0, 0)
 
 
 if __name__ == "__main__":

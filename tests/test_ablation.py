@@ -17,7 +17,14 @@ ROOT = Path(__file__).resolve().parents[1]
 script = load_program("benchmarks", "ablation")
 builds = load_program("benchmarks", "ablation_tricks")
 EVERY = builds.TRICKS
-ALL = {trick.folder: trick for trick in (*EVERY, *builds.PREPARED_TRICKS, *builds.MEASURE_TRICKS)}
+LISTS = (
+    EVERY,
+    builds.PREPARED_TRICKS,
+    builds.MEASURE_TRICKS,
+    builds.RASTER_TRICKS,
+    builds.RASTER_CUDA_TRICKS,
+)
+ALL = {trick.folder: trick for tricks in LISTS for trick in tricks}
 
 
 @pytest.fixture(scope="module")
@@ -48,7 +55,7 @@ def test_a_trick_is_taken_out_of_the_copy_alone(sources: Path, tmp_path: Path) -
 
 
 def test_names_and_folders_are_distinct() -> None:
-    for tricks in (EVERY, builds.PREPARED_TRICKS, builds.MEASURE_TRICKS):
+    for tricks in LISTS:
         assert len({trick.folder for trick in tricks}) == len(tricks)
         assert all(trick.edits or trick.environment or trick is builds.NOTHING for trick in tricks)
         assert all(old != new for trick in tricks for old, new in trick.edits)
@@ -70,12 +77,12 @@ def test_what_an_edit_compiles_anew() -> None:
         f"{family}sequential.cpp": {f"{family}relax.hpp", "cpu/view.hpp"},
         f"{family}cpu.cpp": {"cpu/view.hpp"},
         "cpu/view.cpp": {"cpu/view.hpp"},
-        "cpu/proof.cpp": {"cpu/view.hpp"},
+        "cpu/distances/proof.cpp": {"cpu/view.hpp"},
     }
-    assert builds.to_compile({"cpu/proof.cpp"}, depends) == ["cpu/proof.cpp"]
+    assert builds.to_compile({"cpu/distances/proof.cpp"}, depends) == ["cpu/distances/proof.cpp"]
     assert builds.to_compile({f"{family}relax.hpp"}, depends) == [f"{family}sequential.cpp"]
     everything = builds.to_compile({"cpu/view.hpp"}, depends)
-    assert everything == sorted(set(depends) - {"cpu/proof.cpp"})
+    assert everything == sorted(set(depends) - {"cpu/distances/proof.cpp"})
     assert builds.to_compile({"memory.py"}, depends) == []
     with pytest.raises(LookupError, match="something to compile"):
         builds.to_compile({"cpu/nobody.hpp"}, depends)

@@ -27,6 +27,9 @@ def explicit(raster: Raster) -> Graph:
         )
         u, v = index[by].reshape(-1), index[to].reshape(-1)
         open_ = ~(blocked[u] | blocked[v])
+        if not raster.cut_corners:
+            beside = v + step[1]  # in the row of v and the column of u
+            open_ &= ~(blocked[beside] | blocked[u + v - beside])
         u, v = u[open_], v[open_]
         factor = given["factors"][k]
         w = factor * cost[v] if given["rule"] == 1 else factor * (cost[u] + cost[v])

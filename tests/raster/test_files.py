@@ -9,7 +9,15 @@ import numpy as np
 import pytest
 
 from nearfar import errors
-from nearfar.raster import Raster, cost_distance, draw_surface, landscape, read_raster, write_raster
+from nearfar.raster import (
+    Raster,
+    cost_distance,
+    draw_surface,
+    landscape,
+    map_array,
+    read_raster,
+    write_raster,
+)
 from tests.program import run, succeed
 
 
@@ -43,6 +51,15 @@ def test_geotiff_in_and_out(tiff: Path, tmp_path: Path) -> None:
     point = raster.points_of([(3, 4)])
     assert point.tolist() == [[500_135, 4_999_895]]
     assert raster.cells_at(point).tolist() == [[3, 4]]
+
+
+def test_a_band_is_mapped_by_blocks(tiff: Path, tmp_path: Path) -> None:
+    mapped = map_array(tiff, tmp_path / "cost.npy")
+    np.testing.assert_array_equal(mapped, read_raster(tiff).cost)
+    with pytest.raises(errors.OptionError, match="only GeoTIFF"):
+        map_array(tmp_path / "a.npy", tmp_path / "b.npy")
+    with pytest.raises(errors.GraphFormatError, match="cannot be read"):
+        map_array(tiff, tmp_path / "b.npy", band=2)
 
 
 def test_degrees_get_a_remark(tmp_path: Path) -> None:

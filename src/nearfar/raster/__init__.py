@@ -18,6 +18,8 @@ from nearfar.system.lazy import lazy_names
 
 if TYPE_CHECKING:
     from nearfar.raster.files import read_raster, write_raster
+    from nearfar.raster.mapping import map_array
+    from nearfar.raster.paths import LeastCostPath, least_cost_paths, path_cost
     from nearfar.raster.picture import draw_surface
     from nearfar.raster.raster import Raster
     from nearfar.raster.slopes import SlopeTable, hiking
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
     from nearfar.raster.terrain import landscape
 
 _WHERE = {
+    "LeastCostPath": "paths",
     "Raster": "raster",
     "SlopeTable": "slopes",
     "Surface": "surface",
@@ -35,11 +38,15 @@ _WHERE = {
     "draw_surface": "picture",
     "hiking": "slopes",
     "landscape": "terrain",
+    "least_cost_paths": "paths",
+    "map_array": "mapping",
+    "path_cost": "paths",
     "read_raster": "files",
     "write_raster": "files",
 }
 
 __all__ = [
+    "LeastCostPath",
     "Raster",
     "SlopeTable",
     "Surface",
@@ -49,6 +56,9 @@ __all__ = [
     "draw_surface",
     "hiking",
     "landscape",
+    "least_cost_paths",
+    "map_array",
+    "path_cost",
     "read_raster",
     "write_raster",
 ]

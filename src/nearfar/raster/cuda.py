@@ -17,12 +17,14 @@ if TYPE_CHECKING:
 __all__ = ["macros", "search"]
 
 _C_TYPES = {"float32": "float", "float64": "double", "int32": "int", "int64": "long long"}
+_SOURCE = 64  # a tile with a source, in tiles.cuh's marks
 
 
 def macros(dtype: np.dtype[Any], ndim: int, rule: int, steps: NDArray[np.int8]) -> dict[str, Any]:
-    """Return the macros of the program: tiles are as large as 48 KiB of shared memory hold."""
+    """Return the macros of the program."""
     wide = dtype.itemsize == 8
-    side = (32 if wide or rule == 2 else 64) if ndim == 2 else 16
+    halo = 2 if len(steps) == 16 else 1
+    side = 32 - 2 * halo if ndim == 2 else 16
     depth = 1 if ndim == 2 else 4 if wide else 8 if rule == 2 else 16
     offsets = np.zeros((len(steps), 3), dtype=int)
     offsets[:, 3 - steps.shape[1] :] = steps
@@ -34,7 +36,9 @@ def macros(dtype: np.dtype[Any], ndim: int, rule: int, steps: NDArray[np.int8]) 
         "DIMS": ndim,
         "SIDE": side,
         "DEPTH": depth,
-        "HALO": 2 if len(steps) == 16 else 1,
+        "HALO": halo,
+        "THREADS": 512 if ndim == 2 else 256,
+        "RESIDENT": 1 if ndim == 2 else 4,
         "RULE": rule,
         "STEPS": len(steps),
         "OFFSETS": ",".join("{" + ",".join(map(str, row)) + "}" for row in offsets.tolist()),
@@ -48,38 +52,41 @@ def search(
     limit: float | None,
     ends: NDArray[np.int64],
 ) -> tuple[NDArray[Any], dict[str, Any]]:
-    """Return distances on the host, and counters."""
+    """Return distances, on the device if the costs were given there, and counters."""
     runtime.device()  # or the reason why there is none
     cp = runtime.cupy()
-    given, dtype = grid.describe(), grid.dtype
+    dtype = grid.dtype
+    given = grid.describe_steps(dtype)
     unreached = unreached_value(dtype)
     macro = macros(dtype, grid.ndim, given["rule"], grid.steps)
     shape, side, depth = given["shape"], macro["SIDE"], macro["DEPTH"]
     tiles = [-(-shape[0] // depth), -(-shape[1] // side), -(-shape[2] // side)]
     n_tiles = int(np.prod(tiles))
-    arrays = 2 if grid.elevation is None else 3
-    runtime.require_memory(grid.n_vertices * dtype.itemsize * arrays + n_tiles * 16)
-    cost, elevation = _passable(grid)
+    arrays = 1 + (grid.device_cost is None) + (grid.elevation is not None)
+    runtime.require_memory(grid.n_vertices * dtype.itemsize * arrays + n_tiles * 24)
+    cost, elevation = _passable(grid, given)
 
     begin = np.zeros(len(starts), dtype=dtype) if initial is None else initial
-    host = np.full(grid.n_vertices, unreached, dtype=dtype)
-    np.minimum.at(host, starts, begin)
+    cells, which = np.unique(starts, return_inverse=True)
+    first = np.full(len(cells), unreached, dtype=dtype)
+    np.minimum.at(first, which.reshape(-1), begin)
+    distance = cp.full(grid.n_vertices, unreached, dtype=dtype)
+    distance[runtime.upload(cells)] = runtime.upload(first)
     planes, rows, columns = np.unravel_index(starts, shape)
     of_tile = (planes // depth * tiles[1] + rows // side) * tiles[2] + columns // side
     keys = np.full(n_tiles, unreached, dtype=dtype)
     np.minimum.at(keys, of_tile, begin)
-    distance, key = runtime.upload(host), runtime.upload(keys)
+    marks = np.zeros(n_tiles, dtype=np.uint32)
+    marks[of_tile] = _SOURCE
     table, low, scale = given["table"] or (np.zeros(3, dtype=dtype), dtype.type(0), dtype.type(0))
     program = runtime.program("raster/tiles.cuh", macro)
     kernel = program.kernel("relax_tiles")
-    block = 4 * side if grid.ndim == 2 else 256
-    blocks = max(1, min(kernel.resident_blocks(block), n_tiles))
+    shared, blocks, block = _launch_shape(kernel, macro, dtype.itemsize, n_tiles)
     least = runtime.upload(np.full(8, unreached, dtype=dtype))
-    state = cp.zeros(12, dtype=np.uint32)
-    timer = runtime.Timer().start()
+    state = cp.zeros(40, dtype=np.uint32)
     arguments = {
-        "cost": runtime.upload(cost),
-        "elevation": None if elevation is None else runtime.upload(elevation),
+        "cost": cost,
+        "elevation": elevation,
         "factors": runtime.upload(given["factors"]),
         "inverses": runtime.upload(given["inverses"]),
         "table": runtime.upload(table),
@@ -87,7 +94,8 @@ def search(
         "scale": scale,
         "last": dtype.type(len(table) - 2),
         "distance": distance,
-        "key": key,
+        "key": runtime.upload(keys),
+        "marks": runtime.upload(marks),
         "queue": cp.empty(n_tiles, dtype=np.int32),
         "state": state,
         "least": least,
@@ -97,35 +105,59 @@ def search(
         "limit": limit_in_dtype(limit, dtype),
         "delta": _first_delta(grid, side),
     }
-    kernel(blocks, block, arguments, cooperative=True)
+    timer = runtime.Timer().start()
+    kernel(blocks, block, arguments, shared=shared, cooperative=True)
     timer.stop()
-    found = runtime.download(distance).reshape(grid.shape)
+    _cut(distance, limit, ends)
     counters = state.get()
-    _cut(found, limit, ends)
-    return found, {
-        "phases": int(counters[9]),
-        "tile_visits": int(counters[10]),
+    found = distance if grid.device_cost is not None else runtime.download(distance)
+    return found.reshape(grid.shape), {
+        "phases": int(counters[8]),
+        "tile_visits": int(counters[9]),
         "tiles": n_tiles,
         "device_seconds": timer.seconds,
+        "device_bytes": sum(getattr(value, "nbytes", 0) for value in arguments.values()),
     }
 
 
-def _passable(grid: Raster) -> tuple[NDArray[Any], NDArray[Any] | None]:
-    """Return costs whose barriers never improve a distance, and finite elevations."""
-    given = grid.describe()
-    cost, heights = grid.cost, grid.elevation
-    blocked = np.zeros(0, dtype=bool)
+def _launch_shape(
+    kernel: Any, macro: dict[str, Any], itemsize: int, n_tiles: int
+) -> tuple[int, int, int]:
+    """Return bytes of shared memory, blocks and threads of a block: as in the kernel's header."""
+    halo, side = 2 * macro["HALO"], macro["SIDE"] + 2 * macro["HALO"]
+    if macro["DIMS"] == 2:
+        cells = (side + halo) * (side + halo - 1) + halo
+    else:
+        cells = (side * side + 1) * (macro["DEPTH"] + halo)
+    each = cells * itemsize * (3 if macro["RULE"] == 2 else 2)
+    block, warps = macro["THREADS"], 1
+    if macro["DIMS"] == 2:
+        device = runtime.device()
+        fit = (device.shared_per_block - 1024) // each
+        warps = max(1, min(block // 32, fit, -(-n_tiles // device.multiprocessors)))
+        block = 32 * warps
+    kernel.allow_shared(each * warps)
+    blocks = max(1, min(kernel.resident_blocks(block, each * warps), -(-n_tiles // warps)))
+    return each * warps, blocks, block
+
+
+def _passable(grid: Raster, given: dict[str, Any]) -> tuple[Any, Any]:
+    """Return costs, unreached at barriers, and finite elevations, on the device."""
+    cp = runtime.cupy()
+    cost = runtime.upload(grid.cost if grid.device_cost is None else grid.device_cost)
+    heights = None if grid.elevation is None else runtime.upload(grid.elevation)
+    blocked = None
     if given["negative"]:
         blocked = cost < 0
     if given["no_data"] is not None:
         marked = cost == given["no_data"]
-        blocked = marked | blocked if blocked.size else marked
+        blocked = marked if blocked is None else blocked | marked
     if heights is not None:
-        missing = ~np.isfinite(heights)
-        blocked = missing | blocked if blocked.size else missing
-        heights = np.where(missing, grid.dtype.type(0), heights)
-    if blocked.size and blocked.any():
-        cost = np.where(blocked, unreached_value(grid.dtype), cost)
+        missing = ~cp.isfinite(heights)
+        blocked = missing if blocked is None else blocked | missing
+        heights = cp.where(missing, grid.dtype.type(0), heights)
+    if blocked is not None:
+        cost = cp.where(blocked, grid.dtype.type(unreached_value(grid.dtype)), cost)
     return cost, heights
 
 
@@ -138,11 +170,10 @@ def _first_delta(grid: Raster, side: int) -> Any:
     return grid.dtype.type(min(max(width, tiny), np.finfo(grid.dtype).max / 4))
 
 
-def _cut(distances: NDArray[Any], limit: float | None, ends: NDArray[np.int64]) -> None:
+def _cut(distances: Any, limit: float | None, ends: NDArray[np.int64]) -> None:
     """Leave cells beyond the limit and the farthest target unreached."""
-    unreached = unreached_value(distances.dtype)
+    bounds = [] if limit is None else [limit]
     if ends.size:
-        farthest = distances.reshape(-1)[ends].max()
-        distances[distances > farthest] = unreached
-    if limit is not None:
-        distances[distances > limit] = unreached
+        bounds.append(distances[runtime.upload(ends)].max().item())
+    if bounds:
+        distances[distances > min(bounds)] = unreached_value(np.dtype(distances.dtype))

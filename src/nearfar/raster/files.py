@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import warnings
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -9,12 +10,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from nearfar.errors import GraphFormatError, MissingDependencyError, OptionError, quoted
+from nearfar.formats.compression import split_suffix
 from nearfar.formats.files import Source
 from nearfar.raster.raster import Raster
 from nearfar.raster.surface import Surface
 from nearfar.system.output import replacing
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from numpy.typing import NDArray
 
 __all__ = ["Georeference", "read_raster", "write_raster"]
@@ -50,7 +54,7 @@ def read_array(path: str | os.PathLike[str], band: int = 1) -> tuple[NDArray[Any
             return np.load(name, mmap_mode="r", allow_pickle=False), None, None
         except ValueError as error:
             raise GraphFormatError(f"is no array: {error}", name) from None
-    if suffix == _MAP:
+    if _is_map(name):
         return _read_map(name), None, None
     if suffix not in _TIFF:
         raise OptionError(f"{quoted(name)}: rasters are .tif, .npy and .map")
@@ -64,6 +68,37 @@ def read_array(path: str | os.PathLike[str], band: int = 1) -> tuple[NDArray[Any
     except (rasterio.errors.RasterioError, IndexError) as error:
         raise GraphFormatError(f"cannot be read: {error}", name) from None
     return array, marked, place
+
+
+def _is_map(name: str) -> bool:
+    """Return whether a file is a grid world, compressed or not."""
+    return split_suffix(name)[0] == _MAP
+
+
+@contextlib.contextmanager
+def open_band(path: str | os.PathLike[str], band: int) -> Iterator[Any]:
+    """Yield a band of a GeoTIFF as an array that is read when it is sliced by rows."""
+    rasterio, name = _rasterio(), os.fspath(path)
+    if os.path.splitext(name)[1].lower() not in _TIFF:
+        raise OptionError(f"{quoted(name)}: only GeoTIFF files are mapped, by their path")
+    try:
+        with rasterio.open(name) as file:
+            yield _Band(rasterio, file, band)
+    except (rasterio.errors.RasterioError, IndexError) as error:
+        raise GraphFormatError(f"cannot be read: {error}", name) from None
+
+
+class _Band:
+    """One band of an open GeoTIFF."""
+
+    def __init__(self, rasterio: Any, file: Any, band: int) -> None:
+        self._rasterio, self._file, self._band = rasterio, file, band
+        self.shape, self.dtype = (file.height, file.width), np.dtype(file.dtypes[band - 1])
+        self.chunks = file.block_shapes[band - 1]
+
+    def __getitem__(self, rows: slice) -> NDArray[Any]:
+        window = self._rasterio.windows.Window(0, rows.start, self.shape[1], rows.stop - rows.start)
+        return np.asarray(self._file.read(self._band, window=window))
 
 
 def _read_map(name: str) -> NDArray[np.float32]:
@@ -98,9 +133,9 @@ def read_raster(
     path : str or path
         ``.tif`` (GeoTIFF, needs the extra ``raster``), ``.npy``, which is mapped into memory
         instead of read, or ``.map``, a grid world of movingai.com whose passable cells cost 1.
-        Published lengths of such maps do not cut corners, which :func:`nearfar.read` has; a
-        raster's diagonal steps pass between two barriers.
-    band : int Band of a GeoTIFF, from 1.
+        Their published lengths do not cut corners, so ``cut_corners`` is False by default.
+    band : int
+        Band of a GeoTIFF, from 1.
     elevation : str, path or None
         A file with the elevation model.
     **raster
@@ -125,6 +160,9 @@ def read_raster(
     given: lengths are then in degrees, and a degree of longitude is shorter than one of latitude.
     """
     array, marked, place = read_array(path, band)
+    if _is_map(os.fspath(path)) and elevation is None:
+        plain = raster.get("connectivity", 8) == 8 and raster.get("step", "mean") == "mean"
+        raster.setdefault("cut_corners", not plain)
     if marked is not None and "no_data" not in raster:
         raster["no_data"] = marked
     if place is not None and "cell_size" not in raster:

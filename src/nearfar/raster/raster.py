@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import itertools
 import math
 from typing import TYPE_CHECKING, Any, Literal
@@ -16,9 +17,10 @@ from nearfar.errors import (
     keyword,
     quoted,
 )
-from nearfar.graph.dtypes import WEIGHT_DTYPES, weight_dtype_of
+from nearfar.graph.dtypes import WEIGHT_DTYPES, unreached_value, weight_dtype_of
 from nearfar.graph.given import as_numpy
 from nearfar.raster.slopes import SlopeTable
+from nearfar.system.devices.arrays import is_device_array, module_of, to_host, upload
 from nearfar.system.threads import check_threads
 
 if TYPE_CHECKING:
@@ -31,6 +33,7 @@ __all__ = ["Raster", "offsets"]
 _CONNECTIVITIES = {2: (4, 8, 16), 3: (6, 18, 26)}
 _RULES = {"mean": 0, "enter": 1}
 _SLOPE = 2
+_CORNERS = 3
 
 
 class Raster:
@@ -41,31 +44,35 @@ class Raster:
     cost : array, shape (rows, columns) or (planes, rows, columns), or None
         Cost per unit of length. NumPy, memory-mapped, CuPy, dask or xarray's ``DataArray``. None
         with an ``elevation`` means 1 everywhere. Contiguous arrays of float32, float64 and, where
-        steps are integers, int32 are used without a copy.
+        steps are integers, int32 are used without a copy; those on a device stay there.
     cell_size : float or sequence of float
         Length of a cell along each axis; by default that of the coordinates of a ``DataArray``,
         else 1.
     connectivity : int or None
         4, 8 (default) or 16 neighbours in two dimensions; 6, 18 or 26 (default) in three. 16 adds
-        the knight's moves, which look at their two end cells alone: barriers one cell wide do not
-        stop them.
+        the knight's moves, which barriers one cell wide do not stop.
     step : {"mean", "enter"}
         Cost of a step per unit of its length: the mean of both cells, or the cost of the entered
         cell.
+    cut_corners : bool
+        False forbids diagonal steps beside a barrier. Needs 8 neighbours, ``step="mean"``, floats
+        and no elevation.
     lengths : bool
         False counts every step, diagonal ones too, as length 1.
     no_data : number or None
         A cost that marks barriers, besides NaN and infinity.
     negative : {"error", "barrier"}
-        What a negative cost means.
+        Meaning of a negative cost.
     elevation : array or None
-        Of the same shape, in the unit of ``cell_size``. The slope of each step, in its direction,
-        then changes its cost. Cells without a finite elevation are barriers.
+        Of the same shape, in the unit of ``cell_size``: the slope of each step changes its cost.
+        Cells without a finite elevation are barriers.
     slope : SlopeTable, callable, pair of arrays or None
         Factor of the cost by slope, see :meth:`SlopeTable.from_any`; by default
         :func:`nearfar.raster.hiking`. Needs ``elevation`` and ``step="mean"``.
     dtype : dtype or None
-        float32, float64, int32 or int64: the arithmetic and the dtype of distances.
+        float32, float64, int32 or int64: the arithmetic and the dtype of distances. By default
+        floats keep theirs, and integers where ``step="enter"`` and ``lengths=False``; others
+        become float64.
 
     Attributes
     ----------
@@ -85,12 +92,8 @@ class Raster:
 
     Notes
     -----
-    By default floats keep their dtype (float16 becomes float32). Integers keep theirs where every
-    step's cost is one, that is with ``step="enter"`` and ``lengths=False``; otherwise they become
-    float64, in which scikit-image computes too.
-
-    A step's cost is rounded once per operation, ``(length / 2) * (cost[u] + cost[v])`` or ``length
-    * cost[v]``, then added from the left: the same bits on every device and number of threads.
+    A step costs ``(length / 2) * (cost[u] + cost[v])`` or ``length * cost[v]``, rounded once per
+    operation.
 
     Examples
     --------
@@ -108,6 +111,7 @@ class Raster:
         cell_size: float | Sequence[float] | None = None,
         connectivity: int | None = None,
         step: Literal["mean", "enter"] = "mean",
+        cut_corners: bool = True,
         lengths: bool = True,
         no_data: float | None = None,
         negative: Literal["error", "barrier"] = "error",
@@ -142,12 +146,15 @@ class Raster:
         self.no_data, self.negative = no_data, negative
         self.cell_size = self._sizes(cell_size, given.ndim)
         exact = step == "enter" and not lengths and elevation is None
-        self.cost = _in_dtype(given, _engine_dtype(given.dtype, exact, dtype), no_data)
+        made = _in_dtype(given, _engine_dtype(given.dtype, exact, dtype), no_data)
+        #: The costs on a device, if they were given there; the engine of a GPU reads them in place.
+        self.device_cost: Any = made if is_device_array(made) else None
+        self._host_cost: NDArray[Any] | None = None if is_device_array(made) else made
         self.elevation: NDArray[Any] | None = None
         self.slope: SlopeTable | None = None
         if elevation is not None:
             if step != "mean" or self.dtype.kind != "f":
-                raise OptionError("elevation goes with step='mean' and float arithmetic")
+                raise OptionError("elevation requires step='mean' and float arithmetic")
             heights = _array(elevation, "elevation")
             if heights.shape != given.shape:
                 raise GraphError(f"elevation has shape {heights.shape}, cost {given.shape}")
@@ -157,6 +164,12 @@ class Raster:
             self.slope = hiking() if slope is None else SlopeTable.from_any(slope)
         elif slope is not None:
             raise OptionError("slope needs an elevation")
+        self.cut_corners = bool(cut_corners)
+        plain = step == "mean" and connectivity == 8 and elevation is None
+        if not (cut_corners or plain):
+            raise OptionError(
+                "cut_corners=False goes with connectivity=8, step='mean' and no elevation"
+            )
         self.steps = offsets(given.ndim, self.connectivity)
         #: Where it lies, if it was read from a GeoTIFF: a transform and a coordinate system.
         self.georeference: Any = None
@@ -166,24 +179,37 @@ class Raster:
             raise _negative(self, first)
 
     @property
+    def cost(self) -> NDArray[Any]:
+        """Costs on the host; copied from a device on first use, if they were given there."""
+        if self._host_cost is None:
+            self._host_cost = to_host(self.device_cost)
+        return self._host_cost
+
+    @property
+    def _array(self) -> Any:
+        """Costs where they were given."""
+        return self._host_cost if self.device_cost is None else self.device_cost
+
+    @property
     def shape(self) -> tuple[int, ...]:
         """Extents of the array."""
-        return tuple(self.cost.shape)
+        return tuple(self._array.shape)
 
     @property
     def ndim(self) -> int:
         """Number of dimensions, 2 or 3."""
-        return int(self.cost.ndim)
+        return int(self._array.ndim)
 
     @property
     def n_vertices(self) -> int:
         """Number of cells."""
-        return int(self.cost.size)
+        return int(self._array.size)
 
     @property
     def dtype(self) -> np.dtype[Any]:
         """Dtype of costs and distances."""
-        return np.dtype(self.cost.dtype)
+        kind: np.dtype[Any] = np.dtype(self._array.dtype)
+        return kind
 
     @property
     def n_barriers(self) -> int:
@@ -307,7 +333,7 @@ class Raster:
         return np.stack([x, y], axis=1).astype(np.float64)
 
     def describe(self, dtype: np.dtype[Any] | None = None) -> dict[str, Any]:
-        """Return the raster in the form of an engine.
+        """Return the raster in the form of the CPU's engine.
 
         Parameters
         ----------
@@ -319,6 +345,20 @@ class Raster:
         dict
         """
         kind = self.dtype if dtype is None else dtype
+        return {"cost": self.cost.astype(kind, copy=False), **self.describe_steps(kind)}
+
+    def describe_steps(self, kind: np.dtype[Any]) -> dict[str, Any]:
+        """Return what an engine needs besides the costs.
+
+        Parameters
+        ----------
+        kind : dtype
+            Dtype of the distances.
+
+        Returns
+        -------
+        dict
+        """
         sizes = np.array(self.cell_size)
         lengths = np.sqrt(((self.steps * sizes) ** 2).sum(axis=1))
         counted = lengths if self.lengths else np.ones(len(lengths))
@@ -328,9 +368,8 @@ class Raster:
         ones = np.ones(len(lengths), dtype=kind)
         floats = self.dtype.kind == "f"
         return {
-            "cost": self.cost.astype(kind, copy=False),
             "shape": (1,) * (3 - self.ndim) + self.shape,
-            "rule": _RULES[self.step] if self.slope is None else _SLOPE,
+            "rule": self._rule(),
             "offsets": offsets,
             "factors": (counted * half).astype(self.dtype) if floats else ones,
             "inverses": (1.0 / lengths).astype(self.dtype) if floats else ones,
@@ -340,9 +379,47 @@ class Raster:
             "negative": self._scan()[1] >= 0,
         }
 
+    def _rule(self) -> int:
+        """Return the number of the rule of a step's cost, as the engines have it."""
+        if self.slope is not None:
+            return _SLOPE
+        return _RULES[self.step] if self.cut_corners else _CORNERS
+
+    def cost_of(self, cell: int | tuple[int, ...]) -> Any:
+        """Return the cost of one cell, without copying others from a device.
+
+        Parameters
+        ----------
+        cell : int or tuple of int
+            Its position, or its indices.
+
+        Returns
+        -------
+        int or float
+        """
+        array = self._array if isinstance(cell, tuple) else self._array.reshape(-1)
+        return array[cell].item()
+
+    def with_cost(self, cost: NDArray[Any]) -> Raster:
+        """Return the same raster with other costs, non-negative and without marks of missing data.
+
+        Parameters
+        ----------
+        cost : array
+            Of the same shape and dtype.
+
+        Returns
+        -------
+        Raster
+        """
+        made = copy.copy(self)
+        made.device_cost, made._host_cost = None, cost
+        made.no_data, made._scanned = None, None
+        return made
+
     def is_barrier(self, cell: int) -> bool:
         """Return whether no path enters a cell, given by its position."""
-        value = self.cost.reshape(-1)[cell]
+        value = self.cost_of(cell)
         if self.elevation is not None and not math.isfinite(self.elevation.reshape(-1)[cell]):
             return True
         marked = _no_data_in(self.no_data, self.dtype)
@@ -353,6 +430,9 @@ class Raster:
             from nearfar import _cpu
 
             marked = _no_data_in(self.no_data, self.dtype)
+            if self.device_cost is not None:
+                self._scanned = _scan_on_device(self.device_cost, self.elevation, marked)
+                return self._scanned
             self._scanned = _cpu.raster_scan(self.cost, self.elevation, marked, check_threads(None))
         return self._scanned
 
@@ -411,7 +491,11 @@ def _array(given: Any, what: str) -> NDArray[Any]:
         kind = given.dtype if given.dtype.kind == "f" else np.dtype(np.float64)
         filled: NDArray[Any] = np.ma.filled(np.ma.asarray(given, dtype=kind), np.nan)
         return filled
-    array = as_numpy(given.data if _is_labelled(given) else given, what)
+    values = given.data if _is_labelled(given) else given
+    if what == "cost" and is_device_array(values):
+        there: NDArray[Any] = upload(values)
+        return there
+    array = as_numpy(values, what)
     if array.dtype.kind not in "fiub":
         raise GraphError(f"{what} has dtype {array.dtype}: give numbers")
     return array
@@ -446,8 +530,27 @@ def _in_dtype(array: NDArray[Any], dtype: np.dtype[Any], no_data: Any) -> NDArra
     if widest and int(array.max()) > np.iinfo(np.int64).max:
         raise GraphError("costs above 2**63 - 1 do not fit int64: scale them down")
     if dtype == np.float32 and array.dtype.kind != "f" and no_data is not None:
-        array = np.where(array == no_data, np.nan, array)
+        array = module_of(array).where(array == no_data, np.nan, array)
+    if is_device_array(array):
+        there: NDArray[Any] = module_of(array).ascontiguousarray(array.astype(dtype, copy=False))
+        return there
     return np.require(array, dtype=dtype, requirements=("C", "A"))
+
+
+def _scan_on_device(
+    cost: Any, elevation: NDArray[Any] | None, no_data: Any
+) -> tuple[int, int, Any, Any]:
+    """Return (barriers, first negative cell or -1, least passable, greatest passable)."""
+    cp = module_of(cost)
+    data = cp.ones(cost.shape, dtype=bool) if no_data is None else cost != no_data
+    negative = ((cost < 0) & data).reshape(-1)
+    open_ = data & (cost >= 0) & (cost < unreached_value(np.dtype(cost.dtype)))
+    if elevation is not None:
+        open_ &= cp.isfinite(upload(elevation))
+    passable = cost[open_]
+    first = int(negative.argmax()) if bool(negative.any()) else -1
+    ends = (passable.min().item(), passable.max().item()) if passable.size else (0, 0)
+    return int(cost.size - passable.size), first, *ends
 
 
 def _no_data_in(no_data: Any, dtype: np.dtype[Any]) -> Any:
@@ -462,7 +565,7 @@ def _no_data_in(no_data: Any, dtype: np.dtype[Any]) -> Any:
 
 def _negative(raster: Raster, first: int) -> NegativeWeightError:
     """Return the error for a negative cost, which names the cell in place of an edge."""
-    count = int(np.count_nonzero(raster.cost < 0))
+    count = int((raster._array < 0).sum())
     error = NegativeWeightError(first, count)
     cell = tuple(int(i) for i in np.unravel_index(first, raster.shape))
     error.args = (

@@ -8,16 +8,22 @@
 //
 // A tile is one worker's at a time; neighbours read its border while it is stored, which is why
 // these cells are relaxed atomics. Whoever read too early is woken afterwards.
-#include "cpu/search.hpp"
+//
+// Memory order. The lock of what waits orders all else: a worker stores a tile, then takes the lock
+// and wakes the neighbours whose border fell, and whoever takes one of these next has taken the
+// lock later, so it loads the new border. The inside of a tile passes from worker to worker by the
+// same lock. A border that was read while it was stored holds for each cell the old distance or the
+// new one; both are sums of ways that exist, so nothing too small can come of it.
+#include "cpu/search/search.hpp"
 
 #include <chrono>
 #include <condition_variable>
 #include <exception>
 #include <mutex>
 
-#include "cpu/dtypes.hpp"
-#include "cpu/interrupt.hpp"
-#include "cpu/worker_pool.hpp"
+#include "cpu/bindings/dtypes.hpp"
+#include "cpu/threads/interrupt.hpp"
+#include "cpu/threads/worker_pool.hpp"
 #include "raster/bind.hpp"
 #include "raster/tile.hpp"
 
@@ -30,7 +36,8 @@ class WaitingTiles {
   explicit WaitingTiles(const TileGrid& grid)
       : pending_(static_cast<std::size_t>(grid.tiles()), unreached<T>()),
         sides_(static_cast<std::size_t>(grid.tiles()), 0),
-        busy_(static_cast<std::size_t>(grid.tiles()), 0) {}
+        busy_(static_cast<std::size_t>(grid.tiles()), 0),
+        seen_(static_cast<std::size_t>(grid.tiles()), 0) {}
 
   // The next tile for a worker that has none, or -1 when all is done. `bound` is asked for the
   // greatest distance that still matters.
@@ -56,7 +63,7 @@ class WaitingTiles {
     }
   }
 
-  // `side` is the number that the tile that wakes has from there.
+  // `side` is the number of the waking tile as seen from that tile.
   void wake(int64_t tile, T key, int side) {
     sides_[static_cast<std::size_t>(tile)] |= uint32_t{1} << side;
     T& pending = pending_[static_cast<std::size_t>(tile)];
@@ -76,6 +83,11 @@ class WaitingTiles {
   void stop() {
     stopped_ = true;
     changed_.notify_all();
+  }
+
+  // Whether a tile was taken for the first time; after take().
+  bool is_first(int64_t tile) {
+    return std::exchange(seen_[static_cast<std::size_t>(tile)], 1) == 0;
   }
 
   // Which sides woke a tile since the last call; after take().
@@ -120,7 +132,7 @@ class WaitingTiles {
   std::vector<Entry> heap_;
   std::vector<T> pending_;
   std::vector<uint32_t> sides_;
-  std::vector<uint8_t> busy_;
+  std::vector<uint8_t> busy_, seen_;
   int active_ = 0, asleep_ = 0;
   bool stopped_ = false;
 };
@@ -128,7 +140,7 @@ class WaitingTiles {
 template <class T>
 TileCounts search(const RasterView<T>& view, T* distances, const int64_t* sources,
                   std::size_t n_sources, T limit, const int64_t* targets, std::size_t n_targets,
-                  int threads) {
+                  uint64_t* reached_tiles, int threads) {
   const TileGrid grid(view.shape);
   WaitingTiles<T> waiting(grid);
   const int64_t layer = view.shape.rows * view.shape.columns;
@@ -156,6 +168,7 @@ TileCounts search(const RasterView<T>& view, T* distances, const int64_t* source
       const int64_t taken = waiting.take(lock, bound, poll);
       if (taken < 0) break;
       const uint32_t sides = waiting.sides_of(taken);
+      if (waiting.is_first(taken)) store_shared(reached_tiles, *reached_tiles + 1);
       lock.unlock();
       interrupt.poll(static_cast<uint64_t>(grid.side * grid.side * grid.depth));
       tile.load(grid.place(taken, view.shape), distances);
@@ -202,8 +215,9 @@ void cut(T* distances, std::size_t size, T bound, int threads) {
 
 Fields raster_search(const nb::dict& raster, Array distances, Ids sources,
                      std::optional<ConstArray> initial, std::optional<double> limit, Ids targets,
-                     int threads) {
+                     Array reached_tiles, int threads) {
   nb::dict out;
+  auto* const reached = checked<uint64_t>(reached_tiles, 1, "reached_tiles");
   with_weight_type(distances.dtype(), [&](auto tag) {
     using T = decltype(tag);
     const RasterView<T> view = raster_view<T>(raster);
@@ -227,7 +241,7 @@ Fields raster_search(const nb::dict& raster, Array distances, Ids sources,
         here = std::min(here, first == nullptr ? T{0} : first[i]);
       }
       counts = search<T>(view, d, sources.data(), sources.size(), limit_as<T>(limit),
-                         targets.data(), targets.size(), threads);
+                         targets.data(), targets.size(), reached, threads);
       T bound = limit_as<T>(limit), farthest = 0;
       for (std::size_t i = 0; i < targets.size(); ++i)
         farthest = std::max(farthest, d[targets.data()[i]]);
@@ -244,12 +258,19 @@ Fields raster_search(const nb::dict& raster, Array distances, Ids sources,
   return out;
 }
 
+int64_t raster_tiles(const nb::tuple& shape) {
+  const RasterShape extents{nb::cast<int64_t>(shape[0]), nb::cast<int64_t>(shape[1]),
+                            nb::cast<int64_t>(shape[2])};
+  return TileGrid(extents).tiles();
+}
+
 }  // namespace
 
 NEARFAR_BIND(m) {
+  m.def("raster_tiles", &raster_tiles, nb::arg("shape"));
   m.def("raster_search", &raster_search, nb::arg("raster"), nb::arg("distances"),
         nb::arg("sources"), nb::arg("initial").none(), nb::arg("limit").none(), nb::arg("targets"),
-        nb::arg("threads"));
+        nb::arg("reached_tiles"), nb::arg("threads"));
 }
 
 }  // namespace nearfar

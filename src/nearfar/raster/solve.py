@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
+import threading
 import time
 from typing import TYPE_CHECKING, Any
 
@@ -12,15 +15,21 @@ from nearfar.graph.dtypes import unreached_value
 from nearfar.options import check_limit
 from nearfar.raster.raster import Raster
 from nearfar.raster.surface import Surface
+from nearfar.system.devices.arrays import to_host
 from nearfar.system.memory import empty, free_memory
+from nearfar.system.output import replacing
 from nearfar.system.threads import check_threads
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
     from numpy.typing import ArrayLike, NDArray
 
     from nearfar.options import Device
 
 __all__ = ["corridor", "cost_distance", "cost_distances"]
+
+_INTERVAL = 0.2  # seconds between two reports
 
 
 def cost_distance(
@@ -32,6 +41,8 @@ def cost_distance(
     targets: Any = None,
     device: Device = "auto",
     threads: int | None = None,
+    out: NDArray[Any] | str | os.PathLike[str] | None = None,
+    progress: Callable[[float, float], None] | None = None,
     stats: dict[str, Any] | None = None,
     **raster: Any,
 ) -> Surface:
@@ -40,20 +51,26 @@ def cost_distance(
     Parameters
     ----------
     cost : Raster or array
-        Costs; an array is converted as by :class:`Raster`, with the further keywords.
+        An array is converted by :class:`Raster`, with the further keywords.
     sources : tuple of int, sequence of those, or bool array
         Cells to start from: (row, column), or (plane, row, column).
     initial : array, shape (k,), or None
         Cost at which each source starts, at least 0; by default 0.
     limit : float or None
-        Inclusive; cells farther than this are left unreached.
+        Inclusive; cells beyond it are left unreached.
     targets : cells or None
-        Stop once all of these are settled; cells farther than the farthest of them are left
-        unreached.
+        Stop once all of these are settled; cells beyond the farthest of them are left unreached.
     device : {"auto", "cpu", "cuda", "gpu"}
         ``"auto"`` is the CPU.
     threads : int or None
         CPU workers; None uses all cores of this process.
+    out : array, path or None
+        Where the distances go: a contiguous array of the raster's shape and dtype, a memory map
+        for instance, or the path of a ``.npy`` file, which is mapped into memory. Costs and
+        distances in such files may be larger than memory.
+    progress : callable or None
+        Called as ``progress(tiles reached, tiles)`` several times a second from another thread; on
+        a GPU once, at the end.
     stats : dict or None
         Filled with :attr:`Surface.stats`.
     **raster
@@ -78,11 +95,9 @@ def cost_distance(
 
     Notes
     -----
-    The distances are the fixed point of ``d[v] = min(d[u] + w(u, v))`` with sums from the left: the
-    same bits on every device and number of threads, and those that a search on the explicit graph
-    gives. int32 distances become int64 where a sum does not fit. The CPU engine takes 4 or 8 bytes
-    per cell besides the costs. About O(n) for costs that vary little between neighbours; every
-    tile is solved again for each wave that reaches it.
+    The distances have the same bits on every device and number of threads, those of a search on
+    the explicit graph; int32 distances become int64 where a sum does not fit. 4 or 8 bytes per
+    cell besides the costs. About O(n) for costs that vary little between neighbours.
 
     Examples
     --------
@@ -100,31 +115,46 @@ def cost_distance(
     for start in starts:
         if grid.is_barrier(int(start)):
             cell = tuple(int(i) for i in np.unravel_index(start, grid.shape))
-            raise VertexError(f"source {cell} is on a barrier: its cost is {grid.cost[cell]}")
+            raise VertexError(f"source {cell} is on a barrier: its cost is {grid.cost_of(cell)}")
     ends = np.empty(0, dtype=np.int64) if targets is None else grid.cells(targets, "target")
     bound = check_limit(limit, grid.dtype)
     begin = _initial(initial, len(starts), grid.dtype)
     if device not in ("auto", "cpu", "cuda", "gpu"):
         raise OptionError(f"{keyword('device')} is {quoted(device)}: give 'auto', 'cpu' or 'cuda'")
+    if isinstance(out, str | os.PathLike):
+        return _into_file(
+            out, grid, sources, initial=initial, limit=limit, targets=targets, device=device,
+            threads=threads, progress=progress, stats=stats,
+        )  # fmt: skip
+    place = None if out is None else _place(out, grid)
     began = time.perf_counter()
     if device in ("cuda", "gpu"):
         from nearfar.raster.cuda import search
 
         distances, counters = search(grid, starts, begin, bound, ends)
         engine = "tiles@cuda"
+        if progress is not None:
+            progress(counters["tiles"], counters["tiles"])
+        if place is not None:
+            place[...] = to_host(distances)
+            distances = place
     else:
-        distances, counters = _search(grid, grid.dtype, starts, begin, bound, ends, threads)
+        distances, counters = _search(
+            grid, grid.dtype, starts, begin, bound, ends, threads, place, progress
+        )
         engine = "tiles@cpu"
     if grid.dtype == np.int32:
         distances, counters = _widened(
-            grid, distances, counters, starts, begin, bound, ends, threads
+            grid, to_host(distances), counters, starts, begin, bound, ends, threads
         )
+        if place is not None and distances is not place:
+            raise OptionError("distances do not fit int32: give dtype='int64', and out in it")
     counters["seconds"] = time.perf_counter() - began
     counters["barriers"] = grid.n_barriers
     if begin is not None:
         begin = begin.astype(distances.dtype)
     if ends.size:
-        # What was left unreached lies beyond the farthest target.
+        # Unreached cells are beyond the farthest target.
         farthest = distances.reshape(-1)[ends].max()
         if farthest != unreached_value(distances.dtype):
             bound = farthest.item() if bound is None else min(bound, farthest.item())
@@ -142,6 +172,7 @@ def cost_distances(
     device: Device = "auto",
     threads: int | None = None,
     limit: float | None = None,
+    progress: Callable[[float, float], None] | None = None,
     **raster: Any,
 ) -> NDArray[Any]:
     """Compute the least costs from each of several sources, by one search per source.
@@ -153,6 +184,8 @@ def cost_distances(
     sources : cells
     targets : cells or None
         Return only the distances of these cells; a search ends once they are settled.
+    progress : callable or None
+        Called as ``progress(done, all)`` after each search.
 
     Returns
     -------
@@ -177,7 +210,9 @@ def cost_distances(
         surface = cost_distance(
             grid, cell, targets=named, device=device, threads=threads, limit=limit
         )
-        rows.append(surface.distances if ends is None else surface.distances.reshape(-1)[ends])
+        rows.append(surface._values if ends is None else surface._values.reshape(-1)[ends])
+        if progress is not None:
+            progress(len(rows), len(starts))
     shape = grid.shape if ends is None else (len(ends),)
     if not rows:
         return np.empty((0, *shape), dtype=grid.dtype)
@@ -254,18 +289,75 @@ def _search(
     limit: float | None,
     ends: NDArray[np.int64],
     threads: int,
+    out: NDArray[Any] | None = None,
+    progress: Callable[[float, float], None] | None = None,
 ) -> tuple[NDArray[Any], dict[str, Any]]:
-    """Return the CPU engine."""
+    """Return distances and counters of the CPU engine."""
     from nearfar import _cpu
 
     needed = grid.n_vertices * (dtype.itemsize * (2 if dtype != grid.dtype else 1))
     free = free_memory()
-    if needed > free:
-        raise OutOfMemoryError(needed, free, "cut the raster into parts, or use dtype='float32'")
-    distances = empty(grid.shape, dtype, threads)
+    if out is None and needed > free:
+        raise OutOfMemoryError(
+            needed, free, "give out='distances.npy', a file, or use dtype='float32'"
+        )
+    distances = empty(grid.shape, dtype, threads) if out is None else out
     begin = None if initial is None else initial.astype(dtype)
-    found = _cpu.raster_search(grid.describe(dtype), distances, starts, begin, limit, ends, threads)
+    reached = np.zeros(1, dtype=np.uint64)
+    tiles = _cpu.raster_tiles(grid.describe_steps(dtype)["shape"])
+    with _watched(progress, reached, tiles):
+        found = _cpu.raster_search(
+            grid.describe(dtype), distances, starts, begin, limit, ends, reached, threads
+        )
     return distances, dict(found)
+
+
+@contextlib.contextmanager
+def _watched(
+    progress: Callable[[float, float], None] | None, reached: NDArray[np.uint64], tiles: int
+) -> Iterator[None]:
+    """Report a counter that the engine increments, from another thread, while the block runs."""
+    if progress is None:
+        yield
+        return
+    ended = threading.Event()
+
+    def report() -> None:
+        while not ended.wait(_INTERVAL):
+            progress(int(reached[0]), tiles)
+
+    beside = threading.Thread(target=report, name="nearfar's progress", daemon=True)
+    beside.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        beside.join()
+    progress(tiles, tiles)
+
+
+def _place(out: Any, grid: Raster) -> NDArray[Any]:
+    """Return an array for the distances, after checking it."""
+    size = " x ".join(map(str, grid.shape))
+    if (
+        not isinstance(out, np.ndarray)
+        or (out.shape, out.dtype) != (grid.shape, grid.dtype)
+        or not (out.flags.c_contiguous and out.flags.writeable)
+    ):
+        raise OptionError(f"out: give a writable, contiguous array of {size} {grid.dtype}")
+    return out
+
+
+def _into_file(path: Any, grid: Raster, sources: Any, **given: Any) -> Surface:
+    """Solve into a new file that is mapped into memory, and appears once it is whole."""
+    name = os.fspath(path)
+    if not name.endswith(".npy"):
+        raise OptionError(f"out is {quoted(name)}: distances are mapped from .npy files")
+    with replacing(name) as temporary:
+        made = np.lib.format.open_memmap(temporary, mode="w+", dtype=grid.dtype, shape=grid.shape)
+        surface = cost_distance(grid, sources, out=made, **given)
+        made.flush()
+    return surface
 
 
 def _widened(

@@ -1,20 +1,22 @@
-// The steps of a raster: where they lead and what they cost.
+// The steps of a raster: targets and costs.
 //
 // All sums are left to right in the distances' dtype, and a step's cost is rounded in one order:
 //   mean   factor * (cost[u] + cost[v]), where factor is half the length
 //   enter  factor * cost[v]
 //   slope  the same as mean, times a function of (elevation[v] - elevation[u]) / length
+//   corner the same as mean, but NaN, which improves nothing, if one of the two cells beside a
+//          diagonal step is a barrier
 // so every engine has the same bits. No product may be contracted with a sum into one rounding:
 // CMakeLists.txt compiles this folder with -ffp-contract=off.
 #pragma once
 
 #include <cstdint>
 
-#include "cpu/arithmetic.hpp"
+#include "cpu/search/arithmetic.hpp"
 
 namespace nearfar {
 
-enum class StepRule : int { mean = 0, enter = 1, slope = 2 };
+enum class StepRule : int { mean = 0, enter = 1, slope = 2, corner = 3 };
 
 constexpr int kMostSteps = 26;
 
@@ -37,8 +39,9 @@ struct SlopeTable {
   }
 };
 
+// `more`: with slopes the elevation of each end, with corners the costs of the two cells beside.
 template <class T, StepRule Rule>
-NEARFAR_INLINE T step_cost(T from, T to, T height_from, T height_to, T factor, T inverse,
+NEARFAR_INLINE T step_cost(T from, T to, T more_from, T more_to, T factor, T inverse,
                            const SlopeTable<T>& table) {
   if constexpr (std::is_integral_v<T>) {
     return to;
@@ -47,7 +50,8 @@ NEARFAR_INLINE T step_cost(T from, T to, T height_from, T height_to, T factor, T
   } else {
     const T flat = factor * (from + to);
     if constexpr (Rule == StepRule::mean) return flat;
-    return flat * table.at((height_to - height_from) * inverse);
+    if constexpr (Rule == StepRule::corner) return flat + T{0} * (more_from + more_to);
+    return flat * table.at((more_to - more_from) * inverse);
   }
 }
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from nearfar.errors import GraphError, ProofError, UnreachableError
 from nearfar.graph.dtypes import unreached_value
+from nearfar.system.devices.arrays import is_device_array, to_host
 from nearfar.system.threads import check_threads
 
 if TYPE_CHECKING:
@@ -43,7 +44,8 @@ class Surface:
         Positions of the sources in row-major order, as given.
     distances : array, shape of the raster
         Least cost from the nearest source, initial costs counted; inf, or the maximum of an
-        integer dtype, for unreached cells.
+        integer dtype, for unreached cells. On the device, if the costs were given there and a
+        GPU computed them.
     initial : array, shape (k,), or None
         Cost at which each source starts; None means 0.
     limit : float or None
@@ -67,12 +69,21 @@ class Surface:
         return f"Surface({size}, {len(self.sources)} sources, {self.engine})"
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> NDArray[Any]:
-        return np.array(self.distances, dtype=dtype, copy=True if copy is None else copy)
+        return np.array(self._values, dtype=dtype, copy=True if copy is None else copy)
+
+    @property
+    def _values(self) -> NDArray[Any]:
+        """Distances on the host."""
+        return self._copied if is_device_array(self.distances) else self.distances
+
+    @cached_property
+    def _copied(self) -> NDArray[Any]:
+        return to_host(self.distances)
 
     @property
     def reachable(self) -> NDArray[np.bool_]:
         """Bool array of the raster's shape, True for reached cells."""
-        reached: NDArray[np.bool_] = self.distances != unreached_value(self.distances.dtype)
+        reached: NDArray[np.bool_] = self._values != unreached_value(self._values.dtype)
         return reached
 
     @cached_property
@@ -92,10 +103,10 @@ class Surface:
         from nearfar import _cpu
 
         links = np.empty(self.raster.shape, dtype=np.uint8)
-        given = self.raster.describe(self.distances.dtype)
+        given = self.raster.describe(self._values.dtype)
         flaw = _cpu.raster_links(
             given,
-            self.distances,
+            self._values,
             self.sources,
             self.initial,
             self.limit,
@@ -118,7 +129,7 @@ class Surface:
         """Position in :attr:`sources` of the nearest source of each cell, -1 if unreached."""
         from nearfar import _cpu
 
-        described = self.raster.describe()
+        described = self.raster.describe_steps(self.raster.dtype)
         rows = np.empty(self.raster.shape, dtype=np.int32)
         _cpu.raster_allocation(
             described["shape"], described["offsets"], self.links, self.sources, rows,
@@ -138,8 +149,8 @@ class Surface:
         int or float
             inf where it was not reached.
         """
-        value = self.distances.reshape(-1)[self._one(cell)]
-        unreached = value == unreached_value(self.distances.dtype)
+        value = self._values.reshape(-1)[self._one(cell)]
+        unreached = value == unreached_value(value.dtype)
         return float("inf") if unreached else value.item()
 
     def path_to(self, cell: Any) -> NDArray[np.int64]:
@@ -223,8 +234,8 @@ class Surface:
 
     def as_floats(self) -> NDArray[Any]:
         """Return the distances with NaN where no source leads, as files and pictures want them."""
-        kind = self.distances.dtype if self.distances.dtype.kind == "f" else np.float64
-        return np.where(self.reachable, self.distances, np.nan).astype(kind)
+        kind = self._values.dtype if self._values.dtype.kind == "f" else np.float64
+        return np.where(self.reachable, self._values, np.nan).astype(kind)
 
     def _away(self) -> NDArray[np.int64]:
         """Return the change of position by each step."""
@@ -241,7 +252,7 @@ class Surface:
 
     def _flaw(self, flaw: tuple[str, int, int]) -> ProofError:
         kind, u, v = flaw
-        flat = self.distances.reshape(-1)
+        flat = self._values.reshape(-1)
         return ProofError(
             _BROKEN[kind].format(u=self._name(u), v=self._name(v), du=flat[u], dv=flat[v])
         )

@@ -1,7 +1,7 @@
 // Sweeps over the rows of one tile, compiled for several instruction sets.
 #pragma once
 
-#include "cpu/isa.hpp"
+#include "cpu/instructions/isa.hpp"
 #include "raster/steps.hpp"
 
 namespace nearfar {
@@ -21,8 +21,9 @@ struct Sweep {
   int first = 0;                                 // position of the first owned cell
   int planes = 1, side = 0, row = 0, plane = 0;  // extents; distances between rows and planes
   bool forward = true;
-  int count = 0;       // steps into a row
-  int at[kMostSteps];  // from a cell to the one that a step comes from
+  int count = 0;           // steps into a row
+  int at[kMostSteps];      // from a cell to the one that a step comes from
+  int beside[kMostSteps];  // to the one in its row beside a diagonal step
   T factor[kMostSteps], inverse[kMostSteps];
   // Whether each row is also lowered along itself, to both sides, one cell after the other: where
   // no step is diagonal, a path of stairs would otherwise take a round per stair.

@@ -4,6 +4,18 @@
 namespace nearfar::NEARFAR_ISA {
 namespace {
 
+// What a step's cost depends on besides the costs of its ends, for cell x of a row.
+template <class T>
+struct More {
+  T from = 0, to = 0;
+};
+template <class T, StepRule Rule>
+NEARFAR_INLINE More<T> more_of(const T* c, const T* z, int at, int beside, int x) {
+  if constexpr (Rule == StepRule::slope) return {(z + at)[x], z[x]};
+  if constexpr (Rule == StepRule::corner) return {(c + beside)[x], (c + at - beside)[x]};
+  return {};
+}
+
 // Lowers a row along itself from both ends; returns how many cells were lowered.
 template <class T, StepRule Rule, int Side>
 uint32_t scan(const Sweep<T>& s, T* d, const T* c, const T* z) {
@@ -43,10 +55,12 @@ template <class T, StepRule Rule, int Side, int Count>
 uint32_t sweep(const Sweep<T>& s) {
   const SlopeTable<T> table = s.table;
   // Copies that no store through `d` can change.
-  int at[Count];
+  int at[Count], beside[Count];
   T factor[Count], inverse[Count];
-  for (int k = 0; k < Count; ++k)
-    at[k] = s.at[k], factor[k] = s.factor[k], inverse[k] = s.inverse[k];
+  for (int k = 0; k < Count; ++k) {
+    at[k] = s.at[k], beside[k] = s.beside[k];
+    factor[k] = s.factor[k], inverse[k] = s.inverse[k];
+  }
   uint32_t lowered = 0;
   const int rows = s.planes * Side;
   for (int i = 0; i < rows; ++i) {
@@ -62,10 +76,9 @@ uint32_t sweep(const Sweep<T>& s) {
       T best = before;
 #pragma GCC unroll 12
       for (int k = 0; k < Count; ++k) {
-        T height_from = 0, height_to = 0;
-        if constexpr (Rule == StepRule::slope) height_from = (z + at[k])[x], height_to = z[x];
+        const More<T> more = more_of<T, Rule>(c, z, at[k], beside[k], x);
         best = lesser((d + at[k])[x],
-                      step_cost<T, Rule>((c + at[k])[x], to, height_from, height_to, factor[k],
+                      step_cost<T, Rule>((c + at[k])[x], to, more.from, more.to, factor[k],
                                          inverse[k], table),
                       best);
       }
@@ -93,10 +106,9 @@ uint32_t pull(const Sweep<T>& s, int begin, uint8_t* flags) {
     T best = d[x];
 #pragma GCC unroll 26
     for (int k = 0; k < Count; ++k) {
-      T height_from = 0, height_to = 0;
-      if constexpr (Rule == StepRule::slope) height_from = (z + s.at[k])[x], height_to = z[x];
+      const More<T> more = more_of<T, Rule>(c, z, s.at[k], s.beside[k], x);
       best = lesser((d + s.at[k])[x],
-                    step_cost<T, Rule>((c + s.at[k])[x], c[x], height_from, height_to, s.factor[k],
+                    step_cost<T, Rule>((c + s.at[k])[x], c[x], more.from, more.to, s.factor[k],
                                        s.inverse[k], table),
                     best);
     }
@@ -121,14 +133,12 @@ uint32_t links(const Sweep<T>& s, int begin, uint8_t* out) {
   for (int k = s.count; k-- > 0;) {
     const T* const d_from = d + s.at[k];
     const T* const c_from = c + s.at[k];
-    const T* const z_from = Rule == StepRule::slope ? z + s.at[k] : nullptr;
     const T factor = s.factor[k], inverse = s.inverse[k];
     for (int x = 0; x < Side; ++x) {
-      T height_from = 0, height_to = 0;
-      if constexpr (Rule == StepRule::slope) height_from = z_from[x], height_to = z[x];
+      const More<T> more = more_of<T, Rule>(c, z, s.at[k], s.beside[k], x);
       const T before = d_from[x], here = d[x];
-      const SumOf<T> sum = candidate(before, step_cost<T, Rule>(c_from[x], c[x], height_from,
-                                                                height_to, factor, inverse, table));
+      const SumOf<T> sum = candidate(
+          before, step_cost<T, Rule>(c_from[x], c[x], more.from, more.to, factor, inverse, table));
       const bool tight = (sum == static_cast<SumOf<T>>(here)) & (before < here);
       first[x] = tight ? static_cast<BitsOf<T>>(k) : first[x];
       const bool lower = improves(sum, here) & !(sum > static_cast<SumOf<T>>(s.limit));
@@ -181,6 +191,7 @@ SweepFunction<T> raster_sweep(StepRule rule, int side, int count) {
   if constexpr (std::is_floating_point_v<T>) {
     if (rule == StepRule::mean) return sweep_of<T, StepRule::mean>(side, count);
     if (rule == StepRule::slope) return sweep_of<T, StepRule::slope>(side, count);
+    if (rule == StepRule::corner) return sweep_of<T, StepRule::corner>(side, count);
   }
   return sweep_of<T, StepRule::enter>(side, count);
 }
@@ -190,6 +201,7 @@ PullFunction<T> raster_pull(StepRule rule, int side, int count) {
   if constexpr (std::is_floating_point_v<T>) {
     if (rule == StepRule::mean) return pull_of<T, StepRule::mean>(side, count);
     if (rule == StepRule::slope) return pull_of<T, StepRule::slope>(side, count);
+    if (rule == StepRule::corner) return pull_of<T, StepRule::corner>(side, count);
   }
   return pull_of<T, StepRule::enter>(side, count);
 }
@@ -199,6 +211,7 @@ LinkFunction<T> raster_links(StepRule rule, int side) {
   if constexpr (std::is_floating_point_v<T>) {
     if (rule == StepRule::mean) return links_of<T, StepRule::mean>(side);
     if (rule == StepRule::slope) return links_of<T, StepRule::slope>(side);
+    if (rule == StepRule::corner) return links_of<T, StepRule::corner>(side);
   }
   return links_of<T, StepRule::enter>(side);
 }

@@ -57,13 +57,18 @@ struct RasterView {
         return step_cost<T, StepRule::mean>(a, b, 0, 0, factor[k], 0, table);
       case StepRule::enter:
         return step_cost<T, StepRule::enter>(a, b, 0, 0, factor[k], 0, table);
+      case StepRule::corner: {
+        const int64_t beside = to + offset[k][2];
+        return step_cost<T, StepRule::corner>(a, b, passable(beside), passable(to + from - beside),
+                                              factor[k], 0, table);
+      }
       default:
         return step_cost<T, StepRule::slope>(a, b, elevation[from], elevation[to], factor[k],
                                              inverse[k], table);
     }
   }
 
-  // Whether sweeps may read the costs as they are: NaN and infinity never improve a distance.
+  // True if sweeps may read the costs unchecked: NaN and infinity never improve a distance.
   bool as_given() const {
     return std::is_floating_point_v<T> && !has_no_data && elevation == nullptr && !negative;
   }
@@ -247,7 +252,7 @@ class Tile {
     run_heap(~uint64_t{0});
   }
 
-  // Stores what was lowered, and notes the least of what it gives to each neighbour.
+  // Stores lowered cells, and notes the least value passed to each neighbour.
   void store(T* distances) {
     std::fill_n(least, 27, unreached<T>());
     const TilePlace& p = place_;
@@ -332,20 +337,21 @@ class Tile {
     start(across_forward_.sweep, turned_, true), start(across_backward_.sweep, turned_, false);
     for (int k = 0; k < view_.steps; ++k) {
       const int z = view_.offset[k][0], y = view_.offset[k][1], x = view_.offset[k][2];
-      const auto add = [&](Sweep<T>& s, int at) {
+      const auto add = [&](Sweep<T>& s, int at, int beside) {
         s.at[s.count] = at;
+        s.beside[s.count] = beside;
         s.factor[s.count] = view_.factor[k], s.inverse[s.count] = view_.inverse[k];
         ++s.count;
       };
       const int at = z * plane_ + y * row_ + x;
-      add(all_, at);
-      if (z < 0 || (z == 0 && y < 0)) add(forward_.sweep, at);
-      if (z > 0 || (z == 0 && y > 0)) add(backward_.sweep, at);
+      add(all_, at, x);
+      if (z < 0 || (z == 0 && y < 0)) add(forward_.sweep, at, x);
+      if (z > 0 || (z == 0 && y > 0)) add(backward_.sweep, at, x);
       if (z == 0 && y == 0 && x < 0 && (view_.steps == 4 || view_.steps == 6))
         for (Sweep<T>* s : {&forward_.sweep, &backward_.sweep})
           s->scans = true, s->scan_factor = view_.factor[k], s->scan_inverse = view_.inverse[k];
-      if (z == 0 && x < 0) add(across_forward_.sweep, x * row_ + y);
-      if (z == 0 && x > 0) add(across_backward_.sweep, x * row_ + y);
+      if (z == 0 && x < 0) add(across_forward_.sweep, x * row_ + y, y);
+      if (z == 0 && x > 0) add(across_backward_.sweep, x * row_ + y, y);
     }
     for (Half* half : {&forward_, &backward_, &across_forward_, &across_backward_})
       half->function = NEARFAR_PICK_ISA(raster_sweep<T>)(view_.rule, side_, half->sweep.count);
@@ -430,7 +436,7 @@ class Tile {
     plain_.d[at] = best;
     heap_.push_back({best, at});
   }
-  // What a cell of the border gives to cells of other tiles.
+  // Distance that a cell of the border offers to cells of other tiles.
   void give(int at) {
     by_rule([&](auto rule) {
       for (int k = 0; k < all_.count; ++k) {
@@ -450,6 +456,8 @@ class Tile {
         return f(std::integral_constant<StepRule, StepRule::mean>());
       case StepRule::enter:
         return f(std::integral_constant<StepRule, StepRule::enter>());
+      case StepRule::corner:
+        return f(std::integral_constant<StepRule, StepRule::corner>());
       default:
         return f(std::integral_constant<StepRule, StepRule::slope>());
     }
@@ -458,11 +466,15 @@ class Tile {
   template <StepRule Rule>
   NEARFAR_INLINE T after_by(int from, int to, int k, T here) const {
     const T* const c = plain_.cost;
-    T height_from = 0, height_to = 0;
+    T more_from = 0, more_to = 0;
     if constexpr (Rule == StepRule::slope)
-      height_from = plain_.elevation[from], height_to = plain_.elevation[to];
+      more_from = plain_.elevation[from], more_to = plain_.elevation[to];
+    if constexpr (Rule == StepRule::corner) {
+      const int beside = to + all_.beside[k];
+      more_from = c[beside], more_to = c[from + to - beside];
+    }
     return lesser(plain_.d[from],
-                  step_cost<T, Rule>(c[from], c[to], height_from, height_to, all_.factor[k],
+                  step_cost<T, Rule>(c[from], c[to], more_from, more_to, all_.factor[k],
                                      all_.inverse[k], view_.table),
                   here);
   }

@@ -5,8 +5,8 @@
 
 #include <algorithm>
 
-#include "cpu/buffer.hpp"
-#include "cpu/search.hpp"
+#include "cpu/memory/buffer.hpp"
+#include "cpu/search/search.hpp"
 
 namespace nearfar::delta_stepping {
 

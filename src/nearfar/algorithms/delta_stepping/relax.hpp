@@ -35,8 +35,8 @@
 #include <cstdint>
 #include <limits>
 
-#include "cpu/bucket_ring.hpp"
-#include "cpu/search.hpp"
+#include "cpu/search/bucket_ring.hpp"
+#include "cpu/search/search.hpp"
 
 namespace nearfar::delta_stepping {
 
@@ -164,8 +164,8 @@ class Relaxer {
   }
 
   // Relaxes the edges of from[begin .. end); what lands in the current bucket goes to `fresh`,
-  // which may be `from` itself, anything else to the ring. `How`: AloneUpdate while nobody else is
-  // there.
+  // which may be `from` itself, anything else to the ring. `How`: AloneUpdate while no other worker
+  // runs.
   template <class How = Update>
   void relax(Bucket& from, std::size_t begin, std::size_t end, Bucket& fresh) {
     // Reading the mark where there is none is right too: with 64-bit indices it is always read, for

@@ -86,7 +86,7 @@ class Gap(Program):
         self._right: set[float] = set()
 
     def find(self, floats: bool = False) -> str | None:
-        """As the head of this file says; Wasp's has no other name."""
+        """Return the program's path; a plain ``sssp`` on PATH counts if it answers as GAP's."""
         named = super().find(floats)
         found = on_path("sssp") if named is None and type(self) is Gap else None
         if found is None:
@@ -172,7 +172,7 @@ class Gap(Program):
         self.reported_seconds = min(self._run(source, self.delta, self.trials)[0][1:])
 
     def distances(self, answer: None) -> None:
-        """GAP does not write its distances."""
+        """Return None, because GAP does not write its distances."""
         return None
 
     def version(self) -> str:

@@ -1,0 +1,94 @@
+"""Arrays in files that are mapped into memory, for rasters larger than it."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from nearfar.errors import GraphError, OptionError, quoted
+from nearfar.system.output import replacing
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import DTypeLike, NDArray
+
+__all__ = ["map_array"]
+
+_BLOCK = 1 << 26  # bytes that are copied at once
+
+
+def map_array(
+    source: Any,
+    path: str | os.PathLike[str],
+    *,
+    dtype: DTypeLike | None = None,
+    band: int = 1,
+    progress: Callable[[float, float], None] | None = None,
+) -> NDArray[Any]:
+    """Copy an array block by block into a ``.npy`` file and map it into memory.
+
+    Parameters
+    ----------
+    source : array, or path of a GeoTIFF
+        Whatever has a shape and a dtype and can be sliced: Zarr, dask, HDF5, a memory map.
+    path : str or path
+        Ending in ``.npy``; the file appears once it is whole.
+    dtype : dtype or None
+        Of the file; by default that of the source.
+    band : int
+        Band of a GeoTIFF, from 1.
+    progress : callable or None
+        Called as ``progress(done, all)`` with the rows (planes) copied.
+
+    Returns
+    -------
+    memory-mapped array
+        A :class:`Raster` of float32 or float64 uses it without a copy.
+
+    Raises
+    ------
+    OptionError
+        If the path ends otherwise.
+    GraphError
+        If the source cannot be sliced.
+    MissingDependencyError
+        For a GeoTIFF, without rasterio.
+    """
+    name = os.fspath(path)
+    if not name.endswith(".npy"):
+        raise OptionError(f"{quoted(name)}: arrays are mapped from .npy files")
+    if isinstance(source, str | os.PathLike):
+        from nearfar.raster.files import open_band
+
+        with open_band(source, band) as opened:
+            return _copy(opened, name, dtype, progress)
+    return _copy(source, name, dtype, progress)
+
+
+def _copy(source: Any, name: str, dtype: Any, progress: Any) -> NDArray[Any]:
+    """Copy rows (planes) of the source, as many at once as fit a block."""
+    try:
+        shape = tuple(int(n) for n in source.shape)
+        kind = np.dtype(source.dtype if dtype is None else dtype)
+        rows = shape[0]
+    except (AttributeError, TypeError, IndexError):
+        raise GraphError(f"{quoted(source)}: give an array with a shape and a dtype") from None
+    each = max(1, kind.itemsize * int(np.prod(shape[1:])))
+    step = max(1, _BLOCK // each)
+    chunks = getattr(source, "chunks", None)
+    if chunks:  # whole chunks, where a block holds one
+        first = chunks[0] if isinstance(chunks[0], int) else max(chunks[0])
+        step = max(step // first, 1) * first
+    with replacing(name) as temporary, open(temporary, "wb") as file:
+        header = {"descr": kind.str, "fortran_order": False, "shape": shape}
+        np.lib.format.write_array_header_1_0(file, header)
+        for begin in range(0, rows, step):
+            end = min(begin + step, rows)
+            block = np.ascontiguousarray(np.asarray(source[begin:end]), dtype=kind)
+            file.write(block.data.cast("B"))
+            if progress is not None:
+                progress(end, rows)
+    return np.load(name, mmap_mode="r", allow_pickle=False)  # type: ignore[no-any-return]

@@ -1,0 +1,223 @@
+"""Least-cost paths between many pairs of cells, and alternatives to each."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from nearfar.errors import OptionError, keyword, quoted
+from nearfar.graph.dtypes import unreached_value
+from nearfar.raster.raster import Raster
+from nearfar.raster.solve import as_raster, cost_distance
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import ArrayLike, NDArray
+
+    from nearfar.options import Device
+
+__all__ = ["LeastCostPath", "least_cost_paths", "path_cost"]
+
+
+class LeastCostPath(NamedTuple):
+    """One path: its cost, and its cells from source to target, shape (length, ndim)."""
+
+    cost: Any
+    cells: NDArray[np.int64]
+
+
+def least_cost_paths(
+    cost: Raster | ArrayLike | Any,
+    pairs: Any,
+    k: int = 1,
+    *,
+    penalty: float = 2.0,
+    apart: int = 1,
+    device: Device = "auto",
+    threads: int | None = None,
+    progress: Callable[[float, float], None] | None = None,
+    **raster: Any,
+) -> list[list[LeastCostPath]]:
+    """Compute least-cost paths between pairs of cells, and alternatives to each.
+
+    Parameters
+    ----------
+    cost, device, threads, **raster
+        As for :func:`cost_distance`.
+    pairs : sequence of (source, target)
+        Cells as (row, column) or (plane, row, column).
+    k : int
+        Paths per pair. The first costs least. Each further one costs least after the costs of all
+        cells near those found before it were multiplied by ``penalty``, once for each of them; a
+        pair may get fewer than k different ones. On a raster the k cheapest paths in the strict
+        sense are one path with some cells moved aside.
+    penalty : float
+        Factor above 1.
+    apart : int
+        How many cells from an earlier path, along each axis, costs are multiplied.
+    progress : callable or None
+        Called as ``progress(done, all)`` after each search.
+
+    Returns
+    -------
+    list of lists of LeastCostPath
+        For each pair, by increasing cost; empty where the target is not reached. Costs are those
+        of the raster as given.
+
+    Raises
+    ------
+    VertexError, OptionError, GraphError
+        As :func:`cost_distance`, and for a bad k, penalty or distance.
+
+    Notes
+    -----
+    Pairs of one source share its search, which ends once their targets are settled. Every further
+    path is a search of its own.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import nearfar
+    >>> found = nearfar.raster.least_cost_paths(np.ones((5, 9)), [((2, 0), (2, 8))], k=2, apart=0)
+    >>> [float(path.cost) for path in found[0]]
+    [8.0, 8.82842712474619]
+    """
+    grid = as_raster(cost, raster)
+    if isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1:
+        raise OptionError(f"k is {quoted(k)}: give an integer of at least 1")
+    if not np.isfinite(penalty) or penalty <= 1:
+        raise OptionError(f"{keyword('penalty')} is {quoted(penalty)}: give a factor above 1")
+    if isinstance(apart, bool) or not isinstance(apart, int | np.integer) or apart < 0:
+        raise OptionError(f"{keyword('apart')} is {quoted(apart)}: give a number of cells")
+    ends = [_pair(grid, pair) for pair in pairs]
+    by_source: dict[int, list[int]] = {}
+    for i, (source, _) in enumerate(ends):
+        by_source.setdefault(source, []).append(i)
+    searches, done = len(by_source) + (k - 1) * len(ends), 0
+
+    def count(searched: int) -> None:
+        nonlocal done
+        done += searched
+        if progress is not None:
+            progress(done, searches)
+
+    options: dict[str, Any] = {"device": device, "threads": threads}
+    found: list[list[LeastCostPath]] = [[] for _ in ends]
+    for source, which in by_source.items():
+        targets = [_cell(grid, ends[i][1]) for i in which]
+        surface = cost_distance(grid, _cell(grid, source), targets=targets, **options)
+        for i, target in zip(which, targets, strict=True):
+            if surface.distance_to(target) < float("inf"):
+                path = surface.path_to(target)
+                found[i].append(LeastCostPath(surface._values[target], path))
+        count(1)
+    for paths in found if k > 1 else []:
+        if paths:
+            _alternatives(grid, paths, k, penalty, int(apart), options)
+        count(k - 1)
+    return found
+
+
+def path_cost(raster: Raster, cells: ArrayLike) -> Any:
+    """Compute the cost of a path, with the roundings of a search.
+
+    Parameters
+    ----------
+    raster : Raster
+    cells : array, shape (length, ndim)
+        Neighbouring cells in their order.
+
+    Returns
+    -------
+    number
+        In the raster's dtype; inf, or the maximum of an integer dtype, across a barrier.
+
+    Raises
+    ------
+    OptionError
+        If two cells in a row are no neighbours.
+    """
+    path = np.asarray(cells).reshape(-1, raster.ndim)
+    given = raster.describe_steps(raster.dtype)
+    moves = [tuple(move) for move in (path[:-1] - path[1:]).tolist()]
+    number = {tuple(step): i for i, step in enumerate(raster.steps.tolist())}
+    wrong = next((i for i, move in enumerate(moves) if move not in number), None)
+    if wrong is not None:
+        a, b = (tuple(path[wrong + j].tolist()) for j in (0, 1))
+        raise OptionError(f"cells {a} and {b} of the path are no neighbours")
+    if any(raster.is_barrier(int(at)) for at in raster.cells(path)):
+        return raster.dtype.type(unreached_value(raster.dtype))
+    which = np.array([number[move] for move in moves], dtype=int)
+    values = raster.cost[tuple(path.T)]
+    if raster.step == "enter":
+        weights = given["factors"][which] * values[1:]
+    else:
+        weights = given["factors"][which] * (values[:-1] + values[1:])
+    if raster.elevation is not None:
+        heights = raster.elevation[tuple(path.T)]
+        table, low, scale = given["table"]
+        place = (np.diff(heights) * given["inverses"][which] - low) * scale
+        place = np.clip(place, 0, raster.dtype.type(len(table) - 2))
+        at = place.astype(int)
+        part = place - at.astype(raster.dtype)
+        weights = weights * (table[at] + part * (table[at + 1] - table[at]))
+    start = np.zeros(1, dtype=raster.dtype)
+    return np.add.accumulate(np.concatenate([start, weights.astype(raster.dtype)]))[-1]
+
+
+def _alternatives(
+    grid: Raster,
+    paths: list[LeastCostPath],
+    k: int,
+    penalty: float,
+    apart: int,
+    options: dict[str, Any],
+) -> None:
+    """Add up to k - 1 further paths with the ends of the first, and sort all by cost."""
+    values = grid.cost.copy()
+    barriers = np.zeros(grid.shape, dtype=bool)
+    if grid.no_data is not None:  # a penalty may make a cost equal to the mark, or unequal
+        barriers = values == grid.no_data
+    barriers |= ~(values >= 0)
+    values[barriers] = unreached_value(grid.dtype)
+    seen = {paths[0].cells.tobytes()}
+    ends = (tuple(paths[0].cells[0].tolist()), tuple(paths[0].cells[-1].tolist()))
+    newest = paths[0].cells
+    for _ in range(k - 1):
+        near = np.zeros(grid.shape, dtype=bool)
+        for shift in np.ndindex(*(2 * apart + 1,) * grid.ndim):
+            cells = newest + np.array(shift) - apart
+            inside = ((cells >= 0) & (cells < grid.shape)).all(axis=1)
+            near[tuple(cells[inside].T)] = True
+        near &= values < unreached_value(grid.dtype)
+        with np.errstate(over="ignore"):
+            dearer = np.minimum(values[near] * np.float64(penalty), _greatest(grid.dtype))
+        values[near] = dearer.astype(grid.dtype)
+        surface = cost_distance(grid.with_cost(values), ends[0], targets=[ends[1]], **options)
+        newest = surface.path_to(ends[1])
+        if newest.tobytes() not in seen:
+            seen.add(newest.tobytes())
+            paths.append(LeastCostPath(path_cost(grid, newest), newest))
+    paths.sort(key=lambda path: path.cost)
+
+
+def _greatest(dtype: np.dtype[Any]) -> float:
+    """Return a great cost whose sums stay finite on most paths."""
+    return float(np.iinfo(dtype).max // 4096 if dtype.kind == "i" else np.finfo(dtype).max / 1e9)
+
+
+def _pair(grid: Raster, pair: Any) -> tuple[int, int]:
+    try:
+        source, target = pair
+    except (TypeError, ValueError):
+        raise OptionError(f"pairs: {quoted(pair)} is no (source, target)") from None
+    first = [grid.cells(end, role) for end, role in ((source, "source"), (target, "target"))]
+    if any(len(cells) != 1 for cells in first):
+        raise OptionError(f"pairs: {quoted(pair)} is not one source and one target")
+    return int(first[0][0]), int(first[1][0])
+
+
+def _cell(grid: Raster, position: int) -> tuple[int, ...]:
+    return tuple(int(i) for i in np.unravel_index(position, grid.shape))
