@@ -23,7 +23,7 @@ BIN := $(VENV)/bin
 JOBS ?= 2
 PYTEST_ARGS ?=
 # Of test-arm64; wheels have -O3.
-OPTIMIZE ?= -O2
+OPTIMIZE ?= -O3
 # Vector code of this processor's level alone (native), or of every level (all), as wheels have it.
 LEVELS ?= native
 # 3.11 and 3.12 each give a wheel; later ones try that of 3.12.
@@ -31,7 +31,7 @@ PYTHONS ?= $(PYTHON)
 
 # A change here means building the C++ module again.
 NATIVE := pyproject.toml CMakeLists.txt $(shell find src -name '*.cpp' -o -name '*.hpp')
-CXX_FILES = $(shell find src tests/stress -name '*.cpp' -o -name '*.hpp')
+CXX_FILES = $(shell find src tests/algorithms tests/stress -name '*.cpp' -o -name '*.hpp')
 BUILD_TOOLS := "scikit-build-core>=0.10" "nanobind>=2.4" "cmake>=3.24" ninja
 # The build finds CMake and Ninja of the environment. Building inside it, not in isolation, lets the
 # next build compile only what changed.

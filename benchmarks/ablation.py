@@ -38,6 +38,7 @@ from nearfar.lab.bench.environment import environment
 from nearfar.lab.bench.report import table
 from nearfar.lab.bench.suite import SUITE, draw_sources, load
 from result_file import add_output, write_result
+from zoo_graphs import ZOO, make
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -218,8 +219,12 @@ def solves(
     started: dict[str, Process], tricks: list[Trick], name: str, args: argparse.Namespace, at: Path
 ) -> dict[str, Any]:
     """One graph of the suite: every trick, every number of threads."""
-    graph = load(name, args.shrink)
-    source = draw_sources(graph, 1, SUITE[name].source)[0]
+    if name in SUITE:
+        graph = load(name, args.shrink)
+        source = draw_sources(graph, 1, SUITE[name].source)[0]
+    else:
+        graph = make(name, args.most)
+        source = draw_sources(graph, 1)[0]
     digest = proven(graph, source)
     file = save(graph, at / "graph.npz")
     for one in started.values():
@@ -382,7 +387,15 @@ def run_part(
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     add_output(parser)
-    parser.add_argument("--graphs", nargs="+", default=list(SUITE), choices=SUITE)
+    parser.add_argument(
+        "--graphs",
+        nargs="+",
+        default=list(SUITE),
+        choices=[*SUITE, *ZOO],
+        metavar="GRAPH",
+        help="of the suite (default: all) and of zoo_graphs.py",
+    )
+    parser.add_argument("--most", type=int, help="vertices of a graph of zoo_graphs.py")
     parser.add_argument("--tricks", nargs="+", help="beginnings of their names")
     parser.add_argument("--threads", nargs="+", type=int, default=[1, 2])
     parser.add_argument("--rounds", type=int, default=5)
@@ -413,7 +426,7 @@ def main() -> int:
         }
         with processes(trees, tricks) as started:
             for name in args.graphs:
-                if SUITE[name].available() is not True:
+                if name in SUITE and SUITE[name].available() is not True:
                     print(f"{name} left out: {SUITE[name].available()}")
                     continue
                 data["graphs"][name] = solves(started, tricks, name, args, folder)

@@ -84,12 +84,7 @@ TRICKS = (
     Trick(
         "sift of long rows",
         "every target of a long row is looked up",
-        (
-            (
-                "between_(csr.m / kDense >= csr.n ? static_cast<uint64_t>(csr.n) : ~uint64_t{0})",
-                "between_(~uint64_t{0})",
-            ),
-        ),
+        (("if (long_edges_ < n) return;", "if (n != ~std::size_t{0}) return;"),),
     ),
     Trick(
         "narrow view",
@@ -99,7 +94,7 @@ TRICKS = (
     Trick(
         "full buckets in order",
         "a full bucket is worked off as it was filled",
-        (("bucket.size > full_ ? put_in_order(bucket, distances, log) : 0", "0"),),
+        (("if (bucket.size <= full_) return;", "if (full_ != 0) return;"),),
     ),
     Trick(
         "dead ends",
@@ -114,17 +109,20 @@ TRICKS = (
     Trick("prefetch: rows", "the other stage", (_no_fetch("row"),)),
     Trick("prefetch: edges", "the other stage", (_no_fetch("edges"),)),
     Trick(
-        "short rows without branches",
+        "no branch per edge",
         "a branch for each edge",
         (
             (
+                "  const auto high = ordered_bits(old);\n#if defined(__x86_64__)\n",
                 """\
-          const uintptr_t better = as_number(improves(sum, old));
-          How::store(choose(better, at, &nowhere), static_cast<Weight>(sum));
-""",
-                """\
-          const uintptr_t better = improves(sum, old);
-          if (better) How::store(at, static_cast<Weight>(sum));
+  const auto high = ordered_bits(old);
+  if (low < high) {
+    __asm__ volatile("" ::: "memory");
+    ++n;
+    return at;
+  }
+  return nowhere;
+#if defined(__x86_64__)
 """,
             ),
         ),
@@ -284,7 +282,7 @@ MEASURE_TRICKS = (
     Trick(
         "dead ends folded away",
         "every vertex is searched",
-        (("add_up(csr, true, marks,", "add_up(csr, false, marks,"),),
+        (("        run(true);\n        return;", "        run(false);\n        return;"),),
     ),
     Trick(
         "tight edges by gathers",

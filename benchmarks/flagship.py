@@ -29,10 +29,10 @@ from typing import Any
 import numpy as np
 
 import nearfar
+from gpu_peers import GPU_PEERS
 from graphs_on_disk import load, proven, source_of
 from nearfar.graph.graph import Graph
 from nearfar.lab.bench.environment import environment
-from nearfar.lab.bench.peers import GPU_PEERS
 from nearfar.registry import Workspace, find
 from nearfar.system.devices import runtime
 from result_file import Rows, add_output

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 import nearfar
-from nearfar.cuda.predecessors import device_predecessors
+from nearfar.cuda.distances.predecessors import device_predecessors
 from nearfar.generators import generate
 from nearfar.graph.graph import Graph
 from nearfar.registry import Workspace, find

@@ -25,7 +25,7 @@ import numpy as np
 from in_parts import answer
 from nearfar.cuda.device_graph import C_NAMES
 from nearfar.cuda.kernel_times import kernel_times
-from nearfar.cuda.settle import Criterion, Settle, Steps, settle_loop
+from nearfar.cuda.loops.settle import Criterion, Settle, Steps, settle_loop
 from nearfar.generators import generate
 from nearfar.graph.delta import paper_delta
 from nearfar.graph.dense import dense_view

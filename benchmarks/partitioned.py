@@ -25,7 +25,7 @@ import numpy as np
 import nearfar
 from nearfar.algorithms.near_far.partitioned import Partitioned
 from nearfar.cuda.device_graph import Rows as GraphRows
-from nearfar.cuda.kronecker_rows import kronecker_rows
+from nearfar.cuda.graph.kronecker_rows import kronecker_rows
 from nearfar.errors import OutOfMemoryError
 from nearfar.registry import Workspace, find
 from nearfar.system.devices import launching, runtime

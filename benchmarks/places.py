@@ -7,7 +7,7 @@ installed: shapely's tree (what OSMnx snaps with), OSMnx itself on a small netwo
 RoutingKit (``pyroutingkit``) and igraph. Coordinates are metres on a plane, so that all measure the
 same lengths. Peers know vertices alone, and tables, the nearest and routes are compared between
 vertices; what places on edges take is a row beside. Peers that are slow do a part, and the time is
-per unit. One thread, apart from pandana's, which are OpenMP's.
+per unit. One thread, apart from pandana's, which are OpenMP's, and tables of 10,000 places.
 """
 
 from __future__ import annotations
@@ -197,7 +197,7 @@ def tables(scale: str) -> Rows:
 def tables_on(name: str, graph: Graph, scale: str) -> Rows:
     """The same on one network."""
     count = 1000 if scale == "paper" else 50
-    part = 50 if scale == "paper" else 10
+    part = 10
     ready = prepared(name, scale)
     origins, destinations = (places_of(graph, count, seed) for seed in (4, 5))
     a, b = (graph.snap(*p.T, to="vertex", parts="all") for p in (origins, destinations))
@@ -214,7 +214,7 @@ def tables_on(name: str, graph: Graph, scale: str) -> Rows:
             np.multiply(network.shortest_path_lengths(*pairs), 1000), (part, count)
         )
     if have("pyroutingkit"):
-        metric, _topology = routingkit(graph)
+        metric, _topology = routingkit(name, scale)
         units["vertices, RoutingKit"] = part
         contenders["vertices, RoutingKit"] = lambda: np.reshape(
             metric.distances_many_to_many(starts[:part].astype(np.uint32), ends.astype(np.uint32)),
@@ -245,10 +245,34 @@ def tables_on(name: str, graph: Graph, scale: str) -> Rows:
     )  # fmt: skip
 
 
-def routingkit(graph: Graph) -> tuple[Any, Any]:
+def large(scale: str) -> Rows:
+    """Tables between ten thousand places, on all cores."""
+    for name, graph in networks(scale):
+        ready = prepared(name, scale)
+        count = 10_000 if scale == "paper" else 500
+        origins, destinations = (places_of(graph, count, seed) for seed in (10, 11))
+
+        def solve(ready: Any = ready, places: Any = (origins, destinations)) -> Any:
+            return nearfar.table(ready, *places, parts="all")
+
+        def snap(graph: Any = graph, places: Any = (origins, destinations)) -> Any:
+            found = [graph.snap(*p.T, parts="all").distance for p in places]
+            return found[0]
+
+        samples = take_turns({"snapped and solved": solve}, 3, close)
+        samples |= take_turns({"snapped": snap}, 3, close)
+        yield line(
+            f"{name}: {count:,} x {count:,} places", "snapped and solved", samples,
+            network=name, pairs=count * count,
+        )  # fmt: skip
+
+
+@cache
+def routingkit(name: str, scale: str) -> tuple[Any, Any]:
     """RoutingKit's customized hierarchy, of its own order along coordinates."""
     import pyroutingkit
 
+    graph = dict(networks(scale))[name]
     xy = np.asarray(graph.coordinates)
     x, y = xy.T.astype(np.float32)
     topology = pyroutingkit.CCHTopology()
@@ -319,7 +343,7 @@ def routes_on(name: str, graph: Graph, scale: str) -> Rows:
             for path in network.shortest_paths(starts.tolist(), ends.tolist())[:few]
         ]
     if have("pyroutingkit"):
-        metric, _topology = routingkit(graph)
+        metric, _topology = routingkit(name, scale)
         units["RoutingKit"] = count
         pairs = list(zip(starts.tolist(), ends.tolist(), strict=True))
         contenders["RoutingKit"] = lambda: [metric.query(s, t)[0] for s, t in pairs][:few]
@@ -366,7 +390,7 @@ def along(graph: Graph, path: Any) -> float:
 
 if __name__ == "__main__":
     answer(
-        __doc__ or "", {"snapping": snapping, "tables": tables, "nearest": nearest,
-                        "routes": routes},
+        __doc__ or "", {"snapping": snapping, "tables": tables, "large": large,
+                        "nearest": nearest, "routes": routes},
         lambda part, row: None,
     )  # fmt: skip

@@ -113,7 +113,7 @@ class Contest:
 
     def _order(self) -> None:
         structure = structure_of(self.graph)
-        analyse(self.graph, structure, elimination_order(self.graph, structure)[0])
+        analyse(self.graph, structure, elimination_order(structure)[0])
 
     def _metric(self, w: int) -> None:
         clock, asked, weights = self.clock, self.asked, self.graph.effective_weights

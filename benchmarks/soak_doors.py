@@ -262,7 +262,7 @@ def row_files(soak: Soak) -> Iterator[Trial]:
     stats: dict[str, Any] = {}
 
     def call() -> Any:
-        from nearfar.solve.row_files import read_rows
+        from nearfar.solve.rows.row_files import read_rows
 
         given: dict[str, Any] = {"block": block, "device": soak.device, "stats": stats}
         nearfar.distances(soak.graph, truth.sources[rows], out=path, **given)
@@ -367,7 +367,7 @@ def prepared(soak: Soak) -> Iterator[Trial]:
     truth = soak.truth
     if soak.n > 400 or soak.graph.n_edges > 3000 or truth.edges.huge:
         return
-    order: Any = soak.one_of(["levels", "auto", "random"])
+    order: Any = soak.one_of(["multilevel", "auto", "random"])
     if order == "random":
         order = soak.rng.permutation(soak.n)
     perfect = soak.chance(0.7)

@@ -18,6 +18,7 @@ from soak_graphs import Case
 from soak_oracle import Edges, Rows, TooLarge, differs, length_of
 
 Judge = Callable[[Any], str | None]
+_PROGRAMS = 2  # combinations of options per variant on a GPU
 
 
 @dataclass
@@ -76,7 +77,9 @@ class Soak:
         return int(self.rng.integers(0, len(self.truth.sources)))
 
     def some_rows(self, most: int = 40) -> NDArray[np.int64]:
-        """Numbers of some rows, in any order, some of them twice."""
+        """Numbers of some rows, in any order, some of them twice; a GPU takes many at once."""
+        if self.device == "cuda":
+            most *= int(self.one_of([1, 1, 5]))
         k = int(self.rng.integers(1, most + 1))
         return self.rng.integers(0, len(self.truth.sources), k)
 
@@ -186,7 +189,15 @@ def options_of(soak: Soak, variant: Variant) -> dict[str, Any]:
         "duplicates": ["owners", "claim"],
     }
     names = [f.name for f in dataclasses.fields(variant.options) if f.name in known]
-    return {name: soak.one_of(known[name]) for name in names if soak.chance(0.6)}
+    if soak.device == "cpu":
+        return {name: soak.one_of(known[name]) for name in names if soak.chance(0.6)}
+    # Most combinations are programs of their own, which take seconds to compile: a few of each.
+    few = int(soak.one_of(range(_PROGRAMS)))
+    rng = np.random.default_rng([few, *variant.id.encode()])
+    picked = {name: known[name][int(rng.integers(len(known[name])))] for name in names}
+    if "delta" in picked:  # a number that goes to the kernels as an argument
+        picked["delta"] = soak.one_of(deltas)
+    return {name: picked[name] for name in names if rng.random() < 0.6}
 
 
 def words(door: str, **given: Any) -> str:

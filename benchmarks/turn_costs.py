@@ -65,7 +65,7 @@ def main() -> None:
     rng = np.random.default_rng(2)
     pairs = rng.integers(0, graph.n_vertices, (PAIRS, 2))
     results: list[dict[str, Any]] = []
-    order, _ = elimination_order(graph, structure_of(graph))
+    order, _ = elimination_order(structure_of(graph))
     given = {"without turns": (graph, "auto"), "with turns": (turns, "auto")}
     if args.orders:
         given["with turns, order of the original vertices"] = (turns, order)

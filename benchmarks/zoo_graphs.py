@@ -7,9 +7,15 @@ Graphs are the same in every run of one NumPy and SciPy version.
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+import tempfile
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,7 +24,7 @@ from numpy.typing import NDArray
 
 from nearfar.graph.graph import Graph
 
-__all__ = ["ZOO", "Entry", "make"]
+__all__ = ["ZOO", "Entry", "made", "make"]
 
 Array = NDArray[Any]
 #: Sources, targets, lengths where the family has some, whether directed, number of vertices.
@@ -327,3 +333,32 @@ def make(name: str, most: int | None = None) -> Graph:
         weights = WEIGHTS[entry.weights](len(s), rng)
         weights = weights / 1000 if dtype.kind == "f" else weights
     return Graph.from_edges(s, t, weights.astype(dtype), n_vertices=n, directed=directed)
+
+
+def made(names: list[str], most: int | None) -> Iterator[tuple[str, Graph]]:
+    """All graphs, made side by side by processes before the first is given."""
+    with tempfile.TemporaryDirectory(prefix="nearfar-zoo-") as folder:
+        files = [Path(folder, f"{name}.npz") for name in names]
+
+        def store(name: str, file: Path) -> None:
+            words = [name, str(file), *([] if most is None else [str(most)])]
+            subprocess.run([sys.executable, __file__, *words], check=True)
+
+        with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
+            list(pool.map(store, names, files))
+        for name, file in zip(names, files, strict=True):
+            with np.load(file) as parts:
+                rows = [parts[key] for key in ("indptr", "indices", "weights")]
+                yield name, Graph(*rows, directed=bool(parts["directed"]))
+            file.unlink()
+
+
+def _store(name: str, file: str, most: str | None = None) -> None:
+    """Make a graph and write it."""
+    graph = make(name, None if most is None else int(most))
+    rows = {"indptr": graph.indptr, "indices": graph.indices, "weights": graph.effective_weights}
+    np.savez(file, directed=graph.directed, **rows)
+
+
+if __name__ == "__main__":
+    _store(*sys.argv[1:])

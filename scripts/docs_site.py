@@ -2,7 +2,8 @@
 
 The texts stay where readers of the repository look for them; the site gets copies whose links are
 turned. Notebooks are stored without outputs and run here, in a process of their own, as their tests
-run them. mkdocs calls the functions named ``on_...`` (see ``hooks`` in mkdocs.yml).
+run them. The order of the pages is that of docs/index.md. mkdocs calls the functions named
+``on_...`` (see ``hooks`` in mkdocs.yml).
 """
 
 from __future__ import annotations
@@ -38,15 +39,6 @@ _TABS = (
     ("Explanation", "explanation"),
     ("Reproduction", "reproduction"),
     ("Project", "project"),
-)
-#: How-to guides in the order in which one meets their tasks; others follow.
-_TASKS = (
-    *("install", "which-function"),
-    *("find-shortest-paths", "read-and-write-graphs", "take-answers-elsewhere", "draw-maps"),
-    "answer-questions-about-places",
-    *("all-pairs", "prepare-a-graph", "save-and-prove-answers", "use-in-scripts", "use-a-gpu"),
-    *("coming-from-scipy", "coming-from-networkx", "coming-from-igraph"),
-    *("coming-from-cugraph", "coming-from-pandana"),
 )
 _LINK = re.compile(r"(!?\[[^\]]*\]\(|<img [^>]*src=\")([^)\s\"]+)")
 _RUNNER = """
@@ -167,15 +159,17 @@ def title_of(text: str) -> str:
 
 def navigation(pages: dict[str, str]) -> list[Any]:
     """Tabs and pages of the site; ``pages`` has their texts."""
+    index = (ROOT / "docs/index.md").read_text(encoding="utf-8")
+    listed = [posixpath.splitext(name)[0] for name in re.findall(r"\]\(([^)]+)\)", index)]
 
     def order(name: str) -> tuple[int, str]:
-        stem = posixpath.splitext(posixpath.basename(name))[0]
-        return (_TASKS.index(stem) if stem in _TASKS else len(_TASKS), title_of(pages[name]))
+        stem = posixpath.splitext(name)[0]
+        return (listed.index(stem) if stem in listed else len(listed), title_of(pages[name]))
 
     found: list[Any] = [{"Home": "index.md"}]
     for title, folder in _TABS:
         inside = sorted((name for name in pages if name.startswith(folder + "/")), key=order)
-        found.append({title: [{title_of(pages[name]): name} for name in inside]})
+        found.append({title: [{title_of(pages[name]).replace("`", ""): name} for name in inside]})
     found.append({"All pages": "all-pages.md"})
     return found
 

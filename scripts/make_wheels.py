@@ -1,12 +1,17 @@
-"""Wheels for Linux, repaired and tried: ``make_wheels.py [PYTHON ...]``.
+"""Wheels for Linux, repaired and tried: ``make_wheels.py [PYTHON ...] [--aarch64]``.
 
 For each interpreter: build a wheel, let auditwheel bundle and tag it, install it into a fresh
 environment whose compilers are ``false``, and run ``try_install.py`` there. 3.12 gives the wheel of
 the stable ABI, which is then tried on every later interpreter named, too; 3.11 gives its own.
+
+``--aarch64`` makes the wheels of that processor by Debian's ``g++-aarch64-linux-gnu`` from the
+interpreters' own headers, which are those of every 64-bit Linux; they cannot be tried here.
+``dist/wheels.json`` says what was made, and on which Pythons it was tried.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
@@ -47,16 +52,37 @@ def version(python: str) -> tuple[int, int]:
     return int(said[0]), int(said[1])
 
 
-def build(python: str) -> Path:
+def crossing(name: str) -> tuple[list[str], dict[str, str]]:
+    """Options of pip and variables that make a wheel for aarch64."""
+    WORK.mkdir(parents=True, exist_ok=True)
+    toolchain = WORK / "aarch64.cmake"
+    toolchain.write_text(
+        "set(CMAKE_SYSTEM_NAME Linux)\n"
+        "set(CMAKE_SYSTEM_PROCESSOR aarch64)\n"
+        "set(CMAKE_C_COMPILER aarch64-linux-gnu-gcc)\n"
+        "set(CMAKE_CXX_COMPILER aarch64-linux-gnu-g++)\n"
+        "set(CMAKE_FIND_ROOT_PATH_MODE_PROGRAM NEVER)\n"
+    )
+    own = f".cpython-{name[2:]}-aarch64-linux-gnu.so"
+    suffix = own if name == "cp311" else ".abi3.so"
+    options = [
+        f"--config-settings=cmake.define.CMAKE_TOOLCHAIN_FILE={toolchain}",
+        f"--config-settings=cmake.define.NB_SUFFIX={suffix}",
+    ]
+    return options, {"_PYTHON_HOST_PLATFORM": "linux-aarch64", "SETUPTOOLS_EXT_SUFFIX": own}
+
+
+def build(python: str, cross: bool) -> Path:
     """One repaired wheel in ``dist``."""
     name = "cp{}{}".format(*version(python))
+    options, more = crossing(name) if cross else ([], {})
     tools = environment(python, f"build-{name}")
     call(tools, "-m", "pip", "install", "-q", *TOOLS)
     raw = WORK / f"raw-{name}"
     shutil.rmtree(raw, ignore_errors=True)
     path = f"{tools.parent}{os.pathsep}{os.environ['PATH']}"
     pip = (tools, "-m", "pip", "wheel", "-q", "--no-deps", "--no-build-isolation")
-    call(*pip, "-w", raw, ".", PATH=path)
+    call(*pip, *options, "-w", raw, ".", PATH=path, **more)
     (wheel,) = raw.glob("*.whl")
     fixed = WORK / f"fixed-{name}"
     shutil.rmtree(fixed, ignore_errors=True)
@@ -78,20 +104,35 @@ def fits(wheel: Path, python: str) -> bool:
     return minor >= int(found[1]) if found[2] == "abi3" else minor == int(found[1])
 
 
-def main(pythons: list[str]) -> int:
+def tried(wheel: Path, pythons: list[str]) -> list[str]:
+    """Versions of the interpreters that a wheel fits, on which it was installed and tried."""
+    found = []
+    for python in pythons:
+        if not fits(wheel, python):
+            continue
+        clean = environment(python, f"try-{wheel.name[:40]}")
+        call(clean, "-m", "pip", "install", "-q", "--only-binary=:all:", wheel)
+        said = call(clean, "scripts/try_install.py", CC="false", CXX="false", PYTHONPATH="")
+        found.append("{}.{}".format(*version(python)))
+        print(f"{found[-1]}: {said.strip()}")
+    return found
+
+
+def main(words: list[str]) -> int:
     """Build and try; 0 when all is well."""
+    pythons = [word for word in words if word != "--aarch64"]
+    cross = len(pythons) < len(words)
     chosen = {version(python): python for python in pythons}
     if not chosen:
         raise SystemExit("name at least one interpreter: python3.11 python3.12")
-    wheels = [build(python) for tag, python in chosen.items() if tag <= (3, 12)]
-    for python in pythons:
-        for wheel in wheels:
-            if not fits(wheel, python):
-                continue
-            clean = environment(python, f"try-{wheel.name[:40]}")
-            call(clean, "-m", "pip", "install", "-q", "--only-binary=:all:", wheel)
-            said = call(clean, "scripts/try_install.py", CC="false", CXX="false", PYTHONPATH="")
-            print("{}.{}: {}".format(*version(python), said.strip()))
+    made = []
+    for tag, python in chosen.items():
+        if tag <= (3, 12):
+            wheel = build(python, cross)
+            fit = [] if cross else tried(wheel, pythons)
+            size = wheel.stat().st_size
+            made.append({"what": wheel.name, "bytes": size, "tried": ", ".join(fit) or "not here"})
+    (DIST / "wheels.json").write_text(json.dumps(made, indent=2) + "\n")
     return 0
 
 

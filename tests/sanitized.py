@@ -14,8 +14,10 @@ ROOT = Path(__file__).resolve().parents[1]
 SOURCE = ROOT / "src" / "nearfar"
 #: What every module needs: the graph's view, errors, interrupts and workers, without any solver.
 PARTS = (
-    *("module", "errors", "interrupt", "graph_ops", "graph_view", "huge_block", "touch", "buffer"),
-    *("worker_pool", "waiting", "isa", "array_checks.simd"),
+    *("bindings/module", "bindings/errors", "graph/graph_ops", "graph/graph_view"),
+    *("graph/array_checks.simd", "instructions/isa", "memory/buffer", "memory/huge_block"),
+    *("memory/touch", "threads/interrupt", "threads/ranges", "threads/spread"),
+    *("threads/waiting", "threads/worker_pool"),
 )
 FLAGS = ("-std=c++20", "-O1", "-g1", "-fPIC", "-fvisibility=hidden", "-fno-strict-aliasing", "-w")
 #: The flags of the levels as CMakeLists.txt has them.

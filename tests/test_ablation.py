@@ -77,12 +77,12 @@ def test_what_an_edit_compiles_anew() -> None:
         f"{family}sequential.cpp": {f"{family}relax.hpp", "cpu/view.hpp"},
         f"{family}cpu.cpp": {"cpu/view.hpp"},
         "cpu/view.cpp": {"cpu/view.hpp"},
-        "cpu/proof.cpp": {"cpu/view.hpp"},
+        "cpu/distances/proof.cpp": {"cpu/view.hpp"},
     }
-    assert builds.to_compile({"cpu/proof.cpp"}, depends) == ["cpu/proof.cpp"]
+    assert builds.to_compile({"cpu/distances/proof.cpp"}, depends) == ["cpu/distances/proof.cpp"]
     assert builds.to_compile({f"{family}relax.hpp"}, depends) == [f"{family}sequential.cpp"]
     everything = builds.to_compile({"cpu/view.hpp"}, depends)
-    assert everything == sorted(set(depends) - {"cpu/proof.cpp"})
+    assert everything == sorted(set(depends) - {"cpu/distances/proof.cpp"})
     assert builds.to_compile({"memory.py"}, depends) == []
     with pytest.raises(LookupError, match="something to compile"):
         builds.to_compile({"cpu/nobody.hpp"}, depends)

@@ -41,7 +41,7 @@ def served(variant: Variant, graph: Graph) -> Graph:
     """
     if variant.family != "prepared":
         return graph
-    return nearfar.prepare(graph, "levels", force=True).summing("search")
+    return nearfar.prepare(graph, "multilevel", force=True).summing("search")
 
 
 def check(variant: Variant, graph: Graph, source: int, want: np.ndarray, **options: object) -> None:

@@ -78,7 +78,7 @@ class Unprintable:
         (None, "None"),
         ([1] * 100, "[" + "1, " * 26 + "1..."),
         (np.zeros((2, 2)), "array([[0., 0.], [0., 0.]])"),
-        pytest.param(10**5000, "a whole number of 16610 bits", id="long"),  # str() refuses
+        pytest.param(10**5000, "an integer of 16610 bits", id="long"),  # str() refuses
         (Unprintable(), "<Unprintable>"),
     ],
 )

@@ -8,7 +8,7 @@ from nearfar.system.devices import compiler
 from tests.gpu.digest import VALIDATION, compiled, digest, fresh_modules
 
 #: Launched behind the observers' backs, to keep the device busy while launches are queued.
-UNSEEN = {"cuda/pause.cuh"}
+UNSEEN = {"cuda/primitives/pause.cuh"}
 HOW = "run `python -m tests.gpu.record` on a machine with a GPU and commit the file it writes"
 
 

@@ -75,12 +75,12 @@ class Chart:
         return found
 
     def digest(self) -> str:
-        """What the picture depends on."""
+        """Inputs of the picture."""
         source = Path(__file__).read_text(encoding="utf-8")
         return hashlib.sha256(f"{self}{json.dumps(self.data())}{source}".encode()).hexdigest()
 
     def fresh(self) -> bool:
-        """Whether the picture shows what the results say."""
+        """True if the picture shows the present results."""
         path = ROOT / self.where
         return path.exists() and self.digest() in path.read_text(encoding="utf-8")
 

@@ -8,7 +8,7 @@ __all__ = ["options", "table"]
 
 
 def table() -> str:
-    """Formats with suffixes, directions and what a round trip keeps."""
+    """Formats with suffixes, directions and properties kept by a round trip."""
     lines = [
         "| name | format | suffixes | read | write | extra | kept in a round trip |",
         "|---|---|---|---|---|---|---|",

@@ -14,15 +14,42 @@ __all__ = ["page"]
 # Folder, heading, what its pages are for.
 KINDS = (
     ("tutorials", "Tutorials", "Learn by doing, from nothing to a result."),
-    ("how-to", "How-to guides", "Reach one goal, given that you know what you want."),
+    ("how-to", "How-to guides", "Reach one goal."),
     ("reference", "Reference", "Look something up."),
-    ("reproduction", "Reproduction", "The papers' numbers beside ours, and why they differ."),
     ("explanation", "Explanation", "Understand how it works, why, and what it costs."),
+    ("reproduction", "Reproduction", "The papers' numbers and ours, and why they differ."),
 )
+
+# Pages of a folder in the order in which readers need them; others follow by title.
+ORDER = {
+    "tutorials": ("first-map",),
+    "how-to": (
+        *("install", "which-function", "find-shortest-paths"),
+        *("read-and-write-graphs", "generate-graphs"),
+        *("answer-questions-about-places", "draw-maps", "take-answers-elsewhere"),
+        *("all-pairs", "prepare-a-graph", "rasters", "measure-centrality", "assign-traffic"),
+        *("negative-cycles-arbitrage", "save-and-prove-answers", "use-in-scripts"),
+        *("use-a-gpu", "use-a-cluster", "tune-launch-shapes"),
+        *("coming-from-scipy", "coming-from-networkx", "coming-from-igraph"),
+        *("coming-from-cugraph", "coming-from-pandana", "coming-from-scikit-image"),
+        *("measure", "reproduce-the-papers", "make-a-report", "build-the-peers"),
+    ),
+    "reference": (
+        *("glossary", "python", "python-graphs", "python-searches", "python-many-sources"),
+        *("python-prepared", "python-places", "python-measures", "python-rasters"),
+        *("python-files", "python-interfaces", "python-tools"),
+        *("command-line", "methods", "file-formats", "environment", "platforms", "speed"),
+    ),
+    "explanation": (
+        *("choosing", "cpu-engine", "gpu-engine", "breadth-first", "near-far"),
+        *("compound-frontiers", "many-sources", "within-a-limit", "prepared-graphs", "rasters"),
+        *("measures", "memory", "scale", "one-source-several-gpus", "zoo-speed"),
+    ),
+}
 
 
 def title_of(page: Path) -> str:
-    """Title of a page, or of a notebook."""
+    """Return the title of a page or of a notebook."""
     text = page.read_text(encoding="utf-8")
     if page.suffix == ".ipynb":
         text = "".join(json.loads(text)["cells"][0]["source"])
@@ -32,8 +59,14 @@ def title_of(page: Path) -> str:
     return title[1]
 
 
+def order(page: Path) -> tuple[int, str]:
+    """Return the sort key of a page within its folder."""
+    known = ORDER.get(page.parent.name, ())
+    return known.index(page.stem) if page.stem in known else len(known), title_of(page)
+
+
 def page() -> str:
-    """The page in full."""
+    """Return the page."""
     lines = [
         "# Documentation of nearfar",
         "",
@@ -47,6 +80,6 @@ def page() -> str:
         pages = [
             p for p in (checkout.ROOT / "docs" / folder).iterdir() if p.suffix in (".md", ".ipynb")
         ]
-        for page in sorted(pages):
+        for page in sorted(pages, key=order):
             lines.append(f"- [{title_of(page)}]({folder}/{page.name})")
     return "\n".join(lines) + "\n"

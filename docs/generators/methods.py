@@ -1,4 +1,4 @@
-"""The page of the methods, with a table of their families, from the registry."""
+"""The page of the methods, with a table per family, from the registry."""
 
 from __future__ import annotations
 
@@ -8,45 +8,82 @@ import inspect
 import re
 
 from docs.generators.python_reference import entries, markdown, sections
+from nearfar.lab.checkout import NOTICE
 from nearfar.registry import Variant, variants
 
-__all__ = ["page", "short_table"]
+__all__ = ["page"]
+
+#: Number of variants from which on their common options have a title in place of the ids.
+MANY = 5
+
+
+def _title(family: str) -> str:
+    """Return the heading of a family's table."""
+    return {
+        "bellman_ford": "Bellman-Ford",
+        "bmssp": "BMSSP",
+        "delta_stepping": "Delta-stepping",
+        "floyd_warshall": "Floyd-Warshall",
+        "near_far": "Near-Far",
+    }.get(family, family.replace("_", " ").capitalize())
+
+
+def page() -> str:
+    """Return docs/reference/methods.md."""
+    parts = [
+        "# Methods",
+        "",
+        NOTICE,
+        "",
+        "Pass an id as `method=` or `--method`; the part before the `@`, or the name of a family,",
+        "takes its cheapest variant. `nearfar methods` prints the same and says what is available",
+        "on this machine. Weights are non-negative unless the table says otherwise. Papers are",
+        "keys of `CITATION.cff`. [Options](#options) are at the end.",
+    ]
+    for family, members in families().items():
+        folders = sorted({v.run.__module__.rpartition(".")[0] for v in members})
+        parts += ["", f"## {_title(family)}", "", first_sentence(folders[0])]
+        where = [f"`{name.removeprefix('nearfar.').replace('.', '/')}`" for name in folders]
+        parts += [f"Pseudo-code and departures from the papers: {', '.join(where)}.", ""]
+        parts += ["| id | method | source | work |", "|---|---|---|---|"]
+        parts += [row(v) for v in members]
+    parts += [
+        "",
+        "## Options",
+        "",
+        "Keywords of `nearfar.sssp` and `nearfar.distances`, or `--option KEY=VALUE`. `None` lets",
+        "the method choose.",
+        *meanings(),
+    ]
+    return re.sub(r"\n{3,}", "\n\n", "\n".join(parts)) + "\n"
 
 
 def families() -> dict[str, list[Variant]]:
-    """Variants by family, unsafe ones included."""
+    """Return the variants by family, unsafe ones included."""
     found: dict[str, list[Variant]] = {}
     for v in variants(unsafe=True):
         found.setdefault(v.family, []).append(v)
     return found
 
 
-def short_table() -> str:
-    """One line per family."""
-    lines = ["| family | methods | devices | weights |", "|---|---|---|---|"]
-    for family, members in families().items():
-        names = ", ".join(f"`{idea}`" for idea in sorted({v.idea for v in members if not v.unsafe}))
-        devices = ", ".join(sorted({v.device for v in members}))
-        weights = ", ".join(sorted({v.weights for v in members}))
-        lines.append(f"| {family.replace('_', ' ')} | {names} | {devices} | {weights} |")
-    return "\n".join(lines)
+def first_sentence(package: str) -> str:
+    """Return the summary of a family: the first line of its package."""
+    text = importlib.import_module(package).__doc__ or ""
+    return markdown(text.strip().splitlines()[0])
 
 
-def options_of(variant: Variant) -> str:
-    """Options with their defaults."""
-    fields = dataclasses.fields(variant.options)
-    shown = [f"`{f.name}={f.default!r}`" for f in fields if f.default is not dataclasses.MISSING]
-    return ", ".join(shown) or "none"
-
-
-def prose(text: str) -> str:
-    """A docstring as Markdown: code spans, and no double colon before an indented block."""
-    plain = re.sub(r"::$", ":", text.strip(), flags=re.MULTILINE)
-    return markdown(re.sub(r"^:$", "", plain, flags=re.MULTILINE))
+def row(v: Variant) -> str:
+    """Return the line of a variant in the table of its family."""
+    special = [f"{v.weights} weights"] if v.weights == "any" else []
+    special += ["many sources"] if "sssp" not in v.problems else []
+    special += ["**unsafe**"] if v.unsafe else []
+    text = f"{v.summary} ({', '.join(special)})" if special else v.summary
+    source = " ".join(filter(None, (v.paper, v.section)))
+    return f"| `{v.id}` | {text} | {source} | {v.complexity} |"
 
 
 def meanings() -> list[str]:
-    """Every option of every variant: what it does, from the docstrings of the options' classes."""
+    """Return what each option does, once per class of options, from its docstring."""
     users: dict[type, list[str]] = {}
     for v in variants(unsafe=True):
         if dataclasses.fields(v.options):
@@ -54,57 +91,22 @@ def meanings() -> list[str]:
     lines = []
     for cls, ids in users.items():
         said = sections(inspect.getdoc(cls) or "")
-        names = ", ".join(f"`{name}`" for name in ids)
-        first, *rest = said[""]
-        title = names if len(ids) <= 3 else markdown(first.rstrip("."))
-        more = "\n".join(rest).strip()
-        lines += ["", f"### {title}", ""]
-        lines += [f"Of {names}.", ""] if title != names else []
-        lines += [markdown(more), ""] if more else []
         described = list(entries(said.get("Parameters", [])))
-        lines += described
         named = {name for line in described for name in re.findall(r"\w+", line.split("`")[1])}
         if missing := {f.name for f in dataclasses.fields(cls)} - named:
             raise SystemExit(f"{cls.__name__} does not say what {sorted(missing)} mean")
+        first, *rest = said[""]
+        shown = ", ".join(f"`{name}`" for name in ids) if len(ids) < MANY else first.rstrip(".")
+        defaults = {f.name: f"{f.default!r}" for f in dataclasses.fields(cls)}
+        lines += ["", f"**{markdown(shown)}**", *map(markdown, rest), ""]
+        lines += [with_default(line, defaults) for line in described]
     return lines
 
 
-def page() -> str:
-    """docs/reference/methods.md in full."""
-    parts = [
-        "# Methods",
-        "",
-        "Generated from the registry by `python -m docs.generators`; `nearfar methods` prints "
-        "the same with what is",
-        "available on the machine at hand. Pass an id as `method=` to `nearfar.sssp` or `--method` "
-        "to `nearfar sssp`.",
-        "Keys of papers are those of `CITATION.cff`.",
-        "",
-        short_table(),
-    ]
-    for family, members in families().items():
-        folders = sorted({v.run.__module__.rpartition(".")[0] for v in members})
-        described = [prose(importlib.import_module(name).__doc__ or "") for name in folders]
-        parts += ["", f"## {family.replace('_', ' ').capitalize()}", "", "\n\n".join(described)]
-        parts += [
-            "",
-            "| id | what | weights | problems | options | source | work |",
-            "|---|---|---|---|---|---|---|",
-        ]
-        for v in members:
-            source = " ".join(filter(None, (v.paper, v.section)))
-            mark = " **unsafe**" if v.unsafe else ""
-            parts.append(
-                f"| `{v.id}`{mark} | {v.summary} | {v.weights} | {', '.join(sorted(v.problems))} | "
-                f"{options_of(v)} | {source} | {v.complexity} |"
-            )
-    parts += [
-        "",
-        "## Options",
-        "",
-        "Keywords of `nearfar.sssp` and `nearfar.distances`, or `--option KEY=VALUE`; the defaults "
-        "stand in the",
-        "tables above. `None` lets the method choose.",
-        *meanings(),
-    ]
-    return re.sub(r"\n{3,}", "\n\n", "\n".join(parts)) + "\n"
+def with_default(line: str, defaults: dict[str, str]) -> str:
+    """Return the line of an option with its default behind the name, if there is one default."""
+    names = line.split("`")[1]
+    values = dict.fromkeys(defaults[name] for name in re.findall(r"\w+", names))
+    if len(values) > 1:
+        return line
+    return line.replace(f"`{names}`", f"`{names}={values.popitem()[0]}`", 1)

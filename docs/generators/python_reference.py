@@ -39,7 +39,7 @@ GROUPS: list[tuple[str, str, list[str]]] = [
         "Many sources",
         "Answers go to an array, a file, a sparse matrix or a reduction, block by block.",
         [
-            *("distances", "all_pairs", "nearest", "solve.Nearest", "catchment"),
+            *("distances", "all_pairs", "nearest", "solve.Nearest", "catchment", "isochrones"),
             *("solve.Reduction", "solve.read_rows"),
         ],
     ),
@@ -123,7 +123,8 @@ GROUPS: list[tuple[str, str, list[str]]] = [
         "Rasters and volumes",
         "[Cost surfaces over rasters](../how-to/rasters.md) shows them at work. "
         "`nearfar.raster.interfaces` has the functions\nof scikit-image, xarray-spatial and "
-        "dijkstra3d.",
+        "dijkstra3d, with the parameters of these libraries; options that it\ncannot serve raise "
+        "`OptionError`.",
         [
             *("raster.cost_distance", "raster.cost_distances", "raster.corridor"),
             *("raster.least_cost_paths", "raster.path_cost", "raster.map_array"),
@@ -140,7 +141,7 @@ GROUPS: list[tuple[str, str, list[str]]] = [
         "The same calls as in `scipy.sparse.csgraph` "
         "([Coming from SciPy](../how-to/coming-from-scipy.md)). By\nkeyword they also take "
         '`device` ("auto", "cpu", "cuda"), `threads` (CPU workers, None for all cores) and\n'
-        "`method_variant` (a name from [Methods](methods.md)).",
+        "`method_variant` (a name from [Methods](methods.md)). SciPy's documentation has the rest.",
         [
             f"csgraph.{name}"
             for name in (
@@ -161,7 +162,7 @@ GROUPS: list[tuple[str, str, list[str]]] = [
     ),
     (
         "Choosing, tuning, describing",
-        "What the command line's `--explain`, `tune`, `info`, `--profile`, `sweep` and `plot` do.",
+        "The command line's `--explain`, `tune`, `info`, `--profile`, `sweep` and `plot`.",
         [
             *("choose.explain", "choose.Explanation", "choose.Choice"),
             *("choose.rank", "choose.best", "choose.calibrate.calibrate"),
@@ -197,7 +198,7 @@ GROUPS: list[tuple[str, str, list[str]]] = [
         ],
     ),
 ]
-#: Pages by their stems: title, and the headings of :data:`GROUPS` that stand on each.
+#: Pages by their stems: title, and the headings of :data:`GROUPS` on each.
 PAGES: dict[str, tuple[str, tuple[str, ...]]] = {
     "python-graphs": ("graphs and turn costs", ("Graphs", "Turn costs")),
     "python-searches": ("one source", ("One source", "Answers", "Other questions")),
@@ -228,12 +229,29 @@ SHARED = (
 )
 #: Public modules whose names the page lists; those of the NetworkX backend are NetworkX's protocol.
 MODULES = tuple(f"nearfar.{name}" for name in nearfar._PUBLIC if name != "networkx")
-ENTRIES = ("Parameters", "Attributes", "Returns", "Yields", "Raises")
+ENTRIES = ("Parameters", "Attributes", "Returns", "Yields", "Raises", "Warns")
 PROSE = ("Notes", "Examples", "References", "See Also")
 
 
 #: Bases of Graph that hold a part of it each.
 _PARTS = ("Vertices", "Exchange")
+#: Names whose parameters are another library's or a command's, so that a summary is enough.
+_BRIEF = ("csgraph.", "lab.", "raster.interfaces.")
+#: Members without an underscore that other files of the package call, and users have no use for.
+_INTERNAL = frozenset(
+    (
+        *("Graph.device_arrays", "Graph.first_negative", "Graph.has_transpose", "Graph.has_view"),
+        *("Graph.from_checked", "Graph.rows_of", "Graph.tight_form", "Graph.view"),
+        *("Graph.weight_sample", "Graph.widest_vertex", "Prepared.adds_floats"),
+        *("Prepared.answer_dtype", "Prepared.beyond_arcs", "Prepared.fitting"),
+        *("Prepared.metric_view", "Prepared.summed", "Prepared.summing", "Prepared.tight_form"),
+        *("Raster.describe", "Raster.is_barrier", "Reduction.sink", "SlopeTable.in_dtype"),
+        *("Surface.as_floats", "TreeLabels.between", "TurnGraph.first_negative"),
+        *("TurnGraph.indices_of", "TurnGraph.n_negative", "TurnGraph.name_of"),
+        *("TurnGraph.of_edges", "TurnGraph.searched_weights", "TurnGraph.to_edges"),
+        *("TurnGraph.weight_dtype",),
+    )
+)
 
 
 def public(name: str) -> Any:
@@ -259,7 +277,9 @@ def properties(cls: type) -> Iterator[str]:
     found = [
         (name, inspect.getdoc(value) or "")
         for name, value in vars(cls).items()
-        if not name.startswith("_") and isinstance(value, property | cached_property)
+        if not name.startswith("_")
+        and isinstance(value, property | cached_property)
+        and f"{cls.__name__}.{name}" not in _INTERNAL
     ]
     if found:
         yield "**Properties**"
@@ -270,7 +290,7 @@ def properties(cls: type) -> Iterator[str]:
 
 
 def sections(text: str) -> dict[str, list[str]]:
-    """Lines of each section of a docstring; what comes before the first has the key ``""``.
+    """Lines of each section of a docstring; those before the first have the key ``""``.
 
     Raises
     ------
@@ -312,28 +332,40 @@ def entries(lines: list[str]) -> Iterator[str]:
 
 
 def item(head: str, told: list[str]) -> str:
-    """One name with its type and what is said of it."""
+    """One name with its type and description."""
+    if head.endswith("."):
+        raise SystemExit(f"{head!r}: the sentence belongs on the next line, indented")
     name, colon, kind = head.partition(" : ")
     kind = f" ({markdown(kind)})" if colon else ""
     text = markdown(" ".join(told))
     return f"- `{name}`{kind}" + (f": {text}" if text else "")
 
 
-def described(obj: Any) -> Iterator[str]:
-    """A docstring as Markdown."""
+def described(obj: Any, *, brief: bool = False) -> Iterator[str]:
+    """Yield a docstring as Markdown; its first paragraph alone with ``brief``.
+
+    Errors are named only: the index says what each means, and ``help`` when it is raised.
+    """
     for title, lines in sections(inspect.getdoc(obj) or "").items():
-        if title in ENTRIES:
-            yield f"**{title}**"
-            yield ""
-            yield from entries(lines)
-            yield ""
+        if brief and title:
+            return
+        if title == "Raises":
+            names = ", ".join(line for line in lines if line and not line.startswith(" "))
+            yield from (f"**Raises** {', '.join(f'`{name}`' for name in names.split(', '))}", "")
+        elif title in ENTRIES:
+            shown = list(entries(lines))
+            if title in ("Returns", "Yields") and len(shown) == 1:
+                yield from (f"**{title}** {shown[0].removeprefix('- ')}", "")
+            else:
+                yield from (f"**{title}**", "", *shown, "")
         elif title == "Examples":
             yield "```python"
             yield from (line for line in lines if line)
             yield "```"
             yield ""
         else:
-            yield markdown("\n".join(lines).strip())
+            text = markdown("\n".join(lines).strip())
+            yield text.partition("\n\n")[0] if brief else text
             yield ""
 
 
@@ -368,7 +400,7 @@ def shown(plain: inspect.Signature) -> Iterator[str]:
 
 def exceptions() -> Iterator[str]:
     """A table of what may be raised."""
-    yield "Every exception is a `nearfar.NearfarError` and lies at `nearfar.NAME`."
+    yield "Every exception is a `nearfar.NearfarError`, available as `nearfar.NAME`."
     yield ""
     yield "| exception | also a | when |"
     yield "|---|---|---|"
@@ -408,7 +440,8 @@ def index_page(notice: str) -> str:
         "[Which function do I want?](../how-to/which-function.md) answers by question.",
         "",
         "The names on these pages are public. Every other module and name is private and may",
-        "change in any release.",
+        "change in any release. `help(nearfar.sssp)` also says when each error is raised. A",
+        "`graph_like` is a `Graph`, a SciPy sparse matrix or a NetworkX graph.",
         "",
         "| page | names |",
         "|---|---|",
@@ -419,10 +452,10 @@ def index_page(notice: str) -> str:
         lines.append(f"| [{title[:1].upper()}{title[1:]}]({stem}.md) | {links} |")
     lines += [
         "",
-        "## What the functions share",
+        "## Common parameters",
         "",
         "A parameter has one name, one default and one meaning wherever it occurs. All but the",
-        "first ones are given by keyword. Options of the method follow as further keywords.",
+        "first ones are given by keyword; options of the method follow as further keywords.",
         "",
         *solver_table(),
     ]
@@ -431,7 +464,7 @@ def index_page(notice: str) -> str:
 
 
 def _anchor(name: str) -> str:
-    """Return what a heading's link has of a name: lower case, without dots."""
+    """Return the anchor of a name: lower case, without dots."""
     return name.replace(".", "").lower()
 
 
@@ -453,10 +486,17 @@ def topic_page(stem: str, notice: str) -> str:
 def _entry(name: str) -> Iterator[str]:
     """Yield a name's signature and docstring, and those of a class's methods."""
     obj = public(name)
-    yield from (f"### nearfar.{name}", "", *signature(f"nearfar.{name}", obj), *described(obj))
+    brief = name.startswith(_BRIEF)
+    yield from (f"### nearfar.{name}", "")
+    found = sections(inspect.getdoc(obj) or "")
+    if not inspect.isclass(obj) or "Parameters" in found or "Attributes" not in found:
+        yield from signature(f"nearfar.{name}", obj)
+    yield from described(obj, brief=brief)
     if not inspect.isclass(obj):
         return
     yield from properties(obj)
     for method, function in members(obj):
-        yield from (f"#### {obj.__name__}.{method}", "")
-        yield from (*signature(f"{obj.__name__}.{method}", function), *described(function))
+        if f"{obj.__name__}.{method}" not in _INTERNAL:
+            yield from (f"#### {obj.__name__}.{method}", "")
+            yield from signature(f"{obj.__name__}.{method}", function)
+            yield from described(function, brief=brief)

@@ -60,12 +60,12 @@ def front_page(document: Any) -> Iterator[dict[str, Any]]:
 
 
 def gpu_of_front_page(_: Any) -> str:
-    """Return on what the rows of a GPU were measured."""
+    """Return the machine on which the rows of a GPU were measured."""
     document = results("flagship.json")
     if document is None:
         return "not measured"
     place = document["results"][0]["environment"]
-    return f"{place['gpu']['name']}, {place['date'][:10]}, commit {place['commit'][:12]}"
+    return f"{place['gpu']['name']}, {place['date'][:10]}"
 
 
 def versions_of_peers(document: Any) -> str:
@@ -203,7 +203,7 @@ def on_the_link(row: Any) -> float | None:
 
 
 def repeated(document: Any) -> str:
-    """What was repeated, and how often."""
+    """The repeated work, and its number of repetitions."""
     rows = [row for row in document["results"] if row.get("repeats")]
     return "; ".join(f"{row['what']}, {row['repeats']} times" for row in rows) or "nothing"
 

@@ -48,7 +48,7 @@ def draw(wanted: set[str]) -> None:
 
 
 def wrong_pictures(wanted: set[str]) -> list[str]:
-    """What is wrong with the pictures that lie there, in words."""
+    """Errors of the pictures in the folder, in words."""
     held = {path.name for path in (checkout.ROOT / FOLDER / "images").glob("*.png")}
     return [
         f"{FOLDER}/images/{name} {'is missing' if name in wanted else 'is on no page'}"

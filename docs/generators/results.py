@@ -23,7 +23,7 @@ from nearfar.lab.bench.report import number
 
 __all__ = ["at", "cell", "filled", "load", "middle", "rows_of", "value_of"]
 
-#: What a value is multiplied by to be shown in a unit.
+#: Factor of a value for its unit.
 UNITS = {"ms": 1e3, "us": 1e6, "ns": 1e9, "million": 1e-6, "billion": 1e-9, "MB": 1e-6}
 UNITS |= {"MiB": 2.0**-20, "GiB": 2.0**-30}
 
@@ -33,7 +33,7 @@ load = functools.cache(checkout.results)
 
 
 def rows_of(document: Any, path: str, where: str = "") -> list[dict[str, Any]]:
-    """The rows at a path, with the fields of all that they lie in.
+    """The rows at a path, with the fields of all enclosing objects.
 
     ``*graph`` in the path keeps the key of a mapping as ``graph``; what is no mapping becomes the
     field ``value``. ``where`` is ``field`` (has a value), ``field=value``, ``field~part`` or
@@ -70,7 +70,7 @@ def _spread(value: Any, steps: Sequence[str], above: Mapping[str, Any]) -> Itera
 
 
 def at(value: Any, path: str) -> Any:
-    """What lies at a path."""
+    """Return the value at a path."""
     return _at(value, path.strip().split("/"), value)
 
 
@@ -97,7 +97,7 @@ def _at(value: Any, steps: Sequence[str], row: Any) -> Any:
 
 
 def _or_nothing(value: Any, steps: Sequence[str], row: Any) -> Any:
-    """What lies at steps, or an empty text."""
+    """Return the value at steps, or an empty text."""
     try:
         return _at(value, steps, row)
     except LookupError:

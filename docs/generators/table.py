@@ -26,7 +26,7 @@ class Table:
     file: str  #: In ``benchmarks/results``.
     rows: str = "results/*"
     where: str = ""  #: Which rows.
-    order: str = ""  #: By what they are sorted, if they are.
+    order: str = ""  #: Keys by which they are sorted, if any.
     columns: Mapping[str, str] = field(default_factory=dict)  #: Expressions by their heads.
     #: With ``across``, rows that agree in all columns share a line, and ``cell`` stands in a column
     #: named by ``across``.
@@ -37,7 +37,7 @@ class Table:
     optional: bool = False  #: Columns without a value are left out; otherwise they are an error.
     above: str = ""
     note: str = ""
-    proof: str = ""  #: What was compared, said where no answer was wrong.
+    proof: str = ""  #: The comparison, named where no answer was wrong.
     gpu: bool = False  #: Whether a GPU did the work.
     measure: str = ""  #: The command, where it is not the script with the file's name.
 
@@ -81,7 +81,7 @@ class Table:
         return [[*self.columns, *heads], *lines]
 
     def _least(self, found: Iterable[tuple[Any, Any, Any]]) -> dict[Any, Any]:
-        """What stands at each key: of several rows, that of the one with the least ``best``."""
+        """Return the value of each key; of several rows, that of the least ``best``."""
         held: dict[Any, tuple[Any, Any]] = {}
         for key, row, text in found:
             if key not in held or (self.best and at(row, self.best) < at(held[key][0], self.best)):
@@ -112,7 +112,7 @@ def tables() -> list[Table]:
 
 
 def _resolve(own: dict[str, Any], flat: dict[str, dict[str, Any]]) -> dict[str, Any]:
-    """Complete a table with what it takes from the one that it is like, and so on."""
+    """Complete a table with the keys of the one that it is like, and so on."""
     model = _resolve(flat[own["like"]], flat) if "like" in own else {}
     columns = {**model.get("columns", {}), **own.get("columns", {})}
     rest = {name: value for name, value in own.items() if name != "like"}
@@ -135,7 +135,7 @@ def _wrong(value: Any) -> Iterator[int]:
 
 
 def _measured_on(document: Any, rows: list[Any], gpu: bool) -> str:
-    """On what the rows were measured, when, and of which commits."""
+    """Return the machine and date of the rows; the file has commits and versions."""
     around = [row.get("environment", document.get("environment")) for row in rows]
     if "environments" in document:
         around = [document["environments"][index] for index in around]
@@ -143,10 +143,8 @@ def _measured_on(document: Any, rows: list[Any], gpu: bool) -> str:
     words = [" and ".join(dict.fromkeys(machines))]
     if not gpu:
         loads = [f"{one['load_average']:.1f}" for one in around]
-        words.append(f"load average {_ends(loads, float)} at the start")
+        words.append(f"load average {_ends(loads, float)}")
     words.append(_ends([one["date"][:10] for one in around], str))
-    commits = dict.fromkeys(one["commit"][:12] for one in around if one["commit"] != "unknown")
-    words += [f"commit{'s' * (len(commits) > 1)} {', '.join(commits)}"] if commits else []
     return ", ".join(words)
 
 
@@ -157,10 +155,8 @@ def _cores(around: Any) -> str:
 
 
 def _gpu(around: Any, document: Any) -> str:
-    """A GPU, its software and its host."""
-    gpu = around.get("gpu") or document["device"]
-    software = f"driver for CUDA {gpu['driver']}, CuPy {gpu['cupy']}"
-    return f"{gpu['name']}, {software}, host {around['cpu']}"
+    """Return the name of a GPU."""
+    return str((around.get("gpu") or document["device"])["name"])
 
 
 def _ends(values: list[str], key: Callable[[str], Any]) -> str:

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from nearfar.prepared.prepare import load, prepare
     from nearfar.prepared.prepared import Prepared
     from nearfar.solve.explain import explain
-    from nearfar.solve.isochrone import isochrone
+    from nearfar.solve.isochrone import isochrone, isochrones
     from nearfar.solve.k_shortest import k_shortest_paths
     from nearfar.solve.many import all_pairs, distances
     from nearfar.solve.nearest import nearest
@@ -70,6 +70,7 @@ _WHERE = {
     "k_shortest_paths": "solve.k_shortest",
     "explain": "solve.explain",
     "isochrone": "solve.isochrone",
+    "isochrones": "solve.isochrone",
     "nearest": "solve.nearest",
     "nearest_places": "solve.places.table",
     "table": "solve.places.table",
@@ -131,6 +132,7 @@ __all__ = [
     "find_negative_cycle",
     "generate",
     "isochrone",
+    "isochrones",
     "k_shortest_paths",
     "load",
     "nearest",

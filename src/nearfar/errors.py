@@ -1,4 +1,4 @@
-"""Exceptions of nearfar. Each message says what is wrong, where, and what to do about it."""
+"""Exceptions of nearfar. Each message names the error, its place and a remedy."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def quoted(token: Any) -> str:
         Text on one line; ``...`` stands for omitted parts.
     """
     if isinstance(token, int) and token.bit_length() > _BITS:  # Python refuses to print some
-        return f"a whole number of {token.bit_length()} bits"
+        return f"an integer of {token.bit_length()} bits"
     if isinstance(token, (str, bytes)):
         shown = repr(token[:_QUOTED])
         return shown + "..." if len(token) > _QUOTED else shown

@@ -97,7 +97,7 @@ def _is_bool(value: Any) -> bool:
 # : Kinds that an annotation accepts, and the expected kind for messages.
 _KINDS: dict[str, tuple[Callable[[Any], bool], str]] = {
     "bool": (_is_bool, "true or false"),
-    "int": (_is_integer, "a whole number"),
+    "int": (_is_integer, "an integer"),
     "float": (_is_finite, "a finite number"),
     "str": (lambda value: isinstance(value, str), "text"),
     "None": (lambda value: value is None, "none"),
@@ -239,7 +239,8 @@ def build_options(
     ----------
     cls : type
     given : mapping
-    variant : str Id of the variant.
+    variant : str
+        Id of the variant.
     having : callable
         Function that returns the variants with an option, by its name.
 

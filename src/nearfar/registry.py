@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 from nearfar.errors import OptionError, VariantUnavailable, did_you_mean, keyword, quoted
 from nearfar.graph.slots import Slot
 from nearfar.options import NoOptions, canonical_device
+from nearfar.system.devices import runtime
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -102,7 +103,7 @@ class Answer:
 class Partial:
     """Reduction of some columns of consecutive rows, one entry per row.
 
-    :class:`nearfar.solve.reductions.Reduction` combines them with those of other columns and
+    :class:`nearfar.solve.rows.reductions.Reduction` combines them with those of other columns and
     finishes them. It reads the first three, the bins, or the last two. Counts, totals and maxima
     are on the host, the others on the device that computed them.
 
@@ -207,7 +208,7 @@ class Workspace:
     reduction : RowReduction or None
         Only for ``batch`` and ``all_pairs``: the reduction that replaces the rows. A variant
         registered with ``reduces=True`` then answers with partial results and without rows, or with
-        neither where it needs rows; any other may answer with partial results beside its rows.
+        neither where it needs rows; any other may answer with partial results besides its rows.
     """
 
     threads: int = 1
@@ -425,7 +426,7 @@ def variant(
             idea=idea,
             device=device,
             family=family,
-            run=run,
+            run=runtime.in_turn(run) if device == "cuda" else run,
             problems=frozenset(problems),
             weights=weights,
             options=options,

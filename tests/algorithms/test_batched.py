@@ -245,7 +245,7 @@ def test_out_array_in_place_and_its_checks(tmp_path):
         all_pairs(graph, out=out)
     for given in (wide, np.zeros((60, 60), np.int32), "csr", tmp_path / "r.npy"):
         # One of the weights' dtype got the rows, and reduce was forgotten.
-        with pytest.raises(OptionError, match="reduce goes without out"):
+        with pytest.raises(OptionError, match="reduce cannot be combined with out"):
             all_pairs(graph, reduce="sum", out=given)
 
 

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import ctypes
 import heapq
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -31,6 +35,32 @@ METHODS = [
     "dijkstra_radix_heap",
     "dijkstra_relaxed_heap",
 ]
+
+
+Trace = Callable[[str, int, np.ndarray], list[tuple[int, int]]]
+
+
+@pytest.fixture(scope="module")
+def heap_trace(tmp_path_factory: pytest.TempPathFactory) -> Trace:
+    """What a heap gives out, pairs of vertex and key, by ``heap_trace.cpp``."""
+    here = Path(__file__).resolve()
+    source = here.parents[2] / "src" / "nearfar"
+    library = tmp_path_factory.mktemp("heaps") / "heap_trace.so"
+    units = [here.with_name("heap_trace.cpp"), source / "cpu" / "memory" / "buffer.cpp"]
+    command = ["g++", "-std=c++20", "-O1", "-shared", "-fPIC", f"-I{source}", "-o", library, *units]
+    subprocess.run(command, check=True)
+    play = ctypes.CDLL(str(library)).heap_trace
+    play.restype = ctypes.c_int64
+    array = np.ctypeslib.ndpointer(np.int64, flags="C")
+    play.argtypes = [ctypes.c_char_p, ctypes.c_int32, array, ctypes.c_size_t, array]
+
+    def trace(heap: str, n: int, operations: np.ndarray) -> list[tuple[int, int]]:
+        popped = np.zeros((n, 2), dtype=np.int64)
+        count = play(heap.encode(), n, operations, len(operations), popped)
+        assert count >= 0
+        return [(int(v), int(key)) for v, key in popped[:count]]
+
+    return trace
 
 
 def slow_distances(graph: Graph, source: int) -> np.ndarray:
@@ -82,16 +112,16 @@ def heap_scripts(draw: st.DrawFn) -> tuple[int, list[tuple[int, int]], list[tupl
 
 @pytest.mark.parametrize("heap", HEAPS)
 @given(script=heap_scripts())
-def test_every_heap_behaves_like_the_model(heap: str, script: tuple) -> None:
+def test_every_heap_behaves_like_the_model(heap_trace: Trace, heap: str, script: tuple) -> None:
     n, operations, due = script
     rows = np.array(operations, dtype=np.int64).reshape(-1, 2)
-    popped = _cpu.heap_trace(heap, n, rows)
+    popped = heap_trace(heap, n, rows)
     assert [key for _, key in popped] == due
     assert len({v for v, _ in popped}) == len(popped)
 
 
 @pytest.mark.parametrize("heap", HEAPS)
-def test_heap_under_long_random_use(heap: str) -> None:
+def test_heap_under_long_random_use(heap_trace: Trace, heap: str) -> None:
     rng = np.random.default_rng(7)
     n = 3000
     key: dict[int, int] = {}
@@ -126,7 +156,7 @@ def test_heap_under_long_random_use(heap: str) -> None:
         used.add(key[v])
         operations.append((v, key[v]))
     due.extend(sorted(key.items(), key=lambda item: item[1]))
-    assert _cpu.heap_trace(heap, n, np.array(operations, dtype=np.int64)) == due
+    assert heap_trace(heap, n, np.array(operations, dtype=np.int64)) == due
 
 
 def hostile() -> dict[str, Graph]:

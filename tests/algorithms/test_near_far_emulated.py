@@ -12,7 +12,7 @@ from nearfar import Graph
 from nearfar.algorithms.near_far.one_launch import driver as one_launch
 from nearfar.algorithms.near_far.one_launch import forms as one_launch_forms
 from nearfar.algorithms.near_far.one_launch import host as one_launch_host
-from nearfar.cuda.sorted_rows import SEGMENT, sorted_rows
+from nearfar.cuda.graph.sorted_rows import SEGMENT, sorted_rows
 from nearfar.errors import SolverError
 from nearfar.system.devices import runtime
 from tests import oracle

@@ -13,7 +13,7 @@ import nearfar
 from nearfar.algorithms.near_far import partitioned
 from nearfar.algorithms.near_far.partitioned import Partitioned, bounds
 from nearfar.cli.console import Exit
-from nearfar.cuda.kronecker_rows import kronecker_rows
+from nearfar.cuda.graph.kronecker_rows import kronecker_rows
 from nearfar.errors import OptionError, OutOfMemoryError, VariantUnavailable
 from nearfar.graph.graph import Graph
 from nearfar.system.devices import runtime, several

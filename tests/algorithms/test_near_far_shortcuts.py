@@ -12,7 +12,7 @@ import nearfar
 from nearfar import Graph
 from nearfar.algorithms.near_far.one_launch import driver as one_launch
 from nearfar.cuda.device_graph import device_graph
-from nearfar.cuda.row_heads import RowHeads, row_heads
+from nearfar.cuda.graph.row_heads import RowHeads, row_heads
 from nearfar.errors import OutOfMemoryError
 from nearfar.generators import generate
 from tests import oracle

@@ -152,7 +152,7 @@ def test_tuples_and_mixed_names_label_a_table() -> None:
 def test_labels_refuse_what_has_none() -> None:
     g = small()
     for other in ({"predecessors": True}, {"reduce": "count"}):
-        with pytest.raises(OptionError, match="goes without predecessors and reduce"):
+        with pytest.raises(OptionError, match="cannot be combined with predecessors or reduce"):
             nearfar.distances(g, out="pandas", **other)
     twice = small(names=["a", "source", "c", "d"])
     with pytest.raises(OptionError, match="two columns would be called 'source'"):

@@ -75,6 +75,45 @@ def test_the_parts_reached_add_up_to_what_the_distances_say() -> None:
         assert np.abs(lines[:, 1, 0] - lines[:, 0, 0]).sum() == pytest.approx(min(limit, x[-1]))
 
 
+@pytest.mark.parametrize("dtype", ["int32", "float64"])
+@pytest.mark.parametrize("lines", [False, True])
+def test_many_sources_have_the_features_of_each(dtype: str, lines: bool) -> None:
+    g = nearfar.generate("road_like", vertices=3000, seed=3)
+    g = g.with_weights((g.weights // 100).astype(dtype))
+    xy = np.asarray(g.coordinates)
+    attributes: dict[str, Any] = {"unit": "s"}
+    if lines:
+        # A point in the middle of every third edge.
+        bent = np.arange(g.n_edges) % 3 == 0
+        middle = (xy[g.tails()[bent]] + xy[g.indices[bent]]) / 2
+        attributes["edge_lines"] = (np.concatenate(([0], np.cumsum(bent))), middle + 1e-4)
+    g = Graph.from_csr(
+        g.indptr, g.indices, g.weights, coordinates=xy / np.abs(xy).max(), attributes=attributes
+    )
+    sources = [0, 2998, 17, 0, 1500]
+    limits = [30 * float(g.mean_weight), 0, 4 * float(g.mean_weight)]
+    found = nearfar.isochrones(g, sources, limits)
+    assert len(found["features"]) == 15
+    assert max(f["properties"]["n_vertices"] for f in found["features"]) > 100
+    for i, source in enumerate(sources):
+        one = isochrones(nearfar.sssp(g, source), limits)
+        assert found["features"][3 * i : 3 * i + 3] == one["features"]
+
+
+def test_many_sources_by_name_and_what_is_refused(street: Graph) -> None:
+    found = nearfar.isochrones(street, ["c", "d"], [150])
+    assert [f["properties"]["source"] for f in found["features"]] == ["c", "d"]
+    assert [f["properties"]["n_vertices"] for f in found["features"]] == [2, 1]
+    assert found["attribution"] == "surveyors <of> Bern"
+    assert nearfar.isochrones(street, [], [150])["features"] == []
+    with pytest.raises(OptionError, match="limits"):
+        nearfar.isochrones(street, ["a"], [])
+    with pytest.raises(GraphError, match="no coordinates"):
+        nearfar.isochrones(Graph.from_edges([0], [1], [1]), [0], [1])
+    with pytest.raises(OptionError, match="without turn costs"):
+        nearfar.isochrones(street.with_turns(), ["a"], [1])
+
+
 def test_what_cannot_be_drawn_is_refused(street: Graph) -> None:
     paths = nearfar.sssp(street, "a")
     for limits in ([], [-1], [float("nan")]):
@@ -129,16 +168,26 @@ def test_the_shell_writes_them(street: Graph, tmp_path: Path) -> None:
     nearfar.write(street, file)
     out = tmp_path / "out.geojson"
     succeed("map", file, "a", "--breaks", 40, 150, "-o", out)
-    assert [f["properties"]["limit"] for f in json.loads(out.read_text())["features"]] == [150, 40]
+    alone = json.loads(out.read_text(encoding="utf-8"))["features"]
+    assert [f["properties"]["limit"] for f in alone] == [150, 40]
     succeed("path", file, "a", "60.0,24.2001", "-o", out)
     assert json.loads(out.read_text())["features"][0]["properties"]["target"] == "c"
+    both = tmp_path / "both.geojson"
+    succeed("map", file, "a", "--more", "b", "c", "--breaks", 40, 150, "-o", both)
+    features = json.loads(both.read_text(encoding="utf-8"))["features"]
+    assert [f["properties"]["source"] for f in features] == ["a", "a", "b", "b", "c", "c"]
+    assert features[:2] == alone
+    assert "--breaks" in fail(Exit.USAGE, "map", file, "a", "--more", "b", "-o", tmp_path / "m.png")
+    assert "--limit" in fail(
+        Exit.USAGE, "map", file, "a", "--more", "b", "--breaks", 4, "--limit", 3, "-o", both
+    )
     succeed("map", file, "a", "-o", tmp_path / "map.html")
     assert (tmp_path / "map.html").stat().st_size > 5000
-    assert "--breaks goes with" in fail(Exit.USAGE, "map", file, "a", "-o", out)
-    assert "--breaks goes with" in fail(
+    assert "--breaks requires" in fail(Exit.USAGE, "map", file, "a", "-o", out)
+    assert "--breaks requires" in fail(
         Exit.USAGE, "map", file, "a", "-o", tmp_path / "m.png", "--breaks", 4
     )
-    assert "--polygons goes with --breaks" in fail(
+    assert "--polygons requires --breaks" in fail(
         Exit.USAGE, "map", file, "a", "-o", tmp_path / "m.png", "--polygons"
     )
 

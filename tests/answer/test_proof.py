@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 import nearfar
 from nearfar import Graph
 from nearfar.answer.proof import certify
-from nearfar.cpu.predecessors import tight_predecessors
+from nearfar.cpu.distances.predecessors import tight_predecessors
 from nearfar.errors import GraphError, OptionError, ProofError, VertexError
 from nearfar.graph.dtypes import unreached_value
 from tests import oracle

@@ -1,10 +1,11 @@
-"""Maps follow the lines of streets that a graph keeps (issue 32: they cut across blocks)."""
+"""Maps follow the lines of streets that a graph keeps."""
 
 from __future__ import annotations
 
 import base64
 import json
 import re
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -92,3 +93,56 @@ def test_lines_of_other_edges_are_refused() -> None:
     graph = street_graph(edge_lines=(np.array([0, 1]), np.zeros((1, 2))))
     with pytest.raises(GraphError, match="edge_lines"):
         parts_of(graph, np.array([0]))
+
+
+def test_a_map_of_an_osmnx_graph_draws_the_geometry_of_its_edges(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    networkx = pytest.importorskip("networkx")
+    shapely = pytest.importorskip("shapely")
+    rng = np.random.default_rng(3)
+    made = networkx.MultiDiGraph(crs="epsg:3067")
+    places = rng.uniform(0, 900, (12, 2))
+    for name, (x, y) in enumerate(places, 40):
+        made.add_node(name, x=x, y=y)
+    wanted: set[tuple[tuple[float, float], ...]] = set()
+    for at in range(30):
+        u, v = (at % 12, (at + 1) % 12) if at < 12 else rng.choice(12, 2, replace=False)
+        bends = rng.uniform(0, 900, (int(rng.integers(0, 4)), 2))
+        points = [*map(tuple, np.vstack([places[u], bends, places[v]]).tolist())]
+        straight = {} if not len(bends) else {"geometry": shapely.LineString(points)}
+        made.add_edge(int(u) + 40, int(v) + 40, key=at, length=rng.uniform(1, 9), **straight)
+        wanted |= set(pairwise(points))
+    graph = Graph.from_osmnx(made)
+    paths = nearfar.sssp(graph, 40)
+
+    from nearfar.answer.page import draw_page
+
+    draw_page(paths, tmp_path / "map.html")
+    data = json.loads(re.search(r'\{"places".*?\}', (tmp_path / "map.html").read_text())[0])
+    drawn = np.frombuffer(base64.b64decode(data["places"]), "<f4").reshape(-1, 2)
+    ends = np.frombuffer(base64.b64decode(data["ends"]), "<u4").reshape(-1, 2)
+    # The page has places around their middle, and float32.
+    every = np.array(sorted({point for part in wanted for point in part}))
+    middle = (every.min(axis=0) + every.max(axis=0)) / 2
+    segments = np.array(sorted(wanted)).reshape(-1, 4)
+    found = (drawn[ends] + middle).reshape(-1, 4)
+    found = found[np.lexsort(np.round(found[:, ::-1], 2).T)]
+    assert len(found) == len(segments)
+    np.testing.assert_allclose(found, segments, atol=1e-3)
+
+    pytest.importorskip("matplotlib")
+    import matplotlib.collections
+
+    shown: list[Any] = []
+    make = matplotlib.collections.LineCollection.__init__
+
+    def kept(self: Any, lines: Any, *more: Any, **how: Any) -> None:
+        shown.append(np.array(lines).reshape(-1, 4))
+        make(self, lines, *more, **how)
+
+    monkeypatch.setattr(matplotlib.collections.LineCollection, "__init__", kept)
+    nearfar.isochrone(graph, 40, tmp_path / "map.png")
+    pictured = np.concatenate(shown)
+    reached = {tuple(row) for row in np.round(pictured, 6).tolist()}
+    assert reached >= {tuple(row) for row in np.round(segments, 6).tolist()}

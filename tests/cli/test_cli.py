@@ -374,8 +374,40 @@ def test_doctor() -> None:
     assert all(item in text for item in data["faster"])
 
 
+@pytest.mark.usefixtures("emulated_gpu")
+def test_doctor_warms_the_cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    from nearfar.cli.machine import doctor
+
+    small = [(family, {**size, "vertices": 120}) for family, size in doctor._COMMON]
+    monkeypatch.setattr(doctor, "_COMMON", tuple(small))
+    solved: list[tuple[str, str]] = []
+    for name in ("sssp", "distances"):
+        given = getattr(nearfar, name)
+
+        def seen(graph: Any, *rest: Any, name: str = name, given: Any = given, **more: Any) -> Any:
+            assert more["device"] == "cuda"
+            solved.append((name, graph.weight_dtype.name if graph.is_weighted else "none"))
+            return given(graph, *rest, **more)
+
+        monkeypatch.setattr(nearfar, name, seen)
+    monkeypatch.setenv("NEARFAR_CACHE", str(tmp_path))
+    warmed = doctor._warmed()
+    assert {kind for _, kind in solved} == {"int32", "float32", "float64", "none"}
+    assert len(solved) == 24
+    assert warmed["files"] == 0  # the emulated device has its own
+    assert warmed["seconds"] > 0
+
+
+def test_doctor_warms_nothing_without_a_gpu() -> None:
+    from nearfar.system.devices import runtime
+
+    if runtime.available() is True:
+        pytest.skip("there is a GPU")
+    assert "no CUDA device" in fail(Exit.UNAVAILABLE, "doctor", "--warm")
+
+
 def test_doctor_says_what_would_make_it_faster() -> None:
-    from nearfar.cli.doctor import _faster
+    from nearfar.cli.machine.doctor import _faster
 
     facts: dict[str, Any] = {
         "versions": {
@@ -387,17 +419,17 @@ def test_doctor_says_what_would_make_it_faster() -> None:
         "machine": {"cores": 2, "cores_of_machine": 16},
         "cuda": {"available": False, "cache": None},
         "caches": {"calibrated": False},
-        "optional": [{"package": "cupy", "version": None}, {"package": "pymetis", "version": None}],
+        "optional": [{"package": "cupy", "version": None}],
     }
     said = "\n".join(_faster(facts))
-    for word in ("built for v2", "v4", "2 of 16 cores", "nearfar[prepare]", "nearfar tune"):
+    for word in ("built for v2", "v4", "2 of 16 cores", "nearfar tune"):
         assert word in said
     facts["versions"]["instruction_sets"] = ["v2", "v3", "v4"]
     assert _faster(facts)[0] == "NEARFAR_CPU_LEVEL keeps the loops at v2: unset it to use v4"
     facts["versions"]["instruction_set"] = "v4"
     facts["machine"]["cores"] = 16
     facts["caches"]["calibrated"] = True
-    facts["optional"] = [{"package": name, "version": "1"} for name in ("cupy", "pymetis")]
+    facts["optional"] = [{"package": name, "version": "1"} for name in ("cupy",)]
     assert _faster(facts) == []
 
 

@@ -143,7 +143,14 @@ def test_broken_pipe_is_silent(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "module",
-    ["argparse", "numpy", "json", "nearfar.errors", "nearfar.cli.console", "nearfar.cli.tune"],
+    [
+        "argparse",
+        "numpy",
+        "json",
+        "nearfar.errors",
+        "nearfar.cli.console",
+        "nearfar.cli.machine.tune",
+    ],
 )
 def test_interrupted_while_importing(module: str) -> None:
     """Ctrl-C before the program has begun its work gave a traceback of imports."""
@@ -337,7 +344,7 @@ def test_duration(seconds: float, text: str) -> None:
         ),
         (
             ["sssp", "GRAPH", "0", "--method", "bucketing", "--option", "buckets=2.5"],
-            "buckets is 2.5: give a whole number",
+            "buckets is 2.5: give an integer",
         ),
         (
             ["sssp", "GRAPH", "0", "--method", "dijkstra_array", "--devices", "all"],
@@ -378,7 +385,10 @@ def test_duration(seconds: float, text: str) -> None:
         (["sweep", "GRAPH", "0", "-o", "no/x.json"], "does not exist"),
         (["path", "GRAPH", "0", "99", "-o", "r.txt"], "end it in .geojson or .gpkg"),
         (["path", "GRAPH", "0", "99", "-o", "no/r.geojson"], "does not exist"),
-        (["distances", "GRAPH", "--pair", "0", "1", "--explain"], "--pair goes without --explain"),
+        (
+            ["distances", "GRAPH", "--pair", "0", "1", "--explain"],
+            "--pair cannot be combined with --explain",
+        ),
         (["prepare", "GRAPH", "--dry-run", "-o", "x.nfp"], "--dry-run writes nothing"),
         (["convert", "GRAPH", "-", "--to", "edges"], "not written to standard output"),
         (["generate", "star", "-o", "-"], "not written to standard output"),
@@ -404,7 +414,7 @@ def test_arguments_that_make_no_sense(
     ("words", "said"),
     [
         (["experiment", "martin-2009", "-o", "x", "--budget", "nan"], "number of at least 0"),
-        (["experiment", "martin-2009", "-o", "x", "--workers", "0"], "whole number of at least 1"),
+        (["experiment", "martin-2009", "-o", "x", "--workers", "0"], "integer of at least 1"),
         (["bench", "peers", "--patience", "-1"], "number of at least 0"),
     ],
 )
@@ -429,7 +439,7 @@ def test_directed_graph_as_metis(graph_file: Path, tmp_path: Path) -> None:
 def test_counts_below_one(words: list[str]) -> None:
     done = run(*words)
     assert done.returncode == Exit.USAGE
-    assert "whole number of at least 1" in done.stderr
+    assert "integer of at least 1" in done.stderr
 
 
 def test_no_gpu_is_one_reason(graph_file: Path) -> None:

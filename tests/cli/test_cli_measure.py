@@ -10,7 +10,7 @@ import pytest
 
 import nearfar
 from nearfar.cli.console import Exit
-from nearfar.cli.measure import KINDS
+from nearfar.cli.queries.measure import KINDS
 from tests.program import fail, run, succeed
 
 

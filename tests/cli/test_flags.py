@@ -15,8 +15,8 @@ import nearfar
 from nearfar.cli.console import Exit
 from nearfar.cli.flags import SHELL, add_flags, refuse_others
 from nearfar.cli.main import build_parser, commands
-from nearfar.cli.measure import KINDS, function_of
 from nearfar.cli.parser import Parser
+from nearfar.cli.queries.measure import KINDS, function_of
 from nearfar.errors import NearfarError, OptionError, keyword
 from nearfar.generators import GENERATORS
 from nearfar.solve.option_types import SearchOptions
@@ -30,10 +30,11 @@ OWN = {
     "catchment": {"id", "output"},
     "convert": {"input", "output", "to_format", "write_option", "list"},
     "distances": {"pair", "predecessors_output", "explain", "cluster", "option"},
+    "doctor": {"warm"},
     "experiment": {"output"},
     "generate": {"family", "output", "format", "write_option"},
     "info": set(),
-    "map": {"output", "title", "breaks", "polygons", "option"},
+    "map": {"output", "title", "breaks", "more", "polygons", "option"},
     "measure": {"measure", "top", "most", "log2", "closed", "column"},
     "methods": {"family", "weights", "available"},
     "nearest": {"vertex", "option"},
@@ -44,7 +45,7 @@ OWN = {
     "route": {"output"},
     "sssp": {"prove", "output", "counters", "profile", "kernels", "explain", "option"},
     "sweep": {"output"},
-    "table": {"id", "nearest", "output", "option"},
+    "table": {"id"},
     "tune": {"show", "reset"},
     "verify": {"answer"},
 }

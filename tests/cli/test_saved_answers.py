@@ -39,9 +39,9 @@ def verdict(graph: Path, table: Path, capsys: pytest.CaptureFixture[str]) -> tup
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        ({"distance": [0, 2, 1, 7.5, 7, None]}, "distance 7.5 is not a whole number"),
-        ({"distance": [0, 2, 1, True, 7, None]}, "distance True is not a whole number"),
-        ({"distance": [0, 2, 1, [7], 7, None]}, "distance [7] is not a whole number"),
+        ({"distance": [0, 2, 1, 7.5, 7, None]}, "distance 7.5 is not an integer"),
+        ({"distance": [0, 2, 1, True, 7, None]}, "distance True is not an integer"),
+        ({"distance": [0, 2, 1, [7], 7, None]}, "distance [7] is not an integer"),
         ({"distance": [0, 2]}, "2 rows in column 'distance', but the graph has 6 vertices"),
         ({"predecessor": [None, 2]}, "2 rows in column 'predecessor'"),
         ({"vertex": [0.5, 1, 2, 3, 4, 5]}, "vertex 0.5 is not a vertex"),
@@ -68,9 +68,9 @@ def test_json_without_an_end(graph: Path, capsys) -> None:
     [
         ("distance", lambda a: a.reshape(2, 3), "column 'distance' has 2 dimensions"),
         ("distance", lambda a: a[:3], "3 rows in column 'distance'"),
-        ("distance", lambda a: np.array(["far"] * 6), "distance 'far' is not a whole number"),
-        ("distance", lambda a: a + 0.5, "is not a whole number"),
-        ("distance", lambda a: a * 1j, "is not a whole number"),
+        ("distance", lambda a: np.array(["far"] * 6), "distance 'far' is not an integer"),
+        ("distance", lambda a: a + 0.5, "is not an integer"),
+        ("distance", lambda a: a * 1j, "is not an integer"),
         ("predecessor", lambda a: a + 0.5, "the predecessors of an NPZ table are integers"),
         ("predecessor", lambda a: a[:2], "2 rows in column 'predecessor'"),
         ("facts", lambda a: np.array("no json"), "its facts are not JSON"),
@@ -97,8 +97,8 @@ def test_npz_of_one_array(graph: Path, capsys) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "code", "said"),
     [
-        ("4,7,3", "4,1_0,3", 3, "distance '1_0' is not a whole number"),
-        ("4,7,3", "4,7.5,3", 3, "distance '7.5' is not a whole number"),
+        ("4,7,3", "4,1_0,3", 3, "distance '1_0' is not an integer"),
+        ("4,7,3", "4,7.5,3", 3, "distance '7.5' is not an integer"),
         ("4,7,3", "4,7.0,3", 0, ""),
         ("vertex,distance,predecessor", "vertex,distance,distance", 3, "the same name"),
         ("vertex,", "\ufeffvertex,", 0, ""),

@@ -15,7 +15,7 @@ import pytest
 import nearfar
 from nearfar.cli.console import Exit
 from nearfar.solve import many
-from nearfar.solve.files import finished_blocks
+from nearfar.solve.rows.files import finished_blocks
 from tests.program import PROGRAM, fail, run, succeed
 
 
@@ -132,10 +132,10 @@ def test_errors_speak_of_flags(graph_file: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["sssp", "GRAPH", "0", "--threads", "0"], "--threads is 0: give a whole number of at lea"),
+        (["sssp", "GRAPH", "0", "--threads", "0"], "--threads is 0: give an integer of at lea"),
         (["distances", "GRAPH", "-o", "rows.csv"], "--output is 'rows.csv': end it in .npy"),
         (["distances", "GRAPH", "--reduce", "median"], "--reduce is 'median': use 'count'"),
-        (["nearest", "GRAPH", "--source", "0", "-k", "0"], "'0' is not a whole number of at least"),
+        (["nearest", "GRAPH", "--source", "0", "-k", "0"], "'0' is not an integer of at least"),
         (["sssp", "GRAPH", "0", "--limit", "far"], "argument --limit: 'far' is not a number"),
         (["sssp", "GRAPH", "0", "--threads", "two"], "argument --threads: 'two' is not a whole"),
         (["help"], "did you mean '--help'?"),

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-SOURCES = ("worker_pool", "waiting", "buffer")
+SOURCES = ("threads/spread", "threads/worker_pool", "threads/waiting", "memory/buffer")
 
 
 @pytest.mark.slow

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from nearfar import _cpu
-from nearfar.cuda.row_figures import row_figures
+from nearfar.cuda.distances.row_figures import row_figures
 from nearfar.graph.dtypes import unreached_value
 from nearfar.system.devices import runtime
 
@@ -36,7 +36,7 @@ def test_figures_are_those_of_the_host(dtype, shape):
 
 def test_few_rows_are_cut_into_slices(monkeypatch):
     """As many as fill the device, and the last one shorter."""
-    monkeypatch.setattr("nearfar.cuda.row_figures._LEAST_SLICE", 10)
+    monkeypatch.setattr("nearfar.cuda.distances.row_figures._LEAST_SLICE", 10)
     rows = np.arange(2 * 101, dtype=np.int32).reshape(2, 101)
     counts, sums, least, most = row_figures(runtime.cupy().asarray(rows))
     np.testing.assert_array_equal(counts, [101, 101])

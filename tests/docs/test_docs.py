@@ -8,9 +8,9 @@ import tomllib
 from pathlib import Path
 
 import pytest
+from benchmarks.gpu_peers.adds import Adds
+from benchmarks.gpu_peers.doublegraph import DoubleGraph
 
-from nearfar.lab.bench.peers.adds import Adds
-from nearfar.lab.bench.peers.doublegraph import DoubleGraph
 from nearfar.lab.bench.peers.gap import Gap
 from nearfar.lab.bench.peers.pasgal import Pasgal
 from nearfar.lab.bench.peers.wasp import Wasp

@@ -173,8 +173,8 @@ def test_a_table_says_what_was_measured_and_on_what(shown: Any) -> None:
         "| toy: 1,000 | 6.00 | 2.00 |",
         "| other: 5 | - | 5.00 |",
         "",
-        "Medians. Right. a processor, 2 cores, load average 0.2 at the start, 2026-01-02, commit "
-        "0123456789ab; `benchmarks/results/toy.json`.",
+        "Medians. Right. a processor, 2 cores, load average 0.2, 2026-01-02; "
+        "`benchmarks/results/toy.json`.",
     ]
     turned = shown(columns=columns, turned=True).splitlines()
     assert turned[:3] == [

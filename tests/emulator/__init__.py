@@ -23,7 +23,9 @@ from nearfar.system.devices import compiler, cupy_module, runtime
 from tests.emulator import fake_cupy
 
 HERE = Path(__file__).resolve().parent
-REPLACED = re.compile(r'#line 1 "cuda/(?:memory|copy_async)\.cuh"\n.*?(?=#line 1 "|\Z)', re.DOTALL)
+REPLACED = re.compile(
+    r'#line 1 "cuda/primitives/(?:memory|copy_async)\.cuh"\n.*?(?=#line 1 "|\Z)', re.DOTALL
+)
 BARRIERS = re.compile(
     r"__device__ __forceinline__ \w+ (?:load_acquire|add_released)\(.*?\n}\n", re.DOTALL
 )
@@ -122,7 +124,7 @@ def compile_for_host(name: str, source: str, options: Sequence[str]) -> bytes:
 
 
 def _forget() -> None:
-    for cached in (runtime.available, runtime._device, cupy_module.load):
+    for cached in (runtime.available, runtime._device, cupy_module.load, cupy_module.cupy):
         cached.cache_clear()
     runtime._programs.clear()
 

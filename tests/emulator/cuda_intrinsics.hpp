@@ -137,7 +137,7 @@ T min(T a, emulation_same<T> b) { return b < a ? b : a; }
 template <class T>
 T max(T a, emulation_same<T> b) { return a < b ? b : a; }
 
-// In place of cuda/memory.cuh, which is inline assembly.
+// In place of cuda/primitives/memory.cuh, which is inline assembly.
 template <class T>
 T load_relaxed(const T* p) {
   T value;
@@ -170,7 +170,7 @@ inline unsigned long long clock_nanoseconds() {
   return now.tv_sec * 1000000000ull + now.tv_nsec;
 }
 
-// In place of cuda/copy_async.cuh.
+// In place of cuda/primitives/copy_async.cuh.
 inline void copy_async_16(void* to, const void* from) { std::memcpy(to, from, 16); }
 template <class T>
 void copy_async_value(T* to, const T* from) { *to = *from; }

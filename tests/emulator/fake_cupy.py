@@ -25,6 +25,30 @@ class ndarray(np.ndarray):
     def __array_finalize__(self, other: Any) -> None:
         self.ordinal = getattr(other, "ordinal", getattr(_here, "ordinal", 0))
 
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **keywords: Any) -> Any:
+        """Compute as CuPy's kernels do, which are compiled with -ftz=true."""
+        out = keywords.get("out")
+        if out is not None:
+            keywords["out"] = tuple(_plain(part) for part in out)
+        made = getattr(ufunc, method)(*(_flushed(_plain(a)) for a in inputs), **keywords)
+        if out is not None:
+            for part in keywords["out"]:
+                _flushed(part, part)
+            return out[0] if len(out) == 1 else out
+        with _Device(self.ordinal):
+            if isinstance(made, tuple):
+                return tuple(_wrap(_flushed(np.asarray(part))) for part in made)
+            return made if made is None else _wrap(_flushed(np.asarray(made)))
+
+    def astype(self, dtype: Any, *args: Any, **keywords: Any) -> Any:
+        """Convert; denormal numbers of 32 bits become 0, as they do in CuPy's kernels."""
+        wanted = np.dtype(dtype)
+        if wanted == self.dtype:
+            return super().astype(dtype, *args, **keywords)
+        with _Device(self.ordinal):
+            plain = _flushed(_plain(self)).astype(wanted, *args, **keywords)
+            return _wrap(_flushed(plain))
+
     @property
     def device(self) -> _Device:
         return _Device(self.ordinal)
@@ -47,6 +71,23 @@ class ndarray(np.ndarray):
 
     def set(self, values: Any) -> None:
         self[...] = values
+
+
+def _plain(array: Any) -> Any:
+    return array.view(np.ndarray) if isinstance(array, ndarray) else array
+
+
+def _flushed(array: Any, out: Any = None) -> Any:
+    """The array with 0 in place of denormal numbers of 32 bits."""
+    if getattr(array, "dtype", None) != np.float32:
+        return array
+    tiny = np.abs(array) < np.finfo(np.float32).tiny
+    if not tiny.any():
+        return array
+    if out is None:
+        return np.where(tiny, np.float32(0), array)
+    out[tiny] = 0
+    return out
 
 
 def _wrap(array: Any) -> Any:

@@ -9,7 +9,7 @@ from pathlib import Path
 SOURCE = Path(__file__).resolve().parents[2] / "src" / "nearfar"
 
 PROGRAM = """
-#include "formats/float_text.hpp"
+#include "formats/text/float_text.hpp"
 
 #include <clocale>
 #include <cstdio>

@@ -18,7 +18,7 @@ from nearfar import Graph
 from nearfar.errors import GraphFormatError, NearfarError, OutOfMemoryError
 from nearfar.formats import formats, native, read, write
 from nearfar.formats.compression import COMPRESSIONS
-from nearfar.formats.movingai import read_scenarios
+from nearfar.formats.roads.movingai import read_scenarios
 
 MM = "%%MatrixMarket matrix coordinate real general\n"
 MAP = "type octile\nheight 2\nwidth 3\nmap\n"

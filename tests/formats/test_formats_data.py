@@ -15,7 +15,7 @@ import pytest
 from nearfar import Graph
 from nearfar.errors import GraphFormatError
 from nearfar.formats import detect, read, write
-from nearfar.formats.movingai import read_scenarios, vertex_at
+from nearfar.formats.roads.movingai import read_scenarios, vertex_at
 from tests.datafiles import data_path, data_root
 
 pytestmark = pytest.mark.data

@@ -10,8 +10,8 @@ import pytest
 import nearfar
 from nearfar.errors import GraphFormatError, OptionError
 from nearfar.formats import read
-from nearfar.formats.osm import great_circle
-from nearfar.formats.osm_tags import directions, limit, speeds, usable
+from nearfar.formats.roads.osm import great_circle
+from nearfar.formats.roads.osm_tags import directions, limit, speeds, usable
 from tests.program import run
 
 MILE = 1.609344

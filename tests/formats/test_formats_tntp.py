@@ -91,7 +91,7 @@ def test_a_plain_graph(files: dict[str, Path]) -> None:
     [
         ("<NUMBER OF LINKS> 5", "<NUMBER OF LINKS> 6", None, "5 links, but its heading says 6"),
         ("<NUMBER OF NODES> 4\n", "", None, "no <NUMBER OF NODES>"),
-        ("<NUMBER OF NODES> 4", "<NUMBER OF NODES> x", 2, "'x': expected a whole number"),
+        ("<NUMBER OF NODES> 4", "<NUMBER OF NODES> x", 2, "'x': expected an integer"),
         ("<NUMBER OF ZONES> 2", "<NUMBER OF ZONES> 5", 1, "5 zones among 4"),
         ("<FIRST THRU NODE> 3", "<FIRST THRU NODE> 9", 3, "FIRST THRU NODE 9 of 4"),
         ("<END OF METADATA>", "", 9, "<END OF METADATA>"),

@@ -29,8 +29,8 @@ from nearfar.cli.answers import SUFFIXES, save_answer
 from nearfar.cli.saved_answers import load_answer
 from nearfar.errors import NearfarError
 from nearfar.formats import formats, native, read, write
-from nearfar.formats.movingai import read_scenarios
-from nearfar.solve.row_files import read_rows
+from nearfar.formats.roads.movingai import read_scenarios
+from nearfar.solve.rows.row_files import read_rows
 from tests.formats.test_formats_broken import samples
 from tests.fuzz.mutations import damaged
 
@@ -251,7 +251,7 @@ def _prepared(place: Path) -> Iterator[Target]:
     seeds = []
     for number, graph in enumerate((ring, both, plain)):
         whole = place / f"prepared{number}.nfp"
-        nearfar.prepare(graph, order="levels", force=True).save(whole)
+        nearfar.prepare(graph, order="multilevel", force=True).save(whole)
         seeds.append(whole.read_bytes())
 
     def parse(rng: random.Random, data: bytes, folder: Path) -> None:

@@ -40,7 +40,7 @@ def test_many_damaged_files(seed: int) -> None:
 @pytest.mark.slow
 @pytest.mark.timeout(1800)
 def test_damaged_files_under_sanitizers(tmp_path: Path) -> None:
-    package(tmp_path, sorted((SOURCE / "formats").glob("*.cpp")), "address,undefined")
+    package(tmp_path, sorted((SOURCE / "formats").rglob("*.cpp")), "address,undefined")
     around = environment(tmp_path, "address,undefined")
     outcome = fuzz(6_000, seed=9, solve=False, seconds=60, memory=0, environment=around)
     assert outcome.findings == []

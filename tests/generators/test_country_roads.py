@@ -45,7 +45,7 @@ REAL: dict[str, tuple[float, float, int, dict[int, tuple[float, float]]]] = {
 def measured(graph: Graph) -> tuple[float, float, int, dict[int, tuple[float, float]]]:
     """The same figures of a graph."""
     structure = structure_of(graph)
-    order, _ = elimination_order(graph, structure, "metis")
+    order, _ = elimination_order(structure, "metis")
     tree, figures = analyse(graph, structure, order)
     found: dict[int, list[Any]] = {}
     for piece in pieces(tree):
@@ -109,7 +109,7 @@ def test_road_like_has_no_such_separators() -> None:
 def test_a_piece_is_cut_by_its_separator() -> None:
     graph = country_roads(vertices=10_000, one_way=0.0)
     structure = structure_of(graph)
-    order, _ = elimination_order(graph, structure, "metis")
+    order, _ = elimination_order(structure, "metis")
     found = pieces(analyse(graph, structure, order)[0])
     assert found[0].level == 0
     assert found[0].size == graph.n_vertices

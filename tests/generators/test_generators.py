@@ -243,7 +243,7 @@ BAD: list[tuple[str, dict[str, Any], str]] = [
     ("grid", {"missing": "a"}, "give a number"),
     ("grid", {"low": -1}, "non-negative"),
     ("grid", {"low": 5, "high": 4}, "low must not be above high"),
-    ("grid", {"low": 0.5}, "whole numbers"),
+    ("grid", {"low": 0.5}, "integers"),
     ("grid", {"high": math.inf}, "finite"),
     ("grid", {"high": "x"}, "give a number"),
     ("grid", {"high": 2**31}, "does not fit int32"),

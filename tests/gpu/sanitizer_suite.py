@@ -59,7 +59,7 @@ def prepared_graphs() -> int:
     ran = 0
     for dtype in ("int32", "float64"):
         graph = as_dtype(generate("grid", rows=13, columns=17), dtype)
-        prepared = nearfar.prepare(graph, order="levels")  # the same with METIS and without
+        prepared = nearfar.prepare(graph, order="multilevel")
         truth = nearfar.all_pairs(prepared, method="elimination_tree_rows@cpu")
         weights = cp.asarray(graph.effective_weights)
         pairs = cp.asarray(np.random.default_rng(1).integers(0, graph.n_vertices, (500, 2)))

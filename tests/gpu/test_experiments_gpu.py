@@ -9,10 +9,10 @@ import pytest
 from nearfar import generate
 from nearfar.cuda.kernel_times import kernel_times
 from nearfar.lab.bench.cases import case
-from nearfar.lab.bench.memory import solve_bytes
 from nearfar.lab.bench.suite import data_folder
 from nearfar.lab.experiments import run
 from nearfar.papers.martin_2009.graphs import source_of
+from nearfar.papers.ortega_arranz_2015.memory import solve_bytes
 from nearfar.registry import Workspace
 
 

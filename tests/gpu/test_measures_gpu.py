@@ -13,8 +13,9 @@ from nearfar import measures
 from nearfar.errors import ZeroCycleError
 from nearfar.generators import generate
 from nearfar.graph.graph import Graph
-from nearfar.measures import betweenness, device_shares, path_counts
-from nearfar.measures.folding import core_of
+from nearfar.measures import betweenness, path_counts
+from nearfar.measures.centrality import device_shares
+from nearfar.measures.centrality.folding import core_of
 from nearfar.measures.simple import simple
 from tests.measures.test_betweenness import ladder
 from tests.zoo import ZOO, as_dtype
@@ -35,7 +36,7 @@ def social(directed: bool = False) -> Graph:
 
 @functools.cache
 def mesh() -> Graph:
-    """Long paths, and more of them than fit a float's whole numbers."""
+    """Long paths, and more of them than fit a float's integers."""
     return generate("grid", rows=120, columns=130, missing=0.0)
 
 

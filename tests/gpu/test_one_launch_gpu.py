@@ -114,7 +114,7 @@ def test_every_form_and_dtype(form: str, dtype: str) -> None:
 def test_64_bit_kernels(form: str, monkeypatch: pytest.MonkeyPatch) -> None:
     wide = lambda graph: device_graph(graph, wide=True)  # noqa: E731
     monkeypatch.setattr("nearfar.algorithms.near_far.one_launch.driver.device_graph", wide)
-    monkeypatch.setattr("nearfar.cuda.sorted_rows.device_graph", wide)
+    monkeypatch.setattr("nearfar.cuda.graph.sorted_rows.device_graph", wide)
     graph = GRAPHS["kronecker"]()
     want = nearfar.sssp(graph, 1, device="cpu").distances
     paths = nearfar.sssp(graph, 1, method="near_far@cuda", **FORMS[form])

@@ -7,7 +7,7 @@ import pytest
 
 import nearfar
 from nearfar.algorithms.near_far.partitioned import Partitioned
-from nearfar.cuda.kronecker_rows import kronecker_rows
+from nearfar.cuda.graph.kronecker_rows import kronecker_rows
 from nearfar.system.devices import runtime
 
 

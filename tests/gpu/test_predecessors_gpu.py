@@ -7,11 +7,11 @@ import pytest
 
 import nearfar
 from nearfar import Graph
-from nearfar.cpu.predecessors import tight_predecessors
-from nearfar.cuda import predecessors
+from nearfar.cpu.distances.predecessors import tight_predecessors
 from nearfar.cuda.device_graph import device_graph
-from nearfar.cuda.predecessors import device_predecessors
-from nearfar.cuda.sorted_rows import sorted_rows
+from nearfar.cuda.distances import predecessors
+from nearfar.cuda.distances.predecessors import device_predecessors
+from nearfar.cuda.graph.sorted_rows import sorted_rows
 from nearfar.generators import generate
 from nearfar.system.devices import runtime
 from tests.zoo import DTYPES, as_dtype

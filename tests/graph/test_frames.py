@@ -14,6 +14,7 @@ from shapely.geometry import LineString, Point
 import nearfar
 import networkx
 from nearfar.errors import GraphError, GraphFormatError, OptionError
+from nearfar.graph.snapping.edge_arrays import with_edge_arrays
 from nearfar.graph.snapping.lines import EDGE_LINES, EdgeLines, edge_lines, route_points
 
 NODES = pandas.DataFrame({"x": [0.0, 40.0, 40.0], "y": [0.0, 0.0, 30.0]}, index=[11, 12, 13])
@@ -172,3 +173,50 @@ def test_lines_survive_files(tmp_path: Path) -> None:
             assert np.array_equal(one, two)
         place = nearfar.route(back, (20.0, 12.0), (40.0, 15.0), parts="all")
         assert place.points.tolist() == [[20, 10], [40, 10], [40, 0], [40, 15]]
+
+
+def test_attributes_of_edges_survive_files(tmp_path: Path) -> None:
+    """Rows, keys, columns and closed edges came back as nothing."""
+    nodes, edges = osmnx_frames()
+    edges["lanes"] = np.arange(len(edges), dtype=np.int16)
+    g = nearfar.Graph.from_frames(nodes, edges, columns=["lanes", "length"])
+    g = g.without_edges([1, 2])
+    nearfar.write(g, tmp_path / "g.nfg")
+    nearfar.prepare(g, force=True).save(tmp_path / "g.nfp")
+    for verify in (None, True, False):
+        back = [nearfar.read(tmp_path / "g.nfg", verify=verify), nearfar.load(tmp_path / "g.nfp")]
+        for one in back:
+            for name in ("edge_rows", "edge_keys"):
+                assert one.attributes[name].tolist() == g.attributes[name].tolist()
+            columns = one.attributes["edge_columns"]
+            assert columns["lanes"].tolist() == g.attributes["edge_columns"]["lanes"].tolist()
+            assert columns["length"].dtype == np.float64
+            closed = one.attributes["closed_edges"]
+            assert closed.edge.tolist() == [1, 2]
+            assert closed.head.tolist() == g.attributes["closed_edges"].head.tolist()
+
+
+def test_what_no_file_holds_is_named(tmp_path: Path) -> None:
+    g = nearfar.Graph.from_frames(*osmnx_frames())
+    g.attributes["edge_columns"] = {"name": np.array(["a"] * g.n_edges, dtype=object)}
+    with pytest.warns(UserWarning, match="edge_columns.name"):
+        nearfar.write(g, tmp_path / "g.nfg")
+    with pytest.warns(UserWarning, match="edge_columns.name"):
+        nearfar.prepare(g, force=True).save(tmp_path / "g.nfp")
+    assert "edge_columns" not in nearfar.read(tmp_path / "g.nfg").attributes
+
+
+@pytest.mark.parametrize(
+    "arrays",
+    [
+        {"edge_rows": np.arange(3)},
+        {"edge_columns.lanes": np.zeros((4, 2))},
+        {"closed_edges.edge": np.array([9]), "closed_edges.head": np.array([0])},
+        {"closed_edges.edge": np.array([1]), "closed_edges.head": np.array([-1])},
+        {"closed_edges.edge": np.array([2, 1]), "closed_edges.head": np.array([0, 0])},
+        {"closed_edges.edge": np.array([1])},
+    ],
+)
+def test_damaged_attributes_of_edges_are_told(arrays: dict[str, Any]) -> None:
+    with pytest.raises(GraphError, match=r"for 4 edges|to 4 edges"):
+        with_edge_arrays({}, arrays, 3, 4)

@@ -105,7 +105,7 @@ def assert_answers(turns: TurnGraph, want: np.ndarray[Any, Any]) -> None:
 def test_prepared(seed: int, floats: bool) -> None:
     drawn = Drawn(seed, floats=floats)
     n, want = drawn.graph.n_vertices, drawn.matrix()
-    for order in ("auto", "levels", np.random.default_rng(seed).permutation(n)):
+    for order in ("auto", "multilevel", np.random.default_rng(seed).permutation(n)):
         prepared = nearfar.prepare(drawn.turns, order)
         assert isinstance(prepared, PreparedTurns)
         assert_answers(prepared, want)

@@ -70,7 +70,7 @@ def test_names_of_several_kinds() -> None:
 
 @pytest.mark.parametrize("n", [3.0, 3.7, "4", [4]])
 def test_a_number_of_vertices_that_is_none(n) -> None:
-    with pytest.raises(GraphError, match=r"n_vertices is .*: give a whole number"):
+    with pytest.raises(GraphError, match=r"n_vertices is .*: give an integer"):
         Graph.from_edges([0], [1], n_vertices=n)
 
 

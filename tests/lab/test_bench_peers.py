@@ -11,15 +11,16 @@ from typing import Any
 
 import numpy as np
 import pytest
+from benchmarks.gpu_peers import cugraph
+from benchmarks.gpu_peers.adds import Adds
+from benchmarks.gpu_peers.cugraph import CuGraph
+from benchmarks.gpu_peers.doublegraph import DoubleGraph
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import dijkstra
 
 import nearfar
 from nearfar.lab.bench.measure import measure
-from nearfar.lab.bench.peers import PEERS, Nearfar, contenders, cugraph
-from nearfar.lab.bench.peers.adds import Adds
-from nearfar.lab.bench.peers.cugraph import CuGraph
-from nearfar.lab.bench.peers.doublegraph import DoubleGraph
+from nearfar.lab.bench.peers import PEERS, Nearfar, contenders
 from nearfar.lab.bench.peers.gap import Gap, write_wsg
 from nearfar.lab.bench.peers.pasgal import Pasgal, write_adj
 from nearfar.lab.bench.peers.wasp import Wasp

@@ -102,16 +102,16 @@ def test_a_page_has_a_sentence_per_statement_and_a_reason_once() -> None:
     why = {key: f"because {'x' if key in 'bc' else key}" for key in "abcd"}
     text = "\n".join(beside(claims, why))
     assert text == (
-        "**Reproduced**\n\n- A is faster (section V). Measured: 2 times.\n\n"
+        "**Reproduced**\n\n- A is faster (§V). Measured: 2 times.\n\n"
         "**Contradicted**\n\n- B is slower (Table 2). Measured: 3 times. Reason: because x.\n"
-        "- C is slower (section 6). Measured: 4 times. Reason: as above.\n\n"
-        "**Not measured**: d is faster (section 6)."
+        "- C is slower (§6). Measured: 4 times. Reason: as above.\n\n"
+        "**Not measured**: d is faster (§6)."
     )
     assert "\n".join(beside(claims, why, differing=True)).startswith("**Contradicted**")
     told = verdicts([("one GPU", claims), ("the CPU", claims[3:])])
     assert told[2] == (
         "**On one GPU**, of 3 statements of the paper: 1 reproduced, 2 contradicted. "
-        "Contradicted: b is slower (Table 2); c is slower (section 6)."
+        "Contradicted: b is slower (Table 2); c is slower (§6)."
     )
     assert "the CPU" not in "".join(told)
 

@@ -151,10 +151,10 @@ def test_prepared_graphs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     assert result["right"]
     assert result["rounds"] == 2
     assert {len(samples) for samples in result["samples"].values()} == {2}
-    assert result["order"] == "metis"
+    assert result["order"] == "multilevel"
     assert 0 < result["float_difference"] < 1e-12
     assert result["structure_bytes"] > 16 * result["arcs"]
-    assert {row["order"] for row in document["foreseen"]} == {"metis", "inertial", "levels"}
+    assert {row["order"] for row in document["foreseen"]} == {"multilevel", "metis"}
     for form in ("int64", "float32", "float64"):
         wanted = {f"{query}, {form}, 1" for query in ("row of many", "table", "pair")}
         assert wanted <= set(result["samples"])
@@ -171,3 +171,15 @@ def test_a_missing_map_is_left_out_with_a_word(
     said = capsys.readouterr().out
     assert "== florida: left out: " in said
     assert "== p2p-Gnutella31: left out: " in said
+
+
+def test_a_country(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every step has its time, and answers of queries and scenarios are right."""
+    output = tmp_path / "nation.json"
+    monkeypatch.setattr(sys, "argv", ["nation.py", "--scale", "tiny", "-o", str(output)])
+    load_program("benchmarks", "nation").main()
+    parts = json.loads(output.read_text())["parts"]
+    assert set(parts) == {"preparing", "orders", "queries", "scenarios", "largest"}
+    assert {"order", "analysis", "arcs"} <= set(parts["largest"]["rows"][0]["steps"])
+    assert all(row["right"] for part in ("queries", "scenarios") for row in parts[part]["rows"])
+    assert {"multilevel"} <= {row["order"] for row in parts["orders"]["rows"]}

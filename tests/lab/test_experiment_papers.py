@@ -12,7 +12,7 @@ from nearfar import Graph, generate, sssp
 from nearfar.errors import MissingDependencyError
 from nearfar.lab import checkout
 from nearfar.lab.bench.cases import proven
-from nearfar.lab.experiments import keep, run
+from nearfar.lab.experiments import run
 from nearfar.lab.experiments.experiment import Done, Settings
 from nearfar.lab.experiments.kept import Kept
 from nearfar.lab.experiments.solving import geometric, hops, weighted
@@ -25,7 +25,9 @@ from nearfar.papers.johnson_apsp.graphs import GRAPHS as JOHNSON_GRAPHS
 from nearfar.papers.johnson_apsp.graphs import MISSING
 from nearfar.papers.johnson_apsp.run import EXPERIMENT as JOHNSON
 from tests.datafiles import data_path
+from tests.loading import load_program
 
+keep = load_program("benchmarks", "keep_experiments")
 TINY = Settings("tiny", "cpu", rounds=1)
 
 

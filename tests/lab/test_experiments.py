@@ -23,7 +23,6 @@ from nearfar.errors import (
     VariantUnavailable,
 )
 from nearfar.lab.bench.cases import case, proven, time_cases
-from nearfar.lab.bench.memory import solve_bytes
 from nearfar.lab.experiments import experiments, find, run, runner
 from nearfar.lab.experiments.experiment import (
     Column,
@@ -41,6 +40,7 @@ from nearfar.lab.experiments.experiment import (
 from nearfar.lab.experiments.kept import at_once, patterns
 from nearfar.lab.experiments.render import cell, draw, markdown_table
 from nearfar.lab.experiments.runner import Outcome, execute
+from nearfar.papers.ortega_arranz_2015.memory import solve_bytes
 from nearfar.system.devices import runtime
 from nearfar.system.progress import Progress
 

@@ -244,7 +244,7 @@ def test_a_page_follows_the_numbers_of_martin(results: Path) -> None:
     verdict, item = verdict_of(text, words)
     assert verdict == "Contradicted"
     assert "Reason: the fastest is F-GPU" in item
-    assert f"{words} (section 6)" in text.partition("## On ")[0]  # the verdict names it
+    assert f"{words} (§6)" in text.partition("## On ")[0]  # the verdict names it
 
 
 def test_a_page_follows_the_numbers_of_johnson(results: Path) -> None:

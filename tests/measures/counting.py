@@ -1,4 +1,4 @@
-"""Numbers of shortest paths and what follows from them, by definition and in whole numbers."""
+"""Numbers of shortest paths and what follows from them, by definition and in integers."""
 
 from __future__ import annotations
 

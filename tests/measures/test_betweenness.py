@@ -1,4 +1,4 @@
-"""Betweenness: against its definition in whole numbers, and against NetworkX."""
+"""Betweenness: against its definition in integers, and against NetworkX."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ from nearfar.errors import (
     ZeroCycleError,
 )
 from nearfar.measures import betweenness, path_counts
-from nearfar.measures.brandes import sampled_sources
-from nearfar.measures.order_free import in_steps
+from nearfar.measures.centrality.brandes import sampled_sources
+from nearfar.measures.paths.order_free import in_steps
 from nearfar.system.devices import runtime
 from tests.measures import counting
 from tests.strategies import graphs
@@ -216,7 +216,7 @@ def test_a_tolerance_makes_ties_of_rounded_sums() -> None:
     third = Graph.from_edges([0, 1, 0], [1, 2, 2], [0.1, 0.2, 0.3])
     assert betweenness(third, normalized=False).tolist() == [0, 0, 0]
     assert betweenness(third, normalized=False, tolerance=1e-12).tolist() == [0, 0.5, 0]
-    with pytest.raises(OptionError, match="whole numbers are exact"):
+    with pytest.raises(OptionError, match="integers are exact"):
         betweenness(ZOO["grid"](), tolerance=0.1)
     for wrong in (-1, 1, math.nan, "a", True):
         with pytest.raises(OptionError, match="from 0 up to 1"):
@@ -287,7 +287,7 @@ def test_errors() -> None:
     with pytest.raises(OptionError, match="sources or samples"):
         betweenness(graph, [1], samples=3)
     for samples in (0, 10**6, 1.5, True):
-        with pytest.raises(OptionError, match="whole number from 1"):
+        with pytest.raises(OptionError, match="integer from 1"):
             betweenness(graph, samples=samples)  # type: ignore[arg-type]
     with pytest.raises(OptionError, match="seed"):
         betweenness(graph, samples=3, seed="a")  # type: ignore[arg-type]

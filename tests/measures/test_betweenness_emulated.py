@@ -17,8 +17,9 @@ from nearfar.errors import (
     OutOfMemoryError,
     ZeroCycleError,
 )
-from nearfar.measures import betweenness, device_shares, path_counts
-from nearfar.measures.folding import core_of
+from nearfar.measures import betweenness, path_counts
+from nearfar.measures.centrality import device_shares
+from nearfar.measures.centrality.folding import core_of
 from nearfar.system.devices import runtime
 from nearfar.system.devices.launching import Kernel
 from tests.loading import load_program
@@ -352,7 +353,7 @@ def test_devices_share_the_sources(dtype: str, monkeypatch: pytest.MonkeyPatch) 
     assert (both[0] == both[1]).all()
     with pytest.raises(ZeroCycleError):
         betweenness(ZOO["all_zero"](), devices="all")
-    with pytest.raises(OptionError, match="devices goes with device='cuda'"):
+    with pytest.raises(OptionError, match="devices requires device='cuda'"):
         betweenness(graph, devices="all", device="cpu")
     with pytest.raises(OptionError, match="counted from 0"):
         betweenness(graph, devices=[3])

@@ -166,3 +166,33 @@ def test_summary_and_harmonic_reductions() -> None:
         assert (found == nearfar.distances(graph, reduce=kind)).all()
     found = nearfar.distances(graph, [0, 1], targets=[2, 0, 5], reduce="harmonic")
     assert found.tolist() == [1 / 3, 1 / 2]
+
+
+@pytest.mark.parametrize("outward", [False, True])
+@pytest.mark.parametrize("weight", ["weight", None])
+def test_estimates_of_centralities_from_samples(outward: bool, weight: str | None) -> None:
+    rng = np.random.default_rng(4)
+    n = 60
+    ends = rng.integers(0, n, (2, 300))
+    graph = Graph.from_edges(*ends, rng.random(300), n_vertices=n)
+    for function, more in (
+        (measures.closeness, {"wf_improved": True}),
+        (measures.closeness, {"wf_improved": False}),
+        (measures.harmonic, {"limit": 3}),
+        (measures.harmonic, {}),
+    ):
+        call = {"weight": weight, "outward": outward, **more}
+        exact = function(graph, **call)
+        assert function(graph, samples=n, **call) == pytest.approx(exact, rel=1e-12)
+        some = function(graph, [5, 0], samples=20, seed=3, **call)
+        whole = function(graph, samples=20, seed=3, threads=2, **call)
+        np.testing.assert_array_equal(some, whole[[5, 0]])
+        draws = [function(graph, samples=20, seed=seed, **call) for seed in range(40)]
+        if function is measures.harmonic:
+            mean = np.mean(draws, axis=0)
+            off = np.std(draws, axis=0) / np.sqrt(40)
+            assert (np.abs(mean - exact) < 5 * off + 1e-9).all()
+    with pytest.raises(OptionError, match="samples is 0"):
+        measures.closeness(graph, samples=0)
+    with pytest.raises(OptionError, match="seed is 3: give samples"):
+        measures.harmonic(graph, seed=3)

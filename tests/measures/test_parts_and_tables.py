@@ -1,4 +1,4 @@
-"""Largest components, tables of vertices, samples and progress of measures (issue 32)."""
+"""Largest components, tables of vertices, samples and progress of measures."""
 
 from __future__ import annotations
 

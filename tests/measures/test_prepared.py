@@ -10,7 +10,7 @@ import pytest
 
 import nearfar
 from nearfar import Graph, measures
-from nearfar.measures import brandes
+from nearfar.measures.centrality import brandes
 from nearfar.measures.simple import many_rows
 from tests.zoo import as_dtype
 

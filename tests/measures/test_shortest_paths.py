@@ -171,7 +171,7 @@ def test_the_order_of_additions_makes_no_path_longer(dtype: str, prepared: bool)
         [0, 1, 2, 0, 4, 5], [1, 2, 3, 4, 5, 3], np.concatenate([steps, steps[::-1]])
     )
     if prepared:
-        graph = nearfar.prepare(graph, "levels", force=True)
+        graph = nearfar.prepare(graph, "multilevel", force=True)
     assert path_counts(graph, 0).values().tolist() == [1, 1, 1, 2, 1, 1]
     assert all_shortest_paths(graph, 0, 3).count == 2
     found = nearfar.measures.betweenness(graph, normalized=False)

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 import nearfar
 from nearfar import Graph
 from nearfar.errors import DistanceOverflowError, OptionError, OutOfMemoryError
-from nearfar.measures import device_loads, edge_loads
+from nearfar.measures import edge_loads
+from nearfar.measures.traffic import device_loads
 from nearfar.system.devices import runtime
 from tests.strategies import graphs
 from tests.zoo import ZOO, as_dtype

@@ -56,7 +56,7 @@ def compare(graph: Graph, threads: int) -> int:
     everything = np.stack([a.ravel() for a in np.divmod(np.arange(n * n), n)], axis=1)
     starts, ends = (np.ascontiguousarray(a) for a in everything.T)
     for perfect in (True, False):
-        for given in (order, "levels"):
+        for given in (order, "multilevel"):
             prepared = prepare(graph, given, perfect=perfect, force=True, threads=threads)
             same(pair_distances(prepared, starts, ends, threads), want.ravel())
             same(prepared.label(threads=threads).distances_of_pairs(everything), want.ravel())

@@ -27,7 +27,7 @@ def test_says_what_it_takes(files: tuple[str, str]) -> None:
     assert told["n_edges"] == 264
     assert told["shortcuts"] == told["n_arcs"] - 264 > 0
     assert told["worth_preparing"] is True
-    text = succeed("prepare", files[0], "--dry-run", "--order", "levels")
+    text = succeed("prepare", files[0], "--dry-run", "--order", "multilevel")
     assert "shortcuts" in text
     assert "worth it            yes" in text
 
@@ -97,7 +97,7 @@ def test_other_weights_for_a_prepared_file(files: tuple[str, str], tmp_path: Pat
     found = nearfar.load(evening)
     truth = nearfar.sssp(graph.with_weights(graph.weights * 3 + 1), 1)
     assert nearfar.sssp(found, 1).distances.tolist() == truth.distances.tolist()
-    assert "keeps the order" in fail(Exit.USAGE, *words, "--order", "levels")
+    assert "keeps the order" in fail(Exit.USAGE, *words, "--order", "multilevel")
     assert "leave out --memory" in fail(Exit.USAGE, *words, "--memory", "1G")
     assert "is none, prepare it" in fail(Exit.USAGE, "prepare", files[0], *words[2:])
     np.save(other, graph.weights[1:])
@@ -124,7 +124,7 @@ def test_pairs_of_a_table(files: tuple[str, str], tmp_path: Path) -> None:
     assert lines[1] == "7\t7\t0"
     told = json.loads(succeed("distances", files[0], "--pairs", table, "--json"))
     assert told["pairs"] == [[1, 140], [7, 7]]
-    assert "--pairs goes without --pair" in fail(
+    assert "--pairs cannot be combined with --pair" in fail(
         Exit.USAGE, "distances", files[0], "--pairs", table, "--pair", 1, 2
     )
     table.write_text("source,target\n1,x\n")

@@ -11,7 +11,7 @@ import pytest
 
 import nearfar
 from nearfar.cli.console import Exit
-from nearfar.cli.doctor import _self_test
+from nearfar.cli.machine.doctor import _self_test
 from nearfar.errors import GraphError, OptionError
 from nearfar.graph.facts import Facts
 from nearfar.graph.graph import Graph

@@ -39,7 +39,7 @@ def test_comes_back_as_it_was(tmp_path: Path, dtype: str, directed: bool) -> Non
         coordinates=np.random.default_rng(0).random((100, 2)),
         attributes={"unit": "m", "more": [1]},
     )
-    prepared = ready(graph, order="inertial")
+    prepared = ready(graph, order="multilevel")
     prepared.save(tmp_path / "a.nfp")
     loaded = nearfar.load(tmp_path / "a.nfp")
     assert isinstance(loaded, Prepared)
@@ -49,7 +49,7 @@ def test_comes_back_as_it_was(tmp_path: Path, dtype: str, directed: bool) -> Non
     assert (loaded.coordinates == graph.coordinates).all()  # type: ignore[union-attr]
     assert loaded.attributes == {"unit": "m"}
     assert loaded.preparation.figures == prepared.preparation.figures
-    assert loaded.preparation.method == "inertial"
+    assert loaded.preparation.method == "multilevel"
     assert loaded.metric.sides == prepared.metric.sides == (2 if directed else 1)
     assert not loaded.metric.weights.flags.writeable
     assert loaded.distance("v0", "v99") == prepared.distance("v0", "v99")

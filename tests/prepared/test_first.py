@@ -133,7 +133,7 @@ def test_exact_figures_that_speak_against_it_are_heard(monkeypatch: pytest.Monke
     cheap = Guess(n_arcs=1, n_triangles=1, order=0, weights=0)
     monkeypatch.setattr(first, "guess", lambda facts: cheap)
     want = nearfar.distances(graph, method="worker_per_source", reduce="sum")
-    assert not foreseen(graph, "levels").worth
+    assert not foreseen(graph, "multilevel").worth
     rows, stats = chosen(graph, reduce="sum")
     assert stats["engine"] != FIRST
     np.testing.assert_array_equal(rows, want)

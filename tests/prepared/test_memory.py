@@ -57,9 +57,9 @@ def test_explain_says_what_it_is_made_of() -> None:
     prepared = ready(mesh(20))
     found = explain(prepared, device="cpu", threads=1)
     made = found.statistics["prepared"]
-    assert made["order"] == "levels"
+    assert made["order"] == "multilevel"
     assert made["n_arcs"] == prepared.preparation.arcs.n_arcs
     assert made["nbytes"] == prepared.parts()
     assert made["n_query_arcs"][0] == len(prepared.metric.up.weight)
-    assert f"prepared by order 'levels': {made['n_arcs']:,} arcs" in str(found)
+    assert f"prepared by order 'multilevel': {made['n_arcs']:,} arcs" in str(found)
     assert "prepared" not in explain(mesh(5), device="cpu", threads=1).statistics

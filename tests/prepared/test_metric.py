@@ -19,9 +19,9 @@ from nearfar.prepared.order.tree import Arcs, Tree, analyse, build_arcs
 from tests.strategies import graphs
 
 
-def made(graph: Graph, order: Any = "levels") -> tuple[Tree, Arcs, Any]:
+def made(graph: Graph, order: Any = "multilevel") -> tuple[Tree, Arcs, Any]:
     structure = structure_of(graph)
-    found, method = elimination_order(graph, structure, order)
+    found, method = elimination_order(structure, order)
     tree, figures = analyse(graph, structure, found)
     arcs = build_arcs(graph, structure, tree)
     return tree, arcs, Preparation(tree, arcs, figures, method).view
@@ -185,7 +185,7 @@ def test_rows_whose_sums_round_small_weights_away_are_exact() -> None:
     rng = np.random.default_rng(1)
     weights = (10.0 ** rng.uniform(-12, 12, graph.n_edges)).astype(np.float32)
     graph = Graph.from_csr(graph.indptr, graph.indices, weights)
-    prepared = nearfar.prepare(graph, "levels", force=True)
+    prepared = nearfar.prepare(graph, "multilevel", force=True)
     sources = range(0, graph.n_vertices, 60)
     found = nearfar.distances(prepared, sources, method="elimination_tree_rows")
     want = nearfar.distances(graph, sources, method="dijkstra_binary_heap")

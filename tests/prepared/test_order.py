@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from nearfar import Graph, GraphError, MissingDependencyError, OptionError, OutOfMemoryError
-from nearfar.prepared.order import elimination as orders
-from nearfar.prepared.order.elimination import elimination_order, structure_of
+import nearfar
+from nearfar import Graph, GraphError, MissingDependencyError, OptionError, OutOfMemoryError, _cpu
+from nearfar.prepared.order.elimination import Structure, elimination_order, structure_of
 from nearfar.prepared.order.tree import analyse, build_arcs, check_worth
 from tests import zoo
 from tests.strategies import graphs
 
-METHODS = ["metis", "levels", "inertial"]
+METHODS = ["metis", "multilevel"]
 
 
 def by_hand(graph: Graph, order: np.ndarray) -> list[set[int]]:
@@ -79,7 +79,7 @@ def check(graph: Graph, order: np.ndarray) -> None:
 
 @given(graphs(max_vertices=40))
 def test_any_graph(graph: Graph) -> None:
-    order, _ = elimination_order(graph, structure_of(graph), "levels")
+    order, _ = elimination_order(structure_of(graph), "multilevel")
     check(graph, order)
     check(graph, np.arange(graph.n_vertices, dtype=np.int32)[::-1].copy())
 
@@ -99,7 +99,7 @@ def grid(side: int) -> Graph:
 def test_grid_has_small_separators(method: str) -> None:
     graph = grid(40)
     structure = structure_of(graph)
-    order, used = elimination_order(graph, structure, method)
+    order, used = elimination_order(structure, method)
     assert used == method
     check(graph, order)
     _, figures = analyse(graph, structure, order)
@@ -112,7 +112,7 @@ def test_grid_has_small_separators(method: str) -> None:
 def test_same_seed_same_order(method: str) -> None:
     graph = grid(20)
     structure = structure_of(graph)
-    found = [elimination_order(graph, structure, method, seed)[0] for seed in (3, 3)]
+    found = [elimination_order(structure, method, seed)[0] for seed in (3, 3)]
     assert (found[0] == found[1]).all()
 
 
@@ -123,8 +123,8 @@ def test_several_components() -> None:
     heads = np.concatenate([one.indices + k * n for k in range(3)])
     graph = Graph.from_edges(tails, heads, n_vertices=3 * n + 5)
     structure = structure_of(graph)
-    for method in ("levels", "metis"):
-        order, _ = elimination_order(graph, structure, method)
+    for method in ("multilevel", "metis"):
+        order, _ = elimination_order(structure, method)
         tree, figures = analyse(graph, structure, order)
         assert (tree.parent < 0).sum() == 8
         assert figures.height < 60
@@ -135,22 +135,22 @@ def test_chain_makes_a_low_tree() -> None:
     n = 5000
     graph = Graph.from_edges(np.arange(n - 1), np.arange(1, n), n_vertices=n)
     structure = structure_of(graph)
-    order, _ = elimination_order(graph, structure)
+    order, _ = elimination_order(structure)
     _, figures = analyse(graph, structure, order)
     assert figures.height < 40
     assert figures.n_arcs <= 2 * n
 
 
 @pytest.mark.parametrize("build", [zoo.self_loops, zoo.parallel_edges, zoo.no_edges])
-@pytest.mark.parametrize("method", ["metis", "levels"])
+@pytest.mark.parametrize("method", ["metis", "multilevel"])
 def test_odd_graphs(build: object, method: str) -> None:
     graph = build()  # type: ignore[operator]
-    check(graph, elimination_order(graph, structure_of(graph), method)[0])
+    check(graph, elimination_order(structure_of(graph), method)[0])
 
 
 def test_star_eliminates_its_centre_last() -> None:
     graph = Graph.from_edges(np.zeros(50, int), np.arange(1, 51))
-    order, _ = elimination_order(graph, structure_of(graph))
+    order, _ = elimination_order(structure_of(graph))
     assert set(order[-2:].tolist()) >= {0}
     _, figures = analyse(graph, structure_of(graph), order)
     assert figures.n_shortcuts == 0
@@ -160,33 +160,60 @@ def test_given_order() -> None:
     graph = grid(5)
     structure = structure_of(graph)
     wanted = np.random.default_rng(1).permutation(25)
-    found, method = elimination_order(graph, structure, wanted)
+    found, method = elimination_order(structure, wanted)
     assert method == "given"
     assert (found == wanted).all()
     for wrong in (wanted[:-1], np.zeros(25, int), wanted.astype(float), wanted + 1):
         with pytest.raises(OptionError, match="order"):
-            elimination_order(graph, structure, wrong)
+            elimination_order(structure, wrong)
 
 
 def test_unknown_method() -> None:
     graph = grid(3)
     with pytest.raises(OptionError, match="did you mean 'metis'"):
-        elimination_order(graph, structure_of(graph), "metiss")
+        elimination_order(structure_of(graph), "metiss")
     with pytest.raises(OptionError, match="seed"):
-        elimination_order(graph, structure_of(graph), "levels", -1)
+        elimination_order(structure_of(graph), "multilevel", -1)
 
 
 def test_without_metis(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(orders, "has_metis", lambda: False)
-    graph = grid(8)
-    structure = structure_of(graph)
-    assert elimination_order(graph, structure)[1] == "inertial"
-    bare = Graph(graph.indptr, graph.indices, directed=False)
-    assert elimination_order(bare, structure)[1] == "levels"
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    structure = structure_of(grid(8))
+    assert elimination_order(structure)[1] == "multilevel"
     with pytest.raises(MissingDependencyError, match="pymetis"):
-        elimination_order(bare, structure, "metis")
-    with pytest.raises(GraphError, match="coordinates"):
-        elimination_order(bare, structure, "inertial")
+        elimination_order(structure, "metis")
+
+
+@pytest.mark.parametrize("name", ["grid", "country_roads", "kronecker", "star"])
+def test_the_same_order_on_any_number_of_threads(name: str) -> None:
+    """Large pieces are cut by all workers together, small ones by one each."""
+    made = {
+        "grid": lambda: nearfar.generate("grid", rows=300, columns=300),
+        "country_roads": lambda: nearfar.generate("country_roads", vertices=150_000),
+        "kronecker": lambda: nearfar.generate("kronecker", scale=12),
+        "star": lambda: Graph.from_edges(np.zeros(40_000, int), np.arange(1, 40_001)),
+    }[name]()
+    structure = structure_of(made)
+    n = structure.n_vertices
+    # Without the reductions, which leave nothing of a star.
+    orders = [_cpu.prepared_dissect(*_rows(structure), 3, threads) for threads in (1, 2, 5)]
+    assert np.array_equal(np.sort(orders[0]), np.arange(n))
+    assert all(np.array_equal(orders[0], other) for other in orders[1:])
+
+
+def _rows(structure: Structure) -> tuple[np.ndarray, np.ndarray]:
+    return structure.first, structure.neighbour
+
+
+def test_orders_of_roads_have_few_arcs() -> None:
+    """As few as METIS's, and lower trees than half as much again."""
+    structure = structure_of(graph := nearfar.generate("country_roads", vertices=30_000))
+    ours, theirs = (
+        analyse(graph, structure, elimination_order(structure, method)[0])[1]
+        for method in ("multilevel", "metis")
+    )
+    assert ours.n_arcs < 1.02 * theirs.n_arcs
+    assert ours.height < 1.5 * theirs.height
 
 
 def test_refusal_names_the_figures() -> None:
@@ -194,7 +221,7 @@ def test_refusal_names_the_figures() -> None:
     n = 3000
     graph = Graph.from_edges(rng.integers(0, n, 12 * n), rng.integers(0, n, 12 * n), n_vertices=n)
     structure = structure_of(graph)
-    _, figures = analyse(graph, structure, elimination_order(graph, structure)[0])
+    _, figures = analyse(graph, structure, elimination_order(structure)[0])
     with pytest.raises(GraphError, match=f"{figures.n_arcs:,} arcs.*force=True"):
         check_worth(figures)
     check_worth(figures, force=True)

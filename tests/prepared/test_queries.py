@@ -29,7 +29,7 @@ from tests.zoo import DTYPES, ZOO, as_dtype
 
 
 def ready(graph: Graph, **options: Any) -> Prepared:
-    return nearfar.prepare(graph, options.pop("order", "levels"), force=True, **options)
+    return nearfar.prepare(graph, options.pop("order", "multilevel"), force=True, **options)
 
 
 def every_pair(n: int) -> np.ndarray:
@@ -184,7 +184,7 @@ def test_lanes_of_every_width(dtype: str, lanes: int) -> None:
         nearfar.distances(prepared, sources, method="elimination_tree_rows", lanes=3)
 
 
-@pytest.mark.parametrize("order", ["metis", "levels"])
+@pytest.mark.parametrize("order", ["metis", "multilevel"])
 def test_a_mesh_in_pairs_and_labels(order: str) -> None:
     graph = mesh(30)
     prepared = ready(graph, order=order)

@@ -125,3 +125,23 @@ def test_a_path_that_does_not_fit_is_not_unreached() -> None:
         prepared.path(0, 3)
     with pytest.raises(DistanceOverflowError):
         prepared.paths_of_pairs([(0, 1), (0, 3)])
+
+
+def test_a_way_back_into_the_range_over_a_distance_beyond_it() -> None:
+    """Pairs gave the edge from 1 to 6, and not the lighter way over 4, which is out of range."""
+    tails, heads = [1, 3, 4, 1], [3, 4, 6, 6]
+    weights = np.array([2**62 - 1, 2**63 - 2, -(2**63) + 1, 2**62 - 1])
+    graph = nearfar.Graph.from_edges(tails, heads, weights, n_vertices=7)
+    ready = nearfar.prepare(graph, force=True)
+    assert ready.distance(3, 6) == -1
+    assert nearfar.distances(ready, pairs=[[3, 6], [4, 6]]).tolist() == [-1, -(2**63) + 1]
+    for ask in (
+        lambda: ready.distance(1, 6),
+        lambda: ready.path(1, 6),
+        lambda: ready.distances_of_pairs([[1, 6]]),
+        lambda: nearfar.distances(ready, pairs=[[1, 6]]),
+        lambda: nearfar.distances(ready, [1]),
+        lambda: nearfar.sssp(graph, 1),
+    ):
+        with pytest.raises(DistanceOverflowError):
+            ask()

@@ -48,7 +48,7 @@ def meshes(draw: Any) -> Graph:
 
 
 @settings(max_examples=60, deadline=None)
-@given(meshes(), st.sampled_from(["metis", "levels"]), st.booleans())
+@given(meshes(), st.sampled_from(["metis", "multilevel"]), st.booleans())
 def test_meshes(graph: Graph, order: str, perfect: bool) -> None:
     prepared = ready(graph, order=order, perfect=perfect)
     n = graph.n_vertices

@@ -7,7 +7,7 @@ import pytest
 
 import nearfar
 from nearfar.errors import OptionError
-from nearfar.formats.movingai import read_scenarios
+from nearfar.formats.roads.movingai import read_scenarios
 from nearfar.raster import Raster, cost_distance, path_cost, read_raster
 from tests.datafiles import data_path
 from tests.raster.landscapes import explicit, noise

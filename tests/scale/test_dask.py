@@ -354,8 +354,8 @@ def test_from_a_shell(cluster, tmp_path):
     np.testing.assert_array_equal(rows_of(path), nearfar.all_pairs(mesh(8)))
     wanted = json.loads(succeed(*words[:2], "--reduce", "mean", "--json"))
     assert json.loads(succeed(*words, "--reduce", "mean", "--json")) == wanted
-    assert "--pair goes without --cluster" in fail(2, *words, "--pair", "1", "2")
+    assert "--pair cannot be combined with --cluster" in fail(2, *words, "--pair", "1", "2")
     before = ["--predecessors-output", tmp_path / "before.npy"]
-    assert "--cluster goes without --predecessors-output" in fail(2, *words, *before)
+    assert "--cluster cannot be combined with --predecessors-output" in fail(2, *words, *before)
     assert "a cluster writes .zarr" in fail(2, *words, "-o", tmp_path / "a.npy")
     assert PROGRAM

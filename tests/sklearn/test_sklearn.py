@@ -104,7 +104,7 @@ def test_what_cannot_be_measured_is_refused(curve: np.ndarray) -> None:
     for wrong in ("many", 2.5):
         with pytest.raises(OptionError, match=f"n_neighbors is {wrong!r}: give 1 to 399"):
             Isomap(n_neighbors=wrong).fit(curve)
-    with pytest.raises(OptionError, match="threads is 0: give a whole number"):
+    with pytest.raises(OptionError, match="threads is 0: give an integer"):
         Isomap(threads=0).fit(curve)
     with pytest.raises(OptionError, match="n_neighbors is 400: give 1 to 399"):
         Isomap(n_neighbors=400).fit(curve)

@@ -20,7 +20,7 @@ from nearfar.errors import DistanceOverflowError, OptionError
 from nearfar.graph.dtypes import unreached_value
 from nearfar.graph.graph import Graph
 from nearfar.solve.many import all_pairs, distances
-from nearfar.solve.row_files import read_rows
+from nearfar.solve.rows.row_files import read_rows
 
 FORMATS = [".npy", ".parquet", ".zarr"]
 
@@ -150,8 +150,8 @@ import os, pathlib, signal, sys, time
 import numpy as np
 from nearfar.graph.graph import Graph
 from nearfar.solve.many import all_pairs
-import nearfar.solve.files as store
-import nearfar.solve.row_files as forms
+import nearfar.solve.rows.files as store
+import nearfar.solve.rows.row_files as forms
 rng = np.random.default_rng(1)
 w = rng.integers(1, 60, 400).astype(np.int32)
 g = Graph.from_edges(rng.integers(0, 90, 400), rng.integers(0, 90, 400), w, n_vertices=90)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,6 +25,44 @@ _CALLS: dict[str, tuple[int, Callable[[Graph], Any]]] = {
     "a path": (200, lambda g: nearfar.shortest_path(g, 0, 2, threads=1)),
     "rows": (200, lambda g: nearfar.distances(g, [0, 1], threads=1)),
 }
+
+
+#: Functions of nearfar in a warm call, their files, and how often one in another file is next.
+_WALKS: dict[str, tuple[int, int, int, Callable[[Graph], Any]]] = {
+    "one source": (46, 17, 26, lambda g: nearfar.sssp(g, 0, device="cpu")),
+    "prepared rows on a GPU": (
+        *(275, 34, 135),
+        lambda g: nearfar.distances(g, range(40), method="elimination_tree_rows@cuda"),
+    ),
+}
+
+
+@pytest.mark.parametrize("what", _WALKS)
+def test_a_call_passes_few_files(what: str, request: pytest.FixtureRequest) -> None:
+    """A reader who follows a call turns to another file that often."""
+    calls, files, turns, call = _WALKS[what]
+    graph = nearfar.generate("grid", rows=12, columns=12)
+    if "GPU" in what:
+        request.getfixturevalue("emulated_gpu")
+        graph = nearfar.prepare(graph)
+    for _ in range(3):
+        call(graph)
+    seen: list[str] = []
+
+    def note(frame: Any, event: str, function: Any) -> None:
+        if event == "call" and "/nearfar/" in (file := frame.f_code.co_filename):
+            seen.append(file.rpartition("/nearfar/")[2])
+
+    sys.setprofile(note)
+    try:
+        call(graph)
+    finally:
+        sys.setprofile(None)
+    turned = sum(one != other for one, other in pairwise(seen))
+    found = (len(seen), len(set(seen)), turned)
+    assert 10 < found[0] <= calls, found
+    assert found[1] <= files, found
+    assert found[2] <= turns, found
 
 
 @pytest.mark.parametrize("what", _CALLS)

@@ -17,7 +17,7 @@ from nearfar.csgraph.inputs import adjacency
 from nearfar.csgraph.rows import Engine, Rows, solve_rows
 from nearfar.errors import GraphError
 from nearfar.graph.graph import NARROW_VIEW
-from nearfar.solve import fresh
+from nearfar.solve.matrix import fresh
 from tests.csgraph.test_csgraph import assert_tree, random_matrix
 from tests.program import run_python
 

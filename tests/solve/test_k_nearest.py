@@ -111,9 +111,9 @@ def test_negative_weights_names_and_what_does_not_go_together() -> None:
         assert found.sources.tolist() == [["a", None], ["a", None], ["a", "d"], ["d", None]]
         assert found.distances[2].tolist() == [1, 5]
     for wrong in (0, -1, 1.5, True, "3"):
-        with pytest.raises(OptionError, match="give a whole number of at least 1"):
+        with pytest.raises(OptionError, match="give an integer of at least 1"):
             nearfar.nearest(graph, ["a"], k=wrong)  # type: ignore[arg-type]
-    with pytest.raises(OptionError, match="predecessors goes without k"):
+    with pytest.raises(OptionError, match="predecessors cannot be combined with k"):
         nearfar.nearest(graph, ["a"], k=1, predecessors=True)
     with pytest.raises(nearfar.OutOfMemoryError, match="use a smaller k"):
         nearfar.nearest(mesh(10), [1], k=2**44)
@@ -138,4 +138,4 @@ def test_the_command(tmp_path: Path) -> None:
     assert json.loads(text)["sources"][1] == [None]
     done = run("nearest", str(tmp_path / "mesh.gr"), "--source", "1", "-k", "0")
     assert done.returncode == 2
-    assert "whole number of at least 1" in done.stderr
+    assert "integer of at least 1" in done.stderr

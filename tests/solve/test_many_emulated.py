@@ -337,7 +337,7 @@ def test_pairs_that_are_none_are_refused():
     ):
         with pytest.raises(OptionError, match=message):
             distances(graph, pairs=wrong, device="cuda")
-    with pytest.raises(OptionError, match="pairs goes without"):
+    with pytest.raises(OptionError, match="pairs cannot be combined"):
         distances(graph, pairs=[(0, 1)], out=cp.empty(1, dtype=np.int32))
     with pytest.raises(VertexError):
         distances(graph, pairs=cp.asarray([[0, 9]]), device="cuda")

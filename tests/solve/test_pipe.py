@@ -322,7 +322,7 @@ def test_a_negative_cycle_that_no_source_reaches() -> None:
 @pytest.mark.parametrize("dtype", ["int32", "int64", "float32", "float64"])
 def test_reductions_on_the_host_are_those_of_arrays(dtype: str) -> None:
     """One pass in C++ against the formulas in arrays that devices use, to the bit."""
-    from nearfar.solve.reductions import _sums_by_halves
+    from nearfar.solve.rows.reductions import _sums_by_halves
 
     rng = np.random.default_rng(5)
     n = 130

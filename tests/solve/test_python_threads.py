@@ -114,3 +114,23 @@ with ThreadPoolExecutor(16) as pool:
     print(len(set(pool.map(look, range(16)))))
 """
     assert run_python(code).strip() == "1"
+
+
+@pytest.mark.usefixtures("emulated_gpu")
+def test_threads_share_what_a_graph_keeps_on_a_device() -> None:
+    """Solves of two threads wrote into the arrays of one prepared launch."""
+    graph = generate("road_like", vertices=400)
+    sources = [(37 * number) % graph.n_vertices for number in range(8)]
+    expected = nearfar.distances(graph, sources, device="cpu")
+
+    for method in ("near_far@cuda", "auto"):
+        graph.forget()
+        asks = [
+            lambda source=source, method=method: nearfar.sssp(
+                graph, source, device="cuda", method=method, predecessors=True
+            )
+            for source in sources
+        ]
+        for paths, right in zip(at_once(asks), expected, strict=True):
+            assert np.array_equal(paths.distances, right)
+            nearfar.verify(graph, paths)

@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from nearfar.graph.dtypes import unreached_value
 from nearfar.graph.graph import Graph
 from nearfar.registry import Partial
 from nearfar.solve.many import distances
-from nearfar.solve.reductions import Reduction, combine, finish, identity
+from nearfar.solve.rows.reductions import Reduction, combine, finish, identity
 
 KINDS = ("count", "sum", "mean", "max", "summary", "nearest:5", ("histogram", (0, 2.5, 40, 900)))
 
@@ -76,9 +77,26 @@ def as_tuple(found: Any) -> tuple[Any, ...]:
 
 def test_nothing_reached_is_finished_alike() -> None:
     dtype = np.dtype(np.int32)
-    wanted = {"count": 0, "sum": 0.0, "max": -1}
+    wanted = {"count": 0, "sum": 0.0, "max": 2**31 - 1}
     for kind, value in wanted.items():
         reduction = Reduction(kind)
         assert finish(reduction, identity(reduction, 2, dtype)).tolist() == [value, value]
     mean = Reduction("mean")
     assert np.isnan(finish(mean, identity(mean, 2, dtype))).all()
+
+
+@pytest.mark.parametrize("dtype", [np.int32, np.int64, np.float32, np.float64])
+def test_maximum_of_nothing_is_missing_and_not_a_distance(dtype: Any) -> None:
+    """With negative weights -1 may be the greatest distance."""
+    graph = Graph.from_edges([0], [1], np.array([-1], dtype), n_vertices=3)
+    none = unreached_value(np.dtype(dtype))
+    for kind in ("max", "summary"):
+        found = distances(graph, reduce=kind)
+        assert as_tuple(found)[-1].tolist() == [-1, none, none]
+
+
+def test_maxima_of_rows_of_two_widths() -> None:
+    """A row that does not fit 32 bits leaves the missing value of the others that of 64 bits."""
+    graph = Graph.from_edges([0, 1], [1, 2], np.array([2**31 - 2, 9], np.int32), n_vertices=4)
+    most = distances(graph, [3, 0, 1], reduce="max", block=1)
+    assert (most.dtype, most.tolist()) == (np.int64, [2**63 - 1, 2**31 + 7, 9])

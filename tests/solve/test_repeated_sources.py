@@ -14,7 +14,7 @@ from nearfar import Graph, registry
 from nearfar.generators import generate
 from nearfar.graph.dtypes import unreached_value
 from nearfar.solve.arrays import distinct_sources, repeat_rows
-from nearfar.solve.row_files import read_rows
+from nearfar.solve.rows.row_files import read_rows
 
 GIVEN = [5, 2, 5, 5, 0, 2, 7]  # of which four are distinct
 METHOD = "worker_per_source@cpu"

@@ -28,7 +28,7 @@
 #include "algorithms/breadth_first/breadth_first.hpp"
 #include "algorithms/delta_stepping/delta_stepping.hpp"
 #include "algorithms/delta_stepping/plan.hpp"
-#include "cpu/worker_pool.hpp"
+#include "cpu/threads/worker_pool.hpp"
 
 // Two of the many types: all of them take minutes to compile with a sanitizer.
 #undef NEARFAR_FOR_EACH_CSR
@@ -45,7 +45,7 @@ std::atomic<int> looks_left{-1};  // looks for a signal before one throws; never
 
 namespace nearfar {
 
-// In place of cpu/interrupt.cpp, which asks Python.
+// In place of cpu/threads/interrupt.cpp, which asks Python.
 Interrupt::Interrupt() : stop_(nullptr), holds_call_(true), next_(0) {}
 Interrupt::Interrupt(const std::atomic<bool>& given_up)
     : stop_(&given_up), holds_call_(false), next_(0) {}

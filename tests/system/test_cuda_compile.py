@@ -124,13 +124,13 @@ def one_launch_cases(kind: str) -> Iterator[Case]:
         packed = {**base, **scan, "BLOCK_THREADS": 384, "BLOCKS_EACH": 2}
         for bits in (8, 16):
             yield f"{ONE_LAUNCH}one_launch/one_launch.cuh", {**packed, "DISTANCE_BITS": bits}
-    yield "cuda/row_heads.cuh", {**types(kind), "ROW_HEAD": 4}
+    yield "cuda/graph/row_heads.cuh", {**types(kind), "ROW_HEAD": 4}
     yield f"{ONE_LAUNCH}one_launch/one_launch.cuh", {**base, **scan}
     wide = base["WEIGHT_T"] in ("long long", "double")
     shape = {"BLOCK_THREADS": 384 if wide else 512}
     yield f"{ONE_LAUNCH}one_launch/one_launch.cuh", {**base, **shape, "ROW_HEAD": 4}
     if base["WEIGHTED"] and whole:
-        yield "cuda/row_shortcuts.cuh", {**types(kind), "ROW_HEAD": 8}
+        yield "cuda/graph/row_shortcuts.cuh", {**types(kind), "ROW_HEAD": 8}
         yield (
             f"{ONE_LAUNCH}one_launch/one_launch.cuh",
             {**base, **shape, "ROW_HEAD": 8, "SHORTCUTS": 1},
@@ -146,7 +146,7 @@ def one_launch_cases(kind: str) -> Iterator[Case]:
             ordered |= {"BLOCK_THREADS": 384 if wide else 448, "BLOCKS_EACH": 2}
         yield f"{ONE_LAUNCH}one_launch/one_launch_ranges.cuh", {**due, **sifted}
         yield f"{ONE_LAUNCH}one_launch/one_launch_ranges.cuh", {**due, **ordered}
-        yield "cuda/sort_rows.cuh", {**types(kind), "SEGMENT": 512}
+        yield "cuda/graph/sort_rows.cuh", {**types(kind), "SEGMENT": 512}
 
 
 def batch_cases(kind: str) -> Iterator[Case]:
@@ -169,7 +169,8 @@ def batch_cases(kind: str) -> Iterator[Case]:
             form = {**narrow, **shape, "FIGURES": said}
             yield "algorithms/batched/block_per_source_global.cuh", form
         for mode in range(4):
-            form = {"SLOTS": 2048, "LOG_SLOTS": 11, "MODE": mode, "LANES_EACH": 32 if mode else 4}
+            form = {"SLOTS": 2048, "LOG_SLOTS": 11, "MODE": mode, "THREADS": 64}
+            form["LANES_EACH"] = 32 if mode else 4
             yield "algorithms/bounded/bounded.cuh", {**narrow, **form}
     value = {"VALUE_T": base["WEIGHT_T"], "USE_DPX": int(base["WEIGHT_T"] == "int")}
     yield "algorithms/floyd_warshall/tiles.cuh", value
@@ -249,13 +250,13 @@ def measure_cases(kind: str) -> Iterator[Case]:
     """Betweenness of vertices and of edges, plain counts and scaled ones; loads of edges."""
     base = {**types(kind), "INDEX_T": "int", "OFFSET_T": "int"}
     for predecessor in ("int", "long long"):
-        yield "measures/tree_loads.cuh", {**base, "PREDECESSOR_T": predecessor}
+        yield "measures/traffic/tree_loads.cuh", {**base, "PREDECESSOR_T": predecessor}
     base |= {"BLOCK_THREADS": 512, "BLOCKS_EACH": 2}
     for scaled, edges, symmetric in ((0, 0, 1), (0, 1, 0), (1, 1, 0)):
         form = {"SCALED": scaled, "EDGES": edges, "SYMMETRIC": symmetric}
-        yield "measures/tight_shares.cuh", {**base, **form}
+        yield "measures/centrality/tight_shares.cuh", {**base, **form}
         plain = {**base, "WEIGHT_T": "int", "WEIGHTED": 0, "BITS_SHARED": symmetric}
-        yield "measures/breadth_first_shares.cuh", {**plain, **form}
+        yield "measures/centrality/breadth_first_shares.cuh", {**plain, **form}
 
 
 def raster_cases(kind: str) -> Iterator[Case]:
@@ -272,22 +273,24 @@ def cases(kind: str) -> Iterator[Case]:
     listed = [*near_far_cases(kind), *batch_cases(kind), *prepared_cases(kind)]
     listed += [*measure_cases(kind), *raster_cases(kind)]
     for source in ("int", "long long"):
-        for file in ("cuda/pack.cuh", "cuda/scan_graph.cuh"):
+        for file in ("cuda/graph/pack.cuh", "cuda/graph/scan_graph.cuh"):
             listed.append((file, {**types(kind), "SOURCE_T": source}))
     listed.extend(one_launch_cases(kind))
     for pull, is_sorted, signed in ((0, 0, 0), (1, 1, 0), (0, 1, 0), (0, 0, 1)):
         form = {"PULL": pull, "SORTED": is_sorted, "SIGNED": signed, "SEGMENT": 512}
         form |= {"COUNTED": 1 - pull}
-        listed.append(("cuda/tight_edges.cuh", {**types(kind), **form}))
+        listed.append(("cuda/distances/tight_edges.cuh", {**types(kind), **form}))
+    for one, other in (("float", "double"), ("double", "float")):
+        listed.append(("cuda/cast.cuh", {**types(kind), "FROM_T": one, "TO_T": other}))
     whole_numbers = {"WHOLE": int("float" not in kind)}
-    listed.append(("cuda/row_figures.cuh", {**types(kind), **whole_numbers}))
+    listed.append(("cuda/distances/row_figures.cuh", {**types(kind), **whole_numbers}))
     search = "algorithms/breadth_first/breadth_first.cuh"
     plain = {**types(kind), "WEIGHT_T": "int", "WEIGHTED": 0}
     wide = plain["INDEX_T"] == "long long"
     whole = {"BLOCK_THREADS": 512 if wide else 1024, "BLOCKS_EACH": 1, "RUNS_AHEAD": 0}
     roads = {"RUNS_AHEAD": 1, "BALL_WIDTH": BALL_WIDTH}
     listed += [(search, {**plain, **whole}), (search, {**plain, **whole, **roads})]
-    listed.append(("cuda/row_heads.cuh", {**plain, "WEIGHTED": 1, "ONES": 1, "ROW_HEAD": 8}))
+    listed.append(("cuda/graph/row_heads.cuh", {**plain, "WEIGHTED": 1, "ONES": 1, "ROW_HEAD": 8}))
     known = {file for file, _ in listed}
     known |= {file for other in TYPES for file, _ in batch_cases(other)}
     known |= {file for other in TYPES for file, _ in prepared_cases(other)}

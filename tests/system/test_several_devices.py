@@ -13,8 +13,8 @@ from nearfar.errors import OptionError, OutOfMemoryError
 from nearfar.generators import generate
 from nearfar.graph.graph import Graph
 from nearfar.graph.saturation import narrowed
-from nearfar.solve import files
 from nearfar.solve.many import all_pairs, distances
+from nearfar.solve.rows import files
 from nearfar.system.devices import runtime, several
 from nearfar.system.devices.several import chosen, each_block, in_turns
 
@@ -428,7 +428,7 @@ def test_progress_is_told_in_the_callers_thread():
 @pytest.mark.usefixtures("three")
 def test_devices_go_with_cuda_methods():
     graph = plain(np.int32)
-    with pytest.raises(OptionError, match="devices goes with device='cuda'"):
+    with pytest.raises(OptionError, match="devices requires device='cuda'"):
         all_pairs(graph, devices="all", device="cpu")
     with pytest.raises(OptionError, match="names cpu, but device is 'cuda'"):
         all_pairs(graph, devices="all", method="lanes@cpu")

@@ -19,9 +19,9 @@ SHARED = [
     (STATE, ("Control", "Frame", "Record"), POLICY, {}),
     (ROWS, ("Control", "Solve", "Record", "Entry", "Chunk"), {}, {"Distances": "u8"}),
     (SEARCH, ("Control", "Search", "Record", "Chunk", "AheadEntry", "Tally"), {}, {}),
-    ("cuda/scan_graph.cuh", ("GraphPart",), {}, {}),
-    ("cuda/tight_edges.cuh", ("Tally", "LevelControl", "Piece"), TIGHT, {}),
-    ("cuda/settle.cuh", ("SettleCounts",), {}, {}),
+    ("cuda/graph/scan_graph.cuh", ("GraphPart",), {}, {}),
+    ("cuda/distances/tight_edges.cuh", ("Tally", "LevelControl", "Piece"), TIGHT, {}),
+    ("cuda/loops/settle.cuh", ("SettleCounts",), {}, {}),
 ]
 
 
@@ -31,7 +31,7 @@ def test_the_compiler_lays_them_out_alike(
     file: str, names: tuple[str, ...], more: dict[str, int], named: dict[str, str], kind: str
 ) -> None:
     macros = {**types(kind), **more}
-    if file == "cuda/scan_graph.cuh":
+    if file == "cuda/graph/scan_graph.cuh":
         macros["SOURCE_T"] = macros["INDEX_T"]
         named = {"wide_t": "f8" if kind.startswith("float") else "i8"}
     claims = []
@@ -54,7 +54,7 @@ def test_enums_count_through_their_names() -> None:
 
 
 def test_the_settle_loop_finds_its_counters() -> None:
-    names = struct_dtype("cuda/settle.cuh", "SettleCounts").names or ()
+    names = struct_dtype("cuda/loops/settle.cuh", "SettleCounts").names or ()
     assert names[:3] == ("settled", "working", "edges")
     assert len(names) == 4
 

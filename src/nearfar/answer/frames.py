@@ -63,7 +63,7 @@ def with_unreached(distances: NDArray[Any], unreached: float) -> NDArray[Any]:
             exact = found[kept].astype(distances.dtype) == distances[kept]
         if not exact.all():
             raise OptionError(
-                f"distance {distances[kept][~exact][0]} is a whole number that float64 cannot "
+                f"distance {distances[kept][~exact][0]} is an integer that float64 cannot "
                 f"hold: give unreached=-1, which keeps {distances.dtype}"
             )
     found[missing] = unreached

@@ -17,7 +17,6 @@ import numpy as np
 
 from nearfar.answer.streets import line_of, one_per_street, parts_of
 from nearfar.errors import GraphError, MissingDependencyError, OptionError, quoted
-from nearfar.graph.dtypes import unreached_value
 from nearfar.graph.geography import EARTH_RADIUS, on_earth
 from nearfar.graph.snapping.lines import edge_lines
 from nearfar.system.output import replacing
@@ -30,7 +29,15 @@ if TYPE_CHECKING:
     from nearfar.answer.paths import Paths
     from nearfar.graph.graph import Graph
 
-__all__ = ["isochrones", "reached_lines", "route_lines", "routes", "write_geography"]
+__all__ = [
+    "check_limits",
+    "isochrones",
+    "reach_features",
+    "reached_lines",
+    "route_lines",
+    "routes",
+    "write_geography",
+]
 
 _DEGREE = math.radians(1) * EARTH_RADIUS  # metres
 
@@ -113,7 +120,8 @@ def isochrones(
     polygons : bool
         False returns the streets themselves, with edges cut at the limit. True returns the area
         within ``width`` of them, which needs shapely.
-    width : float Width in metres.
+    width : float
+        Width in metres.
 
     Returns
     -------
@@ -134,37 +142,70 @@ def isochrones(
     -----
     O(n + m) per limit, plus the union of polygons.
     """
-    _coordinates(paths.graph)
+    near = np.flatnonzero(paths._host_reached)
+    found = [(paths.source, near, paths._host_distances[near])]
+    return reach_features(paths.graph, found, limits, polygons=polygons, width=width)
+
+
+def reach_features(
+    graph: Graph,
+    found: Iterable[tuple[Any, NDArray[Any], NDArray[Any]]],
+    limits: Sequence[float],
+    *,
+    polygons: bool = False,
+    width: float = 50.0,
+) -> dict[str, Any]:
+    """Return what some sources reach, each with ascending vertices and their distances."""
+    _coordinates(graph)
+    features = []
+    descending = check_limits(limits)
+    for source, vertices, distances in found:
+        for limit in descending:
+            near = distances <= limit
+            lines = _lines_within(graph, vertices[near], distances[near], limit)
+            if polygons:
+                geometry = _area(lines, width)
+            else:
+                geometry = {"type": "MultiLineString", "coordinates": lines.tolist()}
+            properties = {
+                "source": source,
+                "limit": limit,
+                "unit": graph.attributes.get("unit"),
+                "n_vertices": int(near.sum()),
+            }
+            features.append(_feature(geometry, properties))
+    return _collection(graph, features)
+
+
+def check_limits(limits: Sequence[float]) -> list[float]:
+    """Return different limits, the largest first."""
     given = sorted({float(limit) for limit in limits}, reverse=True)
     if not given or not all(0 <= limit < math.inf for limit in given):
         raise OptionError(f"limits is {quoted(list(limits))}: give numbers of at least 0")
-    features = []
-    for limit in given:
-        lines = reached_lines(paths, limit)
-        if polygons:
-            geometry = _area(lines, width)
-        else:
-            geometry = {"type": "MultiLineString", "coordinates": lines.tolist()}
-        reached = paths._host_reached & (paths._host_distances <= limit)
-        properties = {
-            "source": paths.source,
-            "limit": limit,
-            "unit": paths.graph.attributes.get("unit"),
-            "n_vertices": int(reached.sum()),
-        }
-        features.append(_feature(geometry, properties))
-    return _collection(paths.graph, features)
+    return given
 
 
 def reached_lines(paths: Paths, limit: float) -> NDArray[np.float64]:
     """Return the parts of edges within a distance of the source."""
-    graph, distances = paths.graph, paths._host_distances
-    near = (distances != unreached_value(distances.dtype)) & (distances <= limit)
-    edges = np.flatnonzero(np.repeat(near, graph.degrees))
-    tails = graph.tails(np.int64)[edges]
+    distances = paths._host_distances
+    near = np.flatnonzero(paths._host_reached & (distances <= limit))
+    return _lines_within(paths.graph, near, distances[near], limit)
+
+
+def _lines_within(
+    graph: Graph, vertices: NDArray[Any], distances: NDArray[Any], limit: float
+) -> NDArray[np.float64]:
+    """Return the parts of edges up to a distance, from vertices within it; O(their edges)."""
+    begins = graph.indptr[vertices].astype(np.int64)
+    degrees = graph.indptr[vertices + 1] - begins
+    edges = np.arange(int(degrees.sum())) + np.repeat(
+        begins - np.cumsum(degrees) + degrees, degrees
+    )
+    tails = np.repeat(vertices.astype(np.int64), degrees)
     heads = graph.indices[edges]
-    weights = graph.effective_weights[edges].astype(np.float64)
-    left = limit - distances[tails].astype(np.float64)
+    weights = np.ones(len(edges)) if graph.weights is None else graph.weights[edges]
+    weights = weights.astype(np.float64)
+    left = limit - np.repeat(distances.astype(np.float64), degrees)
     share = np.ones(len(edges))
     cut = weights > left
     share[cut] = left[cut] / weights[cut]

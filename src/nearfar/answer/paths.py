@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from nearfar.answer.frames import paths_frame, with_unreached
-from nearfar.cpu.predecessors import tight_predecessors
+from nearfar.cpu.distances.predecessors import tight_predecessors
 from nearfar.cuda.device_graph import DEVICE_GRAPH
 from nearfar.errors import GraphError, OutOfMemoryError, UnreachableError, quoted
 from nearfar.graph.dtypes import unreached_value

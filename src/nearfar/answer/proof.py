@@ -61,22 +61,16 @@ def certify(
 ) -> None:
     """Prove distances and predecessors given as plain arrays.
 
-    The proof checks that the source has distance 0; no edge can still be relaxed (up to the limit);
-    reached and unreached agree across every edge; each reached vertex has a tight edge from its
-    predecessor; and the predecessors form a tree rooted at the source. The last point is needed:
-    two vertices joined by zero-weight edges could vouch for each other's wrong distance. O(n + m).
-
     Parameters
     ----------
     graph : Graph
     source : int or vertex name
     distances : array, shape (n,)
-        Dtype of the weights, or int64 for an int32 graph. If only one of them is a float, or
-        they are floats of different lengths, both are converted to float64.
+        Dtype of the weights, or int64 for an int32 graph; of mixed kinds both become float64.
     predecessors : int array, shape (n,), or None
         Vertex indices, as in :attr:`nearfar.Paths.predecessors`. None derives them from tight
-        edges, which fails if no tree exists. With negative weights and a limit they are
-        required, also for vertices beyond the limit, which paths may pass.
+        edges. With negative weights and a limit they are required, also for vertices beyond the
+        limit.
     limit : number or None
         Inclusive limit of the run.
 
@@ -85,7 +79,14 @@ def certify(
     ProofError
         If the answer is wrong; the error names the first vertex or edge that breaks the proof.
     VertexError, OptionError, GraphError
-        For a source that is not a vertex, a limit that is not a number, or unsuitable arrays.
+        For a bad source or limit, or unsuitable arrays.
+
+    Notes
+    -----
+    The proof checks that the source has distance 0; no edge can still be relaxed (up to the limit);
+    reached and unreached agree across every edge; each reached vertex has a tight edge from its
+    predecessor; and the predecessors form a tree rooted at the source, since two vertices joined by
+    zero-weight edges could vouch for each other. O(n + m).
     """
     from nearfar import _cpu
 
@@ -145,7 +146,7 @@ def _without_limit(
     """Return distances of the whole tree, after checking that masking them gives ``values``. O(m).
 
     With negative weights a vertex within the limit may hang from one beyond it, so the masked
-    distances alone prove nothing.
+    distances without predecessors prove nothing.
     """
     if trees is None:
         raise OptionError(

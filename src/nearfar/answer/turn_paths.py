@@ -24,13 +24,13 @@ class TurnPaths(Paths):
     """Answer for one source of a graph with turns, as :func:`nearfar.sssp` returns it.
 
     The interface is that of :class:`nearfar.Paths`, in vertices and edges of the original graph;
-    distances include the costs of turns. There is no predecessor per vertex, since the
-    continuation of a path depends on the edge it arrived by, and a path may visit a vertex twice
-    to avoid a forbidden turn.
+    distances include the costs of turns. There is no predecessor per vertex, and a path may visit a
+    vertex twice to avoid a forbidden turn.
 
     Attributes
     ----------
-    turns : TurnGraph Graph of the answer.
+    turns : TurnGraph
+        Graph of the answer.
     searched : Paths
         Answer in the graph that was searched.
     """

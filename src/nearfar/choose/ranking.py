@@ -48,7 +48,8 @@ class Choice:
     variant : Variant
     seconds : float
         Estimate from the variant's cost.
-    reason : str Reason in words.
+    reason : str
+        Reason in words.
     """
 
     variant: Variant
@@ -212,7 +213,7 @@ def _candidates(graph: Graph, request: Request) -> Iterator[Choice]:
 
 
 def _gpu_is_worth(graph: Graph, here: list[Choice]) -> bool:
-    """Return whether a GPU comes into question and is there.
+    """Return True if a GPU is allowed and available.
 
     Importing CuPy costs a second and small graphs never gain, so it is not even looked for there;
     nor is the graph's reach estimated for a device that is missing.
@@ -231,7 +232,7 @@ def _gpu_is_worth(graph: Graph, here: list[Choice]) -> bool:
 def _whatever_the_reach(
     graph: Graph, request: Request, family: str | None
 ) -> tuple[Variant, str] | None:
-    """The cheapest on a device, if it is both for a graph of one hop and for a single long path.
+    """Return the cheapest method of a device for both a graph of one hop and a long path, or None.
 
     How far a graph on a device reaches takes longer to find out than most solves there.
     """
@@ -317,7 +318,8 @@ def best(graph: Graph, request: Request) -> tuple[Variant, str]:
     Returns
     -------
     variant : Variant
-    reason : str Reason in words.
+    reason : str
+        Reason in words.
 
     Raises
     ------

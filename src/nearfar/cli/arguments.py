@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import contextlib
 import math
 import re
@@ -15,8 +16,6 @@ from nearfar.cli.parser import set_completer
 from nearfar.errors import OptionError, VertexError, listed, quoted
 
 if TYPE_CHECKING:
-    import argparse
-
     from nearfar.graph.graph import Graph
     from nearfar.graph.turns import TurnGraph
 
@@ -113,7 +112,7 @@ def at_least_one(text: str) -> int:
     return value
 
 
-at_least_one.__name__ = "whole number of at least 1"  # shown by argparse in errors
+at_least_one.__name__ = "integer of at least 1"  # shown by argparse in errors
 
 
 def at_least_zero(text: str) -> float:
@@ -340,12 +339,12 @@ def vertex_list(
     return None if given is None else [read_vertex(args, graph, text, what) for text in given]
 
 
-def decay_of(text: str | None) -> Any:
-    """Read a decay with its optional scale."""
-    kind, colon, scale = (text or "").partition(":")
+def decay_of(text: str) -> Any:
+    """Read a decay with its optional scale (an argparse type)."""
+    kind, colon, scale = text.partition(":")
     if not colon:
         return text
     try:
         return kind, float(scale)
     except ValueError:
-        raise OptionError(f"--decay {text}: give a number behind the colon") from None
+        raise argparse.ArgumentTypeError(f"{text}: give a number behind the colon") from None

@@ -25,7 +25,7 @@ def show(args: argparse.Namespace, found: Explanation) -> int:
         {"id": c.variant.id, "seconds": c.seconds, "reason": c.reason} for c in found.ranking
     ]
     width = max((len(item["id"]) for item in [*places, *others]), default=0)
-    lines = ["what the models look at:"]
+    lines = ["inputs of the models:"]
     made = found.made_of
     lines += [] if made is None else [f"     {made}"]
     for name, value in found.statistics.items():

@@ -7,10 +7,12 @@ function. The command itself defines flags that concern only the shell, such as 
 from __future__ import annotations
 
 import inspect
+import re
 from typing import TYPE_CHECKING, Any
 
 from nearfar.cli.arguments import (
     byte_count,
+    decay_of,
     device_name,
     key_values,
     number,
@@ -27,29 +29,36 @@ if TYPE_CHECKING:
 
 __all__ = ["SHELL", "add_flags", "add_solver", "call_of", "refuse_others"]
 
-# : Parameters that reading the file, or the terminal, takes care of.
+#: Parameters that reading the file, or the terminal, takes care of.
 _NOT_FLAGS = {"graph", "weight", "stats", "progress", "options", "trace"}
-# : Parameters of several vertices: a flag names one, and takes several.
+#: Parameters of several vertices: a flag names one, and takes several.
 _SEVERAL = {"sources": "source", "targets": "target", "vertices": "vertex", "zones": "zone"}
 #: Flags of every command, and of every one that reads a graph.
 SHELL = {"help", "json", "quiet", "debug", "format", "weight", "read_option"}
-# : Help of a flag, instead of the first sentence of the docstring.
+#: Help of a flag, instead of the first sentence of the docstring.
 _HELP = {
     "source": "vertex name or number, or LAT,LON",
     "target": "vertex name or number, or LAT,LON",
     "sources": "only paths from these (default: all)",
     "targets": "only paths to these (default: all)",
     "vertices": "only for these (default: all)",
-    "limit": "leave out what is farther than D",
+    "limit": "leave out vertices farther than D",
     "threads": "CPU workers (default: all cores)",
-    "device": "where to run (default: auto, a GPU where it pays)",
+    "device": "where to run (default: auto, where the estimate is lower)",
     "devices": "CUDA devices that share the rows: all, or their numbers, such as 0,1",
     "method": "'auto' (default), an idea, a family or a variant id; `nearfar methods` lists them",
     "allow_unsafe": "permit a method that is wrong by design",
     "tolerance": "relative, for ties of float weights",
     "seed": "seed of the random draw",
+    "to": "what to snap places to",
+    "parts": "the largest strongly connected part of the network, or all of it",
+    "max_distance": "leave out places farther from the network, in metres on the Earth",
+    "decay": "linear, exponential or gaussian, with a scale: gaussian:600",
 }
 _METAVARS = {"limit": "D", "devices": "LIST", "method": "NAME", "memory": "BYTES"}
+_METAVARS |= {"max_distance": "D", "decay": "KIND", "k": "K"}
+_METAVARS |= dict.fromkeys(("supply", "demand"), "COLUMN")
+_CHOICES = re.compile(r"Literal\[([^]]*)\]")
 
 
 def add_flags(
@@ -95,6 +104,8 @@ def _add_flag(
     more: dict[str, Any] = {"dest": name, "help": text, "metavar": _METAVARS.get(name, "N")}
     if not needed:
         more["default"] = default
+        if default not in (None, "auto") and "default" not in text:
+            more["help"] = f"{text} (default: {default})"
     if name in _SEVERAL:
         more |= {"nargs": "+", "metavar": "VERTEX", "required": needed}
     elif name == "device":
@@ -103,6 +114,11 @@ def _add_flag(
         more |= {"type": device_name, "choices": choices}
     elif name == "memory":
         more["type"] = byte_count
+    elif name == "decay":
+        more["type"] = decay_of
+    elif listed := _CHOICES.match(kind):
+        del more["metavar"]
+        more["choices"] = [one.strip(" '\"") for one in listed[1].split(",")]
     elif kind.startswith("float"):
         more |= {"type": number, "metavar": _METAVARS.get(name, "X")}
     elif kind.startswith("int"):
@@ -123,8 +139,7 @@ def add_solver(parser: argparse.ArgumentParser, function: Callable[..., Any]) ->
     """Add the flags that choose and tune the method of a function that solves."""
     group = parser.add_argument_group("method")
     known = inspect.signature(function).parameters
-    texts = {"device": "where to run (default: auto, by estimate)"}
-    add_flags(group, function, ["method", "device", "threads"], help=texts)
+    add_flags(group, function, ["method", "device", "threads"])
     group.add_argument(
         "--option",
         metavar="KEY=VALUE",

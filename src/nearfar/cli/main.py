@@ -42,7 +42,7 @@ nearfar methods"""
 
 
 class _Help(argparse.RawDescriptionHelpFormatter):
-    """Help formatter that keeps line breaks and lists each command beside its description."""
+    """Help formatter that keeps line breaks and lists each command with its description."""
 
     def add_argument(self, action: argparse.Action) -> None:
         super().add_argument(action)
@@ -55,8 +55,8 @@ def commands() -> dict[str, Any]:
     """Return the modules of the commands by name, sorted."""
     from nearfar import cli
 
-    names = [info.name for info in pkgutil.iter_modules(cli.__path__)]
-    modules = [importlib.import_module(f"nearfar.cli.{name}") for name in names if name != "main"]
+    names = [info.name for info in pkgutil.walk_packages(cli.__path__, "nearfar.cli.")]
+    modules = [importlib.import_module(name) for name in names if name != "nearfar.cli.main"]
     found = {module.NAME: module for module in modules if hasattr(module, "NAME")}
     return dict(sorted(found.items()))
 

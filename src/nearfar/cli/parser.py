@@ -66,11 +66,12 @@ class Parser(argparse.ArgumentParser):
             return super()._get_value(action, text)
         except argparse.ArgumentError as error:
             kind = getattr(action.type, "__name__", "")
-            wanted = {"int": "whole number"}.get(kind, kind)
+            wanted = {"int": "integer"}.get(kind, kind)
             # Types with a message of their own raise an ArgumentTypeError.
             if isinstance(error.__context__, argparse.ArgumentTypeError) or not wanted:
                 raise
-            raise argparse.ArgumentError(action, f"{text!r} is not a {wanted}") from None
+            article = "an" if wanted[0] in "aeiou" else "a"
+            raise argparse.ArgumentError(action, f"{text!r} is not {article} {wanted}") from None
 
     @property
     def commands(self) -> dict[str, Parser]:

@@ -11,6 +11,7 @@ import numpy as np
 
 from nearfar.cli.arguments import read_vertex
 from nearfar.cli.console import note
+from nearfar.cli.flags import add_flags
 from nearfar.cli.tables import as_number, csv_columns, parquet_columns
 from nearfar.errors import OptionError, listed, quoted
 from nearfar.formats.files import Source
@@ -18,41 +19,28 @@ from nearfar.graph.geography import on_earth
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from nearfar.graph.graph import Graph
     from nearfar.solve.places.given import NamedPlaces
 
-__all__ = ["add_snapping", "one_place", "read_places", "remarks", "snapping"]
+__all__ = ["add_snapping", "add_tables", "one_place", "read_places", "remarks"]
 
 # : Columns that name places, in order of preference, if --id names none.
 _IDS = ("id", "name", "label", "osmid", "geoid")
 _PLACE = re.compile(r"(-?\d+(?:\.\d+)?),\s*(-?\d+(?:\.\d+)?)")
 
 
-def add_snapping(parser: argparse.ArgumentParser) -> None:
-    """Add the options for snapping places to streets."""
-    group = parser.add_argument_group("places")
-    group.add_argument(
-        "--to", choices=["edge", "vertex"], default="edge", help="what to snap places to"
-    )
-    group.add_argument(
-        "--parts",
-        choices=["largest", "all"],
-        default="largest",
-        help="the largest strongly connected part of the network (default), or all of it",
-    )
-    group.add_argument(
-        "--max-distance",
-        type=float,
-        metavar="D",
-        help="leave out places farther from the network, in metres on the Earth",
-    )
+def add_snapping(parser: argparse.ArgumentParser, function: Callable[..., Any]) -> None:
+    """Add the flags for snapping places to streets."""
+    add_flags(parser.add_argument_group("places"), function, ["to", "parts", "max_distance"])
 
 
-def snapping(args: argparse.Namespace) -> dict[str, Any]:
-    """Return the keywords of :func:`nearfar.table` from the arguments of :func:`add_snapping`."""
-    return {"to": args.to, "parts": args.parts, "max_distance": args.max_distance}
+def add_tables(parser: argparse.ArgumentParser, function: Callable[..., Any]) -> None:
+    """Add the tables of origins and destinations, and the column that names them."""
+    texts = {"origins": "table of places, .csv or .parquet", "destinations": "likewise"}
+    add_flags(parser, function, texts, help=texts)
+    parser.add_argument("--id", metavar="COLUMN", help="column that names the places in both")
 
 
 @contextlib.contextmanager

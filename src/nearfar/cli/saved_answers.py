@@ -11,7 +11,7 @@ from nearfar.cli.answers import suffix_of
 from nearfar.cli.tables import as_number, csv_columns, parquet_columns
 from nearfar.errors import GraphFormatError, quoted
 from nearfar.formats.files import Source, library_errors
-from nearfar.formats.npz import archive_arrays
+from nearfar.formats.libraries.npz import archive_arrays
 from nearfar.graph.dtypes import unreached_value
 
 if TYPE_CHECKING:
@@ -104,7 +104,7 @@ class SavedAnswer:
             try:
                 out[row] = empty if value is None or value == "" else read(value)
             except (TypeError, ValueError, OverflowError):
-                kind = "whole number" if whole else "number"
+                kind = "integer" if whole else "number"
                 raise GraphFormatError(
                     f"row {row + 1}: distance {quoted(value)} is not a {kind}", self.path
                 ) from None

@@ -20,7 +20,7 @@ def bucket_search(facts: Facts) -> float:
     """Estimate one search with the buckets of delta-stepping; non-negative weights."""
     # Beyond the second-level cache a vertex costs a few more misses, half of which are hidden.
     vertex = 25e-9 + 15e-9 * min(1.0, facts.n / 2**20)
-    return facts.n * vertex + facts.m * 2.6e-9
+    return facts.n * vertex + facts.m * 2e-9
 
 
 def heap_search(facts: Facts) -> float:

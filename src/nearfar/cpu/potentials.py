@@ -101,7 +101,7 @@ def refuse_negative_cycle(graph: Graph) -> None:
 
 
 def refuse_reached_cycle(graph: Graph, source: int) -> None:
-    """Refuse a negative cycle that the source reaches, by the weights alone.
+    """Refuse a negative cycle that the source reaches, from the weights only.
 
     This is for a search that lost sums to the range of its dtype. O(n m) at worst, in integers
     with as many bits as the sums need.

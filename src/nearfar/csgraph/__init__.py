@@ -10,7 +10,7 @@ matrices are accepted too and give CuPy arrays. Every function also takes, by ke
 device : {"auto", "cpu", "cuda"}
     Device; "auto" is the device of the arrays.
 threads : int or None
-    CPU workers; None uses all cores of this process.
+    CPU workers; None uses all cores.
 method_variant : str
     A method of :func:`nearfar.sssp` or :func:`nearfar.distances`; the default lets nearfar choose.
 
@@ -60,7 +60,7 @@ def __getattr__(name: str) -> Any:
 
     if not name.startswith("_") and hasattr(theirs, name):
         raise AttributeError(
-            f"nearfar.csgraph has shortest paths alone: use scipy.sparse.csgraph.{name}"
+            f"nearfar.csgraph has only shortest paths: use scipy.sparse.csgraph.{name}"
         )
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 

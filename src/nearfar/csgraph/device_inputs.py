@@ -14,7 +14,7 @@ from nearfar.errors import GraphError
 from nearfar.graph.build import csr_arrays
 from nearfar.graph.graph import Graph
 from nearfar.system.devices import runtime
-from nearfar.system.devices.arrays import is_device_array
+from nearfar.system.devices.arrays import as_dtype, is_device_array
 
 __all__ = ["both_ways", "device_adjacency", "lies_on_device"]
 
@@ -54,7 +54,7 @@ def _real(weights: Any) -> Any:
         return weights
     if weights.dtype.kind != "f":
         raise GraphError(f"weights have dtype {weights.dtype}: give real numbers")
-    return weights.astype(np.float64, copy=False)
+    return as_dtype(weights, np.float64)
 
 
 def _from_dense(values: Any) -> tuple[Any, Any, Any]:

@@ -19,7 +19,7 @@ from nearfar.csgraph.device_inputs import both_ways, device_adjacency, lies_on_d
 from nearfar.errors import GraphError, OptionError
 from nearfar.graph.build import csr_arrays, index_dtype
 from nearfar.graph.graph import Graph
-from nearfar.solve.fresh import fresh_matrix
+from nearfar.solve.matrix.fresh import fresh_matrix
 from nearfar.system.devices.arrays import to_host
 
 if TYPE_CHECKING:
@@ -153,9 +153,9 @@ def source_indices(indices: Any, n: int) -> tuple[NDArray[np.int64], tuple[int, 
     if array.dtype.kind == "f":
         whole = np.isfinite(array) & (array == np.trunc(array))
         if not whole.all():
-            raise OptionError(f"indices holds {array[~whole].flat[0]}: give whole numbers")
+            raise OptionError(f"indices holds {array[~whole].flat[0]}: give integers")
     elif array.dtype.kind not in "iu":
-        raise OptionError(f"indices has dtype {array.dtype}: give whole numbers")
+        raise OptionError(f"indices has dtype {array.dtype}: give integers")
     outside = (array < -n) | (array >= n)
     if outside.any():
         raise OptionError(f"indices out of range 0...N: {array[outside].flat[0]} with N = {n}")

@@ -60,7 +60,7 @@ def yen(
     n = graph.n_vertices
     for name, value in (("source", source), ("sink", sink), ("K", K)):
         if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, np.integer)):
-            raise OptionError(f"{name} is {quoted(value)}: give a whole number")
+            raise OptionError(f"{name} is {quoted(value)}: give an integer")
     if not (0 <= source < n and 0 <= sink < n):
         raise OptionError(
             "For csgraph with shape (N, N), must have 0 <= source < N and 0 <= sink < N. "

@@ -13,12 +13,12 @@ from nearfar.cpu.potentials import refuse_negative_cycle
 from nearfar.csgraph.inputs import whole_numbers
 from nearfar.graph.dtypes import unreached_value
 from nearfar.graph.graph import Graph
-from nearfar.solve.fresh import is_fresh, pays
 from nearfar.solve.many import distances
+from nearfar.solve.matrix.fresh import is_fresh, pays
 from nearfar.solve.nearest import nearest_indices
 from nearfar.solve.one import solve_one
 from nearfar.system.devices import runtime
-from nearfar.system.devices.arrays import module_of
+from nearfar.system.devices.arrays import as_dtype, module_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -158,7 +158,7 @@ def _within(distances: Any, before: Any, limit: float | None) -> Any:
 def float_distances(raw: Any) -> Any:
     """Return float64 with inf for unreached, from any of the four dtypes, where the array is."""
     if raw.dtype.kind == "f":
-        return raw.astype(np.float64, copy=False)
+        return as_dtype(raw, np.float64)
     found = raw.astype(np.float64)
     found[raw == unreached_value(raw.dtype)] = np.inf
     return found

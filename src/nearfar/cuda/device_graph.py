@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nearfar.errors import keyword
 from nearfar.graph.slots import Slot
 from nearfar.system.devices import runtime, several
 
@@ -40,7 +39,7 @@ class DeviceGraph:
     offsets : cupy array, shape (n + 1,)
         Row bounds, ``offset_dtype``.
     edges : cupy array of bytes
-        m records of target and weight (target alone without weights), ``record`` bytes each.
+        m records of target and weight (only the target without weights), ``record`` bytes each.
     vertex_dtype, offset_dtype, weight_dtype : np.dtype
         Vertex ids, edge positions and distances on the device.
     weighted : bool
@@ -151,9 +150,7 @@ def _upload(graph: Graph, wide: bool, rows: slice = slice(None)) -> DeviceGraph:
     chunk = min(m, _CHUNK)
     staging = chunk * (index.itemsize + weight.itemsize) + (n + 1) * index.itemsize
     needed = (n + 1) * offset.itemsize + m * record + staging
-    runtime.require_memory(
-        needed, f"use a CPU method ({keyword('device', 'cpu')}) or a GPU with more memory"
-    )
+    runtime.require_memory(needed)
 
     cp = runtime.cupy()
     offsets = cp.empty(n + 1, dtype=offset)
@@ -162,7 +159,7 @@ def _upload(graph: Graph, wide: bool, rows: slice = slice(None)) -> DeviceGraph:
     edges = (cp.zeros if padded else cp.empty)(max(m, 1) * record, dtype=np.uint8)
     found = DeviceGraph(n, m, offsets, edges, vertex, offset, weight, weighted, record)
     macros = {**found.macros, "SOURCE_T": C_NAMES[index.name]}
-    program = runtime.program("cuda/pack.cuh", macros)
+    program = runtime.program("cuda/graph/pack.cuh", macros)
     grid, block = runtime.device().multiprocessors * 8, 256
     convert, pack = program.kernel("convert_offsets"), program.kernel("pack_edges")
     nothing = {"from": None, "to": None, "count": np.int64(0)}

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = ["KernelTime", "KernelTimes", "kernel_times"]
 
-_PAUSE = "cuda/pause.cuh"
+_PAUSE = "cuda/primitives/pause.cuh"
 _NANOSECONDS = 40_000  # more than the host needs for two events and a launch
 _HELD = 4_000  # events in flight before they are read
 

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 from nearfar.errors import GraphFormatError, OptionError, did_you_mean, keyword, quoted
 from nearfar.formats.compression import split_suffix
 from nearfar.formats.files import Source, finish, replacing
+from nearfar.formats.roads.tntp import Traffic, read_flows, read_traffic, read_trips
 from nearfar.formats.specs import Format, formats, with_suffix
-from nearfar.formats.tntp import Traffic, read_flows, read_traffic, read_trips
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -217,7 +217,7 @@ def _detect(source: Source) -> Format:
     if by_suffix:
         unsure = [spec for spec in by_suffix if spec.sniff is None]
         return (unsure or by_suffix)[0]
-    from nearfar.formats.edges import looks_like_edges
+    from nearfar.formats.lists.edges import looks_like_edges
 
     if looks_like_edges(source.head):
         return formats()["edges"]

@@ -133,7 +133,7 @@ class Source:
         return self._data
 
     def _plain_text(self, head: bytes) -> bytes:
-        """Return the head without a byte order mark, and with LF for lines that end in CR alone.
+        """Return the head without a byte order mark, and with LF for lines that end in CR.
 
         No binary format begins with such a mark or has no control character.
         """

@@ -37,9 +37,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nearfar.errors import quoted
+from nearfar.errors import GraphError, quoted
 from nearfar.formats.files import Sink, Source, array_of_names
 from nearfar.formats.specs import Format, register
+from nearfar.graph.snapping.edge_arrays import edge_arrays, with_edge_arrays
 from nearfar.graph.snapping.lines import EDGE_LINES, EdgeLines, edge_lines
 
 if TYPE_CHECKING:
@@ -90,6 +91,12 @@ def read(source: Source, *, verify: bool | None = None) -> Graph:
         kept["attributes"][EDGE_LINES] = EdgeLines(
             arrays["line_first"], arrays["line_xy"].reshape(-1, 2)
         )
+    try:
+        kept["attributes"] = with_edge_arrays(
+            kept["attributes"], arrays, len(arrays["indptr"]) - 1, len(arrays["indices"])
+        )
+    except GraphError as error:
+        raise source.fail(str(error)) from None
     if verify is False:
         return _trusted(source, arrays, header, kept)
     if verify or not source.mapped:
@@ -228,6 +235,7 @@ def write(graph: Graph, sink: Sink) -> None:
     lines = edge_lines(graph)
     if lines is not None:
         arrays += [("line_first", lines.first), ("line_xy", lines.xy.reshape(-1))]
+    arrays += edge_arrays(graph).items()
     if isinstance(graph.vertex_names, np.ndarray):
         arrays.append(_packed_names(graph.vertex_names))
     plain = [(name, np.ascontiguousarray(a, dtype=a.dtype.newbyteorder("<"))) for name, a in arrays]

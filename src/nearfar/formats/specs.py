@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["Format", "formats", "register", "with_suffix"]
 
 _table: dict[str, Format] = {}
-_discovering = threading.RLock()  # one thread imports, the others wait until all is there
+_discovering = threading.RLock()  # one thread imports, the others wait for it
 _discovered = False
 
 
@@ -127,8 +127,8 @@ def formats() -> dict[str, Format]:
     global _discovered
     if not _discovered:
         with _discovering:
-            for info in pkgutil.iter_modules([str(Path(__file__).parent)]):
-                importlib.import_module(f"nearfar.formats.{info.name}")
+            for info in pkgutil.walk_packages([str(Path(__file__).parent)], "nearfar.formats."):
+                importlib.import_module(info.name)
             _discovered = True
     return dict(sorted(_table.items()))
 

@@ -81,7 +81,7 @@ def check_range(dtype: np.dtype[Any] | None, low: float, high: float) -> None:
         if not math.isfinite(value):
             raise OptionError(f"{keyword(name)} is {value}: give a finite number")
         if dtype.kind == "i" and value != int(value):
-            raise OptionError(f"{keyword(name)} is {value}: {dtype} weights need whole numbers")
+            raise OptionError(f"{keyword(name)} is {value}: {dtype} weights need integers")
         if dtype.kind == "i" and not np.iinfo(dtype).min < value < np.iinfo(dtype).max:
             raise OptionError(f"{keyword(name)} is {value}: it does not fit {dtype}")
     if low > high:
@@ -177,7 +177,7 @@ def with_distinct_others(
     vertices, degree : int
         How many, and how many others each has.
     called : str
-        What the generator calls that number.
+        Name of that number in the generator.
     own_is_source : bool
         Whether a vertex is the source of its edges or their target.
     weight_dtype, low, high, seed

@@ -61,7 +61,7 @@ def country_roads(
     Parameters
     ----------
     vertices : int
-        Number of vertices wished for, 4 or more; what comes out is within a few per cent (large
+        Approximate number of vertices, at least 4; the result is within a few per cent (large
         graphs), because it depends on which streets exist.
     weight : str
         ``"time"``: milliseconds for integers, seconds for floats; ``"length"``: centimetres for

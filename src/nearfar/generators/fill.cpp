@@ -1,6 +1,6 @@
 // Fills arrays with hashed random numbers (generators/random.py) and draws distinct endpoints.
-#include "cpu/bindings.hpp"
-#include "cpu/ranges.hpp"
+#include "cpu/bindings/bindings.hpp"
+#include "cpu/threads/ranges.hpp"
 #include "generators/hash.hpp"
 
 namespace nearfar::generators {

@@ -24,7 +24,7 @@ def grid(
 ) -> Graph:
     """Generate a grid: neighbours are joined in both directions with one weight.
 
-    Vertex ``r * columns + c`` lies at x = c, y = r. Every undirected edge is missing with
+    Vertex ``r * columns + c`` is at x = c, y = r. Every undirected edge is missing with
     probability ``missing``, independently, so degrees are binomial(4, 1 - missing) inside. O(rows
     columns) time.
 

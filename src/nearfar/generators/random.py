@@ -47,7 +47,7 @@ class Stream:
     seed : int
         The user's seed; any Python int, of which the low 64 bits count.
     name : str
-        What the numbers are for. Streams of different names are independent.
+        Purpose of the numbers. Streams of different names are independent.
 
     Raises
     ------

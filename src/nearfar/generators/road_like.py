@@ -48,7 +48,7 @@ def road_like(
     Parameters
     ----------
     vertices : int
-        Number of vertices wished for, 4 or more; what comes out is within a few per cent (large
+        Approximate number of vertices, at least 4; the result is within a few per cent (large
         graphs), because it depends on which streets exist.
     weight : str
         ``"time"``: milliseconds for integers, seconds for floats; ``"length"``: centimetres for

@@ -1,7 +1,7 @@
 // Edge lists of the two skewed families, where a value takes several dependent draws: Kronecker
 // (generators/kronecker.py) and preferential attachment (generators/preferential_attachment.py).
-#include "cpu/bindings.hpp"
-#include "cpu/ranges.hpp"
+#include "cpu/bindings/bindings.hpp"
+#include "cpu/threads/ranges.hpp"
 #include "generators/hash.hpp"
 
 namespace nearfar::generators {

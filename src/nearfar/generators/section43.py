@@ -55,7 +55,7 @@ def section43(
     Returns
     -------
     Graph
-        With ``attributes["distances"]`` saying what is right: ``{"racers": 1, "sinks": 2}``.
+        With ``attributes["distances"]`` as the expected answer: ``{"racers": 1, "sinks": 2}``.
 
     Raises
     ------

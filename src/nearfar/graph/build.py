@@ -247,7 +247,7 @@ def _count_vertices(source: NDArray[Any], target: NDArray[Any], n_vertices: int 
         try:
             n_vertices = operator.index(n_vertices)
         except TypeError:
-            raise GraphError(f"n_vertices is {quoted(n_vertices)}: give a whole number") from None
+            raise GraphError(f"n_vertices is {quoted(n_vertices)}: give an integer") from None
         if n_vertices < 0:
             raise GraphError(f"n_vertices is {n_vertices}: give 0 or more")
     largest = -1

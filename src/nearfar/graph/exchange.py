@@ -97,16 +97,14 @@ class Exchange:
     ) -> Graph:
         """Make a graph from a NetworkX graph; its vertices become ``vertex_names``.
 
-        Vertex attributes ``x`` and ``y`` become ``coordinates`` where every vertex has both as
-        numbers; the attributes of the graph itself become ``attributes``.
-
         Parameters
         ----------
         graph : networkx.Graph, DiGraph, MultiGraph or MultiDiGraph
+            Vertex attributes ``x`` and ``y`` become ``coordinates`` where every vertex has both;
+            the attributes of the graph become ``attributes``.
         weight : str, callable or None
-            Edge attribute; edges that lack it count 1, as in NetworkX. A function
-            ``weight(u, v, data)`` is called for every edge, for both directions of an undirected
-            one, and hides an edge by returning None. None counts edges.
+            Edge attribute; edges that lack it count 1, as in NetworkX. A function ``weight(u, v,
+            data)`` hides an edge by returning None. None counts edges.
 
         Returns
         -------
@@ -117,8 +115,8 @@ class Exchange:
         Raises
         ------
         GraphError
-            If no edge has the named attribute, if none is named and there are numeric ones, or
-            if a weight is not a number.
+            If no edge has the named attribute, if none is named and there are numeric ones, or if
+            a weight is not a number.
         """
         arrays, kept = convert.from_networkx(graph, weight)
         return cls.from_checked(arrays, **kept)
@@ -139,8 +137,8 @@ class Exchange:
         ----------
         table : DataFrame or Table
         source, target : str
-            Columns of the ends: any type that sorts; they are factorised into ``vertex_names``.
-            Integer columns that are already 0 to n - 1 are kept as they are.
+            Columns of the ends, factorised into ``vertex_names``; integers that are already 0 to n
+            - 1 are kept.
         weight : str or None
             Column of the weights. None counts edges, and so does the default in a table without
             this column and without other numbers.
@@ -170,9 +168,9 @@ class Exchange:
         ----------
         graph : Graph, SciPy sparse matrix or NetworkX graph
         weight : str, callable or None
-            As for :meth:`from_networkx`. A Graph and a matrix have only one weight, the default;
-            None counts their edges. An array is refused: for other weights of the same edges
-            make another graph, ``Graph.from_csr(graph.indptr, graph.indices, weights)``.
+            As for :meth:`from_networkx`. A Graph and a matrix have one weight, the default; None
+            counts their edges. For other weights make another graph,
+            ``Graph.from_csr(graph.indptr, graph.indices, weights)``.
 
         Returns
         -------
@@ -210,13 +208,12 @@ class Exchange:
         ----------
         matrix : array or masked array, shape (n, n)
             Entry (i, j) is the weight of the edge from i to j. NaN, infinities, None, masked
-            entries and entries equal to ``missing`` stand for a missing edge; a zero is an edge of
-            weight 0, except on the diagonal, where it would be a self-loop that changes nothing
-            and is left out.
+            entries and entries equal to ``missing`` stand for a missing edge; a zero off the
+            diagonal is an edge of weight 0.
         missing : number or None
-            A further value that stands for no edge: 0 for an adjacency matrix of SciPy or NetworkX.
-            A matrix with zeros off the diagonal and no missing entries is ambiguous and requires
-            it; NaN says that all zeros are edges.
+            A further value that stands for no edge: 0 for an adjacency matrix of SciPy or
+            NetworkX. A matrix with zeros off the diagonal and no missing entries requires it; NaN
+            says that all zeros are edges.
         directed : bool
             False adds the reverse of every entry.
 
@@ -330,21 +327,19 @@ class Exchange:
     ) -> Graph:
         """Make a graph from a geographic table of lines, such as streets.
 
-        Every end of a line is a vertex, with its coordinates; lines that end in the same point
-        share a vertex. Lines that only cross share none: split them first.
-
         Parameters
         ----------
         table : geopandas.GeoDataFrame
-            Its geometry holds lines (``LineString``).
+            Its geometry holds lines (``LineString``), whose ends are vertices. Lines that end in
+            the same point share a vertex; lines that only cross share none.
         weight : str or None
-            Column of the weights. If there is no column ``"length"``, that name measures the
-            lines in the units of the table's projection. None counts edges.
+            Column of the weights; ``"length"`` without such a column measures the lines in the
+            units of the table's projection. None counts edges.
         directed : bool
             True for streets that can be used only in the direction of the line.
         digits : int or None
-            Ends whose coordinates agree after rounding to this number of digits are one vertex;
-            None does not round.
+            Ends that agree after rounding to this number of digits are one vertex; None does not
+            round.
 
         Returns
         -------
@@ -371,17 +366,16 @@ class Exchange:
         Parameters
         ----------
         graph : networkx.MultiDiGraph
-            A graph as from :func:`osmnx.graph_from_place`; its vertices have ``x`` and ``y``.
+            A graph as from ``osmnx.graph_from_place``.
         weight : str, callable or None
-            As for :meth:`from_networkx`: ``"length"`` in metres, ``"travel_time"`` in seconds after
-            :func:`osmnx.add_edge_travel_times`.
+            As for :meth:`from_networkx`: ``"length"`` in metres, ``"travel_time"`` in seconds.
 
         Returns
         -------
         Graph
             OpenStreetMap's numbers are ``vertex_names``. ``attributes`` hold ``unit``, ``crs``,
-            ``attribution`` and, for a directed multigraph, the lines of streets that bend, and
-            ``edge_keys``: OSMnx's key of every edge in the order of :attr:`indices`.
+            ``attribution``, the lines of streets that bend, and ``edge_keys``: OSMnx's key of
+            every edge in the order of ``indices``.
 
         Raises
         ------
@@ -403,20 +397,18 @@ class Exchange:
         columns: Sequence[str] = (),
         directed: bool = True,
     ) -> Graph:
-        """Make a graph from a frame of nodes and a frame of edges.
-
-        The frames are as :func:`osmnx.graph_to_gdfs` and :func:`momepy.nx_to_gdf` return them,
-        and as ``pandana.Network`` takes them.
+        """Make a graph from frames of nodes and edges, as OSMnx, momepy and pandana have them.
 
         Parameters
         ----------
         nodes : pandas.DataFrame or geopandas.GeoDataFrame
-            Columns ``x`` and ``y`` (or ``lon`` and ``lat``), or points, become coordinates. Ids are
-            the index, or a column ``nodeID``, ``node_id`` or ``id`` where the edges name those.
+            Columns ``x`` and ``y`` (or ``lon`` and ``lat``), or points, become coordinates. Ids
+            are the index, or a column ``nodeID``, ``node_id`` or ``id`` where the edges name
+            those.
         edges : pandas.DataFrame or geopandas.GeoDataFrame
             Ends in the levels ``u`` and ``v`` of the index, or in columns ``u`` and ``v``,
             ``from`` and ``to``, ``source`` and ``target``, or ``node_start`` and ``node_end``.
-            Lines of its geometry are kept: places are snapped to them, and routes follow them.
+            Places are snapped to the lines of its geometry, and routes follow them.
         weight : str or None
             Column of the weights; None counts edges.
         ends : pair of str, optional
@@ -424,24 +416,22 @@ class Exchange:
         ids : str, optional
             Column of ``nodes`` that holds the ids.
         columns : sequence of str
-            Further columns of numbers that are kept for each edge, in
-            ``attributes["edge_columns"]``: for :meth:`with_weights` and :meth:`Route.total`.
+            Further columns of numbers, kept in ``attributes["edge_columns"]`` for ``with_weights``
+            and ``Route.total``.
         directed : bool
-            False enters every edge in both directions, as pandana does by default and as is
-            right for the lines of momepy.
+            False enters every edge in both directions, as is right for momepy and pandana.
 
         Returns
         -------
         Graph
-            The ids are ``vertex_names``. ``attributes["edge_rows"]`` has the row of ``edges`` of
-            each edge in the order of :attr:`indices`; ``attributes`` also hold ``crs`` and
-            OSMnx's ``edge_keys``.
+            The ids are ``vertex_names``. ``attributes["edge_rows"]`` has the row of each edge in
+            ``edges``; ``attributes`` also hold ``crs`` and OSMnx's ``edge_keys``.
 
         Raises
         ------
         GraphError
-            For columns that are missing or not numeric, ids that occur twice, or ends that are
-            not ids.
+            For columns that are missing or not numeric, ids that occur twice, or ends that are not
+            ids.
         OptionError
             If ``ends`` or ``ids`` do not name columns.
 
@@ -449,14 +439,10 @@ class Exchange:
         --------
         >>> import nearfar, pandas
         >>> nodes = pandas.DataFrame({"x": [0, 3, 3], "y": [0, 0, 4]}, index=[11, 12, 13])
-        >>> edges = pandas.DataFrame(
-        ...     {"from": [11, 12], "to": [12, 13], "length": [3, 4], "seconds": [1, 2]}
-        ... )
-        >>> g = nearfar.Graph.from_frames(nodes, edges, columns=["seconds"], directed=False)
+        >>> edges = pandas.DataFrame({"from": [11, 12], "to": [12, 13], "length": [3, 4]})
+        >>> g = nearfar.Graph.from_frames(nodes, edges, directed=False)
         >>> nearfar.shortest_path(g, 13, 11)
         ([13, 12, 11], 7)
-        >>> g.attributes["edge_columns"]["seconds"].tolist()
-        [1, 1, 2, 2]
         """
         arrays, kept = frames.from_frames(nodes, edges, weight, ends, ids, columns, directed)
         return cls.from_checked(arrays, **kept)
@@ -594,26 +580,26 @@ class Exchange:
         Parameters
         ----------
         x, y : number, or arrays of one length
-            Longitude and latitude in degrees, in this order, if the graph's coordinates are
-            geographic; else in units of the coordinates.
+            Longitude and latitude in degrees if the graph's coordinates are geographic; else in
+            units of the coordinates.
         to : {"edge", "vertex"}
-            Kind of element to snap to. Edges follow the lines that the graph keeps from OSMnx
-            and geographic tables, and are straight otherwise.
+            Element to snap to. Edges follow the lines that the graph keeps from OSMnx and
+            geographic tables, and are straight otherwise.
         parts : {"largest", "all"}
             ``"largest"`` leaves out vertices and edges outside the largest strongly connected
-            part, so that every place reaches every other; a UserWarning says how many.
+            part; a UserWarning says how many.
         max_distance : float or None
             Farther places are snapped to nothing; in metres on the Earth, else in units of the
-            coordinates. None has no limit, but refuses a place that is farther from the network
-            than the network is wide (at least 10 km on the Earth).
+            coordinates. None refuses a place farther from the network than the network is wide (at
+            least 10 km on the Earth).
         threads : int or None
-            None uses all cores of this process.
+            None uses all cores.
 
         Returns
         -------
         Snapped
-            ``edge``, ``back``, ``share`` and ``offset`` along the edge, ``distance`` to it, and the
-            point, for each place.
+            ``edge``, ``back``, ``share`` and ``offset`` along the edge, ``distance`` to it, and
+            the point, for each place.
 
         Raises
         ------
@@ -627,11 +613,10 @@ class Exchange:
 
         Notes
         -----
-        The index takes O(m log m) once and is kept; each place then takes O(log m), on all
-        cores. On the Earth, streets are projected to the tangent plane of each place: where the
-        nearest point is d metres away, the returned point is at most ``1 + d / R *
-        tan(latitude)`` times as far (0.03 % for 1 km at 60 degrees), with R the radius of the
-        Earth. ``distance`` itself is that of the great circle to a micrometre per metre.
+        The index takes O(m log m) once and is kept; each place then takes O(log m). On the Earth
+        streets are projected to the tangent plane of each place: with the nearest point d metres
+        away, the returned point is at most ``1 + d / R * tan(latitude)`` times as far (0.03 % for
+        1 km at 60 degrees), R being the Earth's radius. ``distance`` is that of the great circle.
 
         Examples
         --------

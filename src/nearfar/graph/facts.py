@@ -109,7 +109,7 @@ class Facts:
     def within(
         self, limit: float, sources: tuple[int, ...], many: int = 1
     ) -> tuple[float, float] | None:
-        """Mean numbers of vertices and edges within a limit of some sources: :func:`within`."""
+        """Return mean numbers of vertices and edges within a limit of some sources."""
         return within(self.graph, limit, sources, many)
 
 
@@ -224,7 +224,7 @@ def _ball(graph: Graph, start: int, levels: int = _LEVELS) -> tuple[float, int]:
 
 
 def _ball_there(graph: Graph, start: int) -> tuple[list[int], int, bool]:
-    """Grow a ball as ``cpu/ball.cpp`` does, for a graph on a device: fetch rows level by level."""
+    """Grow a ball as ``cpu/graph/ball.cpp`` does, for a graph on a device, level by level."""
     seen = np.zeros(graph.n_vertices, dtype=np.bool_)
     seen[start] = True
     frontier = np.array([start], dtype=np.int64)

@@ -166,6 +166,27 @@ class Graph(Vertices, Exchange):
         graph._fill(arrays, arrays.there is not None, **kept)
         return graph
 
+    def _fill_like(
+        self,
+        graph: Graph,
+        arrays: build.HostArrays | on_device.DeviceArrays,
+        on_device: bool,
+        **other: Any,
+    ) -> None:
+        """Take other arrays, and names and coordinates of a graph, which were checked there."""
+        self._arrays, self.on_device = arrays, on_device
+        self.directed = other.get("directed", graph.directed)
+        self.attributes = dict(other.get("attributes", graph.attributes))
+        self._kept = {}
+        self.vertex_names, self.vertex_numbers = graph.vertex_names, graph.vertex_numbers
+        self.coordinates = graph.coordinates
+
+    def _with_arrays(self, arrays: build.HostArrays, **other: Any) -> Graph:
+        """Return a graph of other checked arrays with the same vertices."""
+        graph = Graph.__new__(Graph)
+        graph._fill_like(self, arrays, False, **other)
+        return graph
+
     def _metadata(self) -> dict[str, Any]:
         """Return the fields of a graph besides its arrays, as ``from_checked`` takes them."""
         return {
@@ -211,14 +232,8 @@ class Graph(Vertices, Exchange):
         ----------
         indptr, indices, weights
             As in :class:`Graph`; any integer or float dtype, NumPy or anything with DLPack.
-        directed : bool
-            False states that both directions of every edge are in the arrays.
-        vertex_names, coordinates, attributes
+        directed, vertex_names, coordinates, attributes, copy
             As in :class:`Graph`.
-        copy : bool
-            True copies arrays that are still writable, on the host and on a GPU. False shares
-            all arrays whose dtypes fit: the caller must not change them afterwards, which could
-            crash the process.
 
         Returns
         -------
@@ -256,18 +271,16 @@ class Graph(Vertices, Exchange):
         Parameters
         ----------
         sources, targets : integer or name array, shape (k,)
-            Ends of every edge: indices, or hashable names of any kind: strings, tuples, numbers,
-            mixtures. Names become ``vertex_names``, sorted if they compare, else in order of
-            appearance.
+            Ends of every edge: indices, or hashable names of any kind, which become
+            ``vertex_names``, sorted if they compare, else in order of appearance.
         weights : array, shape (k,), or a number, or None
             One weight per edge, one for all edges, or none.
         n_vertices : int or None
-            Number of vertices; None takes the largest end plus one, or as many as there are names.
+            None takes the largest end plus one, or the number of names.
         directed : bool
             False enters every edge in both directions (a self-loop once).
         vertex_names, coordinates, attributes
-            As in :class:`Graph`. Where ``vertex_names`` is given, the ends are looked up in it; it
-            may hold more.
+            As in :class:`Graph`. Ends are looked up in ``vertex_names`` where it is given.
         names : bool or None
             Whether the ends are names. None takes them for names if ``vertex_names`` is given or
             they are not integers. Pass True for integers such as OpenStreetMap's ids, and False
@@ -286,10 +299,10 @@ class Graph(Vertices, Exchange):
         OutOfMemoryError
             If the vertices do not fit main memory; the message says how to number them.
 
-        Notes
+        Warns
         -----
-        A UserWarning is issued when integers taken for indices leave more than nine in ten
-        vertices without an edge, unless ``names`` or ``n_vertices`` says that they are indices.
+        UserWarning
+            If integers taken for indices leave more than nine in ten vertices without an edge.
 
         Examples
         --------
@@ -442,7 +455,8 @@ class Graph(Vertices, Exchange):
 
         Parameters
         ----------
-        dtype : dtype, optional Dtype of the result; ``index_dtype`` by default.
+        dtype : dtype, optional
+            Dtype of the result; ``index_dtype`` by default.
 
         Returns
         -------
@@ -461,7 +475,8 @@ class Graph(Vertices, Exchange):
 
         Returns
         -------
-        array Sample on the host in the dtype of the weights; ones without weights.
+        array
+            Sample on the host in the dtype of the weights; ones without weights.
         """
         return self._arrays.weight_sample(step)
 
@@ -574,8 +589,10 @@ class Graph(Vertices, Exchange):
 
         Returns
         -------
-        graph : Graph Graph with weights of the dtype of the distances.
-        rows : array Distances on the device of the given ones.
+        graph : Graph
+            Graph with weights of the dtype of the distances.
+        rows : array
+            Distances on the device of the given ones.
         """
         return (self if rows.dtype == self.weight_dtype else self.astype(rows.dtype)), rows
 
@@ -644,14 +661,12 @@ class Graph(Vertices, Exchange):
     ) -> TurnGraph:
         """Return the graph with forbidden turns, costs of turns, and closed vertices.
 
-        A turn is two edges, as positions in :attr:`indices`, or three vertices ``(from, via, to)``,
-        which mean all parallel edges.
-
         Parameters
         ----------
         forbidden : turns
-            Turns that no path may take; :attr:`forbidden_turns` are those of an OpenStreetMap
-            extract.
+            Turns that no path may take, such as ``forbidden_turns``. A turn is two edges, as
+            positions in ``indices``, or three vertices ``(from, via, to)``, which mean all
+            parallel edges.
         costs : mapping of turn to number
             Cost that each turn adds to a path, in units of the weights, at least 0.
         closed : vertices
@@ -660,8 +675,7 @@ class Graph(Vertices, Exchange):
         Returns
         -------
         TurnGraph
-            Graph with turns, built once and searched like a graph; answers are in this graph's
-            vertices and edges.
+            Graph whose answers are in this graph's vertices and edges.
 
         Raises
         ------

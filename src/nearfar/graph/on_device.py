@@ -23,6 +23,7 @@ from nearfar.graph.build import (
 )
 from nearfar.graph.dtypes import WEIGHT_DTYPES
 from nearfar.system.devices import runtime
+from nearfar.system.devices.arrays import as_dtype
 from nearfar.system.devices.structs import struct_dtype
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 
 __all__ = ["DeviceArrays", "from_edges", "validate"]
 
-_KERNELS = "cuda/scan_graph.cuh"
+_KERNELS = "cuda/graph/scan_graph.cuh"
 _NOWHERE = 2**63 - 1  # kNowhere in the kernel
 _THREADS = 256
 _FIRST = ("first_nonfinite", "first_negative")
@@ -114,7 +115,7 @@ class DeviceArrays:
         indptr, indices, weights = self.there
         with runtime.on_device(int(indptr.device.id)):  # a thread of another device may call this
             given = runtime.cupy().ones(self.n_edges, np.int32) if weights is None else weights
-            changed = given.astype(dtype)
+            changed = as_dtype(given, dtype)
             if dtype.kind == "i" and not bool((changed == given).all()):
                 refuse_dtype(dtype)
             return _checked(indptr, indices, changed)

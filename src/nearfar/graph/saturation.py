@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from nearfar.graph.dtypes import unreached_value
+from nearfar.system.devices.arrays import as_dtype
 
 if TYPE_CHECKING:
     from nearfar.graph.graph import Graph
@@ -54,7 +55,7 @@ def widened(values: Any, dtype: np.dtype[Any]) -> Any:
     """Return the distances in another dtype; unreached entries stay unreached."""
     if values.dtype == dtype:
         return values
-    wide = values.astype(dtype)
+    wide = as_dtype(values, dtype)
     wide[values == unreached_value(np.dtype(values.dtype))] = unreached_value(np.dtype(dtype))
     return wide
 

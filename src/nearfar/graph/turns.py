@@ -46,11 +46,11 @@ class TurnGraph:
     graph : Graph
         Graph that is searched, without names.
     starts, ends : int64 arrays, shape (n,)
-        The vertices of :attr:`graph` where paths from and to each original vertex begin and end.
+        Vertices of ``graph`` where paths from and to each original vertex begin and end.
     vertices : int64 array
-        The original vertex that each vertex of :attr:`graph` belongs to.
+        Original vertex of each vertex of ``graph``.
     edges : int64 array, shape (m,)
-        Original edge of each edge of :attr:`graph`; -1 for a link to an end.
+        Original edge of each edge of ``graph``; -1 for a link to an end.
     extra : array, shape (m,)
         Cost of the turn before each edge, in units of the weights.
     """
@@ -383,7 +383,7 @@ def _check_cost(graph: Graph, given: Any, cost: Any) -> None:
         )
     if graph.weight_dtype.kind == "i" and int(cost) != cost:
         raise GraphError(
-            f"the cost of turn {quoted(given)} is {cost}, but weights are whole numbers: use "
+            f"the cost of turn {quoted(given)} is {cost}, but weights are integers: use "
             "graph.astype('float64')"
         )
 

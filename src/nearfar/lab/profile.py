@@ -64,7 +64,7 @@ def dijkstra_edges(graph: Graph, distances: Any) -> int:
 
 
 def profile(graph: Graph, paths: Paths) -> dict[str, Any]:
-    """Return a document with what a run recorded, to be written as JSON.
+    """Return the records of a run as a document, to be written as JSON.
 
     Parameters
     ----------
@@ -300,7 +300,7 @@ def plot_profile(document: dict[str, Any], path: Path) -> None:
 def _thinned(
     values: NDArray[Any], most: int = 600
 ) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]]:
-    """Iterations, means, least and greatest values of runs of neighbours, no more than ``most``."""
+    """Return iterations, means, least and greatest values of runs of neighbours."""
     cuts = np.unique(np.linspace(0, len(values), min(most, len(values)) + 1).astype(np.int64))
     first, sizes = cuts[:-1], np.diff(cuts)
     mean = np.add.reduceat(values, first) / sizes

@@ -7,14 +7,17 @@ from typing import TYPE_CHECKING
 from nearfar.system.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from nearfar.measures.brandes import betweenness
-    from nearfar.measures.centralities import average_length, closeness, efficiency, harmonic
+    from nearfar.measures.centrality.brandes import betweenness
+    from nearfar.measures.centrality.centralities import (
+        average_length,
+        closeness,
+        efficiency,
+        harmonic,
+    )
     from nearfar.measures.describe_report import GraphStatistics, Reach
-    from nearfar.measures.equilibrium import Assignment, AssignmentStep, UserClass, assign
     from nearfar.measures.extent import center, diameter, eccentricity, periphery, radius
     from nearfar.measures.figures import describe
-    from nearfar.measures.link_costs import Bpr, LinkCosts
-    from nearfar.measures.shortest_paths import (
+    from nearfar.measures.paths.shortest_paths import (
         AllShortestPaths,
         PathCounts,
         ShortestPathDag,
@@ -23,7 +26,9 @@ if TYPE_CHECKING:
         shortest_path_dag,
     )
     from nearfar.measures.tables import table
-    from nearfar.measures.traffic import EdgeLoads, Skims, edge_loads, skims
+    from nearfar.measures.traffic.edge_loads import EdgeLoads, Skims, edge_loads, skims
+    from nearfar.measures.traffic.equilibrium import Assignment, AssignmentStep, UserClass, assign
+    from nearfar.measures.traffic.link_costs import Bpr, LinkCosts
 
 __all__ = [
     "AllShortestPaths",
@@ -59,35 +64,35 @@ __all__ = [
 ]
 
 _WHERE = {
-    "AllShortestPaths": "shortest_paths",
-    "Assignment": "equilibrium",
-    "AssignmentStep": "equilibrium",
-    "Bpr": "link_costs",
-    "EdgeLoads": "traffic",
+    "AllShortestPaths": "paths.shortest_paths",
+    "Assignment": "traffic.equilibrium",
+    "AssignmentStep": "traffic.equilibrium",
+    "Bpr": "traffic.link_costs",
+    "EdgeLoads": "traffic.edge_loads",
     "GraphStatistics": "describe_report",
-    "LinkCosts": "link_costs",
-    "PathCounts": "shortest_paths",
+    "LinkCosts": "traffic.link_costs",
+    "PathCounts": "paths.shortest_paths",
     "Reach": "describe_report",
-    "ShortestPathDag": "shortest_paths",
-    "Skims": "traffic",
-    "UserClass": "equilibrium",
-    "all_shortest_paths": "shortest_paths",
-    "assign": "equilibrium",
-    "average_length": "centralities",
-    "betweenness": "brandes",
+    "ShortestPathDag": "paths.shortest_paths",
+    "Skims": "traffic.edge_loads",
+    "UserClass": "traffic.equilibrium",
+    "all_shortest_paths": "paths.shortest_paths",
+    "assign": "traffic.equilibrium",
+    "average_length": "centrality.centralities",
+    "betweenness": "centrality.brandes",
     "center": "extent",
-    "closeness": "centralities",
+    "closeness": "centrality.centralities",
     "describe": "figures",
     "diameter": "extent",
     "eccentricity": "extent",
-    "edge_loads": "traffic",
-    "efficiency": "centralities",
-    "harmonic": "centralities",
-    "path_counts": "shortest_paths",
+    "edge_loads": "traffic.edge_loads",
+    "efficiency": "centrality.centralities",
+    "harmonic": "centrality.centralities",
+    "path_counts": "paths.shortest_paths",
     "periphery": "extent",
     "radius": "extent",
-    "shortest_path_dag": "shortest_paths",
-    "skims": "traffic",
+    "shortest_path_dag": "paths.shortest_paths",
+    "skims": "traffic.edge_loads",
     "table": "tables",
 }
 

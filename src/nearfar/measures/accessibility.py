@@ -17,7 +17,7 @@ import numpy as np
 from nearfar.errors import OptionError, quoted
 from nearfar.options import check_limit
 from nearfar.solve.places.table import TableBlocks, prepared_places
-from nearfar.solve.request import check_stats
+from nearfar.solve.steps.request import check_stats
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -55,27 +55,26 @@ def accessibility(
 ) -> Any:
     """Compute the supply at the destinations that each origin reaches.
 
-    Without ``demand`` the score of an origin is the sum of ``supply * decay(distance)``: the supply
-    within the limit, or a gravity score. With ``demand`` the scores are those of two-step floating
-    catchments: supply is first divided by the sum of ``demand * decay(distance)`` over the origins
-    that reach it. The sum of ``demand * score`` is then the supply that is reached from any origin.
+    Without ``demand`` the score of an origin is the sum of ``supply * decay(distance)``. With
+    ``demand`` the scores are those of two-step floating catchments: supply is first divided by the
+    sum of ``demand * decay(distance)`` over the origins that reach it, so that the sum of ``demand
+    * score`` is the supply that is reached from any origin.
 
     Parameters
     ----------
     graph, origins, destinations, weight, to, parts, max_distance, method, device, threads
         As for :func:`nearfar.table`.
     supply : array, column of ``destinations``, or None
-        One number of at least 0 per destination, such as beds or jobs; None counts destinations.
+        One number of at least 0 per destination; None counts destinations.
     demand : array, column of ``origins``, or None
-        One number of at least 0 per origin, such as inhabitants.
+        One number of at least 0 per origin.
     limit : number or None
-        Inclusive limit; farther pairs do not count.
+        Inclusive; farther pairs do not count.
     decay : str, tuple, function or None
         Factor of the supply at a distance d. None: 1. ``"linear"``: ``1 - d / limit``.
-        ``"exponential"``: ``exp(-d / limit)``, ``"gaussian"``: ``exp(-d**2 / (2 * limit**2))``;
-        ``("exponential", scale)`` and ``("gaussian", scale)`` set another scale.
-        ``("table", distances, factors)``: linear interpolation, constant beyond both ends. A
-        function takes an array of distances.
+        ``"exponential"``: ``exp(-d / limit)``, ``"gaussian"``: ``exp(-d**2 / (2 * limit**2))``, or
+        a pair of either with another scale. ``("table", distances, factors)``: linear
+        interpolation, constant beyond both ends. A function takes an array of distances.
     progress : callable or None
         Called with the numbers of finished rows and of all rows, of both steps with ``demand``.
 
@@ -92,8 +91,7 @@ def accessibility(
 
     Notes
     -----
-    The cost is that of :func:`nearfar.table`, twice with ``demand``, with memory for one block of
-    rows.
+    The cost of :func:`nearfar.table`, twice with ``demand``, with memory for one block of rows.
 
     Examples
     --------
@@ -104,8 +102,6 @@ def accessibility(
     >>> homes, clinics = [(0.0, 0.0), (400.0, 150.0)], [(200.0, 0.0), (400.0, 300.0)]
     >>> nearfar.accessibility(g, homes, clinics, [6, 8], limit=40)
     array([ 6., 14.])
-    >>> nearfar.accessibility(g, homes, clinics, [6, 8], demand=[1, 2], limit=40)
-    array([2., 6.])
     """
     check_stats(None, progress)
     options = {"to": to, "parts": parts, "max_distance": max_distance, "threads": threads}

@@ -17,8 +17,8 @@ from nearfar.errors import NegativeWeightError, OptionError, quoted
 from nearfar.graph.turns import TurnGraph
 from nearfar.options import canonical_device, check_limit
 from nearfar.solve.arrays import distinct_sources
-from nearfar.solve.files import FileSink
-from nearfar.solve.request import as_graph, check_stats, vertex_indices
+from nearfar.solve.rows.files import FileSink
+from nearfar.solve.steps.request import as_graph, check_stats, vertex_indices
 from nearfar.system.devices import runtime
 from nearfar.system.threads import check_threads
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 __all__ = ["catchment"]
 
 _KINDS = ("sum", "mean", "count", "min", "max")
-_AT_ONCE = 1 << 14  # sources between two calls of progress
+_AT_ONCE = 1 << 16  # sources between two calls of progress
 
 
 def catchment(
@@ -55,60 +55,52 @@ def catchment(
 ) -> Any:
     """Aggregate, for each source, the values of the vertices within a limit.
 
-    Time and memory depend on the vertices within the limit, not on the size of the graph.
-
     Parameters
     ----------
-    graph : Graph, SciPy sparse matrix or NetworkX graph
+    graph : graph_like
         Graph with non-negative weights.
     values : array, pandas.Series, pandas.DataFrame or tuple
-        An array of shape (n,) or (n, c) has a row per vertex. A series or a frame is indexed by
-        vertex; a vertex may occur several times, once per shop or home. The same holds for
-        ``(vertices, array)``, with an entry or a row per named vertex. NaN means no value.
+        An array of shape (n,) or (n, c); a series or a frame indexed by vertex; or ``(vertices,
+        array)``. A vertex may occur several times in the latter. NaN means no value.
     limit : float
         Inclusive limit in units of the weights. The source itself is within it.
     sources : vertices or None
-        Sources, one row of the result each; None means every vertex. Repeated sources are solved
-        once.
+        One row of the result each; None means every vertex.
     aggregate : {"sum", "mean", "count", "min", "max"} or a list of these
-        ``count`` counts values, ``mean`` is the sum over the count. Both are NaN-aware; ``mean``,
-        ``min`` and ``max`` are NaN if no value is within the limit.
+        ``mean`` is the sum over the count. ``mean``, ``min`` and ``max`` are NaN if no value is
+        within the limit.
     decay : str, tuple or None
-        Factor of a value at distance d in ``sum``, ``count`` and ``mean``. None: 1.
-        ``"linear"``: ``1 - d / limit``. ``"exponential"``: ``exp(-d / limit)``, or
-        ``("exponential", scale)`` for ``exp(-d / scale)``. ``("table", distances, factors)``:
-        linear interpolation between the points, constant beyond the first and the last, such as a
-        gravity model's.
+        Factor of a value at distance d in ``sum``, ``count`` and ``mean``. None: 1. ``"linear"``:
+        ``1 - d / limit``. ``"exponential"``: ``exp(-d / limit)``, or ``("exponential", scale)``.
+        ``("table", distances, factors)``: linear interpolation, constant beyond both ends.
     weight
         As for :func:`nearfar.distances`.
     device : {"auto", "cpu", "cuda"}
-        Device; ``"auto"`` is the device of the graph.
+        ``"auto"`` is the device of the graph.
     threads : int or None
-        Number of workers; None means one per core.
+        None means one worker per core.
     stats : dict or None
         Filled with ``edges_relaxed`` and ``seconds``.
     progress : callable or None
         Called with the numbers of finished sources and of all sources.
     out : path or None
-        File for the result, as for :func:`nearfar.distances`: ``.npy``, ``.zarr`` or ``.parquet``,
-        written block by block with a manifest beside it. The same call resumes an interrupted one.
+        ``.npy``, ``.zarr`` or ``.parquet``, written block by block and resumed as by
+        :func:`nearfar.distances`.
     block : int or None
         Sources per block of ``out``, and between two calls of ``progress``.
 
     Returns
     -------
     float64 array, pandas.Series or pandas.DataFrame
-        For arrays shape (k,) or (k, c), with a list of aggregates a last axis of its length. For a
-        series or a frame one indexed by the sources' names, with a column per column of values;
-        with a list of aggregates the columns are pairs (column, aggregate). With ``out``, the
-        content of the file: shape (k, c times the aggregates), with the aggregates of a column
-        next to each other.
+        For arrays shape (k,) or (k, c), with a list of aggregates a last axis of its length. A
+        series or a frame is indexed by the sources' names; with a list of aggregates its columns
+        are pairs (column, aggregate). With ``out`` shape (k, c times the aggregates).
 
     Raises
     ------
     OptionError
-        For values that do not fit the graph, an unknown aggregate or decay, a missing limit, or
-        a file that holds another result.
+        For values that do not fit the graph, an unknown aggregate or decay, a missing limit, or a
+        file that holds another result.
     VertexError
         For a source, or an index of the values, that is not a vertex.
     NegativeWeightError
@@ -117,8 +109,8 @@ def catchment(
     Notes
     -----
     O(r log r) per source for r vertices within the limit and their edges. Values are added in order
-    of distance, then vertex, so the result does not depend on the number of threads. A GPU adds in
-    the same order; its exponential function and its interpolation may differ in the last place.
+    of vertex, so the result does not depend on the number of threads. A GPU adds in the same order;
+    its exponential function and its interpolation may differ in the last place.
 
     Examples
     --------
@@ -126,8 +118,6 @@ def catchment(
     >>> g = nearfar.Graph.from_edges([0, 1, 2], [1, 2, 3], [4, 3, 9], directed=False)
     >>> nearfar.catchment(g, [1.0, 10.0, 100.0, 1000.0], limit=7)
     array([ 111.,  111.,  111., 1000.])
-    >>> nearfar.catchment(g, [1.0, 10.0, 100.0, 1000.0], limit=7, aggregate="max", sources=[1])
-    array([100.])
     """
     if isinstance(graph, TurnGraph):
         raise OptionError("catchment takes graphs without turn costs: give turns.original")
@@ -192,7 +182,7 @@ class _Job:
     block: int = _AT_ONCE
     on_device: bool = False
     edges: int = 0
-    columns: None = None  # as nearfar.solve.files asks
+    columns: None = None  # as nearfar.solve.rows.files asks
     engine: str = "catchment"
 
     @property
@@ -214,9 +204,11 @@ class _Job:
         else:
             self.edges += _cpu.bounded_aggregate(
                 self.graph.view, rows, self.limit, self.workers,
-                self.place, self.table, *self.decays, *found,
+                self.place, self.table, self.kinds == ["sum"], *self.decays, *found,
             )  # fmt: skip
         sums, shares, least, greatest = found
+        if self.kinds == ["sum"]:
+            return sums[..., None]
         known = {"sum": sums, "count": shares, "min": least, "max": greatest}
         known["mean"] = np.where(shares > 0, sums / np.where(shares > 0, shares, 1), np.nan)
         return np.stack([known[kind] for kind in self.kinds], axis=-1)

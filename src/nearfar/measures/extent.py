@@ -23,7 +23,7 @@ from nearfar.graph.given import as_numpy
 from nearfar.graph.turns import TurnGraph
 from nearfar.solve.many import distances
 from nearfar.solve.one import sssp
-from nearfar.solve.request import as_graph_or_turns, check_stats, vertex_indices
+from nearfar.solve.steps.request import as_graph_or_turns, check_stats, vertex_indices
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -48,7 +48,7 @@ def eccentricity(
 
     Parameters
     ----------
-    graph : Graph, TurnGraph, SciPy sparse matrix or NetworkX graph
+    graph : graph_like or TurnGraph
     vertices : vertices or None
         Vertices of the result, in this order; None means every vertex.
     weight, device, threads, progress
@@ -94,7 +94,7 @@ def eccentricity(
             f"{n - 1:,} others, so its eccentricity is infinite: take the largest component, or "
             "distances(reduce='max')"
         )
-    return np.maximum(most, 0) if n == 1 else most
+    return np.zeros_like(most) if n == 1 else most
 
 
 def diameter(
@@ -104,21 +104,25 @@ def diameter(
     device: Literal["auto", "cpu", "cuda"] = "auto",
     threads: int | None = None,
     stats: dict[str, Any] | None = None,
+    progress: Callable[[float, float], None] | None = None,
 ) -> Any:
     """Compute the greatest distance between two vertices exactly, by few searches.
 
     Parameters
     ----------
-    graph : Graph, TurnGraph, SciPy sparse matrix or NetworkX graph
+    graph : graph_like or TurnGraph
         Graph with non-negative weights.
     weight, device, threads
         As for :func:`nearfar.sssp`.
     stats : dict or None
         Filled with the number of searches.
+    progress : callable or None
+        Called with the numbers of vertices that the bounds decided and of all vertices.
 
     Returns
     -------
-    int or float Distance in units of the weights.
+    int or float
+        Distance in units of the weights.
 
     Raises
     ------
@@ -145,7 +149,7 @@ def diameter(
     >>> nearfar.measures.diameter(g)
     198
     """
-    return _Bounds(graph, weight, device, threads).greatest(stats)[0]
+    return _Bounds(graph, weight, device, threads, progress).greatest(stats)[0]
 
 
 def periphery(
@@ -155,17 +159,20 @@ def periphery(
     device: Literal["auto", "cpu", "cuda"] = "auto",
     threads: int | None = None,
     stats: dict[str, Any] | None = None,
+    progress: Callable[[float, float], None] | None = None,
 ) -> list[Any]:
     """Return the vertices whose eccentricity is the diameter.
 
     Parameters
     ----------
-    graph : Graph, TurnGraph, SciPy sparse matrix or NetworkX graph
+    graph : graph_like or TurnGraph
         Graph with non-negative weights.
     weight, device, threads
         As for :func:`nearfar.sssp`.
     stats : dict or None
         Filled with the number of searches.
+    progress : callable or None
+        Called with the numbers of vertices that the bounds decided and of all vertices.
 
     Returns
     -------
@@ -187,7 +194,7 @@ def periphery(
     >>> nearfar.measures.periphery(nearfar.Graph.from_edges([0, 1], [1, 2], directed=False))
     [0, 2]
     """
-    return _Bounds(graph, weight, device, threads).greatest(stats, every=True)[1]
+    return _Bounds(graph, weight, device, threads, progress).greatest(stats, every=True)[1]
 
 
 def radius(
@@ -197,28 +204,34 @@ def radius(
     device: Literal["auto", "cpu", "cuda"] = "auto",
     threads: int | None = None,
     stats: dict[str, Any] | None = None,
+    progress: Callable[[float, float], None] | None = None,
 ) -> Any:
     """Compute the least eccentricity exactly, by few searches.
 
     Parameters
     ----------
-    graph : Graph, TurnGraph, SciPy sparse matrix or NetworkX graph
+    graph : graph_like or TurnGraph
         Graph with non-negative weights.
     weight, device, threads
         As for :func:`nearfar.sssp`.
     stats : dict or None
         Filled with the number of searches.
+    progress : callable or None
+        Called with the numbers of vertices that the bounds decided and of all vertices.
 
     Returns
     -------
-    int or float Distance in units of the weights.
+    int or float
+        Distance in units of the weights.
 
     Raises
     ------
     UnreachableError, NegativeWeightError, OptionError
         As for :func:`diameter`.
 
-    Notes ----- The cost is that of :func:`diameter`.
+    Notes
+    -----
+    The cost is that of :func:`diameter`.
 
     Examples
     --------
@@ -226,7 +239,7 @@ def radius(
     >>> nearfar.measures.radius(nearfar.Graph.from_edges([0, 1], [1, 2], directed=False))
     1
     """
-    return _Bounds(graph, weight, device, threads).least(stats)[0]
+    return _Bounds(graph, weight, device, threads, progress).least(stats)[0]
 
 
 def center(
@@ -236,17 +249,20 @@ def center(
     device: Literal["auto", "cpu", "cuda"] = "auto",
     threads: int | None = None,
     stats: dict[str, Any] | None = None,
+    progress: Callable[[float, float], None] | None = None,
 ) -> list[Any]:
     """Return the vertices of least eccentricity.
 
     Parameters
     ----------
-    graph : Graph, TurnGraph, SciPy sparse matrix or NetworkX graph
+    graph : graph_like or TurnGraph
         Graph with non-negative weights.
     weight, device, threads
         As for :func:`nearfar.sssp`.
     stats : dict or None
         Filled with the number of searches.
+    progress : callable or None
+        Called with the numbers of vertices that the bounds decided and of all vertices.
 
     Returns
     -------
@@ -268,13 +284,22 @@ def center(
     >>> nearfar.measures.center(nearfar.Graph.from_edges([0, 1], [1, 2], directed=False))
     [1]
     """
-    return _Bounds(graph, weight, device, threads).least(stats, every=True)[1]
+    return _Bounds(graph, weight, device, threads, progress).least(stats, every=True)[1]
 
 
 class _Bounds:
     """Bounds of all eccentricities, tightened by searches."""
 
-    def __init__(self, graph: Any, weight: Any, device: Any, threads: int | None) -> None:
+    def __init__(
+        self,
+        graph: Any,
+        weight: Any,
+        device: Any,
+        threads: int | None,
+        progress: Callable[[float, float], None] | None,
+    ) -> None:
+        check_stats(None, progress)
+        self.progress = progress
         named = as_graph_or_turns(graph, weight)
         if named.n_negative:
             raise NegativeWeightError(named.first_negative, named.n_negative)
@@ -333,6 +358,8 @@ class _Bounds:
     def _step(self, open_: NDArray[np.bool_], high: bool) -> bool:
         """Search from one of the vertices that are still open; return False if there is none."""
         left = np.flatnonzero(open_)
+        if self.progress is not None:
+            self.progress(len(open_) - len(left), len(open_))
         if not len(left):
             return False
         best = self.upper[left].argmax() if high else self.lower[left].argmin()

@@ -16,7 +16,7 @@ import numpy as np
 
 from nearfar.errors import OptionError, keyword, quoted
 from nearfar.measures.describe_report import GraphStatistics, Reach
-from nearfar.solve.request import as_graph
+from nearfar.solve.steps.request import as_graph
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -36,13 +36,14 @@ def describe(graph: GraphLike, source: Any = None, *, seed: int = 1) -> GraphSta
 
     Parameters
     ----------
-    graph : Graph, SciPy sparse matrix or NetworkX graph
+    graph : graph_like
     source : int, vertex name or None
         Start of the first sweep. None takes the index in the graph's
         ``attributes["source_vertex"]``, if there is one, else draws from the largest strongly
         connected part, or takes the vertex of greatest out-degree if that part is less than a
         hundredth of the graph.
-    seed : int Seed of that draw.
+    seed : int
+        Seed of that draw.
 
     Returns
     -------

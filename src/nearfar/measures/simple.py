@@ -26,7 +26,7 @@ from nearfar.graph.turns import TurnGraph
 from nearfar.options import canonical_device
 from nearfar.registry import Request
 from nearfar.solve.many import distances
-from nearfar.solve.request import as_graph, vertex_indices
+from nearfar.solve.steps.request import as_graph, vertex_indices
 from nearfar.system.devices import runtime
 
 if TYPE_CHECKING:
@@ -168,7 +168,7 @@ def check_tolerance(graph: Graph, tolerance: Any) -> float:
         )
     if tolerance and graph.weight_dtype.kind == "i":
         raise OptionError(
-            f"{keyword('tolerance')} is for float weights: sums of whole numbers are exact"
+            f"{keyword('tolerance')} is for float weights: sums of integers are exact"
         )
     return float(tolerance)
 

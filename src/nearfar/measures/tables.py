@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from nearfar.answer.frames import vertex_frame
-from nearfar.solve.request import as_graph
+from nearfar.solve.steps.request import as_graph
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -18,7 +18,8 @@ def table(graph: Any, library: str | None = None, /, **columns: ArrayLike) -> An
 
     Parameters
     ----------
-    graph : Graph, SciPy sparse matrix or NetworkX graph Graph of the values.
+    graph : graph_like
+        Graph of the values.
     library : {"pandas", "polars"} or None
         None uses the first that is installed.
     **columns : array_like, shape (n,)

@@ -14,8 +14,8 @@ import numpy as np
 
 import networkx as nx
 from nearfar.errors import UnreachableError, ZeroCycleError
-from nearfar.measures.brandes import raw_betweenness, scales
-from nearfar.measures.shortest_paths import all_shortest_paths as every_path
+from nearfar.measures.centrality.brandes import raw_betweenness, scales
+from nearfar.measures.paths.shortest_paths import all_shortest_paths as every_path
 from nearfar.networkx.graph import BackendGraph
 from nearfar.networkx.search import require_nonnegative
 from nearfar.solve.many import distances

@@ -9,7 +9,7 @@ There is a folder per part:
 
 - ``order``: the elimination order (``elimination``; ``reduce.cpp``, ``dissect.cpp``) and the
   tree that follows (``tree``, ``symbolic.cpp``), before any shortcut is built.
-- ``metric``: what the arcs weigh, on the host.
+- ``metric``: weights of the arcs, on the host.
 - ``cpu``: queries on the host, by walks, labels and sweeps; ``exact`` has the sums of floats.
 - ``cuda``: the same on a device, a query being a front, a bottom and a sink.
 - ``files``: the file of a prepared graph.

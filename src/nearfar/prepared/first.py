@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from nearfar.cpu.predecessors import tight_predecessors
+from nearfar.cpu.distances.predecessors import tight_predecessors
 from nearfar.errors import GraphError, OutOfMemoryError
 from nearfar.graph.saturation import may_saturate, widest
 from nearfar.graph.slots import Slot
@@ -43,7 +43,7 @@ __all__ = [
     "with_trees",
 ]
 
-#: What a call prepared for itself, and the structure alone for the graph in another dtype.
+#: Graphs prepared by a call for itself; the structure only, for the graph in another dtype.
 _READY: Slot[Prepared] = Slot("prepared")
 _STRUCTURE: Slot[Preparation] = Slot("preparation")
 #: Why preparing a graph does not pay, once the exact figures are known.
@@ -151,7 +151,7 @@ def made_ready(graph: Graph, force: bool, threads: int) -> tuple[Prepared, float
     def make() -> Prepared:
         nonlocal seconds
         CHOICES.drop(graph)  # what comes out here speaks for or against preparing from now on
-        made = _made(graph, force, threads)
+        made = _prepare(graph, force, threads)
         seconds = sum(made.seconds.values())
         return made
 
@@ -159,7 +159,7 @@ def made_ready(graph: Graph, force: bool, threads: int) -> tuple[Prepared, float
     return prepared, seconds
 
 
-def _made(graph: Graph, force: bool, threads: int) -> Prepared:
+def _prepare(graph: Graph, force: bool, threads: int) -> Prepared:
     """Return the graph prepared, unless the exact figures speak against it."""
     structure = _STRUCTURE.get(graph)
     if structure is not None:

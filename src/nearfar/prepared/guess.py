@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from nearfar.graph.slots import Slot
-from nearfar.prepared.order.elimination import has_metis
 from nearfar.prepared.order.tree import weighing_seconds
 
 if TYPE_CHECKING:
@@ -43,7 +42,7 @@ class Guess:
     n_arcs, n_triangles : float
         Edges and shortcuts together; steps of a customization.
     order : float
-        Seconds for the order, which uses one core.
+        Seconds for the order on one core.
     weights : float
         Seconds on one core for the other steps: analysis, arcs, and their weights with pruning.
     """
@@ -64,13 +63,12 @@ def guess(facts: Facts) -> Guess | str:
     if degree > _MOST_DEGREE:
         return f"no small separators: {degree:.0f} edges per vertex"
     beyond = max(degree - 2, 0.0)  # what a path has is taken away before the order
-    metis = has_metis()
-    arcs = n * (1.5 + 0.5 * min(beyond, 2) ** 1.4 * math.log2(n + 2)) * (1 if metis else 1.3)
-    triangles = 2 * arcs * arcs / max(n, 1) * (1 if metis else 1.8)
+    arcs = n * (1.5 + 0.5 * min(beyond, 2) ** 1.4 * math.log2(n + 2))
+    triangles = 2 * arcs * arcs / max(n, 1)
     return Guess(
         n_arcs=arcs,
         n_triangles=triangles,
-        order=n * (1e-5 if metis else 6e-6) * min(1.0, beyond / 1.6) + facts.m * 5e-8,
+        order=n * 1e-5 * min(1.0, beyond / 1.6) + facts.m * 5e-8,
         weights=weighing_seconds(n, arcs, triangles),
     )
 

@@ -38,7 +38,8 @@ class Outlook:
     break_even : int or None
         Approximate number of sources from which preparing and answering on one core takes less
         than that many searches; None if it never does.
-    remark : str Summary in words.
+    remark : str
+        Summary in words.
     """
 
     worth: bool

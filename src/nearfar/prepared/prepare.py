@@ -19,7 +19,7 @@ from nearfar.prepared.order.tree import Figures, analyse, build_arcs, check_wort
 from nearfar.prepared.prepared import Prepared, weighed, weighed_there
 from nearfar.prepared.turns import PreparedTurns, has_turns, prepared_turns, turn_order, turns_of
 from nearfar.system.devices import runtime
-from nearfar.system.threads import check_threads
+from nearfar.system.threads import check_threads, default_threads
 
 if TYPE_CHECKING:
     import os
@@ -71,12 +71,12 @@ def prepare(
 
     Parameters
     ----------
-    graph : Graph, TurnGraph, SciPy sparse matrix or NetworkX graph
-    order : {"auto", "metis", "inertial", "levels"} or int array, shape (n,)
+    graph : graph_like or TurnGraph
+    order : {"auto", "multilevel", "metis"} or int array, shape (n,)
         Method for the elimination order, or the order itself: the first vertex is eliminated
-        first; with turns an array orders the original vertices. ``"metis"`` needs
-        ``pip install 'nearfar[prepare]'`` and gives the fastest queries; ``"auto"`` uses it if
-        it is installed, else ``"inertial"`` for a graph with coordinates, else ``"levels"``.
+        first; with turns an array orders the original vertices. ``"auto"`` is ``"multilevel"``,
+        which runs on all cores and finds the same order on any number of them; ``"metis"`` needs
+        ``pip install 'nearfar[prepare]'`` and runs on one.
     seed : int
         The same seed gives the same order.
     perfect : bool
@@ -85,12 +85,12 @@ def prepare(
     force : bool
         Prepare even where queries will be slower than searches.
     memory : int or None
-        Memory that it may take besides the graph; None asks the system what is free.
+        Memory besides the graph; None means the free memory.
     threads : int or None
-        None uses all cores of this process.
+        None uses all cores.
     device : {"cpu", "cuda"}
         Where to find the weights of the arcs; order and arcs are always found on the CPU. Weights
-        found on a GPU stay there until the host asks for them.
+        found on a GPU are copied to the host on demand.
 
     Returns
     -------
@@ -131,12 +131,12 @@ def prepare(
     on_gpu = canonical_device(device, ("cpu", "cuda")) == "cuda"
     if on_gpu:
         runtime.device()  # or says what is missing, before seconds go into the order
-    clock = _Clock()
+    clock, workers = _Clock(), check_threads(threads)
     structure = structure_of(graph)
     found, method = (
-        elimination_order(graph, structure, order, seed)
+        elimination_order(structure, order, seed, workers)
         if turns is None
-        else turn_order(turns, order, seed)
+        else turn_order(turns, order, seed, workers)
     )
     clock.lap("order")
     tree, figures = analyse(graph, structure, found, perfect)
@@ -150,7 +150,7 @@ def prepare(
         clock.lap("arcs to the device")
         made = weighed_there([graph], there, perfect, clock.seconds)[0]
     else:
-        made = weighed(graph, preparation, perfect, check_threads(threads), clock.seconds)
+        made = weighed(graph, preparation, perfect, workers, clock.seconds)
     return made if turns is None else prepared_turns(turns, made)
 
 
@@ -176,12 +176,12 @@ def foreseen(
         For an order that does not exist or is not available.
     """
     if isinstance(graph, TurnGraph):
-        found, _ = turn_order(graph, order, seed)
+        found, _ = turn_order(graph, order, seed, default_threads())
         graph = graph.graph
         structure = structure_of(graph)
     else:
         structure = structure_of(graph)
-        found, _ = elimination_order(graph, structure, order, seed)
+        found, _ = elimination_order(structure, order, seed, default_threads())
     return analyse(graph, structure, found, perfect)[1]
 
 

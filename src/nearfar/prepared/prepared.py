@@ -21,11 +21,13 @@ from nearfar.errors import (
     keyword,
     quoted,
 )
+from nearfar.graph.build import HostArrays, checked_weights
 from nearfar.graph.dtypes import unreached_value
+from nearfar.graph.given import frozen
 from nearfar.graph.graph import Graph
 from nearfar.graph.saturation import may_saturate
 from nearfar.graph.slots import Slot
-from nearfar.graph.snapping.lines import edge_positions
+from nearfar.graph.snapping.lines import edge_positions, tails_of
 from nearfar.options import canonical_device
 from nearfar.prepared.cpu.labels import (
     TreeLabels,
@@ -113,7 +115,7 @@ class Prepared(Graph):
         fixed: FixedPoint | None = None,
     ) -> None:
         # The graph's arrays were checked when it was made.
-        self._fill(graph._arrays, graph.on_device, copy=False, **graph._metadata())
+        self._fill_like(graph, graph._arrays, graph.on_device)
         self.preparation, self.metric, self.perfect = preparation, metric, perfect
         self.seconds = dict(seconds or {})
         self.fixed = fixed
@@ -181,16 +183,15 @@ class Prepared(Graph):
         Returns
         -------
         dict of str to int
-            ``graph``, its arrays; ``tree``; ``arcs``, without weights; ``edges``, the arcs of
-            each edge; ``metric``, the weights of the arcs and the arcs that queries follow;
-            ``origins``, the data for unpacking paths, 0 until the first path;
-            ``fixed``, the edges' weights in fixed point.
+            ``graph``, its arrays; ``tree``; ``arcs``, without weights; ``edges``, the arcs of each
+            edge; ``metric``, the weights of the arcs and the arcs that queries follow;
+            ``origins``, the data for unpacking paths, 0 until the first path; ``fixed``, the
+            edges' weights in fixed point.
 
         Notes
         -----
         With w bytes per weight: 12 per arc and w per direction, and 4 + w per direction and arc
-        that queries follow, with one direction if every edge has the same weight both ways. Without
-        pruning queries follow all arcs and share their arrays. 56 to 64 per vertex, 8 per edge.
+        that queries follow. 56 to 64 per vertex, 8 per edge.
         """
         arcs, made = self.preparation.arcs, self.__dict__.get("_origins")
         metric, up = self.metric.nbytes, self.metric.up
@@ -214,12 +215,11 @@ class Prepared(Graph):
         -------
         dict
             ``order`` (the method), the :class:`Figures` of the structure, ``n_query_arcs`` (arcs
-            that queries follow up and down), ``perfect``, ``nbytes`` by part, and ``sums``: in
-            which form weights are added. ``"integers"``; ``"fixed point"`` with the ``step`` that
-            float weights are rounded to, and whether they are ``exact`` multiples of it; or
-            ``"search"``, from left to right as a search adds, where float weights range too widely
-            or are negative and no multiples of one step, and where negative integers may add up
-            to more than 2**60.
+            that queries follow up and down), ``perfect``, ``nbytes`` by part, and ``sums``:
+            ``"integers"``; ``"fixed point"`` with the ``step`` that float weights are rounded to,
+            and whether they are ``exact`` multiples of it; or ``"search"``, from left to right,
+            for floats that range too widely or are negative and no multiples of one step, and for
+            negative integers that may add up to more than 2**60.
         """
         figures = asdict(self.preparation.figures)
         return {
@@ -273,20 +273,16 @@ class Prepared(Graph):
     ) -> Prepared:
         """Return a graph with the same order and arcs for other weights of the edges.
 
-        Weights on a CUDA device are customized on that device, and the result consists of device
-        arrays; :meth:`reweight_each` does several at once.
-
         Parameters
         ----------
         weights : array, shape (m,), or None
-            One weight per edge, in the order of :attr:`indices`; of any dtype that a graph takes.
-            None means that every edge counts 1. On the host or on a device.
+            One weight per edge, in the order of ``indices``; None means that every edge counts 1.
+            On a CUDA device they are customized there, and the result consists of device arrays.
         threads : int or None
-            None uses all cores of this process.
+            None uses all cores.
         perfect : bool or None
             As for :func:`nearfar.prepare`; None keeps the setting of this graph. False takes a
-            third of the time and makes queries slower, since they follow arcs that no shortest
-            path needs.
+            third of the time and makes queries slower.
         unit : str or None
             Unit of the new weights, as for :meth:`nearfar.Graph.with_weights`.
 
@@ -329,9 +325,7 @@ class Prepared(Graph):
         ----------
         weights : array, shape (k, m)
             One row per metric. On a CUDA device all are customized at once.
-        threads : int or None
-        perfect : bool or None
-        unit : str or None
+        threads, perfect, unit
             As for :meth:`reweight`.
 
         Returns
@@ -341,12 +335,8 @@ class Prepared(Graph):
 
         Raises
         ------
-        GraphError
-            If a row is refused by :meth:`reweight`, or there are no rows.
-        NegativeCycleError
-            If the weights of a row have a negative cycle.
-        OutOfMemoryError
-            If the device lacks memory, before anything is allocated.
+        GraphError, NegativeCycleError, OutOfMemoryError
+            As :meth:`reweight`, or if there are no rows.
         """
         there = runtime.is_device_array(weights)
         rows: Any = runtime.upload(weights) if there else np.asarray(weights)
@@ -378,10 +368,6 @@ class Prepared(Graph):
     ) -> Prepared:
         """Return a graph with the same order and arcs after some edges changed their weight.
 
-        Only arcs above a changed edge whose weights change with it are recomputed. Pruning is
-        then repeated for all arcs, since one edge may shorten the path between the ends of any
-        arc below it; ``perfect=False`` skips that for a sequence of changes.
-
         Parameters
         ----------
         edges : int array, shape (k,)
@@ -389,10 +375,8 @@ class Prepared(Graph):
         weights : array, shape (k,)
             Their new weights, which the dtype of the weights must hold. For a repeated edge the
             last one counts.
-        threads : int or None
-            None uses all cores of this process.
-        perfect : bool or None
-            As for :meth:`reweight`.
+        threads, perfect
+            As for :meth:`reweight`. ``perfect=False`` suits a sequence of changes.
 
         Returns
         -------
@@ -407,9 +391,9 @@ class Prepared(Graph):
 
         Notes
         -----
-        Float weights keep the step of their fixed point as long as the new ones fit it. Where
-        weights are rounded, :meth:`reweight` may choose a finer one, and answers differ within the
-        bound of :func:`nearfar.prepare`.
+        Only arcs above a changed edge whose weights change with it are recomputed; pruning is
+        repeated for all arcs. Float weights keep the step of their fixed point as long as the new
+        ones fit it, where :meth:`reweight` may choose a finer one.
         """
         at = np.atleast_1d(np.asarray(edges))
         new = np.atleast_1d(np.asarray(weights))
@@ -430,10 +414,11 @@ class Prepared(Graph):
             )
         changed = self.effective_weights.copy()
         changed[at] = cast
-        graph = Graph(self.indptr, self.indices, changed, copy=False, **self._metadata())
+        graph = self._with_arrays(
+            HostArrays(self.indptr, self.indices, *checked_weights(frozen(changed), self.n_edges))
+        )
         label = self.preparation.tree.label
-        tails = np.searchsorted(self.indptr, at, side="right") - 1
-        low = np.minimum(label[tails], label[self.indices[at]])
+        low = np.minimum(label[tails_of(self, at)], label[self.indices[at]])
         perfect = self.perfect if perfect is None else bool(perfect)
         began, workers = time.perf_counter(), check_threads(threads)
         fixed = None if self.fixed is None else self.fixed.with_changes(graph, np.unique(at))
@@ -465,10 +450,8 @@ class Prepared(Graph):
         Parameters
         ----------
         edges : int array, shape (k,)
-            Positions in :attr:`indices`, as :meth:`edges_between` finds them.
-        threads : int or None
-            None uses all cores of this process.
-        perfect : bool or None
+            Positions in ``indices``, as ``edges_between`` finds them.
+        threads, perfect
             As for :meth:`reweight`.
 
         Returns
@@ -483,9 +466,8 @@ class Prepared(Graph):
 
         Notes
         -----
-        O(n + m), and of integers the arcs above the edges that weigh something else without them;
-        float weights are customized as by :meth:`reweight`, since paths may become longer than
-        the steps of their fixed point were chosen for.
+        O(n + m), and for integers the arcs above the edges; float weights are customized as by
+        :meth:`reweight`.
         """
         closed, workers = edge_positions(self, edges), check_threads(threads)
         perfect = self.perfect if perfect is None else bool(perfect)
@@ -516,13 +498,10 @@ class Prepared(Graph):
         closed : int array
             Positions of edges that no path takes.
         factor : mapping or list of (edges, number)
-            Factors of the weights of some edges: ``{edge: 1.3}``,
-            ``{(edge, edge): 1.3}`` or ``[(edges, 1.3)]``. Integer weights are rounded.
-        threads : int or None
-            None uses all cores of this process.
-        perfect : bool
-            As for :func:`nearfar.prepare`, for the changed graph: True takes several times as long
-            and makes its queries faster.
+            Factors of the weights of some edges: ``{edge: 1.3}``, ``{(edge, edge): 1.3}`` or
+            ``[(edges, 1.3)]``. Integer weights are rounded.
+        threads, perfect
+            As for :meth:`reweight`, for the changed graph.
 
         Returns
         -------
@@ -613,16 +592,15 @@ class Prepared(Graph):
     # ---- queries -------------------------------------------------------------------------------
 
     def distance(self, source: Any, target: Any, *, sums: Sums = "fixed") -> Any:
-        """Return the distance between two vertices.
+        """Return the distance between two vertices by two walks up the elimination tree.
 
         Parameters
         ----------
         source, target : int or vertex name
         sums : {"fixed", "search"}
-            How floats are added. ``"fixed"`` adds in fixed point, where the order does not matter,
-            and rounds once: the same bits on every device, and within the bound of
-            :func:`nearfar.prepare`. ``"search"`` returns exactly the number of a search, by
-            adding from left to right, which takes longer. Integers are exact either way.
+            ``"fixed"`` adds floats in fixed point, in any order, and rounds once: the same bits on
+            every device, within the bound of :func:`nearfar.prepare`. ``"search"`` adds from left
+            to right, as searches do, which takes longer. Integers are exact either way.
 
         Returns
         -------
@@ -635,20 +613,30 @@ class Prepared(Graph):
             If one of them is not a vertex.
         DistanceOverflowError
             If the distance does not fit 64 bits.
-
-        Notes
-        -----
-        The cost is two walks to the root of the elimination tree: O(arcs on them).
         """
         begin, end = self.index_of(source, "source"), self.index_of(target, "target")
-        found = pair_distances(self.summing(sums), np.array([begin]), np.array([end]), 1)[0]
+        return self.summing(sums).distance_between(begin, end)
+
+    def distance_between(self, source: int, target: int) -> Any:
+        """Return the distance between two vertices given by index, as :meth:`distance` does.
+
+        Parameters
+        ----------
+        source, target : int
+
+        Returns
+        -------
+        int or float
+        """
+        if self._walks_alone:
+            number = _cpu.prepared_distance(self.metric_view, source, target, self._no_distance)
+            if number is not None:
+                return number
+        found = pair_distances(self, np.array([source]), np.array([target]), 1)[0]
         return float("inf") if found == unreached_value(found.dtype) else found.item()
 
     def path(self, source: Any, target: Any) -> tuple[list[Any], Any]:
         """Return a shortest path and its length.
-
-        If there are several, the result is always the same one. It may differ from that of a
-        search, which chooses by the smallest predecessors instead of the elimination tree.
 
         Parameters
         ----------
@@ -657,7 +645,8 @@ class Prepared(Graph):
         Returns
         -------
         path : list
-            Vertices, source first, in external names.
+            Vertices, source first, in external names. Of several shortest paths always the same
+            one, which may differ from that of a search.
         length : int or float
             In units of the weights.
 
@@ -672,7 +661,8 @@ class Prepared(Graph):
         steps = np.empty(len(edges) + 1, dtype=np.int64)
         steps[0] = self.index_of(source, "source")
         steps[1:] = self.indices[edges]
-        return self.name_of(steps).tolist(), self.lengths(edges)[-1]
+        length = self._lengths(edges)[-1]
+        return self.name_of(steps).tolist(), length.item() if hasattr(length, "item") else length
 
     def lengths(self, edges: NDArray[Any]) -> list[Any]:
         """Return the distance from the source of every vertex of a path.
@@ -685,30 +675,38 @@ class Prepared(Graph):
         Returns
         -------
         list of int or float, length k + 1
-            The source's 0 first. Sums in fixed point, or from left to right where the graph adds
-            as a search; integers have no end.
+            The source's 0 first. Integers do not overflow.
 
         Raises
         ------
         DistanceOverflowError
             If a sum of floats does not fit 64 bits.
         """
+        found: list[Any] = self._lengths(edges).tolist()
+        return found
+
+    def _lengths(self, edges: NDArray[Any]) -> NDArray[Any]:
+        """Return the distances of :meth:`lengths` as an array."""
         weights = self.summed.effective_weights[edges]
         if self.fixed is not None:
-            steps = np.concatenate([[0], np.cumsum(weights, dtype=np.int64)])
-            return list(self.fixed.distances(steps, self.weight_dtype).tolist())
-        weights = self.effective_weights[edges]
-        if self.weight_dtype.kind == "f":
+            steps = np.zeros(len(edges) + 1, dtype=np.int64)
+            np.cumsum(weights, out=steps[1:])
+            return self.fixed.distances(steps, self.weight_dtype)
+        if self.beyond_arcs:
+            weights = self.effective_weights[edges]
+        if weights.dtype.kind == "f":
             with np.errstate(over="ignore"):
-                found = np.cumsum(weights, dtype=weights.dtype)
+                found = np.append([0.0], np.cumsum(weights, dtype=weights.dtype))
                 if not np.isfinite(found).all():
-                    found = np.cumsum(weights, dtype=np.float64)
+                    found = np.append([0.0], np.cumsum(weights, dtype=np.float64))
             if not np.isfinite(found).all():
                 raise DistanceOverflowError("a path does not fit float64: scale the weights down")
-            return [0.0, *found.tolist()]
-        if self._may_saturate:
-            return [0, *itertools.accumulate(weights.tolist())]
-        return [0, *np.cumsum(weights, dtype=np.int64).tolist()]
+            return found
+        if weights.dtype.itemsize == 8 and self._may_saturate:
+            return np.array([0, *itertools.accumulate(weights.tolist())], dtype=object)
+        found = np.zeros(len(edges) + 1, dtype=np.int64)
+        np.cumsum(weights, out=found[1:])
+        return found
 
     def path_edges(self, source: Any, target: Any) -> NDArray[np.int32]:
         """Return the edges of a shortest path.
@@ -749,27 +747,24 @@ class Prepared(Graph):
     ) -> Any:
         """Return the distances of many pairs, by walks or by labels, on all cores or on GPUs.
 
-        Labels are built within the call, and dropped after it, if there are at least a quarter
-        as many pairs as vertices. :meth:`label` builds labels for several calls.
-
         Parameters
         ----------
         pairs : list of (source, target), or int array of shape (k, 2)
             On the host or on a CUDA device.
         threads : int or None
-            None uses all cores of this process.
+            None uses all cores.
         sums : {"fixed", "search"}
             As for :meth:`distance`. The sums of a search are computed on the CPU.
         device : {"auto", "cpu", "cuda"}
-            Device of the walks; ``"auto"`` is that of ``pairs``.
+            ``"auto"`` is that of ``pairs``.
         devices : "all", list of int or None
-            CUDA devices that share the pairs, by number; None is the current one.
+            CUDA devices that share the pairs; None is the current one.
         memory : int or None
-            Host memory for labels (:attr:`label_bytes`), 0 for none; None is a quarter of the
-            free memory.
+            Host memory for labels (``label_bytes``), 0 for none; None is a quarter of the free
+            memory.
         stats : dict or None
-            Filled with ``pairs_by``, which is ``"walks"`` or ``"labels"``, and for labels with
-            ``label_bytes`` and ``label_seconds``; on the CPU.
+            Filled on the CPU with ``pairs_by``, which is ``"walks"`` or ``"labels"``, and for
+            labels with ``label_bytes`` and ``label_seconds``.
 
         Returns
         -------
@@ -784,12 +779,17 @@ class Prepared(Graph):
             If one of them is not a vertex.
         OptionError
             If ``pairs`` has another shape, or a device does not exist.
+
+        Notes
+        -----
+        Labels are built for this call if there are at least a quarter as many pairs as vertices;
+        :meth:`label` builds them for several calls.
         """
         if device != "cpu" and (devices is not None or _is_cuda(device, pairs)):
             return device_pair_distances(self.summing(sums), pairs, check_threads(threads), devices)
         if devices is not None:
             raise OptionError(
-                f"{keyword('devices')} goes with {keyword('device', 'cuda')}, not with 'cpu'"
+                f"{keyword('devices')} requires {keyword('device', 'cuda')}, not 'cpu'"
             )
         starts, ends = pair_indices(self, pairs)
         summed, workers = self.summing(sums), check_threads(threads)
@@ -806,19 +806,15 @@ class Prepared(Graph):
 
         Parameters
         ----------
-        pairs : list of (source, target), or int array of shape (k, 2)
-            On the host or on a CUDA device.
-        threads : int or None
-            None uses all cores of this process.
-        device : {"auto", "cpu", "cuda"}
-            Device of the walks; ``"auto"`` is that of ``pairs``. Paths by the sums of a search, and
-            of integers whose sums may not fit 64 bits, are computed on the CPU.
+        pairs, threads, device
+            As for :meth:`distances_of_pairs`. Paths by the sums of a search, and of integers whose
+            sums may not fit 64 bits, are computed on the CPU.
 
         Returns
         -------
         PairPaths
-            ``(offsets, edges, reached)``; the same paths as from :meth:`path_edges`. CuPy arrays
-            if ``pairs`` are on a device and ``device`` is not ``"cpu"``.
+            ``(offsets, edges, reached)``; the paths of :meth:`path_edges`. CuPy arrays if
+            ``pairs`` are on a device and ``device`` is not ``"cpu"``.
 
         Raises
         ------
@@ -831,8 +827,8 @@ class Prepared(Graph):
 
         Notes
         -----
-        A walk per pair, then O(1) to O(height) per edge of a path. On a GPU what shortcuts stand
-        for is uploaded by the first call: 12 bytes per arc and direction.
+        A walk per pair, then O(1) to O(height) per edge of a path. The first call on a GPU uploads
+        12 bytes per arc and direction.
 
         Examples
         --------
@@ -841,8 +837,6 @@ class Prepared(Graph):
         >>> found = nearfar.prepare(g).paths_of_pairs([(0, 2), (2, 0), (1, 2)])
         >>> g.indices[found.edges].tolist(), found.offsets.tolist()
         ([1, 2, 2], [0, 2, 2, 3])
-        >>> found.reached.tolist()
-        [True, False, True]
         """
         there = _is_cuda(device, pairs)
         stay = there and runtime.is_device_array(pairs)
@@ -882,7 +876,7 @@ class Prepared(Graph):
         memory : int or None
             Memory that the labels may take; None means the free memory.
         threads : int or None
-            None uses all cores of this process.
+            None uses all cores.
         device : {"cpu", "cuda"}
             Device of the labels.
 
@@ -908,6 +902,16 @@ class Prepared(Graph):
     def label_bytes(self) -> int:
         """Bytes that :meth:`label` takes."""
         return label_bytes(self)
+
+    @cached_property
+    def _no_distance(self) -> NDArray[Any]:
+        """Distances of no pairs, in the dtype of others."""
+        return np.empty(0, dtype=self.answer_dtype)
+
+    @cached_property
+    def _walks_alone(self) -> bool:
+        """Whether one walk finds a distance, if there is one in this dtype."""
+        return not (self.beyond_arcs or self.adds_floats)
 
     @cached_property
     def _may_saturate(self) -> bool:

@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from nearfar import _cpu
 from nearfar.errors import GraphError, quoted
-from nearfar.graph.graph import Graph
+from nearfar.graph.build import HostArrays
+from nearfar.graph.given import frozen
 from nearfar.graph.snapping.lines import closed_edges, edge_positions, tails_of
 from nearfar.prepared.metric.arc_weights import renewed
-from nearfar.prepared.order.preparation import Preparation
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
+    from nearfar.graph.graph import Graph
+    from nearfar.prepared.order.preparation import Preparation
     from nearfar.prepared.prepared import Prepared
 
 __all__ = ["Scenario", "changes_of", "renewed_without", "without_edges"]
@@ -55,26 +57,15 @@ def without_edges(
     low = np.unique(np.minimum(tree.label[tails_of(prepared, edges)], tree.label[heads]))
     low = low.astype(np.int64)
     indices, attributes, symmetric = closed_edges(prepared, edges)
-    besides = {**prepared._metadata(), "attributes": attributes, "directed": not symmetric}
-    graph = Graph(prepared.indptr, indices, prepared.weights, copy=False, **besides)
+    arrays = HostArrays(prepared.indptr, frozen(indices), prepared.weights, prepared._arrays.scan)
+    graph = prepared._with_arrays(arrays, attributes=attributes, directed=not symmetric)
     # The entries of an edge stand with its lower label, and there are few of those.
     count = arcs.edge_first[low + 1] - arcs.edge_first[low]
     entry = np.repeat(arcs.edge_first[low] - np.cumsum(count) + count, count)
     entry += np.arange(len(entry))
-    gone = np.isin(arcs.edge[entry], edges)
-    fewer = np.zeros(len(arcs.edge_first), np.int64)
-    fewer[low + 1] = np.bincount(np.repeat(np.arange(len(low)), count)[gone], minlength=len(low))
-    kept = np.ones(len(arcs.edge), bool)
-    kept[entry[gone]] = False
-    arcs = replace(
-        arcs,
-        edge_first=arcs.edge_first - np.cumsum(fewer),
-        edge=arcs.edge[kept],
-        edge_place=arcs.edge_place[kept],
-    )
-    preparation = prepared.preparation
-    made = Preparation(tree, arcs, preparation.figures, preparation.method)
-    return graph, made, low
+    gone = entry[np.isin(arcs.edge[entry], edges)]
+    left = _cpu.prepared_without_entries(arcs.edge_first, arcs.edge, arcs.edge_place, gone)
+    return graph, prepared.preparation.with_edges(*left), low
 
 
 def changes_of(

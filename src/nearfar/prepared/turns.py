@@ -15,6 +15,7 @@ import numpy as np
 
 from nearfar.errors import GraphError, GraphFormatError, UnreachableError, quoted
 from nearfar.graph.graph import Graph
+from nearfar.graph.snapping.edge_arrays import edge_arrays, with_edge_arrays
 from nearfar.graph.turns import TurnGraph
 from nearfar.prepared.cpu.pairs import pair_indices
 from nearfar.prepared.files.file import write_arrays
@@ -54,8 +55,8 @@ class PreparedTurns(TurnGraph):
 
         Parameters
         ----------
-        source, target : int or vertex name
-        sums : {"fixed", "search"} As for :meth:`nearfar.Prepared.distance`.
+        source, target, sums
+            As for :meth:`nearfar.Prepared.distance`.
 
         Returns
         -------
@@ -63,10 +64,8 @@ class PreparedTurns(TurnGraph):
 
         Raises
         ------
-        VertexError
-            If one of them is not a vertex.
-        DistanceOverflowError
-            If the distance does not fit 64 bits.
+        VertexError, DistanceOverflowError
+            As :meth:`nearfar.Prepared.distance`.
         """
         return self.graph.distance(*self._ends(source, target), sums=sums)
 
@@ -81,14 +80,13 @@ class PreparedTurns(TurnGraph):
         -------
         path : list
             Vertices, source first, in external names.
-        length : int or float Length, including the costs of turns.
+        length : int or float
+            Length, including the costs of turns.
 
         Raises
         ------
-        VertexError
-            If one of them is not a vertex.
-        UnreachableError
-            If there is no path.
+        VertexError, UnreachableError
+            As :meth:`nearfar.Prepared.path`.
         """
         searched = self._searched_path(source, target)
         edges = self._real(searched)
@@ -110,10 +108,8 @@ class PreparedTurns(TurnGraph):
 
         Raises
         ------
-        VertexError
-            If one of them is not a vertex.
-        UnreachableError
-            If there is no path.
+        VertexError, UnreachableError
+            As :meth:`nearfar.Prepared.path`.
         """
         return self._real(self._searched_path(source, target))
 
@@ -143,9 +139,8 @@ class PreparedTurns(TurnGraph):
 
         Parameters
         ----------
-        pairs : list of (source, target), or int array of shape (k, 2)
-        threads : int or None
-        **how As for :meth:`nearfar.Prepared.distances_of_pairs`.
+        pairs, threads, **how
+            As for :meth:`nearfar.Prepared.distances_of_pairs`.
 
         Returns
         -------
@@ -153,10 +148,8 @@ class PreparedTurns(TurnGraph):
 
         Raises
         ------
-        VertexError
-            If one of them is not a vertex.
-        OptionError
-            If ``pairs`` has another shape, or a device does not exist.
+        VertexError, OptionError
+            As :meth:`nearfar.Prepared.distances_of_pairs`.
         """
         sources, targets = pair_indices(self.original, pairs)
         ways = np.stack([self.starts[sources], self.ends[targets]], axis=1)
@@ -170,7 +163,7 @@ class PreparedTurns(TurnGraph):
         weights : array, shape (m,)
             In the order of :attr:`nearfar.Graph.indices` of the original graph.
         threads : int or None
-            None uses all cores of this process.
+            None uses all cores.
 
         Returns
         -------
@@ -178,10 +171,8 @@ class PreparedTurns(TurnGraph):
 
         Raises
         ------
-        GraphError
-            If there is not one weight per edge, or one is not finite.
-        NegativeCycleError
-            If the weights have a negative cycle.
+        GraphError, NegativeCycleError
+            As :meth:`nearfar.Prepared.reweight`.
         """
         original = self.original.with_weights(weights)
         searched = self.searched_weights(original.effective_weights)
@@ -194,12 +185,8 @@ class PreparedTurns(TurnGraph):
 
         Parameters
         ----------
-        edges : int array, shape (k,)
-            Positions of the edges in the original graph.
-        weights : array, shape (k,)
-            Their new weights. Of an edge that is named twice the last counts.
-        threads : int or None
-            None uses all cores of this process.
+        edges, weights, threads
+            As for :meth:`nearfar.Prepared.update`, in positions of the original graph.
 
         Returns
         -------
@@ -207,10 +194,8 @@ class PreparedTurns(TurnGraph):
 
         Raises
         ------
-        GraphError
-            If an edge does not exist or a weight does not fit the dtype.
-        NegativeCycleError
-            If the weights have a negative cycle.
+        GraphError, NegativeCycleError
+            As :meth:`nearfar.Prepared.update`.
         """
         at, new = np.atleast_1d(np.asarray(edges)), np.atleast_1d(np.asarray(weights))
         m = self.original.n_edges
@@ -263,6 +248,7 @@ class PreparedTurns(TurnGraph):
             for name in _GRAPH
             if (array := getattr(original, name)) is not None
         }
+        arrays |= {f"original.{name}": array for name, array in edge_arrays(original).items()}
         write_arrays(
             path, {**kept_values(self.graph), "turns": about}, {**kept_arrays(self.graph), **arrays}
         )
@@ -301,7 +287,9 @@ def prepared_turns(turns: TurnGraph, prepared: Prepared) -> PreparedTurns:
     )
 
 
-def turn_order(turns: TurnGraph, order: Any, seed: int) -> tuple[NDArray[np.int32], str]:
+def turn_order(
+    turns: TurnGraph, order: Any, seed: int, threads: int
+) -> tuple[NDArray[np.int32], str]:
     """Return all vertices of the graph that is searched in the order of their elimination.
 
     An array orders the original vertices: the copies for an edge then follow the later of its ends.
@@ -320,15 +308,8 @@ def turn_order(turns: TurnGraph, order: Any, seed: int) -> tuple[NDArray[np.int3
         place = np.maximum(rank[low], rank[high])
         return np.lexsort((low, ~copy, place)).astype(np.int32), "given"
     keys, group = np.unique(np.where(copy, low * n + high + n, turns.vertices), return_inverse=True)
-    first = np.empty(len(keys), dtype=np.int64)
-    first[group] = np.arange(len(group))  # any of each group
-    points = None
-    if original.coordinates is not None:
-        points = (original.coordinates[low[first]] + original.coordinates[high[first]]) / 2
-    groups = Graph.from_edges(
-        group[searched.tails(np.int64)], group[heads], n_vertices=len(keys), coordinates=points
-    )
-    found, method = elimination_order(groups, structure_of(groups), order, seed)
+    groups = Graph.from_edges(group[searched.tails(np.int64)], group[heads], n_vertices=len(keys))
+    found, method = elimination_order(structure_of(groups), order, seed, threads)
     place = np.empty(len(keys), dtype=np.int64)
     place[found] = np.arange(len(keys))
     return np.argsort(place[group], kind="stable").astype(np.int32), method
@@ -344,7 +325,10 @@ def turns_of(
 ) -> PreparedTurns:
     """Return the prepared graph with the turns stored in its file."""
     check_kinds(about["turns"], {"directed": (bool,), "attributes": (dict,)})
-    parts: dict[str, Any] = {name: arrays.get(f"original.{name}") for name in _GRAPH}
+    named = {name.removeprefix("original."): array for name, array in arrays.items()
+             if name.startswith("original.")}  # fmt: skip
+    parts: dict[str, Any] = {name: named.get(name) for name in _GRAPH}
+    n, m = len(parts["indptr"]) - 1, len(parts["indices"])
     original = Graph(
         parts["indptr"],
         parts["indices"],
@@ -352,7 +336,7 @@ def turns_of(
         directed=about["turns"]["directed"],
         vertex_names=parts["vertex_names"],
         coordinates=parts["coordinates"],
-        attributes=about["turns"]["attributes"],
+        attributes=with_edge_arrays(about["turns"]["attributes"], named, n, m),
         copy=False,
     )
     starts, ends, vertices, edges, extra = (arrays[f"turns.{name}"] for name in _ARRAYS)

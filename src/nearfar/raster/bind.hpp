@@ -1,9 +1,9 @@
 // From the description that Python gives to a RasterView.
 #pragma once
 
-#include "cpu/bindings.hpp"
-#include "cpu/ranges.hpp"
-#include "cpu/search.hpp"
+#include "cpu/bindings/bindings.hpp"
+#include "cpu/search/search.hpp"
+#include "cpu/threads/ranges.hpp"
 #include "raster/tile.hpp"
 
 namespace nearfar {

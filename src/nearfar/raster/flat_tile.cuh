@@ -8,7 +8,7 @@
 // The halo is lowered like the rest but never stored: where it fell, the tile that owns it can be lowered.
 // Races: none within the tile, which one warp owns; `__syncwarp` orders a line's stores before the next loads.
 // requires: raster/steps.cuh
-// requires: cuda/copy_async.cuh
+// requires: cuda/primitives/copy_async.cuh
 #pragma once
 
 #if DIMS == 2

@@ -98,7 +98,8 @@ class MCP:
             Only 1 is supported.
         max_cumulative_cost : float or None
             Greatest cost to search.
-        max_cost : None Not supported.
+        max_cost : None
+            Not supported.
 
         Returns
         -------
@@ -272,7 +273,8 @@ def distance_field(
         Cost of entering each voxel.
     source : tuple of int, or several
     connectivity : {6, 18, 26}
-    voxel_graph : None Not supported.
+    voxel_graph : None
+        Not supported.
     return_max_location : bool
         Return the farthest voxel too.
 
@@ -345,13 +347,14 @@ def parental_field(
         Cost of entering each voxel.
     source : tuple of int
     connectivity : {6, 18, 26}
-    voxel_graph : None Not supported.
+    voxel_graph : None
+        Not supported.
 
     Returns
     -------
     uint32 or uint64 array
         1 plus the position, with the first axis running fastest, of the voxel before; 0 for the
-        source and for what is not reached.
+        source and for unreached cells.
 
     Raises
     ------

@@ -7,9 +7,9 @@
 // cell.
 #include <mutex>
 
-#include "cpu/array_checks.hpp"
-#include "cpu/dtypes.hpp"
-#include "cpu/spread.hpp"
+#include "cpu/bindings/dtypes.hpp"
+#include "cpu/graph/array_checks.hpp"
+#include "cpu/threads/spread.hpp"
 #include "raster/bind.hpp"
 
 namespace nearfar {
@@ -60,7 +60,7 @@ int64_t link_plateaus(const RasterView<T>& view, const T* d, std::vector<int64_t
   return -1;
 }
 
-// (flaw, from, to): what a surface does wrong first, in words that Python makes sentences of.
+// (flaw, from, to): the first error of a surface, in words from which Python makes sentences.
 template <class T>
 nb::object first_flaw(const RasterView<T>& view, const T* d, T limit) {
   for (int64_t v = 0; v < view.shape.cells(); ++v) {

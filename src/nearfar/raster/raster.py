@@ -50,8 +50,7 @@ class Raster:
         else 1.
     connectivity : int or None
         4, 8 (default) or 16 neighbours in two dimensions; 6, 18 or 26 (default) in three. 16 adds
-        the knight's moves, which look at their two end cells alone: barriers one cell wide do not
-        stop them.
+        the knight's moves, which barriers one cell wide do not stop.
     step : {"mean", "enter"}
         Cost of a step per unit of its length: the mean of both cells, or the cost of the entered
         cell.
@@ -63,15 +62,17 @@ class Raster:
     no_data : number or None
         A cost that marks barriers, besides NaN and infinity.
     negative : {"error", "barrier"}
-        What a negative cost means.
+        Meaning of a negative cost.
     elevation : array or None
-        Of the same shape, in the unit of ``cell_size``. The slope of each step, in its direction,
-        then changes its cost. Cells without a finite elevation are barriers.
+        Of the same shape, in the unit of ``cell_size``: the slope of each step changes its cost.
+        Cells without a finite elevation are barriers.
     slope : SlopeTable, callable, pair of arrays or None
         Factor of the cost by slope, see :meth:`SlopeTable.from_any`; by default
         :func:`nearfar.raster.hiking`. Needs ``elevation`` and ``step="mean"``.
     dtype : dtype or None
-        float32, float64, int32 or int64: the arithmetic and the dtype of distances.
+        float32, float64, int32 or int64: the arithmetic and the dtype of distances. By default
+        floats keep theirs, and integers where ``step="enter"`` and ``lengths=False``; others
+        become float64.
 
     Attributes
     ----------
@@ -91,12 +92,8 @@ class Raster:
 
     Notes
     -----
-    By default floats keep their dtype (float16 becomes float32). Integers keep theirs where every
-    step's cost is one, that is with ``step="enter"`` and ``lengths=False``; otherwise they become
-    float64, in which scikit-image computes too.
-
-    A step's cost is rounded once per operation, ``(length / 2) * (cost[u] + cost[v])`` or ``length
-    * cost[v]``, then added from the left: the same bits on every device and number of threads.
+    A step costs ``(length / 2) * (cost[u] + cost[v])`` or ``length * cost[v]``, rounded once per
+    operation.
 
     Examples
     --------
@@ -157,7 +154,7 @@ class Raster:
         self.slope: SlopeTable | None = None
         if elevation is not None:
             if step != "mean" or self.dtype.kind != "f":
-                raise OptionError("elevation goes with step='mean' and float arithmetic")
+                raise OptionError("elevation requires step='mean' and float arithmetic")
             heights = _array(elevation, "elevation")
             if heights.shape != given.shape:
                 raise GraphError(f"elevation has shape {heights.shape}, cost {given.shape}")

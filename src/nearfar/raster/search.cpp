@@ -8,16 +8,22 @@
 //
 // A tile is one worker's at a time; neighbours read its border while it is stored, which is why
 // these cells are relaxed atomics. Whoever read too early is woken afterwards.
-#include "cpu/search.hpp"
+//
+// Memory order. The lock of what waits orders all else: a worker stores a tile, then takes the lock
+// and wakes the neighbours whose border fell, and whoever takes one of these next has taken the
+// lock later, so it loads the new border. The inside of a tile passes from worker to worker by the
+// same lock. A border that was read while it was stored holds for each cell the old distance or the
+// new one; both are sums of ways that exist, so nothing too small can come of it.
+#include "cpu/search/search.hpp"
 
 #include <chrono>
 #include <condition_variable>
 #include <exception>
 #include <mutex>
 
-#include "cpu/dtypes.hpp"
-#include "cpu/interrupt.hpp"
-#include "cpu/worker_pool.hpp"
+#include "cpu/bindings/dtypes.hpp"
+#include "cpu/threads/interrupt.hpp"
+#include "cpu/threads/worker_pool.hpp"
 #include "raster/bind.hpp"
 #include "raster/tile.hpp"
 
@@ -57,7 +63,7 @@ class WaitingTiles {
     }
   }
 
-  // `side` is the number that the tile that wakes has from there.
+  // `side` is the number of the waking tile as seen from that tile.
   void wake(int64_t tile, T key, int side) {
     sides_[static_cast<std::size_t>(tile)] |= uint32_t{1} << side;
     T& pending = pending_[static_cast<std::size_t>(tile)];

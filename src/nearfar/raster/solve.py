@@ -51,16 +51,15 @@ def cost_distance(
     Parameters
     ----------
     cost : Raster or array
-        Costs; an array is converted as by :class:`Raster`, with the further keywords.
+        An array is converted by :class:`Raster`, with the further keywords.
     sources : tuple of int, sequence of those, or bool array
         Cells to start from: (row, column), or (plane, row, column).
     initial : array, shape (k,), or None
         Cost at which each source starts, at least 0; by default 0.
     limit : float or None
-        Inclusive; cells farther than this are left unreached.
+        Inclusive; cells beyond it are left unreached.
     targets : cells or None
-        Stop once all of these are settled; cells farther than the farthest of them are left
-        unreached.
+        Stop once all of these are settled; cells beyond the farthest of them are left unreached.
     device : {"auto", "cpu", "cuda", "gpu"}
         ``"auto"`` is the CPU.
     threads : int or None
@@ -96,11 +95,9 @@ def cost_distance(
 
     Notes
     -----
-    The distances are the fixed point of ``d[v] = min(d[u] + w(u, v))`` with sums from the left: the
-    same bits on every device and number of threads, and those that a search on the explicit graph
-    gives. int32 distances become int64 where a sum does not fit. The CPU engine takes 4 or 8 bytes
-    per cell besides the costs. About O(n) for costs that vary little between neighbours; every
-    tile is solved again for each wave that reaches it.
+    The distances have the same bits on every device and number of threads, those of a search on
+    the explicit graph; int32 distances become int64 where a sum does not fit. 4 or 8 bytes per
+    cell besides the costs. About O(n) for costs that vary little between neighbours.
 
     Examples
     --------
@@ -157,7 +154,7 @@ def cost_distance(
     if begin is not None:
         begin = begin.astype(distances.dtype)
     if ends.size:
-        # What was left unreached lies beyond the farthest target.
+        # Unreached cells are beyond the farthest target.
         farthest = distances.reshape(-1)[ends].max()
         if farthest != unreached_value(distances.dtype):
             bound = farthest.item() if bound is None else min(bound, farthest.item())

@@ -3,9 +3,9 @@
 // Macros: DIMS 2 or 3, SIDE and DEPTH (cells that a tile owns along the last two axes and the first), HALO,
 // RULE (0 mean, 1 enter, 2 slope, 3 mean without cut corners), STEPS and OFFSETS (of the cells that steps come from; plane, row, column),
 // THREADS (of the largest block), RESIDENT (blocks of a multiprocessor that registers are left for).
-// requires: cuda/types.cuh
-// requires: cuda/memory.cuh
-// requires: cuda/distance.cuh
+// requires: cuda/primitives/types.cuh
+// requires: cuda/primitives/memory.cuh
+// requires: cuda/primitives/distance.cuh
 #pragma once
 
 #ifndef DIMS

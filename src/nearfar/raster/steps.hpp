@@ -1,4 +1,4 @@
-// The steps of a raster: where they lead and what they cost.
+// The steps of a raster: targets and costs.
 //
 // All sums are left to right in the distances' dtype, and a step's cost is rounded in one order:
 //   mean   factor * (cost[u] + cost[v]), where factor is half the length
@@ -12,7 +12,7 @@
 
 #include <cstdint>
 
-#include "cpu/arithmetic.hpp"
+#include "cpu/search/arithmetic.hpp"
 
 namespace nearfar {
 

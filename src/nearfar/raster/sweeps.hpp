@@ -1,7 +1,7 @@
 // Sweeps over the rows of one tile, compiled for several instruction sets.
 #pragma once
 
-#include "cpu/isa.hpp"
+#include "cpu/instructions/isa.hpp"
 #include "raster/steps.hpp"
 
 namespace nearfar {

@@ -24,7 +24,8 @@ def landscape(
     rows, columns : int
         At least 2 each.
     seed : int
-    height : float Height of the highest cell; the lowest is 0.
+    height : float
+        Height of the highest cell; the lowest is 0.
     roughness : float
         0 is smooth, 1 is rugged.
 

@@ -68,7 +68,7 @@ struct RasterView {
     }
   }
 
-  // Whether sweeps may read the costs as they are: NaN and infinity never improve a distance.
+  // True if sweeps may read the costs unchecked: NaN and infinity never improve a distance.
   bool as_given() const {
     return std::is_floating_point_v<T> && !has_no_data && elevation == nullptr && !negative;
   }
@@ -252,7 +252,7 @@ class Tile {
     run_heap(~uint64_t{0});
   }
 
-  // Stores what was lowered, and notes the least of what it gives to each neighbour.
+  // Stores lowered cells, and notes the least value passed to each neighbour.
   void store(T* distances) {
     std::fill_n(least, 27, unreached<T>());
     const TilePlace& p = place_;
@@ -436,7 +436,7 @@ class Tile {
     plain_.d[at] = best;
     heap_.push_back({best, at});
   }
-  // What a cell of the border gives to cells of other tiles.
+  // Distance that a cell of the border offers to cells of other tiles.
   void give(int at) {
     by_rule([&](auto rule) {
       for (int k = 0; k < all_.count; ++k) {

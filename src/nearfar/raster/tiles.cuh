@@ -7,7 +7,7 @@
 // something to one other tile alone, while nothing else waits, goes on with that one: a corridor needs no
 // round of the grid per tile.
 // Any order ends at the fixed point of d[v] = min(d[u] + w(u, v)), so the bits are those of the CPU's engine
-// (raster/tile.hpp), which also says how a step's cost is rounded: products are never contracted.
+// (raster/tile.hpp), which also defines how a step's cost is rounded: products are never contracted.
 //
 // cost: barriers are inf, NaN or the dtype's maximum. distance: the sources set, all else unreached. key: one per
 // tile, the least distance that waits for it, or unreached. marks: one per tile, faces by which something came
@@ -22,10 +22,10 @@
 // face that was not taken, and one whose face was taken costs a look.
 // Launch: cooperative, whole warps, at most THREADS, with shared memory for the cells of each worker (kCells, twice or, with
 // slopes, three times). One large block per multiprocessor: few blocks then wait at a barrier.
-// requires: cuda/types.cuh
-// requires: cuda/memory.cuh
-// requires: cuda/distance.cuh
-// requires: cuda/split_barrier.cuh
+// requires: cuda/primitives/types.cuh
+// requires: cuda/primitives/memory.cuh
+// requires: cuda/primitives/distance.cuh
+// requires: cuda/primitives/split_barrier.cuh
 // requires: raster/steps.cuh
 // requires: raster/flat_tile.cuh
 // requires: raster/volume_tile.cuh

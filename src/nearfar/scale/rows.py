@@ -21,9 +21,9 @@ from nearfar.options import check_above_zero
 from nearfar.scale.cluster import check_workers, connected
 from nearfar.scale.work import Given, Job, Made, measure, open_graph, solve_block
 from nearfar.solve.arrays import distinct_sources, repeat_rows
-from nearfar.solve.files import FileSink
-from nearfar.solve.reductions import ReducingSink, Reduction
-from nearfar.solve.request import as_graph, check_stats, make_request, vertex_indices
+from nearfar.solve.rows.files import FileSink
+from nearfar.solve.rows.reductions import ReducingSink, Reduction
+from nearfar.solve.steps.request import as_graph, check_stats, make_request, vertex_indices
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -85,51 +85,42 @@ def distances(
 
     Parameters
     ----------
-    client : distributed.Client or str Client, or the scheduler's address.
-    graph : Graph, SciPy sparse matrix, NetworkX graph, or path
-        Sent to each worker once. A path is read here and by each worker, which then maps a
-        native container instead of holding it; ``.nfp`` is a prepared graph.
-    sources : vertices or None
-        One row per source, in this order; None means every vertex.
-    targets : vertices or None
-        One column per target; None means every vertex.
-    reduce : str, tuple or None
-        A few numbers per row, as for :func:`nearfar.distances`, instead of ``out``.
+    client : distributed.Client or str
+        Client, or the scheduler's address.
+    graph : graph_like or path
+        Sent to each worker once. A path is opened by each worker, which maps a native container;
+        ``.nfp`` is a prepared graph.
+    sources, targets, reduce, limit, method, device, devices
+        As for :func:`nearfar.distances`. A worker with a GPU serves one block at a time with it.
     out : path or None
-        A Zarr folder, ``"rows.zarr"``, where every worker sees it, written in the form of
-        :func:`nearfar.distances`. The same call after an interruption resumes after the finished
-        blocks.
-    method, device, devices, limit
-        As for :func:`nearfar.distances`, on each worker. A worker with a GPU uses it by the
-        estimate of ``device="auto"``, for one block at a time.
+        A Zarr folder, ``"rows.zarr"``, where every worker sees it. The same call after an
+        interruption resumes after the finished blocks.
     threads : int or None
-        CPU threads per block. None is 1, for Dask solves as many blocks at a time as a worker
-        has threads; with a GPU it is all of the worker's.
+        CPU threads per block. None is 1, or with a GPU all of the worker's.
     block : int or None
-        Rows per block; None makes blocks that take about ``seconds``, by a speed measured first.
+        Rows per block; None makes blocks that take about ``seconds``.
     seconds : float
-        What a block shall take, and what is lost when a worker is killed.
+        Intended time of a block, which is lost when a worker is killed.
     resources : dict or None
-        Dask's worker resources that a block takes, such as ``{"GPU": 1}``: only workers started
-        with them serve.
+        Dask's worker resources that a block takes, such as ``{"GPU": 1}``.
     stats : dict or None
-        Filled with ``seconds``, ``blocks``, ``kept`` (blocks that were there), ``rows_per_block``
-        and ``engines``.
+        Filled with ``seconds``, ``blocks``, ``kept`` (blocks of an earlier run),
+        ``rows_per_block`` and ``engines``.
     progress : callable or None
-        Called with the rows that are done and all rows.
+        Called with the numbers of finished rows and of all rows.
     **options
         Options of the variant.
 
     Returns
     -------
-    zarr.Array, or what ``reduce`` says
+    zarr.Array, or the arrays of ``reduce``
 
     Raises
     ------
     ClusterError
         If no cluster answers, a worker lacks nearfar or has another version, cannot read the file
-        or see ``out``, none has ``resources``, or all that held the graph are gone. Finished blocks
-        are kept.
+        or see ``out``, none has ``resources``, or all that held the graph are gone. Finished
+        blocks stay.
     OptionError
         Without ``out`` and ``reduce`` or with both, for another ending than ``.zarr``, and when
         ``out`` holds another run or another run writes to it.
@@ -138,8 +129,7 @@ def distances(
 
     Notes
     -----
-    The rows are the same bits as on one machine. A worker that is killed costs the blocks that it
-    had, which go to others.
+    The rows have the bits of one machine. The blocks of a worker that is killed go to others.
     """
     if (out is None) == (reduce is None):
         raise OptionError(
@@ -201,7 +191,7 @@ class _ClusterRun:
         )
         self.most = max(1, min(_CHUNK, self.workers.memory // 8) // width)
         path = given.graph if isinstance(given.graph, str) else None
-        # Every worker gets what is large once, and from another worker if it comes later.
+        # Every worker gets large objects once, and from another worker if it joins later.
         self.given = client.scatter(given, broadcast=path is None, hash=False)
         self.stats: dict[str, Any] = {"blocks": 0, "kept": 0, "engines": {}}
 

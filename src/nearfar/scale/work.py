@@ -2,7 +2,7 @@
 
 A chunk is written atomically, and then its note: a small file beside the data with the
 block's CRC-32 and a digest of the run's request. So a block that has a note with the digest and the
-checksum of what the chunk holds is finished, whoever made it, and is not solved again. Before a
+checksum of the chunk's content is finished, whoever made it, and is not solved again. Before a
 chunk is written the worker looks for the token of the client's run: without it the folder is not
 the client's, or the client has gone and another run may own the folder.
 """
@@ -30,9 +30,9 @@ from nearfar.errors import (
 from nearfar.formats import read
 from nearfar.graph.graph import Graph
 from nearfar.prepared.prepare import load
-from nearfar.solve.files import checksum
 from nearfar.solve.many import distances
-from nearfar.solve.row_files import ZarrRows
+from nearfar.solve.rows.files import checksum
+from nearfar.solve.rows.row_files import ZarrRows
 from nearfar.system.devices import runtime
 from nearfar.system.output import replacing
 
@@ -55,7 +55,8 @@ class Given:
     ----------
     graph : Graph or str
         Graph, or the file that each worker reads it from.
-    digest : str Digest of the graph.
+    digest : str
+        Digest of the graph.
     columns : int64 array or None
         Vertex indices of the targets.
     """
@@ -86,7 +87,8 @@ class Job:
         Zarr folder; empty for a reduction.
     token : str
         File that exists during the client's run.
-    shape : tuple of int Shape of all rows.
+    shape : tuple of int
+        Shape of all rows.
     dtype : dtype
     block : int
         Rows per block.

@@ -330,7 +330,7 @@ class GeodesicKNeighborsTransformer(_Geodesic):
         places = np.full((len(X), self.n_nearest), -1)
         values = np.full((len(X), self.n_nearest), np.inf)
         for at in range(len(X)):
-            # What is not among the nearest of a neighbour is not among those of what lies behind.
+            # A vertex not among a neighbour's nearest is not among those of vertices behind it.
             theirs = self.nearest_[neighbours[at]].ravel()
             lengths = (steps[at][:, None] + self.nearest_distances_[neighbours[at]]).ravel()
             order = np.lexsort((theirs, lengths))

@@ -9,8 +9,8 @@ from nearfar.system.lazy import lazy_names
 if TYPE_CHECKING:
     from nearfar.solve.nearest import Nearest
     from nearfar.solve.negative_cycles import NegativeCycle, potentials
-    from nearfar.solve.reductions import Reduction
-    from nearfar.solve.row_files import read_rows
+    from nearfar.solve.rows.reductions import Reduction
+    from nearfar.solve.rows.row_files import read_rows
 
 __all__ = [
     "Nearest",
@@ -23,9 +23,9 @@ __all__ = [
 _WHERE = {
     "Nearest": "nearest",
     "NegativeCycle": "negative_cycles",
-    "Reduction": "reductions",
+    "Reduction": "rows.reductions",
     "potentials": "negative_cycles",
-    "read_rows": "row_files",
+    "read_rows": "rows.row_files",
 }
 
 __getattr__, __dir__ = lazy_names(__name__, _WHERE)

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from nearfar import _cpu
-from nearfar.cuda.predecessors import mask_above
-from nearfar.cuda.row_figures import row_figures as device_row_figures
+from nearfar.cuda.distances.predecessors import mask_above
+from nearfar.cuda.distances.row_figures import row_figures as device_row_figures
 from nearfar.graph.dtypes import unreached_value
 from nearfar.system.devices.arrays import is_device_array, module_of, to_host, upload
 

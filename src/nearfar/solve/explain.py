@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from nearfar.choose.ranking import explain as ranked
-from nearfar.solve.request import as_graph, check_targets, make_request
+from nearfar.solve.steps.request import as_graph, check_targets, make_request
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -36,7 +36,7 @@ def explain(
 
     Parameters
     ----------
-    graph : Graph, SciPy sparse matrix or NetworkX graph
+    graph : graph_like
     source : int or vertex name, several of them, or None
         One for :func:`nearfar.sssp`, several for :func:`nearfar.distances`, None for
         :func:`nearfar.all_pairs`.

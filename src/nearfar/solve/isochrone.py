@@ -1,21 +1,26 @@
-"""Isochrone maps: solve from one source and draw the distances."""
+"""Isochrones: a map of the distances from one source, the reach of many as GeoJSON."""
 
 from __future__ import annotations
 
 import os
 from typing import TYPE_CHECKING, Any, Unpack
 
+from nearfar.answer.geography import check_limits, reach_features
 from nearfar.answer.isochrone import draw_isochrones
 from nearfar.answer.page import draw_page
 from nearfar.errors import OptionError, quoted
+from nearfar.graph.turns import TurnGraph
 from nearfar.raster.picture import draw_surface
 from nearfar.raster.raster import Raster
 from nearfar.raster.surface import Surface
+from nearfar.solve.many import distances as many_distances
 from nearfar.solve.one import sssp
-from nearfar.solve.request import as_graph_or_turns
+from nearfar.solve.steps.request import as_graph, as_graph_or_turns, vertex_indices
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from numpy.typing import NDArray
 
     from nearfar.answer.paths import Paths
     from nearfar.graph.graph import Graph
@@ -23,7 +28,9 @@ if TYPE_CHECKING:
     from nearfar.options import Device
     from nearfar.solve.option_types import SearchOptions
 
-__all__ = ["isochrone", "shown_unit"]
+__all__ = ["isochrone", "isochrones", "shown_unit"]
+
+_AT_ONCE = 1024  # sources whose searches run together
 
 _SUFFIXES = (".png", ".svg", ".pdf", ".html")
 _SHOWN = {"s": (60.0, "minutes"), "ms": (60_000.0, "minutes"), "m": (1000.0, "km")}
@@ -56,15 +63,12 @@ def isochrone(
     Parameters
     ----------
     graph : Graph, TurnGraph or Raster
-        A Raster is drawn as by :func:`nearfar.raster.draw_surface`. A graph needs
-        ``coordinates``. Where ``attributes["unit"]`` is seconds, milliseconds or metres, the map
-        shows minutes or kilometres. :func:`nearfar.answer.draw_isochrones` draws an existing
-        answer, in any unit.
+        Needs ``coordinates``. Where ``attributes["unit"]`` is seconds, milliseconds or metres, the
+        map shows minutes or kilometres. A Raster is drawn by :func:`nearfar.raster.draw_surface`.
     source : int or vertex name, or a place
         As for :func:`nearfar.sssp`.
     file : str or path
-        PNG, SVG or PDF, by suffix; ``.html`` for an interactive map in one file
-        (:func:`nearfar.answer.draw_page`).
+        PNG, SVG or PDF, by suffix; ``.html`` for an interactive map in one file.
     weight, method, device, threads, limit, stats, **options
         As for :func:`nearfar.sssp`.
     title : str
@@ -115,3 +119,87 @@ def isochrone(
     else:
         draw_isochrones(paths, file, title=title, scale=scale, unit=shown, width=width, dpi=dpi)
     return paths
+
+
+def isochrones(
+    graph: GraphLike,
+    sources: Iterable[Any],
+    limits: Sequence[float],
+    *,
+    polygons: bool = False,
+    width: float = 50.0,
+    weight: str | Callable[[Any, Any, Any], Any] | None = "weight",
+    device: Device = "auto",
+    threads: int | None = None,
+) -> dict[str, Any]:
+    """Return the streets or areas within some distances of many sources as GeoJSON.
+
+    The searches stop at the largest limit and run on all cores, so that the cost of a source is
+    that of what it reaches.
+
+    Parameters
+    ----------
+    graph : Graph or what converts to one
+        Graph with longitudes and latitudes as ``coordinates`` and non-negative weights.
+    sources : vertices
+        Sources by name; ``graph.nearest_vertex(lon, lat)`` finds one by coordinates.
+    limits : sequence of numbers
+        Distances in units of the weights.
+    polygons, width
+        As for :func:`nearfar.answer.isochrones`.
+    weight, device, threads
+        As for :func:`nearfar.distances`.
+
+    Returns
+    -------
+    dict
+        A FeatureCollection with a feature per source and limit, source by source, the largest
+        limit first; their properties are those of :func:`nearfar.answer.isochrones`, which answers
+        for one source. :func:`nearfar.answer.write_geography` writes it.
+
+    Raises
+    ------
+    GraphError
+        If the graph has no geographic coordinates.
+    OptionError
+        If there is no limit or one is not a number of at least 0, and for a graph with turn costs.
+    VertexError, MissingDependencyError
+        For a source that is not a vertex; for polygons without shapely.
+
+    Notes
+    -----
+    O(r log r) per source for r vertices within the largest limit and their edges, plus O(r) per
+    limit and the union of polygons.
+
+    Examples
+    --------
+    >>> import nearfar
+    >>> g = nearfar.Graph.from_edges(
+    ...     [0, 1], [1, 2], [60, 60], directed=False,
+    ...     coordinates=[[24.94, 60.17], [24.95, 60.17], [24.96, 60.17]],
+    ... )
+    >>> found = nearfar.isochrones(g, [0, 2], [30, 60])
+    >>> [(f["properties"]["source"], f["properties"]["n_vertices"]) for f in found["features"]]
+    [(0, 2), (0, 1), (2, 2), (2, 1)]
+    """
+    if isinstance(graph, TurnGraph):
+        raise OptionError(
+            "isochrones takes graphs without turn costs: give nearfar.answer.isochrones the answer "
+            "of nearfar.sssp for each source"
+        )
+    solved = as_graph(graph, weight)
+    rows = vertex_indices(solved, sources, "source")
+    far = check_limits(limits)[0]
+
+    def found() -> Iterator[tuple[Any, NDArray[Any], NDArray[Any]]]:
+        for first in range(0, len(rows), _AT_ONCE):
+            some = solved.name_of(rows[first : first + _AT_ONCE])
+            near: Any = many_distances(
+                solved, some, limit=far, out="csr", device=device, threads=threads
+            )
+            near.sort_indices()
+            for row, source in enumerate(some):
+                part = slice(near.indptr[row], near.indptr[row + 1])
+                yield source, near.indices[part], near.data[part]
+
+    return reach_features(solved, found(), limits, polygons=polygons, width=width)

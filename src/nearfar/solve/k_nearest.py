@@ -22,8 +22,8 @@ from nearfar.prepared.prepared import Prepared
 from nearfar.registry import Partial
 from nearfar.solve.arrays import external_names, mask_beyond
 from nearfar.solve.many import distances
-from nearfar.solve.reductions import Reduction, combine, identity
-from nearfar.solve.request import check_stats
+from nearfar.solve.rows.reductions import Reduction, combine, identity
+from nearfar.solve.steps.request import check_stats
 from nearfar.system.devices import runtime
 from nearfar.system.devices.arrays import to_host
 from nearfar.system.memory import free_memory
@@ -93,7 +93,7 @@ def k_nearest(
 ) -> Nearest:
     """Return the k nearest of the sources for every vertex; see :func:`nearfar.nearest`."""
     if isinstance(k, bool) or not isinstance(k, (int, np.integer)) or k < 1:
-        raise OptionError(f"{keyword('k')} is {quoted(k)}: give a whole number of at least 1")
+        raise OptionError(f"{keyword('k')} is {quoted(k)}: give an integer of at least 1")
     check_stats(stats)
     k = int(k)
     needed = 2 * 16 * k * graph.n_vertices

@@ -6,7 +6,7 @@ spur runs with the vertices of the beginning removed. The searches are goal-dire
 to the target in the whole graph, computed once on the transpose, never overestimates the remaining
 distance when vertices are removed, so a search scans little more than the path it finds and never
 touches vertices that cannot reach the target. With negative weights the same potentials make every
-step non-negative. The loop is in ``cpu/k_shortest.cpp``.
+step non-negative. The loop is in ``cpu/search/k_shortest.cpp``.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from nearfar.graph.saturation import FARTHEST, may_saturate, widened, widest
 from nearfar.graph.turns import TurnGraph
 from nearfar.options import check_limit
 from nearfar.solve.one import sssp
-from nearfar.solve.request import as_graph
+from nearfar.solve.steps.request import as_graph
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -50,32 +50,26 @@ def k_shortest_paths(
 
     Parameters
     ----------
-    graph : Graph, TurnGraph, SciPy sparse matrix or NetworkX graph
+    graph : graph_like or TurnGraph
         Any weights without a negative cycle that leads to the target.
     source, target : int or vertex name
     k : int
         Maximum number of paths, at least 0.
-    weight : str, callable or None
-        As for :meth:`nearfar.Graph.from_any`: the edge attribute of a NetworkX graph; None counts
-        edges.
+    weight, stats
+        As for :func:`nearfar.sssp`.
     limit : number or None
         Inclusive, at least 0; longer paths are left out.
-    stats : dict or None
-        Filled with the counters of the search for the distances to the target.
     cycles_anywhere : bool
         Refuse a negative cycle anywhere in the graph, as SciPy does.
 
     Returns
     -------
     list of (path, length)
-        ``path`` holds vertices in external names, source first; ``length`` is the sum of its
-        weights in this order and in their dtype, as searches add. Two paths differ in their
-        vertices: of parallel edges only the lightest counts. The order of paths of equal length
-        is the same on every run; paths of float32 weights are found by sums in 64 bits, so paths
-        that are equal up to rounding may be in either order.
-
-        With turns, two paths differ in their edges and no path uses an edge twice, but a path
-        may visit a vertex twice, for example to avoid a forbidden turn.
+        ``path`` has external names, source first; ``length`` is the sum of its weights as searches
+        add. Two paths differ in their vertices: of parallel edges only the lightest counts. Paths
+        of equal length have the same order on every run; paths of float32 weights that are equal
+        up to rounding may be in either order. With turns, two paths differ in their edges, and a
+        path may visit a vertex twice but no edge.
 
     Raises
     ------
@@ -111,7 +105,7 @@ def k_shortest_paths(
     graph = as_graph(graph, weight)
     start, end = graph.index_of(source, "source"), graph.index_of(target, "target")
     if isinstance(k, bool) or not isinstance(k, (int, np.integer)) or not 0 <= k < 2**63:
-        raise OptionError(f"{keyword('k')} is {quoted(k)}: give a whole number, 0 or more")
+        raise OptionError(f"{keyword('k')} is {quoted(k)}: give an integer, 0 or more")
     bound = check_limit(limit, graph.weight_dtype)
     if cycles_anywhere and graph.n_negative:
         from nearfar.cpu.potentials import refuse_negative_cycle

@@ -28,17 +28,17 @@ from nearfar.raster.raster import Raster
 from nearfar.solve.arrays import distinct_sources, repeat_rows
 from nearfar.solve.option_types import MethodOptions
 from nearfar.solve.pairs import pair_distances
-from nearfar.solve.plan import first_plan
 from nearfar.solve.rasters import rows_of
-from nearfar.solve.reductions import Reduction
-from nearfar.solve.request import (
+from nearfar.solve.rows.reductions import Reduction
+from nearfar.solve.steps.plan import first_plan
+from nearfar.solve.steps.request import (
     as_graph_or_turns,
     check_stats,
     make_request,
     vertex_indices,
 )
-from nearfar.solve.room import is_path, packed_edges, sink_of
-from nearfar.solve.run import Run
+from nearfar.solve.steps.room import is_path, packed_edges, sink_of
+from nearfar.solve.steps.run import Run
 from nearfar.system.devices import several
 from nearfar.system.devices.arrays import to_host
 
@@ -54,7 +54,9 @@ if TYPE_CHECKING:
 __all__ = ["all_pairs", "distances"]
 
 
-_PAIRS_ALONE = f"{keyword('pairs')} goes without sources, targets, out, reduce and predecessors"
+_PAIRS_ALONE = (
+    f"{keyword('pairs')} cannot be combined with sources, targets, out, reduce or predecessors"
+)
 #: Bytes of rows with turns that are reduced at a time.
 _TURN_ROWS = 1 << 26
 
@@ -129,74 +131,55 @@ def distances(
 
     Parameters
     ----------
-    graph : Graph, TurnGraph, SciPy sparse matrix, NetworkX graph or Raster
-        With turns, vertices are those of the original graph, and predecessors are not available.
-        Cells of a Raster are tuples, and without targets a row has its shape.
+    graph : graph_like, TurnGraph or Raster
+        With turns, vertices are those of the original graph, without predecessors. Cells of a
+        Raster are tuples, and without targets a row has its shape.
     sources : vertices or None
-        One row per source, in this order; None means every vertex. A repeated source is solved
-        once (with a file as ``out``, once per block).
-    weight : str, callable or None
-        As for :meth:`nearfar.Graph.from_any`: the edge attribute of a NetworkX graph; None counts
-        edges.
+        One row per source, in this order; None means every vertex.
+    weight, device, threads, limit
+        As for :func:`nearfar.sssp`.
     method : str
         ``"auto"``, a batch variant (``"lanes"``, ``"worker_per_source"``, ``"johnson"``, ...) or
         any single-source method, which workers then run source by source.
-    device, threads, limit
-        As for :func:`nearfar.sssp`.
     targets : vertices or None
         One column per target, in this order; None means every vertex. A search stops once all are
         settled.
     predecessors : bool
-        Return ``(distances, predecessors)``, arrays of the same shape on the same device; needs
-        every column. The tree is that of :func:`nearfar.sssp`, with -1 for the source and for
-        unreached vertices.
+        Return ``(distances, predecessors)``, arrays of one shape on one device; needs every column.
     stats : dict or None
         Filled with the engine, the reason of the choice, counters and seconds.
     progress : callable or None
-        Called after every block with the number of finished rows and of all rows, counting distinct
-        sources.
+        Called after every block with the numbers of finished rows and of all rows.
     pairs : list of (source, target) or None
-        Instead of ``sources`` and ``targets``: one distance per pair, as a vector. One method
-        serves all pairs, see ``stats["pairs_by"]``: one ``"table"`` if the pairs fill much of
-        it; ``"walks"`` if the graph is prepared, or if there are enough pairs to make preparing
-        it worthwhile; else ``"searches"`` from the sources.
+        Instead of ``sources`` and ``targets``: one distance per pair, as a vector.
+        ``stats["pairs_by"]`` is ``"table"``, ``"walks"`` on a prepared graph or ``"searches"``.
     reduce : str, tuple or None
         One number (or a few) per row instead of the matrix: ``"count"``, ``"sum"``, ``"mean"``,
-        ``"max"``, ``"summary"``, ``"harmonic"``, ``"nearest:k"`` or ``("histogram", edges)``, also
-        ``"histogram:0,10,20"``; see
+        ``"max"``, ``"summary"``, ``"harmonic"``, ``"nearest:k"`` or ``("histogram", edges)``; see
         :class:`nearfar.solve.Reduction`.
-    out : array, "csr", path or None
-        Destination of the rows. None: a new array. An array (also memory-mapped, or a
-        CuPy array when the run is on a GPU) of the result's shape and dtype is filled and
-        returned. ``"csr"``: a ``scipy.sparse.csr_array`` of the pairs
-        reached (within ``limit``); a distance of 0 is stored too. ``"pandas"``, ``"polars"`` or
-        ``"xarray"``: a table of that library that names sources and targets and leaves unreached
-        ones empty; with ``pairs`` a row per pair. A path ending in ``.npy``,
-        ``.zarr`` or ``.parquet``: written block by block with a manifest beside it; the same call
-        again after an interruption resumes (see :mod:`nearfar.solve.files`).
+    out : array, "csr", "pandas", "polars", "xarray", path or None
+        Destination of the rows. None: a new array. An array of the result's shape and dtype is
+        filled. ``"csr"``: a ``scipy.sparse.csr_array`` of the pairs reached, distances of 0
+        included. A library: its table, with names and without unreached pairs. A path ending in
+        ``.npy``, ``.zarr`` or ``.parquet``: written block by block; the same call resumes after an
+        interruption.
     memory : int or None
-        Bytes that the run may use besides the graph's arrays; None means the memory that is
-        free. If the packed edges would take more than half of it, they are moved to an unnamed
-        file next to ``out`` (or in the folder for temporary files), which the operating system
-        caches as far as memory permits; ``stats["edges_in"]`` then names the folder.
+        Bytes that the run may use besides the graph's arrays; None means the free memory. Packed
+        edges that would take more than half of it move to an unnamed file in the folder of ``out``.
     block : int or None
         Rows per block; None chooses a number.
     devices : "all", list of int or None
-        CUDA devices that share the rows, by number. Each device has a copy of the graph and
-        takes the next block when it has finished one. If a device fails, for lack of memory or
-        otherwise, the others solve its block, and ``stats["failed_devices"]`` says why. None is
-        the current device.
+        CUDA devices that share the rows; None is the current one. Others solve the block of a
+        device that fails, and ``stats["failed_devices"]`` says why.
     **options
         Options of the variant.
 
     Returns
     -------
     array, shape (k, n) or (k, len(targets))
-        Dtype of the weights (int32 without weights) if every distance in it fits, else 64 bits,
-        whatever the method; unreached is inf or the dtype's maximum. Other values of ``out``,
-        ``pairs`` and ``reduce`` return the result described there. For a graph made of device
-        arrays, and for ``out`` on a device, the result is a CuPy array that is never copied to
-        the host; otherwise it is a NumPy array.
+        Dtype of the weights (int32 without weights), or 64 bits where a distance does not fit it;
+        unreached is inf or the dtype's maximum. A CuPy array for a graph of device arrays and for
+        ``out`` on a device.
 
     Raises
     ------
@@ -207,8 +190,8 @@ def distances(
 
     Notes
     -----
-    A row has the same bits whatever the method and the other rows of its batch. O(k (n + m) log n)
-    at worst on the CPU for non-negative weights.
+    A row has the same bits whatever the method and the other rows. O(k (n + m) log n) at worst on
+    the CPU for non-negative weights.
 
     Examples
     --------
@@ -227,7 +210,7 @@ def distances(
     graph = as_graph_or_turns(graph, weight)
     labelled = isinstance(out, str) and out in LABELLED
     if labelled and (predecessors or reduce):
-        raise OptionError(f"{keyword('out', out)} goes without predecessors and reduce")
+        raise OptionError(f"{keyword('out', out)} cannot be combined with predecessors or reduce")
     for name, value, kind in (("memory", memory, "float | None"), ("block", block, "int | None")):
         check_kind("distances", name, value, kind)
     check_stats(stats, progress)
@@ -277,9 +260,7 @@ def distances(
         sharing = several.chosen(devices)
     plan = first_plan(graph, request, method, dict(options), devices=sharing)
     if sharing is not None and plan.variant.device != "cuda":
-        raise OptionError(
-            f"{keyword('devices')} goes with CUDA methods, not with {plan.variant.id}"
-        )
+        raise OptionError(f"{keyword('devices')} requires a CUDA method, not {plan.variant.id}")
     if memory is not None:
         plan = plan.within(int(memory))
     run = Run(plan, rows, places)
@@ -306,7 +287,7 @@ def _on_cuda(device: str) -> Literal["cuda"]:
     """Return the kind of device that ``devices=`` means."""
     if canonical_device(device) not in ("auto", "cuda"):
         raise OptionError(
-            f"{keyword('devices')} goes with {keyword('device', 'cuda')}, not with {quoted(device)}"
+            f"{keyword('devices')} requires {keyword('device', 'cuda')}, not {quoted(device)}"
         )
     return "cuda"
 
@@ -360,7 +341,7 @@ def _with_turns(
     if reduce is None:
         return distances(turns.graph, turns.starts[rows], targets=ends, out=out, **call)
     if out is not None:
-        raise OptionError(f"{keyword('reduce')} goes without out: it returns arrays of its own")
+        raise OptionError(f"{keyword('reduce')} cannot be combined with out: it returns new arrays")
     # The search graph has more vertices than the rows that are reduced.
     sink = Reduction.parse(reduce).sink(rows, columns, original)
     sink.start((len(rows), len(ends)), original.weight_dtype)
@@ -418,7 +399,7 @@ def all_pairs(
 
     Parameters
     ----------
-    graph : Graph, SciPy sparse matrix or NetworkX graph
+    graph : graph_like
     weight, method, device, threads, limit, targets, predecessors, stats, progress
         As for :func:`distances`.
     reduce, out, memory, block, devices, **options

@@ -22,7 +22,7 @@ from nearfar.solve.arrays import clear_unreached, distinct_sources, external_nam
 from nearfar.solve.k_nearest import Nearest, k_nearest
 from nearfar.solve.one import solve_one
 from nearfar.solve.rasters import nearest_of
-from nearfar.solve.request import as_graph, check_stats, vertex_indices
+from nearfar.solve.steps.request import as_graph, check_stats, vertex_indices
 from nearfar.system.devices import runtime
 from nearfar.system.devices.arrays import module_of, to_host
 from nearfar.system.threads import check_threads
@@ -57,11 +57,9 @@ def nearest(
 ) -> Nearest:
     """Return the nearest of several sources for every vertex, or the k nearest, by one search.
 
-    For the nearest targets of each source see ``reduce="nearest:k"`` of :func:`nearfar.distances`.
-
     Parameters
     ----------
-    graph : Graph, TurnGraph, SciPy sparse matrix, NetworkX graph or Raster
+    graph : graph_like, TurnGraph or Raster
         Cells of a Raster are tuples, and the arrays have its shape and hold positions of cells.
     sources : vertices
         At least one. Directed edges lead away from them.
@@ -70,15 +68,14 @@ def nearest(
     predecessors : bool
         Return the forest of shortest paths too; not with ``k``, nor with turns.
     k : int or None
-        Number of sources per vertex; repeated sources count once. A prepared graph moves lists
-        of k entries along its arcs, in a time that does not depend on the number of sources.
+        Number of sources per vertex; repeated sources count once.
 
     Returns
     -------
     Nearest
-        ``(distances, sources, predecessors)``. Of sources at the same distance, every device
-        returns the one that the smallest predecessors lead to. With ``k`` they are in order of
-        the vertex index; floats that only rounding makes equal keep their order before rounding.
+        Of sources at the same distance, the one that the smallest predecessors lead to; with ``k``
+        in order of the vertex index. Floats that only rounding makes equal keep their order before
+        rounding.
 
     Raises
     ------
@@ -89,9 +86,10 @@ def nearest(
 
     Notes
     -----
-    The cost of one search, plus O(n + m) to join the sources and O(n log n) to find the tree of
-    each vertex. With ``k``, one search that settles every vertex k times, or O(k arcs) on a
-    prepared graph; with negative weights, a named method or a GPU, one row per source.
+    The cost of one search and O(n log n + m). With ``k``, one search that settles every vertex k
+    times, or O(k arcs) on a prepared graph, whatever the number of sources; with negative weights,
+    a named method or a GPU, one row per source. For the nearest targets of each source see
+    ``reduce="nearest:k"`` of :func:`nearfar.distances`.
 
     Examples
     --------
@@ -123,9 +121,7 @@ def nearest(
         raise OptionError(f"{keyword('sources')} is empty: name at least one vertex")
     if k is not None:
         if predecessors:
-            raise OptionError(
-                f"{keyword('predecessors')} goes without k: there is one forest per place in line"
-            )
+            raise OptionError(f"{keyword('predecessors')} cannot be combined with k")
         given = {"method": method, "device": device, "threads": threads, "limit": limit, **options}
         return k_nearest(graph, np.sort(rows), k, given, stats)
     try:

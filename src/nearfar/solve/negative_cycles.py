@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nearfar.cpu.potentials import potentials, refuse_negative_cycle
 from nearfar.errors import NegativeCycleError
-from nearfar.solve.request import as_graph
+from nearfar.solve.steps.request import as_graph
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -37,11 +37,10 @@ def find_negative_cycle(
 
     Parameters
     ----------
-    graph : Graph, SciPy sparse matrix or NetworkX graph
+    graph : graph_like
         Any weights. An undirected graph with a negative edge always has one: back and forth.
     weight : str, callable or None
-        As for :meth:`nearfar.Graph.from_any`: the edge attribute of a NetworkX graph; None counts
-        edges.
+        As for :func:`nearfar.sssp`.
 
     Returns
     -------
@@ -55,9 +54,8 @@ def find_negative_cycle(
 
     Notes
     -----
-    Tarjan's subtree disassembly from a virtual source joined to every vertex by an edge of weight
-    0, O(n m) at worst. With floats a cycle counts if and only if the exact sum of its weights is
-    below zero: sums that rounding could have changed are recomputed exactly.
+    Tarjan's subtree disassembly from a virtual source, O(n m) at worst. Floats count by the exact
+    sum of the weights.
 
     Examples
     --------

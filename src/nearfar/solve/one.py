@@ -13,12 +13,18 @@ from nearfar.graph.turns import TurnGraph
 from nearfar.options import check_limit
 from nearfar.prepared import is_prepared
 from nearfar.raster.raster import Raster
-from nearfar.solve.attempt import solve
 from nearfar.solve.places.given import is_place
 from nearfar.solve.places.joined import with_place
-from nearfar.solve.plan import first_plan
 from nearfar.solve.rasters import surface_of
-from nearfar.solve.request import as_graph, check_stats, check_targets, make_request, vertex_indices
+from nearfar.solve.steps.attempt import solve
+from nearfar.solve.steps.plan import first_plan
+from nearfar.solve.steps.request import (
+    as_graph,
+    check_stats,
+    check_targets,
+    make_request,
+    vertex_indices,
+)
 from nearfar.system.devices.arrays import is_device_array
 
 if TYPE_CHECKING:
@@ -54,38 +60,30 @@ def sssp(
 
     Parameters
     ----------
-    graph : Graph, TurnGraph, SciPy sparse matrix, NetworkX graph or Raster
-        With turns, the answer is in the original graph's vertices and edges, and a path has no
-        predecessor per vertex. A :class:`nearfar.raster.Raster` gives a
-        :class:`nearfar.raster.Surface`; cells are tuples.
+    graph : graph_like, TurnGraph or Raster
+        A :class:`nearfar.raster.Raster` gives a :class:`nearfar.raster.Surface`; cells are tuples.
+        With turns the answer is in vertices and edges of the original graph.
     source : int or vertex name, or a place
         A place is ``(lon, lat)`` or ``(x, y)``, one of them a float, or a result of
-        :meth:`nearfar.Graph.snap`: it is then the last vertex of ``Paths.graph``, a
-        copy with float64 weights.
-    weight : str, callable or None
-        As for :meth:`nearfar.Graph.from_any`: the edge attribute of a NetworkX graph; None counts
-        edges.
-    method : str
-        ``"auto"``, an idea (``"delta_stepping"``), a family (``"dijkstra"``: its cheapest form for
-        the graph) or a variant id (``"near_far@cuda"``); hyphens are underscores. ``nearfar
-        methods`` lists them.
-    device : {"auto", "cpu", "cuda", "gpu"}
-        ``"gpu"`` is ``"cuda"``. ``"auto"`` is the device of the graph's arrays, or the faster
-        one for a graph on the host.
-    threads : int or None
-        CPU workers; None uses all cores of this process. At most 64, and at most four times the
-        cores, are used.
-    limit : number or None
-        Inclusive, at least 0; vertices farther than this are left unreached. In units of the
+        :meth:`nearfar.Graph.snap`. It is the last vertex of ``Paths.graph``, a copy with float64
         weights.
+    weight : str, callable or None
+        Edge attribute of a NetworkX graph; None counts edges. See :meth:`nearfar.Graph.from_any`.
+    method : str
+        ``"auto"``, an idea (``"delta_stepping"``), a family (``"dijkstra"``) or a variant id
+        (``"near_far@cuda"``).
+    device : {"auto", "cpu", "cuda", "gpu"}
+        ``"auto"`` is the device of the graph's arrays, or the faster one for a graph on the host.
+    threads : int or None
+        CPU workers, at most 64; None uses all cores.
+    limit : number or None
+        Inclusive, at least 0, in units of the weights; vertices beyond it are left unreached.
     targets : vertices or None
-        Stop once all of these are settled; vertices farther than the farthest of them are left
-        unreached.
+        Stop once all of these are settled; vertices beyond the farthest of them are left unreached.
     predecessors : bool
-        Compute predecessors now; otherwise :attr:`Paths.predecessors` does on first use.
+        Compute predecessors now instead of on first use.
     stats : dict or None
-        Filled with the counters and seconds of :attr:`Paths.stats`, the engine and the reason of
-        the choice.
+        Filled with :attr:`Paths.stats`, the engine and the reason of the choice.
     trace : bool
         Record arrays with one entry per iteration in :attr:`Paths.stats`, if the variant can.
     allow_unsafe : bool
@@ -104,20 +102,19 @@ def sssp(
     VertexError, OptionError
         For a bad source, target or option.
     NegativeWeightError
-        If the requested method needs non-negative weights.
+        If the method needs non-negative weights.
     NegativeCycleError
         If the source reaches a cycle of negative weight.
     DistanceOverflowError
         If a distance of the answer does not fit 64 bits.
     VariantUnavailable
-        If the method cannot run here, with the reason.
+        If the method cannot run here.
 
     Notes
     -----
-    All methods give bit-identical distances for non-negative weights. The answer has the dtype of
-    the weights if every distance in it fits, and 64 bits otherwise, whatever the method: a 32-bit
-    run in which a sum saturated is repeated. Vertices beyond the limit or the last target are
-    not in the answer. O((n + m) log n) at worst on the CPU for non-negative weights.
+    All methods give the same bits for non-negative weights. The answer has the dtype of the
+    weights, or 64 bits where a distance does not fit it. O((n + m) log n) at worst on the CPU for
+    non-negative weights.
 
     Examples
     --------
@@ -140,7 +137,7 @@ def sssp(
         begin = turns.original.index_of(source, "source")
         graph, source = turns.graph, int(turns.starts[begin])
     solved = as_graph(graph, weight)
-    placed = turns is None and is_place(solved, source)
+    placed = turns is None and not isinstance(source, int) and is_place(solved, source)
     if placed:
         solved, source = with_place(solved, source)
     paths = solve_one(
@@ -178,6 +175,7 @@ def solve_one(
     options: dict[str, Any] | None = None,
 ) -> Paths:
     """Solve as :func:`sssp`; ``once`` says that the graph was made for this search only."""
+    entered = time.perf_counter()
     check_stats(stats)
     if graph.n_vertices == 0:
         raise VertexError(f"source {quoted(source)} is not in the graph: it has no vertices")
@@ -216,8 +214,12 @@ def solve_one(
         began = time.perf_counter()
         _ = paths.predecessors  # computed now, on the device of the distances
         paths.stats["predecessor_seconds"] = time.perf_counter() - began
-    if not graph.on_device and is_device_array(paths.distances):
+    cuda = found.plan.variant.device == "cuda"
+    if cuda and not graph.on_device and is_device_array(paths.distances):
+        began = time.perf_counter()
         paths.bring_to_host()
+        paths.stats["download_seconds"] = time.perf_counter() - began
+    paths.stats["call_seconds"] = time.perf_counter() - entered
     if stats is not None:
         stats.update(paths.stats, engine=paths.engine, reason=paths.reason)
     return paths
@@ -240,7 +242,7 @@ def shortest_path(
 
     Parameters
     ----------
-    graph : Graph, SciPy sparse matrix, NetworkX graph or Raster
+    graph : graph_like or Raster
     source, target : int or vertex name
     weight, method, device, threads, limit, stats, **options
         As for :func:`sssp`.
@@ -258,10 +260,9 @@ def shortest_path(
 
     Notes
     -----
-    Of several shortest paths, a search returns the one whose vertices have the smallest
-    predecessors, whatever the method. A prepared graph answers by :meth:`nearfar.Prepared.path` in
-    microseconds: the length is the same, but the path may be another shortest one. Name a method to
-    get the path of a search.
+    Of several shortest paths, a search returns the one with the smallest predecessors. A prepared
+    graph answers by :meth:`nearfar.Prepared.path` in microseconds and may return another one of the
+    same length; name a method to get that of a search.
     """
     if is_prepared(graph):
         graph = as_graph(graph, weight)

@@ -26,7 +26,7 @@ from nearfar.prepared.prepared import Prepared
 from nearfar.registry import Declined
 from nearfar.solve.arrays import mask_beyond
 from nearfar.solve.one import WALKED
-from nearfar.solve.request import make_request
+from nearfar.solve.steps.request import make_request
 from nearfar.system.devices import runtime
 from nearfar.system.threads import check_threads
 

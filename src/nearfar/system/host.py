@@ -1,4 +1,4 @@
-"""What is asked of the operating system: processor, main memory, locks of files.
+"""Queries to the operating system: processor, main memory, locks of files.
 
 Linux, macOS and Windows answer in ways of their own; nothing outside this module asks them.
 """
@@ -53,14 +53,14 @@ def _of_macos(name: str) -> str:
 
 
 def total_memory() -> int | None:
-    """Bytes of main memory; None where that is not known."""
+    """Return bytes of main memory; None where that is not known."""
     if sys.platform == "win32":
         return _of_windows()[0]
     return _pages("SC_PHYS_PAGES")
 
 
 def available_memory() -> int | None:
-    """Bytes of main memory that programs can still get; None where that is not known.
+    """Return bytes of main memory that programs can still get; None where that is not known.
 
     Linux and Windows count what caches would give up. macOS has no such number: it compresses and
     swaps, and the answer is all of its memory.

@@ -62,7 +62,7 @@ def _free_in_group(folder: str, most: str, used: str, idle: str) -> int:
 
 
 def bytes_left(memory: int | None, free: Callable[[], int]) -> int:
-    """Return the memory that something may take: what the caller grants, or what is free."""
+    """Return the memory for a run: the caller's grant, or the free memory."""
     if memory is None:
         return free()
     if (

@@ -78,7 +78,7 @@ def replacing(path: str | os.PathLike[str], *, sole: bool = False) -> Iterator[P
 def only_writer(
     path: str | os.PathLike[str], lock: str | os.PathLike[str] | None = None
 ) -> Iterator[None]:
-    """Be the only writer of an output that takes a while, as long as the block lasts.
+    """Hold the lock of a slow output for the length of the block.
 
     The lock is one of the operating system's, so it ends with the process, however
     that ends. Network file systems keep it among hosts if they have locks (NFS does); where there

@@ -10,20 +10,36 @@ import time
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from types import TracebackType
 
-__all__ = ["Progress", "time_left"]
+__all__ = ["Finished", "Progress", "time_left"]
 
 _FIRST = 0.5  # seconds before the first bar
 _LINE_EVERY = 10.0  # seconds between lines where the bar cannot be redrawn
 
 
 def time_left(seconds: float) -> str:
-    """Rough time in words: ``40 s``, ``3 min``, ``2 h 10 min``."""
+    """Return a rough time in words: ``40 s``, ``3 min``, ``2 h 10 min``."""
     if seconds < 60:
         return f"{max(round(seconds), 1)} s"
     minutes = round(seconds / 60)
     return f"{minutes} min" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"
+
+
+class Finished:
+    """Count of finished parts, reported to a function ``(done, total)`` by whichever thread."""
+
+    def __init__(self, progress: Callable[[float, float], None] | None, total: int) -> None:
+        self.progress, self.total, self.done = progress, total, 0
+        self.lock = threading.Lock()
+
+    def add(self, count: int) -> None:
+        """Count further parts as finished."""
+        with self.lock:
+            self.done += count
+            if self.progress is not None:
+                self.progress(min(self.done, self.total), self.total)
 
 
 class Progress:
@@ -74,7 +90,7 @@ class Progress:
             sys.stderr.flush()
 
     def stage(self, stage: str, done: float, total: float) -> None:
-        """As :meth:`__call__`, with the name of a stage, as readers and writers report it."""
+        """Report progress as :meth:`__call__` does, with the name of a stage."""
         self.text = f"{self.title} ({stage})"
         self(done, total)
 

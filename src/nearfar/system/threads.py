@@ -32,7 +32,7 @@ def check_threads(threads: int | None) -> int:
         return default_threads()
     if isinstance(threads, bool) or not isinstance(threads, (int, np.integer)) or threads < 1:
         raise OptionError(
-            f"{keyword('threads')} is {quoted(threads)}: give a whole number of at least 1, or "
+            f"{keyword('threads')} is {quoted(threads)}: give an integer of at least 1, or "
             "leave it out"
         )
     return min(int(threads), max(64, 4 * default_threads()))

@@ -51,8 +51,8 @@ def shortest_path_distances(
     Parameters
     ----------
     edge_index : integer tensor or array, shape (2, m)
-        Sources and targets, directed: both directions of an undirected edge are there. Tensors and
-        arrays on a GPU stay there.
+        Sources and targets, directed: both directions of an undirected edge. Tensors and
+        arrays on a GPU stay on it.
     batch : integer tensor or array, shape (n,), or None
         The graph of every vertex, ascending, as ``data.batch``. None: one graph.
     edge_weight : tensor or array, shape (m,) or (m, 1), or None
@@ -64,7 +64,7 @@ def shortest_path_distances(
     batch_size : int or None
         Number of graphs; None takes the last of ``batch`` plus one.
     unreached : number or None
-        What stands where there is no path, and beyond the vertices of a smaller graph. None: -1
+        Value of pairs without a path, and beyond the vertices of a smaller graph. None: -1
         for integers, inf for floats.
     limit : number or None
         Longer distances count as unreached.
@@ -135,7 +135,7 @@ def shortest_path_distances(
     kind = np.dtype(found.dtype)
     blank = _blank(unreached, kind, graph)
     rows = found[:, :n].T
-    rows = xp.where(rows == unreached_value(kind), blank, rows - kind.type(step))
+    rows = xp.where(rows == unreached_value(kind), blank, rows - kind.type(step) if step else rows)
     made = xp.full((k, width, width), blank, dtype=kind)
     made[member, place, :most] = rows.astype(kind, copy=False)
     made = xp.ascontiguousarray(made.swapaxes(1, 2))
@@ -179,7 +179,7 @@ def _members(xp: Any, ends: Any, batch: Any, num_nodes: int | None, there: bool)
 
 
 def _with_beginnings(xp: Any, ends: Any, weights: Any, member: Any, place: Any, most: int) -> Graph:
-    """The batch as one graph, with vertex n + i before the vertex at place i of every graph."""
+    """Return the batch as one graph, with vertex n + i before the i-th vertex of each graph."""
     n = len(member)
     tails = xp.concatenate((ends[0].astype(np.int64, copy=False), n + place))
     heads = xp.concatenate((ends[1].astype(np.int64, copy=False), xp.arange(n)))
@@ -201,7 +201,7 @@ def _at_least(wanted: int | None, needed: int, what: str) -> int:
 
 
 def _blank(unreached: float | None, kind: np.dtype[Any], graph: Graph) -> Any:
-    """What stands for no path, in the dtype of the distances."""
+    """Return the value for no path, in the dtype of the distances."""
     if unreached is None:
         if kind.kind == "f":
             return kind.type(np.inf)

@@ -3,7 +3,7 @@
 There are two ideas, for both kinds of devices::
 
     one source per worker:
-        each worker (CPU core, thread block) takes the next source and solves it alone, in memory
+        each worker (CPU core, thread block) takes the next source and solves it, in memory
         that it keeps
     one source per lane:
         each edge is read once for 8 to 64 sources, whose distances to one vertex lie side by side

@@ -1,14 +1,14 @@
-// What both kernels of a block per source share: distances of 16, 32 or 64 bits that order like the
-// number, the rows that a block takes, and what it counts.
+// Shared by both kernels of a block per source: distances of 16, 32 or 64 bits that order like the
+// number, the rows that a block takes, and its counters.
 //
 // Macros: SLOT_BITS (16, 32 or 64), FLOATING (1: WEIGHT_T is a float of SLOT_BITS and a slot holds its bits), FIGURES
-// (1: what whole rows of integers come to is written beside them).
+// (1: count, sum and maximum of whole rows of integers are written too).
 // A distance of `cap` or more counts as unreached; the array starts at cap, so no sum that reaches it ever
 // improves anything and no sum overflows: cap and weights are below 2^31 (2^63 in 64 bits, 2^16 in 16 bits,
-// whose sums are made in 32), and a heavier weight counts as that bound, which is no less than cap.
-// requires: cuda/edges.cuh
-// requires: cuda/memory.cuh
-// requires: cuda/warp.cuh
+// with sums of 32 bits), and a heavier weight counts as that bound, which is no less than cap.
+// requires: cuda/primitives/edges.cuh
+// requires: cuda/primitives/memory.cuh
+// requires: cuda/primitives/warp.cuh
 #pragma once
 
 #if SLOT_BITS == 16
@@ -79,9 +79,9 @@ __device__ __forceinline__ weight_t as_weight(value_t d, value_t cap) {
 #endif
 }
 
-// Lower slots[v] to `value`; whether that was less than before. Reads first: most candidates improve
-// nothing. Two slots of 16 bits share a word, which is exchanged whole: the built-in exchange of 16 bits
-// is a loop around the same, and would be inside a loop here.
+// Lowers slots[v] to `value`; true if that was less. Reads first: most candidates improve nothing. Two slots
+// of 16 bits share a word, which is exchanged whole: the built-in exchange of 16 bits is a loop of the same
+// kind, and would be nested in this one.
 __device__ __forceinline__ bool lower(slot_t* slots, int v, value_t value) {
 #if SLOT_BITS == 16
   uint32* word = reinterpret_cast<uint32*>(slots) + (v >> 1);
@@ -100,7 +100,7 @@ __device__ __forceinline__ bool lower(slot_t* slots, int v, value_t value) {
 #endif
 }
 
-// The block's next row, from a counter, and the steps that it may take. Every thread calls it.
+// The block's next row, from a counter, and its limit of steps. Every thread calls it.
 __device__ __forceinline__ void next_row(int* counter, const uint64* stats, int* row,
                                          uint64* most_steps) {
   __syncthreads();
@@ -111,7 +111,7 @@ __device__ __forceinline__ void next_row(int* counter, const uint64* stats, int*
   __syncthreads();
 }
 
-// What the block has done: edges and vertices of this thread, steps of the block.
+// Counters of the block: edges and vertices of this thread, steps of the block.
 __device__ __forceinline__ void add_work(uint64* stats, uint64 edges, uint64 steps, uint64 vertices) {
   edges = warp_sum(edges);
   vertices = warp_sum(vertices);
@@ -131,11 +131,11 @@ __device__ __forceinline__ void tell(unsigned char* told, long long row) {
   *const_cast<volatile unsigned char*>(told + row) = 1;
 }
 
-// What the block's row comes to: how many distances are reached, their sum, and the greatest of them.
+// Figures of the block's row: the number of reached distances, their sum, and the greatest.
 struct RowFigures {
   uint64 count, sum, greatest;
 
-  // To columns of so many rows each. One thread calls it.
+  // Writes to columns of `rows` entries each. One thread calls it.
   __device__ __forceinline__ void leave(uint64* columns, long long rows, long long place) const {
     columns[place] = count;
     columns[rows + place] = sum;
@@ -143,7 +143,7 @@ struct RowFigures {
   }
 };
 
-// What one thread has seen of it, besides the greatest.
+// Part of one thread, without the greatest.
 struct Seen {
 #if SLOT_BITS == 16
   uint32 sum = 0;  // of no more than 97,000 / 128
@@ -157,7 +157,7 @@ struct Seen {
     ++count;
     sum += d;
   }
-  // Every thread calls it, with figures that are 0 before; `whole` holds those of the row after the next barrier.
+  // Every thread calls it, with figures that are 0 before; `whole` has those of the row after the next barrier.
   __device__ __forceinline__ void join(RowFigures* whole, value_t greatest) const {
     if (!FIGURES) return;
     const uint64 all = warp_sum(static_cast<uint64>(sum));

@@ -3,15 +3,15 @@
 // A block takes the next source from a counter, solves it with near-far ordering (Davidson et al. 2014,
 // section V.C) and writes the row. Distances are an array of 16, 32 or 64 bits in shared memory; near set,
 // next near set and far pile are bitmaps, so a vertex is in each at most once and pushing is one atomicOr.
-// No other memory is written before the row goes out, so a step costs two block barriers and the reads of
+// No other memory is written before the row, so a step costs two block barriers and the reads of
 // the edges. 227 KiB hold 97,000 vertices of 16 bits, 52,000 of 32 or 27,000 of 64.
 //
 // A warp takes THICK_WORDS words of the near bitmap at a turn when the last step was busy, else 32. Each
-// lane has an equal share of their bits and gives one vertex per round, so that up to 32 rows are
-// under way however thin the words are. Long rows go over all lanes with 4 edges in flight; short
-// ones of up to 32 vertices share the lanes by a prefix sum. LISTS: a turn's vertices are listed in
-// shared memory first, so that 32 rows are under way at a time however the bits lie, and the next
-// turn comes from a counter, because one long row can keep a warp for many turns of the others.
+// lane has an equal share of their bits and takes one vertex per round, so that up to 32 rows are in
+// flight even when few bits are set. Long rows are shared by all lanes with 4 edges in flight; up to 32
+// short ones share the lanes by a prefix sum. LISTS: a turn's vertices are first listed in shared memory,
+// so that 32 rows are in flight wherever the bits are, and the next turn comes from a counter, because one
+// long row can keep a warp busy for many turns of the others.
 //
 // A target with the sign bit set is a dead end (essential.py): its distance is lowered, and it is never
 // pushed, because its edges improve nothing.
@@ -21,14 +21,14 @@
 // path may have been cut off (far + heaviest >= cap); the host repeats those rows wider. Work
 // counters: stats[0] edges, [1] steps, [2] vertices; [3] the steps that a row may take, 0 afterwards when one
 // took more. told[row], memory of the host or null: set to 1 when the row is finished. With FIGURES, figures[3][all_rows]:
-// what the row comes to, at places[row].
+// count, sum and maximum of the row, at places[row].
 // Races: a distance read from a slot may be lowered by another warp in the same step; that warp then sets
-// the vertex's bit in the next bitmap, and the vertex is worked off again.
+// the vertex's bit in the next bitmap, and the vertex is processed again.
 // Launch: blocks of BLOCK_THREADS, as many as are resident (BLOCKS_EACH per multiprocessor);
 // dynamic shared memory: slots rounded up to 4 bytes, then 3 bitmaps of (n + 31) / 32 words, and
 // with LISTS 8 bytes per thread.
 // requires: algorithms/batched/block_distance.cuh
-// requires: cuda/spread_rows.cuh
+// requires: cuda/primitives/spread_rows.cuh
 
 #ifndef LISTS
 #define LISTS 0
@@ -98,7 +98,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, BLOCKS_EACH)
     const long long row = row_now;
     if (row >= rows) break;
     const int source = static_cast<int>(sources ? sources[row] : first + row);
-    near = memory + slot_words;  // the row before may have left the two swapped
+    near = memory + slot_words;  // the previous row may have left the two swapped
     next = near + words;
     for (int v = threadIdx.x; v < n; v += blockDim.x) distance[v] = static_cast<slot_t>(cap);
     for (int w = threadIdx.x; w < 3 * words; w += blockDim.x) near[w] = 0;
@@ -128,7 +128,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, BLOCKS_EACH)
       const Step step{offsets, edges, distance, next, far, threshold};
       const int span = thick ? THICK_WORDS : 32, share = 32 / span;  // words per turn, lanes per word
 #if LISTS
-      if (threadIdx.x == 0) turns[(here + 1) & 1] = warps;  // of the next step; nobody reads it in this one
+      if (threadIdx.x == 0) turns[(here + 1) & 1] = warps;  // of the next step; no thread reads it in this one
 #endif
       for (int base = warp * span, turn = 0; base < words; base = turn) {
         const int mine = base + lane / share, low = lane % share * span;
@@ -174,8 +174,8 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, BLOCKS_EACH)
         thick = busy * 8 > static_cast<int>(blockDim.x);
         continue;
       }
-      // The near set ran empty: the least distance of the far pile sets the next threshold. Entries
-      // that became nearer than the old threshold have been worked off through the near set.
+      // The near set is empty: the least distance of the far pile sets the next threshold. Entries
+      // that became nearer than the old threshold have been processed through the near set.
       const value_t low = threshold;
       value_t nearest = kNone;
       for (int w = warp; w < words; w += warps) {

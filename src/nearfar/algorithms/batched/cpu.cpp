@@ -8,10 +8,10 @@
 #include <vector>
 
 #include "algorithms/batched/lanes.hpp"
-#include "cpu/bindings.hpp"
-#include "cpu/huge_block.hpp"
-#include "cpu/search.hpp"
-#include "cpu/spread.hpp"
+#include "cpu/bindings/bindings.hpp"
+#include "cpu/memory/huge_block.hpp"
+#include "cpu/search/search.hpp"
+#include "cpu/threads/spread.hpp"
 
 namespace nearfar::batched {
 namespace {
@@ -184,7 +184,7 @@ Report solve(const C& csr, const Request& request, std::size_t k, Out* out) {
   using Weight = typename C::Weight;
   Report report;
   const std::size_t row = request.columns == nullptr ? csr.n : request.n_columns;
-  // Sources without out-edges reach themselves alone: they would waste a lane. In some networks
+  // Sources without out-edges reach only themselves: they would waste a lane. In some networks
   // they are half of all, so that their rows are written by all workers, too.
   std::vector<int32_t> pending, alone;
   for (std::size_t i = 0; i < k; ++i) {

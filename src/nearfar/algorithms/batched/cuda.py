@@ -44,7 +44,7 @@ def _shared(n: int, bits: int) -> int:
 
 
 def _room(here: runtime.Device, lists: bool = False) -> int:
-    """Return the shared memory for slots and bitmaps of a block alone on a multiprocessor."""
+    """Return the shared memory for slots and bitmaps of a multiprocessor's only block."""
     return here.shared_per_block - _SHARED_STATIC - (_LIST * RESIDENT if lists else 0)
 
 

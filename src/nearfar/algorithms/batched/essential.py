@@ -80,7 +80,8 @@ class Essential:
     ----------
     offsets, edges : device arrays
         As in :class:`~nearfar.cuda.device_graph.DeviceGraph`.
-    count : int Number of remaining edges.
+    count : int
+        Number of remaining edges.
     decided : bool array, shape (n,)
         Vertices with only essential edges left.
     """

@@ -1,4 +1,4 @@
-// Vectors of lanes in the compiler's portable notation, and the three operations that it lacks.
+// Vectors of lanes in the compiler's portable notation, and operations that it lacks.
 //
 // Included by *.simd.cpp only; everything lives in the namespace of the instruction set.
 #pragma once
@@ -7,11 +7,12 @@
 #include <limits>
 #include <type_traits>
 
-#include "cpu/arithmetic.hpp"
-#include "cpu/registers.hpp"
+#include "cpu/instructions/registers.hpp"
+#include "cpu/search/arithmetic.hpp"
 
 namespace nearfar::batched::NEARFAR_ISA {
 
+using nearfar::NEARFAR_ISA::any_lane;
 using nearfar::NEARFAR_ISA::kRegister;
 
 // The distances of one vertex: Width lanes in kParts registers.
@@ -24,25 +25,6 @@ struct LaneRow {
   typedef Lane Vector __attribute__((vector_size(kBytes)));
   using Mask = decltype(Vector{} < Vector{});
 };
-
-template <class Mask>
-NEARFAR_INLINE bool any_lane(Mask mask) {
-#if defined(__AVX512BW__)
-  if constexpr (sizeof(Mask) == 64)
-    return _mm512_test_epi64_mask((__m512i)mask, (__m512i)mask) != 0;
-#endif
-#if defined(__AVX2__)
-  if constexpr (sizeof(Mask) == 32) return !_mm256_testz_si256((__m256i)mask, (__m256i)mask);
-#endif
-#if defined(__SSE4_1__)
-  if constexpr (sizeof(Mask) == 16) return !_mm_testz_si128((__m128i)mask, (__m128i)mask);
-#endif
-  uint64_t words[sizeof(Mask) / 8];
-  std::memcpy(words, &mask, sizeof(mask));
-  uint64_t all = 0;
-  for (uint64_t word : words) all |= word;
-  return all != 0;
-}
 
 template <class Lane, class Vector>
 NEARFAR_INLINE Lane least_lane(Vector x) {

@@ -1,21 +1,20 @@
 // Many sources in the lanes of warps: distances[vertex][lane], 32 sources per launch.
 //
-// The layout that needs the least memory per source: one 4- or 8-byte word per vertex and no
-// structure of its own. An edge is read once for all 32 sources. A vertex waits with a mask of the
-// lanes that improved; whoever sets the first bit of the mask puts it into the queue - one atomic
-// on one word decides, because a mask spread over several words, each with its own decision, loses
-// entries. Rounds in the manner of Bellman-Ford, all in one cooperative launch with a grid barrier
-// per round.
+// The layout with the least memory per source: one 4- or 8-byte word per vertex and no other structure.
+// An edge is read once for all 32 sources. A vertex waits with a mask of the lanes that improved; the
+// thread that sets the first bit of the mask queues it. One atomic on one word decides, because a mask
+// spread over several words, each with its own decision, loses entries. Rounds in the manner of
+// Bellman-Ford, all in one cooperative launch with a grid barrier per round.
 //
 // sources: count (at most 32) vertices. distance: n rows of 32. mask: two arrays of n words, zero. queue: two of
 // n entries. sizes: 3 counters in rotation, one read, one filled, one cleared, so that none is reset while a
 // slower block still reads it. stats[0] edge visits, [1] rounds, [2] vertices;
-// [3] the most rounds, 0 afterwards when they did not suffice.
+// [3] the most rounds allowed, 0 afterwards when they did not suffice.
 // Launch: cooperative, blocks of 256.
-// requires: cuda/edges.cuh
-// requires: cuda/distance.cuh
-// requires: cuda/warp.cuh
-// requires: cuda/grid_barrier.cuh
+// requires: cuda/primitives/edges.cuh
+// requires: cuda/primitives/distance.cuh
+// requires: cuda/primitives/warp.cuh
+// requires: cuda/primitives/grid_barrier.cuh
 
 extern "C" __global__ void __launch_bounds__(256, 4)
     lanes(const offset_t* offsets, const Edge* edges, const vertex_t* sources, int count, long long n,

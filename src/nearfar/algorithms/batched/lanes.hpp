@@ -1,4 +1,4 @@
-// Many sources in the lanes of vector registers: what the kernel of one batch receives and returns.
+// Many sources in the lanes of vector registers: arguments and results of the kernel of one batch.
 //
 // The kernel is compiled once per instruction set (lanes.simd.cpp); everything here is plain data,
 // and memory is owned by the caller, so that a worker reuses it from batch to batch.
@@ -7,8 +7,8 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "cpu/interrupt.hpp"
-#include "cpu/isa.hpp"
+#include "cpu/instructions/isa.hpp"
+#include "cpu/threads/interrupt.hpp"
 
 namespace nearfar::batched {
 

@@ -24,12 +24,11 @@ class LaneOptions:
     Parameters
     ----------
     width : {8, 16, 32, 64} or None
-        Sources per sweep. None means two cache lines per vertex: 64 lanes of 16 bits, 32 of 32
-        or 16 of 64. A width that the type of the lanes does not support is replaced by the
-        nearest one.
+        Sources per sweep, or the nearest number that the type of the lanes supports. None means two
+        cache lines per vertex: 64 lanes of 16 bits, 32 of 32 or 16 of 64.
     delta : float or None
-        Width of a bucket in units of the weights, greater than 0; None means a quarter of the
-        mean weight.
+        Width of a bucket in units of the weights, greater than 0; None means a quarter of the mean
+        weight.
     """
 
     width: int | None = None
@@ -50,7 +49,7 @@ class WorkerOptions:
     ----------
     queue : {"heap", "buckets"} or None
         A 4-ary heap (Dijkstra's method) or a ring of buckets (sequential delta-stepping). None
-        means buckets from 512 vertices on. The answer is the same.
+        means buckets from 512 vertices on.
     """
 
     queue: Literal["heap", "buckets"] | None = None
@@ -74,18 +73,16 @@ class BlockOptions(DeltaOptions):
     ----------
     delta : float or None
         Step of the threshold in units of the weights; None means the mean weight in the shared
-        layout (4 times it below 4 edges per vertex) and 16 times it in the global one, whose steps
-        cost more than repeated work.
+        layout (4 times it below 4 edges per vertex) and 16 times it in the global one.
     slot_bits : {16, 32, 64} or None
         Bits of a distance in shared memory; None tries 16 for integers where more blocks fit then.
-        Rows that do not fit are repeated with the bits of the weights. Floats have the bits of the
-        weights.
+        Rows that do not fit are repeated. Floats have the bits of the weights.
     block_threads : {128, 256, 512, 1024} or None
         Threads per block; None fills the multiprocessor with as many blocks as their memory allows.
     lists : bool or None
-        Whether a warp lists the vertices of its words before it relaxes them, so that all lanes
-        have one; uses 8 bytes of shared memory per thread. Only in the shared layout, and only
-        if memory permits. None: for int32 weights and 20,000 vertices or more.
+        Let a warp list the vertices of its words before it relaxes them, in 8 bytes of shared
+        memory per thread of the shared layout. None: for int32 weights and 20,000 vertices or
+        more.
     """
 
     slot_bits: int | None = None

@@ -12,10 +12,10 @@
 #include <mutex>
 
 #include "algorithms/delta_stepping/plan.hpp"
-#include "cpu/bindings.hpp"
+#include "cpu/bindings/bindings.hpp"
 #include "cpu/heaps/dary_heap.hpp"
-#include "cpu/search.hpp"
-#include "cpu/spread.hpp"
+#include "cpu/search/search.hpp"
+#include "cpu/threads/spread.hpp"
 
 namespace nearfar::batched {
 namespace {
@@ -25,7 +25,7 @@ struct Columns {
   std::size_t count = 0;
 };
 
-// What the caller wants of a search: a row for each source.
+// Result of a search: a row for each source.
 template <class C>
 struct Rows {
   const int64_t* sources;

@@ -81,7 +81,8 @@ class Search(ABC):
 
     Attributes
     ----------
-    edges : Essential Remaining edges of the graph.
+    edges : Essential
+        Remaining edges of the graph.
     integer : bool
         Whether weights are integers.
     delta : float

@@ -1,4 +1,4 @@
-// What the CPU forms of Bellman-Ford share: the outcome of a run and the cycle in a predecessor
+// Shared by the CPU forms of Bellman-Ford: the outcome of a run and the cycle in a predecessor
 // graph.
 //
 // Rule for negative cycles (all forms): a cycle counts only if the exact sum of its weights is
@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "algorithms/bellman_ford/exact_sum.hpp"
-#include "cpu/graph_view.hpp"
+#include "cpu/graph/graph_view.hpp"
 
 namespace nearfar::bellman_ford {
 

@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "algorithms/bellman_ford/exact_cycles.hpp"
-#include "cpu/bindings.hpp"
-#include "cpu/interrupt.hpp"
+#include "cpu/bindings/bindings.hpp"
+#include "cpu/threads/interrupt.hpp"
 
 namespace nearfar::bellman_ford {
 

@@ -1,21 +1,21 @@
 // Bellman-Ford over a queue of active vertices (johnson-cuda, Algorithms 2 and 4), weights of either sign.
 //
-// A round relaxes the edges of the vertices that improved in the round before. Macros: LANES_EACH (1: a thread
-// owns a vertex, as in the paper; 32: a warp does, which balances long rows as the paper's child launches are
-// meant to, without launches), CLASSES (1: rows are sorted into the paper's edge classes and `once`, `sinks` say
-// where they part). Two drivers: relax_active is one round, for a host loop; one_launch runs all rounds in one
-// cooperative launch.
+// A round relaxes the edges of the vertices that improved in the previous round. Macros: LANES_EACH (1: a thread
+// per vertex, as in the paper; 32: a warp per vertex, which balances long rows as the paper's child launches
+// are meant to, without launches), CLASSES (1: rows are sorted into the paper's edge classes, and `once` and
+// `sinks` are the bounds of the classes). Two drivers: relax_active is one round, for a host loop; one_launch
+// runs all rounds in one cooperative launch.
 //
 // distance: n. stamp: n, the last round whose queue a vertex was pushed to; one atomicExch decides who pushes.
 // queue: two of n entries. sizes: 3 counters in rotation (round r reads r % 3, fills r + 1, clears r + 2).
 // stats[0] edges, [1] rounds, [2] vertices.
-// In-degree 1 (rows up to `once`): nobody else writes the target's distance or pushes it, so a plain store and
+// In-degree 1 (rows up to `once`): no other edge writes the target's distance or pushes it, so a plain store and
 // no stamp. Out-degree 0 (rows from `sinks` on): left to relax_sinks after the rounds.
-// Races: a distance read may be lowered by another thread in the same round; that one pushes the vertex again.
-// requires: cuda/edges.cuh
-// requires: cuda/distance.cuh
-// requires: cuda/warp.cuh
-// requires: cuda/grid_barrier.cuh
+// Races: a distance read may be lowered by another thread in the same round; that thread pushes the vertex again.
+// requires: cuda/primitives/edges.cuh
+// requires: cuda/primitives/distance.cuh
+// requires: cuda/primitives/warp.cuh
+// requires: cuda/primitives/grid_barrier.cuh
 
 struct Rounds {
   const offset_t* offsets;

@@ -1,5 +1,5 @@
-// bounded@cpu: a search per source that costs what it reaches. Its result is a sparse row, a dense
-// one, a few numbers, or aggregates of values that lie on the vertices.
+// bounded@cpu: a search per source at the cost of the vertices that it reaches. Its result is a
+// sparse row, a dense one, a few numbers, or aggregates of values of the vertices.
 //
 // Workers take sources in runs of neighbouring vertex ids, whose searches read the same memory.
 #include <nanobind/stl/optional.h>
@@ -10,10 +10,10 @@
 #include <numeric>
 #include <vector>
 
+#include "algorithms/bounded/neighbours.hpp"
 #include "algorithms/bounded/search.hpp"
-#include "algorithms/bounded/together.hpp"
-#include "cpu/bindings.hpp"
-#include "cpu/spread.hpp"
+#include "cpu/bindings/bindings.hpp"
+#include "cpu/threads/spread.hpp"
 
 namespace nearfar::bounded {
 namespace {
@@ -236,182 +236,60 @@ class SumByHalves {
   std::vector<Entry> entries_, joined_;
 };
 
-// Counts within a limit of many sources, those near each other at once: what lies around a place
-// within the limit, and as far again as the farthest of them, is laid out as a graph of its own,
-// and sixteen of them are searched in vector lanes there (together.hpp).
-template <class C>
-class Together {
- public:
-  using Index = typename C::Index;
-  using Weight = typename C::Weight;
-
-  explicit Together(const C& csr)
-      : csr_(csr), near_(csr, kNear), around_(csr, kAround + 1), ids_(csr.n, 0) {}
-
-  // Calls record(position, vertices within the limit, greatest distance) for sources that rise;
-  // `alone` searches for those that are not near others.
-  template <class Record>
-  void run(const int64_t* sources, std::size_t count, Weight limit, Search<C>& alone,
-           Interrupt& interrupt, Record&& record) {
-    done_.assign(count, 0);
-    for (std::size_t first = 0; first < count; ++first) {
-      if (done_[first]) continue;
-      const auto place = static_cast<Index>(sources[first]);
-      near_.run(place, limit, interrupt);
-      if (near_.size() < kFew) {
-        record(first, near_.size(), (near_.end() - 1)->distance);
-        done_[first] = 1;
-        continue;
-      }
-      members_.clear();
-      if (misses_ == 0 || --misses_ == 0) gather(sources, count, first);
-      if (members_.size() >= kTogether && settle(limit, interrupt)) {
-        for (std::size_t m = 0; m < members_.size(); ++m)
-          record(members_[m].position, static_cast<std::size_t>(counts_[m]), greatest_[m]);
-      } else {
-        if (members_.size() >= kTogether) misses_ = 64;  // before the next try
-        members_.assign(1, {first, place, 0});
-        alone.run(place, limit, interrupt);
-        record(first, alone.size(), (alone.end() - 1)->distance);
-      }
-      for (const Member& member : members_) done_[member.position] = 1;
-    }
-  }
-
-  uint64_t edges() const { return near_.edges() + around_.edges() + edges_; }
-
- private:
-  static constexpr std::size_t kNear = 128, kFew = 24, kTogether = 8, kMembers = 2 * kLanes;
-  static constexpr std::size_t kAround = 8192;  // whose lanes fit a core's cache
-  struct Member {
-    std::size_t position;
-    Index vertex;
-    Weight distance;
-  };
-
-  // The nearest sources of the place that are still to be searched for, itself first.
-  void gather(const int64_t* sources, std::size_t count, std::size_t first) {
-    for (const auto& one : near_) {
-      const int64_t* at = std::lower_bound(sources + first, sources + count, one.vertex);
-      const auto position = static_cast<std::size_t>(at - sources);
-      if (position == count || *at != one.vertex || done_[position]) continue;
-      members_.push_back({position, one.vertex, one.distance});
-      if (members_.size() == kMembers) return;
-    }
-  }
-
-  // Whether what lies around the members was small enough; then counts_ and greatest_ are theirs.
-  bool settle(Weight limit, Interrupt& interrupt) {
-    // In order, so that the last is the farthest. Rounding may add to a sum of as many edges.
-    Weight radius = limit + members_.back().distance;
-    if constexpr (std::is_floating_point_v<Weight>) {
-      radius *= 1 + 4 * static_cast<Weight>(kAround) * std::numeric_limits<Weight>::epsilon();
-      if (!(radius < std::numeric_limits<Weight>::max() / 4)) return false;
-    } else if (limit > unreached<Weight>() / 8 || radius > unreached<Weight>() / 4) {
-      return false;
-    }
-    around_.run(members_.front().vertex, radius, interrupt);
-    if (around_.size() > kAround) return false;
-    lay_out(limit);
-    const auto n = static_cast<int32_t>(around_.size());
-    const Surroundings<Weight> graph{n, indptr_.data(), from_.data(), weights_.data()};
-    lanes_.resize(at(n) * kLanes + 64 / sizeof(Weight));
-    auto* lanes =
-        reinterpret_cast<Weight*>((reinterpret_cast<uintptr_t>(lanes_.data()) + 63) & ~63);
-    // Beyond every sum that counts, and a sum of it and an edge still fits.
-    const Weight none =
-        std::is_floating_point_v<Weight> ? unreached<Weight>() : unreached<Weight>() / 2;
-    for (std::size_t low = 0; low < members_.size(); low += kLanes) {
-      std::fill_n(lanes, at(n) * kLanes, none);
-      const std::size_t some = std::min<std::size_t>(kLanes, members_.size() - low);
-      for (std::size_t k = 0; k < some; ++k)
-        lanes[at(ids_.find(members_[low + k].vertex)) * kLanes + k] = 0;
-      const int sweeps = NEARFAR_PICK_ISA(settle_together<Weight>)(graph, lanes);
-      NEARFAR_PICK_ISA(count_together<Weight>)
-      (n, lanes, limit, counts_ + low, greatest_ + low);
-      edges_ += static_cast<uint64_t>(sweeps) * from_.size();
-      interrupt.poll(static_cast<uint64_t>(sweeps) * from_.size());
-    }
-    return true;
-  }
-
-  // The edges within what lies around, by the vertex that they lead to.
-  void lay_out(Weight limit) {
-    const std::size_t n = around_.size();
-    ids_.clear();
-    int32_t id = 0;
-    for (const auto& one : around_) ids_.at(one.vertex) = id++;
-    outward_.clear();
-    indptr_.assign(n + 1, 0);
-    id = 0;
-    for (const auto& one : around_) {
-      for (auto e = at(csr_.indptr[one.vertex]); e < at(csr_.indptr[one.vertex + 1]); ++e) {
-        const auto edge = csr_.edge(e);
-        if (edge.weight > limit) continue;
-        const int32_t to = ids_.find(edge.target);
-        if (to == unreached<int32_t>() || to == id) continue;
-        outward_.push_back({id, to, edge.weight});
-        ++indptr_[at(to)];
-      }
-      ++id;
-    }
-    std::exclusive_scan(indptr_.begin(), indptr_.end(), indptr_.begin(), int32_t{0});
-    from_.resize(outward_.size());
-    weights_.resize(outward_.size());
-    next_.assign(indptr_.begin(), indptr_.end());
-    for (const auto& edge : outward_) {
-      const auto place = at(next_[at(edge.to)]++);
-      from_[place] = edge.from;
-      weights_[place] = edge.weight;
-    }
-  }
-
-  struct Inner {
-    int32_t from, to;
-    Weight weight;
-  };
-
-  const C& csr_;
-  Search<C> near_, around_;
-  ReachedTable<Index, int32_t> ids_;  // numbers of the vertices around, in order of distance
-  std::vector<Member> members_;
-  std::vector<uint8_t> done_;
-  std::vector<Inner> outward_;
-  std::vector<int32_t> indptr_, next_, from_;
-  std::vector<Weight> weights_, lanes_;
-  int32_t counts_[kMembers];
-  Weight greatest_[kMembers];
-  uint64_t edges_ = 0;
-  int misses_ = 0;
-};
+// Calls alone(state, position of the source, search) or together(state, positions, group) for all
+// sources, some at once where they are near each other, with a state per worker. Returns the edges
+// looked at.
+template <class C, class Begin, class Alone, class Share>
+uint64_t each_neighbour(const C& csr, const Ids& sources, std::optional<double> limit, int threads,
+                        Begin&& begin, Alone&& alone, Share&& together) {
+  using Group = typename Neighbours<C>::Group;
+  const std::vector<uint32_t> order = in_order_of_vertex(sources);
+  std::vector<int64_t> rising(order.size());
+  for (std::size_t i = 0; i < order.size(); ++i) rising[i] = sources.data()[order[i]];
+  const auto bound = farthest<typename C::Weight>(limit);
+  const std::size_t run = std::clamp<std::size_t>(order.size() / at(4 * threads), kRun, 1 << 16);
+  std::atomic<uint64_t> edges{0};
+  spread(
+      static_cast<int64_t>((order.size() + run - 1) / run), threads,
+      [&](BatchCounter& counter, Interrupt& interrupt) {
+        Neighbours<C> neighbours(csr);
+        auto state = begin();
+        for (int64_t number; (number = counter.take()) >= 0;) {
+          const std::size_t first = at(number) * run;
+          const uint32_t* const positions = order.data() + first;
+          neighbours.run(
+              rising.data() + first, std::min(run, order.size() - first), bound, interrupt,
+              [&](std::size_t i, const Search<C>& search) { alone(state, positions[i], search); },
+              [&](const Group& group) { together(state, positions, group); });
+        }
+        edges += neighbours.edges();
+      });
+  return edges;
+}
 
 // Counts and greatest distances of many sources; returns the edges looked at.
 template <class C>
 uint64_t count_all(const C& csr, const Ids& sources, std::optional<double> limit, int threads,
                    int64_t* counts, typename C::Weight* greatest) {
   using Weight = typename C::Weight;
-  const std::vector<uint32_t> order = in_order_of_vertex(sources);
-  std::vector<int64_t> rising(order.size());
-  for (std::size_t i = 0; i < order.size(); ++i) rising[i] = sources.data()[order[i]];
   const auto bound = farthest<Weight>(limit);
-  const std::size_t run = std::clamp<std::size_t>(order.size() / at(4 * threads), kRun, 1 << 16);
-  std::atomic<uint64_t> edges{0};
-  spread(static_cast<int64_t>((order.size() + run - 1) / run), threads,
-         [&](BatchCounter& counter, Interrupt& interrupt) {
-           Search<C> alone(csr, kAll);
-           Together<C> together(csr);
-           for (int64_t number; (number = counter.take()) >= 0;) {
-             const std::size_t first = at(number) * run;
-             together.run(rising.data() + first, std::min(run, order.size() - first), bound, alone,
-                          interrupt, [&](std::size_t i, std::size_t count, Weight most) {
-                            const uint32_t row = order[first + i];
-                            counts[row] = static_cast<int64_t>(count) - 1;
-                            greatest[row] = count > 1 ? most : Weight(-1);
-                          });
-           }
-           edges += alone.edges() + together.edges();
-         });
-  return edges;
+  const auto record = [&](uint32_t row, int64_t count, Weight most) {
+    counts[row] = count - 1;
+    greatest[row] = count > 1 ? most : Weight(-1);
+  };
+  return each_neighbour(
+      csr, sources, limit, threads, [] { return 0; },
+      [&](int, uint32_t row, const auto& search) {
+        record(row, static_cast<int64_t>(search.size()), (search.end() - 1)->distance);
+      },
+      [&](int, const uint32_t* positions, const auto& group) {
+        int32_t within[kLanes];
+        Weight most[kLanes];
+        NEARFAR_PICK_ISA(count_together<Weight>)
+        (static_cast<int32_t>(group.n), group.lanes, bound, within, most);
+        for (std::size_t k = 0; k < group.count; ++k)
+          record(positions[group.positions[k]], within[k], most[k]);
+      });
 }
 
 // For each source (count, greatest distance or -1, sum, edges looked at) over the vertices reached
@@ -522,6 +400,7 @@ class Decay {
     }
   }
 
+  bool flat() const { return kind_ == kFlat; }
   double operator()(double distance) const {
     switch (kind_) {
       case kLinear:
@@ -550,53 +429,160 @@ class Decay {
 using Values = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 using Table = nb::ndarray<double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 
-// Aggregates for each source the values of what lies on the vertices reached, itself included.
-//
-// The values of vertex v are rows place[v] to place[v + 1] of `values`, one column each; NaN is no
-// value. For each column: the sum of value x decay, the sum of the decay over the values that there
-// are, least and greatest value (NaN where there is none). Values are added in order of distance,
-// then vertex, then row.
+// Values on vertices: those of vertex v are rows place[v] to place[v + 1], one column each; NaN is
+// no value.
+struct OnVertices {
+  const int64_t* place;
+  const double* values;
+  std::size_t width;
+};
+
+// Where the aggregates of each source go, a row each: for each column the sum of value x decay, the
+// sum of the decay over the values that there are, least and greatest value (NaN for none).
+struct Found {
+  double *sums, *shares, *least, *greatest;
+};
+
+// Adds up what lies on the vertices that a source reaches, itself included, in order of vertex,
+// then row, for one source or for those of a group; for each worker.
+template <class C>
+class Adder {
+ public:
+  using Weight = typename C::Weight;
+  Adder(const OnVertices& on, const Decay& decay, const Found& found, Weight limit, bool only_sums)
+      : on_(on), decay_(decay), found_(found), limit_(limit), only_sums_(only_sums) {}
+
+  void add(uint32_t row, const Search<C>& search) {
+    list(search.begin(), search.size());
+    double* sum = found_.sums + row * on_.width;
+    double* share = found_.shares + row * on_.width;
+    double* low = found_.least + row * on_.width;
+    double* high = found_.greatest + row * on_.width;
+    std::fill_n(sum, on_.width, 0.0);
+    std::fill_n(share, on_.width, 0.0);
+    std::fill_n(low, on_.width, std::numeric_limits<double>::quiet_NaN());
+    std::fill_n(high, on_.width, std::numeric_limits<double>::quiet_NaN());
+    for (const Held held : held_) {
+      const auto v = static_cast<std::size_t>(held >> 32);
+      const auto& one = search.begin()[static_cast<uint32_t>(held)];
+      const double factor = decay_(static_cast<double>(one.distance));
+      for (int64_t i = on_.place[v]; i < on_.place[v + 1]; ++i) {
+        const double* value = on_.values + at(i) * on_.width;
+        for (std::size_t c = 0; c < on_.width; ++c) {
+          if (std::isnan(value[c])) continue;
+          sum[c] += factor * value[c];
+          share[c] += factor;
+          if (!(low[c] <= value[c])) low[c] = value[c];
+          if (!(high[c] >= value[c])) high[c] = value[c];
+        }
+      }
+    }
+  }
+
+  void add(const uint32_t* rows, const typename Neighbours<C>::Group& group) {
+    if (group.first) {
+      list(group.around, group.n);
+      vertices_.clear();
+      places_.clear();
+      for (const Held held : held_) {
+        vertices_.push_back(static_cast<int64_t>(held >> 32));
+        places_.push_back(static_cast<uint32_t>(held));
+      }
+    }
+    Column column{vertices_.size(), vertices_.data(), places_.data(), on_.place,
+                  on_.values,       on_.width,        nullptr,        0,
+                  nullptr};
+    weigh(group, column);
+    Totals totals;
+    for (std::size_t c = 0; c < on_.width; ++c) {
+      column.values = on_.values + c;
+      NEARFAR_PICK_ISA(add_together)(column, only_sums_, totals);
+      for (std::size_t k = 0; k < group.count; ++k) {
+        const std::size_t to = rows[group.positions[k]] * on_.width + c;
+        found_.sums[to] = totals.sums[k];
+        if (only_sums_) continue;
+        found_.shares[to] = totals.shares[k];
+        found_.least[to] = totals.least[k];
+        found_.greatest[to] = totals.greatest[k];
+      }
+    }
+  }
+
+ private:
+  // A vertex, and its place among those reached in the low 32 bits.
+  using Held = std::conditional_t<sizeof(typename C::Index) == 4, uint64_t, unsigned __int128>;
+
+  // The vertices that hold values, in order.
+  void list(const typename Search<C>::Settled* all, std::size_t count) {
+    held_.clear();
+    for (std::size_t i = 0; i < count; ++i) {
+      const auto v = static_cast<std::size_t>(all[i].vertex);
+      if (on_.place[v] != on_.place[v + 1]) held_.push_back(static_cast<Held>(v) << 32 | i);
+    }
+    std::sort(held_.begin(), held_.end());
+  }
+
+  // Gives a column the distances as float64, infinite beyond the limit, and their decay.
+  void weigh(const typename Neighbours<C>::Group& group, Column& column) {
+    const bool same = std::is_same_v<Weight, double>, flat = decay_.flat();
+    column.limit = same ? static_cast<double>(limit_) : std::numeric_limits<double>::max();
+    if constexpr (std::is_same_v<Weight, double>) column.distances = group.lanes;
+    double* const far = same ? nullptr : aligned(distances_, group.n);
+    double* const factors = flat ? nullptr : aligned(factors_, group.n);
+    if (!same) column.distances = far;
+    column.factors = factors;
+    if (same && flat) return;
+    for (const uint32_t i : places_)
+      for (std::size_t k = i * kLanes; k < (i + 1) * kLanes; ++k) {
+        const bool near = group.lanes[k] <= limit_;
+        const auto d = static_cast<double>(group.lanes[k]);
+        if (!same) far[k] = near ? d : std::numeric_limits<double>::infinity();
+        if (!flat && near) factors[k] = decay_(d);
+      }
+  }
+
+  // Room for n rows of lanes, at 64 bytes.
+  static double* aligned(std::vector<double>& room, std::size_t n) {
+    room.resize(n * kLanes + 8);
+    const auto begin = reinterpret_cast<uintptr_t>(room.data());
+    return reinterpret_cast<double*>((begin + 63) & ~uintptr_t{63});
+  }
+
+  const OnVertices& on_;
+  const Decay& decay_;
+  const Found& found_;
+  const Weight limit_;
+  const bool only_sums_;
+  std::vector<Held> held_;
+  std::vector<int64_t> vertices_;
+  std::vector<uint32_t> places_;
+  std::vector<double> distances_, factors_;
+};
+
+// Aggregates for each source; with only_sums nothing else need be right.
 uint64_t aggregate(GraphView& view, const Ids& sources, double limit, int threads, const Ids& place,
-                   const Values& values, const Decay& decay, const Table& sums, const Table& shares,
-                   const Table& least, const Table& greatest) {
+                   const Values& values, const Decay& decay, bool only_sums, const Table& sums,
+                   const Table& shares, const Table& least, const Table& greatest) {
   const std::size_t width = values.shape(1);
   for (const Table* table : {&sums, &shares, &least, &greatest})
     if (table->shape(0) != sources.size() || table->shape(1) != width)
       throw nb::type_error("one row per source and one column per column of values");
+  const OnVertices on{place.data(), values.data(), width};
+  const Found found{sums.data(), shares.data(), least.data(), greatest.data()};
   const auto run = [&](const auto& csr) -> uint64_t {
+    using C = std::decay_t<decltype(csr)>;
     check_sources(csr, sources);
     if (place.size() != static_cast<std::size_t>(csr.n) + 1 ||
         place.data()[csr.n] != static_cast<int64_t>(values.shape(0)))
       throw nb::type_error("place has one entry per vertex and one more");
     nb::gil_scoped_release release;
-    return each_source(csr, sources, limit, threads, [&](uint32_t row, const auto& search) {
-      double* sum = sums.data() + row * width;
-      double* share = shares.data() + row * width;
-      double* low = least.data() + row * width;
-      double* high = greatest.data() + row * width;
-      std::fill_n(sum, width, 0.0);
-      std::fill_n(share, width, 0.0);
-      std::fill_n(low, width, std::numeric_limits<double>::quiet_NaN());
-      std::fill_n(high, width, std::numeric_limits<double>::quiet_NaN());
-      for (const auto& one : search) {
-        const auto v = static_cast<std::size_t>(one.vertex);
-        const int64_t begin = place.data()[v], end = place.data()[v + 1];
-        if (begin == end) continue;
-        const double factor = decay(static_cast<double>(one.distance));
-        for (int64_t i = begin; i < end; ++i) {
-          const double* value = values.data() + static_cast<std::size_t>(i) * width;
-          for (std::size_t c = 0; c < width; ++c) {
-            if (std::isnan(value[c])) continue;
-            sum[c] += factor * value[c];
-            share[c] += factor;
-            if (!(low[c] <= value[c])) low[c] = value[c];
-            if (!(high[c] >= value[c])) high[c] = value[c];
-          }
-        }
-      }
-    });
+    return each_neighbour(
+        csr, sources, limit, threads,
+        [&] { return Adder<C>(on, decay, found, farthest<typename C::Weight>(limit), only_sums); },
+        [](Adder<C>& adder, uint32_t row, const auto& search) { adder.add(row, search); },
+        [](Adder<C>& adder, const uint32_t* rows, const auto& group) { adder.add(rows, group); });
   };
-  return view.visit_packed(run, threads);
+  return visit_rows(view, sources.size(), threads, run);
 }
 
 }  // namespace
@@ -616,16 +602,16 @@ NEARFAR_BIND(m) {
   m.def(
       "bounded_aggregate",
       [](GraphView& view, const Ids& sources, double limit, int threads, const Ids& place,
-         const bounded::Values& values, const std::string& decay, double scale,
+         const bounded::Values& values, bool only_sums, const std::string& decay, double scale,
          std::optional<std::vector<double>> at, std::optional<std::vector<double>> factors,
          const bounded::Table& sums, const bounded::Table& shares, const bounded::Table& least,
          const bounded::Table& greatest) {
         return bounded::aggregate(view, sources, limit, threads, place, values,
-                                  bounded::Decay(decay, scale, at, factors), sums, shares, least,
-                                  greatest);
+                                  bounded::Decay(decay, scale, at, factors), only_sums, sums,
+                                  shares, least, greatest);
       },
       arg("view"), arg("sources"), arg("limit"), arg("threads"), arg("place"), arg("values"),
-      arg("decay"), arg("scale"), arg("at").none(), arg("factors").none(), arg("sums"),
-      arg("shares"), arg("least"), arg("greatest"));
+      arg("only_sums"), arg("decay"), arg("scale"), arg("at").none(), arg("factors").none(),
+      arg("sums"), arg("shares"), arg("least"), arg("greatest"));
 }
 }  // namespace nearfar

@@ -1,13 +1,14 @@
 // One bounded search: time and memory depend on the vertices within the limit, not on the graph.
 //
-// Dijkstra's method over a lazy queue, with the distances in an open-addressing hash table that the
-// worker reuses: a slot counts only if it carries the stamp of the search under way, so nothing is
-// cleared between searches. A table that would have more slots than the graph has vertices becomes
-// one slot per vertex. Vertices come out in order of distance, equal distances in order of the
-// vertex. Weights are not negative, and the limit lies below the value that means "unreached".
+// Dijkstra's method over a lazy queue. Reached vertices are numbered as they are met, with their
+// distances in an array; an open-addressing table leads from a vertex to its number. A search
+// clears the slots that it used, so the next begins with nothing to clear. A table that would have
+// more slots than the graph has vertices becomes one slot per vertex. Vertices come out in order of
+// distance, equal distances in order of the vertex. Weights are not negative, and the limit lies
+// below the value that means "unreached".
 //
 // The queue knows the limit, so entries lie in buckets of distance, about one for every two
-// vertices that the last search settled, and only the bucket under way is a heap: of two or three
+// vertices that the last search settled, and only the bucket under way is in order: two or three
 // entries.
 //
 // Sums are those of every other search: left to right along a path, the least of all paths, so the
@@ -19,65 +20,74 @@
 #include <cstdint>
 #include <limits>
 #include <memory>
+#include <new>
 
-#include "cpu/buffer.hpp"
-#include "cpu/heaps/dary_heap.hpp"
-#include "cpu/interrupt.hpp"
-#include "cpu/search.hpp"
+#include "cpu/memory/buffer.hpp"
+#include "cpu/search/search.hpp"
+#include "cpu/threads/interrupt.hpp"
 
 namespace nearfar::bounded {
 
-// Distances of the vertices reached by the search under way.
+// The vertices reached by the search under way, numbered from 0, with their distances.
 template <class Index, class Weight>
-class ReachedTable {
+class Reached {
  public:
+  struct One {
+    Weight distance;
+    Index vertex;
+    uint32_t slot;
+  };
+  static constexpr uint32_t kNone = std::numeric_limits<uint32_t>::max();
+
   // For graphs of n vertices; grows beyond the expected number of them.
-  ReachedTable(Index n, std::size_t expected) : n_(static_cast<std::size_t>(n)) {
+  Reached(Index n, std::size_t expected) : n_(static_cast<std::size_t>(n)) {
     allocate(std::bit_ceil(std::max<std::size_t>(1024, 2 * expected + 1)));
   }
 
-  // Forget all vertices.
   void clear() {
-    size_ = 0;
-    if (++stamp_ == 0) {
-      std::fill_n(slots_.get(), mask_ + 1, Slot{});
-      stamp_ = 1;
-    }
+    for (std::size_t i = 0; i < all_.size; ++i) slots_[all_.data[i].slot] = kNone;
+    all_.size = 0;
   }
 
-  // The distance of v, or where it is to be stored: unreached() if v is new, which then counts.
-  NEARFAR_INLINE Weight& at(Index v) {
+  One& operator[](uint32_t id) { return all_.data[id]; }
+  const One& operator[](uint32_t id) const { return all_.data[id]; }
+  std::size_t size() const { return all_.size; }
+
+  // Lowers the distance of v to d; its number if that was less, else kNone.
+  NEARFAR_INLINE uint32_t lower(Index v, Weight d) {
     for (std::size_t i = place(v);; i = (i + 1) & mask_) {
-      Slot& slot = slots_[i];
-      if (slot.stamp != stamp_) {
-        if (++size_ > most_) [[unlikely]] {
-          grow();
-          return at_new(v);
-        }
-        slot = {v, stamp_, unreached<Weight>()};
-        return slot.distance;
-      }
-      if (slot.vertex == v) return slot.distance;
+      const uint32_t id = slots_[i];
+      if (id == kNone) return add(v, d, i);
+      One& one = all_.data[id];
+      if (one.vertex != v) continue;
+      if (!improves(d, one.distance)) return kNone;
+      one.distance = d;
+      return id;
     }
   }
 
-  Weight find(Index v) const {
-    for (std::size_t i = place(v); slots_[i].stamp == stamp_; i = (i + 1) & mask_)
-      if (slots_[i].vertex == v) return slots_[i].distance;
-    return unreached<Weight>();
+  // The number of v, kNone where it is not reached.
+  NEARFAR_INLINE uint32_t find(Index v) const {
+    for (std::size_t i = place(v);; i = (i + 1) & mask_) {
+      const uint32_t id = slots_[i];
+      if (id == kNone || all_.data[id].vertex == v) return id;
+    }
   }
 
  private:
-  struct Slot {
-    Index vertex = 0;
-    uint32_t stamp = 0;
-    Weight distance = 0;
-  };
-
   // Fibonacci hashing: the high bits of the product depend on all bits of v. With a slot per vertex
   // the factor is 1 and the shift 0.
   NEARFAR_INLINE std::size_t place(Index v) const {
     return (static_cast<uint64_t>(v) * factor_) >> shift_;
+  }
+
+  NEARFAR_INLINE uint32_t add(Index v, Weight d, std::size_t slot) {
+    const auto id = static_cast<uint32_t>(all_.size);
+    slots_[slot] = id;
+    all_.push({d, v, static_cast<uint32_t>(slot)});
+    if (all_.size > most_) [[unlikely]]
+      grow();
+    return id;
   }
 
   void allocate(std::size_t slots) {
@@ -85,52 +95,47 @@ class ReachedTable {
     factor_ = hashed ? 0x9E3779B97F4A7C15u : 1;
     shift_ = hashed ? 64 - std::countr_zero(slots) : 0;
     if (!hashed) slots = std::bit_ceil(n_ + 1);
-    slots_.reset(new Slot[slots]());
+    if (slots > kNone) throw std::bad_alloc();  // numbers and slots have 32 bits
+    slots_.reset(new uint32_t[slots]);
+    std::fill_n(slots_.get(), slots, kNone);
     mask_ = slots - 1;
     most_ = hashed ? slots / 2 : slots;
-    stamp_ = 1;
-  }
-
-  NEARFAR_INLINE Weight& at_new(Index v) {
-    std::size_t i = place(v);
-    while (slots_[i].stamp == stamp_) i = (i + 1) & mask_;
-    slots_[i] = {v, stamp_, unreached<Weight>()};
-    return slots_[i].distance;
   }
 
   NEARFAR_COLD void grow() {
-    const std::unique_ptr<Slot[]> old = std::move(slots_);
-    const std::size_t before = mask_ + 1;
-    const uint32_t stamp = stamp_;
-    allocate(4 * before);
-    for (std::size_t i = 0; i < before; ++i)
-      if (old[i].stamp == stamp) at_new(old[i].vertex) = old[i].distance;
+    slots_.reset();
+    allocate(4 * (mask_ + 1));
+    for (std::size_t id = 0; id < all_.size; ++id) {
+      std::size_t i = place(all_.data[id].vertex);
+      while (slots_[i] != kNone) i = (i + 1) & mask_;
+      slots_[i] = static_cast<uint32_t>(id);
+      all_.data[id].slot = static_cast<uint32_t>(i);
+    }
   }
 
   const std::size_t n_;
-  std::unique_ptr<Slot[]> slots_;
+  std::unique_ptr<uint32_t[]> slots_;
+  Buffer<One> all_;
   uint64_t factor_ = 1;
-  std::size_t mask_ = 0;
-  std::size_t size_ = 0, most_ = 0;
+  std::size_t mask_ = 0, most_ = 0;
   int shift_ = 0;
-  uint32_t stamp_ = 1;
 };
 
-// Pending vertices in order of distance, then vertex, of a search that does not leave a limit.
-template <class Index, class Weight>
-class BucketedHeap {
+// Pending numbers in order of distance, of a search that does not leave a limit.
+template <class Weight>
+class Buckets {
  public:
-  explicit BucketedHeap(Index n) : heap_(n) {}
+  struct Entry {
+    Weight distance;
+    uint32_t id;
+    uint32_t next;
+  };
 
   // Empties the queue for a search within the limit that may settle about so many vertices.
   void start(Weight limit, std::size_t expected) {
-    Index v;
-    Weight d;
-    while (heap_.pop(v, d)) {
-    }
-    entries_.size = 0;
+    now_.size = entries_.size = 0;
     buckets_ = std::min(kMost, std::bit_ceil(expected / 2 + 1));
-    while (heads_.size < buckets_) heads_.push(kNone);
+    heads_.reserve(buckets_);
     std::fill_n(heads_.data, buckets_, kNone);
     // Rounding may move the limit itself one bucket on.
     const double most = static_cast<double>(limit);
@@ -140,46 +145,73 @@ class BucketedHeap {
     pending_ = 0;
   }
 
-  NEARFAR_INLINE void insert(Index v, Weight d) {
+  NEARFAR_INLINE void insert(uint32_t id, Weight d) {
     const auto bucket = std::min(static_cast<std::size_t>(static_cast<double>(d) * scale_),
                                  static_cast<std::size_t>(buckets_ - 1));
     if (bucket <= current_) {
-      heap_.insert(v, d);
+      put({d, id, 0});
       return;
     }
-    entries_.push({d, v, heads_.data[bucket]});
+    entries_.push({d, id, heads_.data[bucket]});
     heads_.data[bucket] = static_cast<uint32_t>(entries_.size - 1);
     ++pending_;
   }
 
-  // The least entry that is still the distance of its vertex in the table; false where none is.
-  NEARFAR_INLINE bool pop(ReachedTable<Index, Weight>& table, Index& v, Weight& d) {
+  // The least entry that is still the distance of its vertex; false where none is.
+  template <class R>
+  NEARFAR_INLINE bool pop(const R& reached, Entry& least) {
     for (;;) {
-      while (heap_.pop(v, d))
-        if (table.at(v) == d) return true;
+      while (now_.size) {
+        take(least);
+        if (reached[least.id].distance == least.distance) return true;
+      }
       if (pending_ == 0) return false;
       uint32_t entry;
       while ((entry = heads_.data[++current_]) == kNone) {
       }
       for (; entry != kNone; entry = entries_.data[entry].next) {
-        const Entry& one = entries_.data[entry];
         --pending_;
-        if (table.at(one.vertex) == one.distance) heap_.insert(one.vertex, one.distance);
+        const Entry& one = entries_.data[entry];
+        if (reached[one.id].distance == one.distance) put(one);
       }
     }
   }
 
  private:
-  struct Entry {
-    Weight distance;
-    Index vertex;
-    uint32_t next;
-  };
+  // The bucket under way: its least entry last while it is short, else a heap.
+  static constexpr std::size_t kShort = 16;
+  static bool after(const Entry& a, const Entry& b) { return a.distance > b.distance; }
+
+  NEARFAR_INLINE void put(Entry one) {
+    now_.push(one);
+    Entry* const all = now_.data;
+    std::size_t i = now_.size - 1;
+    if (i >= kShort) [[unlikely]] {
+      if (i == kShort) std::reverse(all, all + i);
+      std::push_heap(all, all + i + 1, after);
+      return;
+    }
+    for (; i > 0 && all[i - 1].distance < one.distance; --i) all[i] = all[i - 1];
+    all[i] = one;
+  }
+
+  NEARFAR_INLINE void take(Entry& least) {
+    Entry* const all = now_.data;
+    const std::size_t size = now_.size;
+    if (size > kShort) [[unlikely]] {
+      std::pop_heap(all, all + size, after);
+      least = all[size - 1];
+      if (--now_.size == kShort) std::sort(all, all + kShort, after);
+      return;
+    }
+    least = all[size - 1];
+    --now_.size;
+  }
+
   static constexpr uint32_t kNone = std::numeric_limits<uint32_t>::max();
   static constexpr std::size_t kMost = 1 << 14;
 
-  DaryHeap<Index, Weight, 4> heap_;  // what is in buckets up to the current one
-  Buffer<Entry> entries_;
+  Buffer<Entry> now_, entries_;
   Buffer<uint32_t> heads_;
   std::size_t buckets_ = 1, current_ = 0, pending_ = 0;
   double scale_ = 0;
@@ -191,38 +223,64 @@ class Search {
   using Index = typename C::Index;
   using Weight = typename C::Weight;
   struct Settled {
-    Index vertex;
     Weight distance;
+    Index vertex;
+    uint32_t id;
   };
+
+  static constexpr uint32_t kNone = Reached<Index, Weight>::kNone;
 
   // most: vertices after which a search stops, for a look at how far a limit leads. expected: how
   // many the first search may settle.
   Search(const C& csr, std::size_t most, std::size_t expected = 0)
-      : csr_(csr), table_(csr.n, expected), queue_(csr.n), most_(most), expected_(expected) {}
+      : csr_(csr), reached_(csr.n, expected), most_(most), expected_(expected) {}
 
   // Settles the vertices within the limit; the source comes first.
   void run(Index source, Weight limit, Interrupt& interrupt) {
-    start(limit);
-    table_.at(source) = 0;
-    relax(source, 0, limit, interrupt);
-    settle_all(limit, interrupt);
+    begin(source, limit, interrupt);
+    settle(limit, most_, interrupt);
     order_ties(1);
+  }
+
+  // The same step by step: a search that will not leave `limit`, the source settled ...
+  void begin(Index source, Weight limit, Interrupt& interrupt) {
+    start(limit);
+    reached_.lower(source, 0);
+    relax(0, 0, interrupt);
+  }
+
+  // ... goes on, in order of distance, up to `far`, or until so many are settled.
+  void settle(Weight far, std::size_t most, Interrupt& interrupt) {
+    typename Buckets<Weight>::Entry least;
+    while (settled_.size < most && queue_.pop(reached_, least)) {
+      if (least.distance > far) {
+        queue_.insert(least.id, least.distance);
+        return;
+      }
+      relax(least.id, least.distance, interrupt);
+    }
   }
 
   // The same from several sources, which are vertices 0 apart.
   void run(const int64_t* sources, std::size_t count, Weight limit, Interrupt& interrupt) {
     start(limit);
     for (std::size_t i = 0; i < count; ++i) {
-      const auto source = static_cast<Index>(sources[i]);
-      table_.at(source) = 0;
-      queue_.insert(source, 0);
+      const uint32_t id = reached_.lower(static_cast<Index>(sources[i]), 0);
+      if (id != kNone) queue_.insert(id, 0);
     }
-    settle_all(limit, interrupt);
+    settle(limit, most_, interrupt);
     order_ties(0);
   }
 
+  // The number that Settled has as id; kNone where the search did not come. Numbers are below
+  // ids().
+  uint32_t id_of(Index v) const { return reached_.find(v); }
+  std::size_t ids() const { return reached_.size(); }
   // The distance of a vertex, unreached() beyond the limit.
-  Weight distance(Index v) const { return table_.find(v); }
+  Weight distance(Index v) const {
+    const uint32_t id = reached_.find(v);
+    return id == kNone ? unreached<Weight>() : reached_[id].distance;
+  }
   const Settled* begin() const { return settled_.data; }
   const Settled* end() const { return settled_.data + settled_.size; }
   std::size_t size() const { return settled_.size; }
@@ -232,18 +290,14 @@ class Search {
   void start(Weight limit) {
     queue_.start(limit, std::max(expected_, settled_.size));
     expected_ = 0;
+    limit_ = limit;
     settled_.size = 0;
-    table_.clear();
+    reached_.clear();
   }
 
-  void settle_all(Weight limit, Interrupt& interrupt) {
-    Index v;
-    Weight d;
-    while (settled_.size < most_ && queue_.pop(table_, v, d)) relax(v, d, limit, interrupt);
-  }
-
-  NEARFAR_INLINE void relax(Index v, Weight d, Weight limit, Interrupt& interrupt) {
-    settled_.push({v, d});
+  NEARFAR_INLINE void relax(uint32_t id, Weight d, Interrupt& interrupt) {
+    const Index v = reached_[id].vertex;
+    settled_.push({d, v, id});
     const auto begin = static_cast<std::size_t>(csr_.indptr[v]);
     const auto end = static_cast<std::size_t>(csr_.indptr[v + 1]);
     edges_ += end - begin;
@@ -251,11 +305,9 @@ class Search {
     for (std::size_t e = begin; e < end; ++e) {
       const auto edge = csr_.edge(e);
       const auto sum = candidate(d, edge.weight);
-      if (sum > static_cast<SumOf<Weight>>(limit)) continue;
-      Weight& old = table_.at(edge.target);
-      if (!improves(sum, old)) continue;
-      old = static_cast<Weight>(sum);
-      queue_.insert(edge.target, old);
+      if (sum > static_cast<SumOf<Weight>>(limit_)) continue;
+      const uint32_t to = reached_.lower(edge.target, static_cast<Weight>(sum));
+      if (to != kNone) queue_.insert(to, static_cast<Weight>(sum));
     }
   }
 
@@ -270,11 +322,12 @@ class Search {
   }
 
   const C& csr_;
-  ReachedTable<Index, Weight> table_;
-  BucketedHeap<Index, Weight> queue_;
+  Reached<Index, Weight> reached_;
+  Buckets<Weight> queue_;
   Buffer<Settled> settled_;
   const std::size_t most_;
   std::size_t expected_;
+  Weight limit_ = 0;
   uint64_t edges_ = 0;
 };
 

@@ -1,37 +1,68 @@
-// Distances from sixteen sources at once within the part of a graph around them, in vector lanes.
+// Distances from many sources at once within the part of a graph around them, in vector lanes.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 
-#include "cpu/isa.hpp"
+#include "cpu/instructions/isa.hpp"
 
 namespace nearfar::bounded {
 
-constexpr int kLanes = 16;
+constexpr int kLanes = 32;
+
+template <class Weight>
+struct EdgeAround {
+  int32_t to;
+  Weight weight;
+};
 
 // Vertices 0 to n - 1 in order of distance from a place amid the sources, and the edges that lead
-// to each: indptr[v] to indptr[v + 1] of `from` and `weights`. Sums fit the type of the weights.
+// from each: indptr[v] to indptr[v + 1] of `edges`. Sums fit the type of the weights.
 template <class Weight>
 struct Surroundings {
   int32_t n;
-  const int32_t *indptr, *from;
-  const Weight* weights;
+  const int32_t* indptr;
+  const EdgeAround<Weight>* edges;
+};
+
+// What add_together adds up for each lane: a column of values, with rows place[v] to place[v + 1]
+// of `values` for each v in `vertices`, whose lanes begin at `at[v]`. Lanes of `distances` up to
+// `limit` count, with `factors`, or fully where that is null.
+struct Column {
+  std::size_t count;  // of vertices
+  const int64_t* vertices;
+  const uint32_t* at;
+  const int64_t* place;
+  const double* values;
+  std::size_t width;
+  const double* distances;
+  double limit;
+  const double* factors;
+};
+
+// Of a column in each lane: the sum of value x factor, the sum of the factors of values that there
+// are, least and greatest value.
+struct Totals {
+  double sums[kLanes], shares[kLanes], least[kLanes], greatest[kLanes];
 };
 
 }  // namespace nearfar::bounded
 
 namespace nearfar {
 
-// settle_together lowers lanes[n][kLanes], at 64 bytes, to the least sums and returns how many
-// sweeps it took. count_together counts what is within the limit, and finds the farthest of that.
-#define NEARFAR_DECLARE_TOGETHER(level)                                              \
-  namespace level {                                                                  \
-  template <class Weight>                                                            \
-  int settle_together(const bounded::Surroundings<Weight>& graph, Weight* lanes);    \
-  template <class Weight>                                                            \
-  void count_together(int32_t n, const Weight* lanes, Weight limit, int32_t* counts, \
-                      Weight* greatest);                                             \
+// settle_together lowers lanes[n][kLanes], at 64 bytes, to the least sums below what is there.
+// `marks` has a bit for each vertex whose lanes hold news, none of them at the end. Returns the
+// edges that were looked at. count_together counts what is within the limit, and finds the farthest
+// of that.
+#define NEARFAR_DECLARE_TOGETHER(level)                                                      \
+  namespace level {                                                                          \
+  template <class Weight>                                                                    \
+  uint64_t settle_together(const bounded::Surroundings<Weight>& graph, Weight* lanes,        \
+                           uint64_t* marks);                                                 \
+  template <class Weight>                                                                    \
+  void count_together(int32_t n, const Weight* lanes, Weight limit, int32_t* counts,         \
+                      Weight* greatest);                                                     \
+  void add_together(const bounded::Column& column, bool only_sums, bounded::Totals& totals); \
   }
 NEARFAR_FOR_EACH_ISA(NEARFAR_DECLARE_TOGETHER)
 #undef NEARFAR_DECLARE_TOGETHER

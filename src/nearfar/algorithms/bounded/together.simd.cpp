@@ -1,9 +1,13 @@
-// The loops of together.hpp: every lane of a vertex takes the least over its edges, against the
-// order of distance and with it, until a sweep changes nothing. Ways lead towards the place amid
-// the sources and then away from it, so two or three sweeps of each kind are enough.
+// The loops of together.hpp. Vertices with news push them along their edges, in sweeps against the
+// order of distance and with it: ways lead towards the place amid the sources and then away from
+// it, so most vertices push once or twice.
 #include "algorithms/bounded/together.hpp"
 
-#include "cpu/arithmetic.hpp"
+#include <bit>
+#include <limits>
+
+#include "cpu/instructions/registers.hpp"
+#include "cpu/search/arithmetic.hpp"
 
 namespace nearfar::NEARFAR_ISA {
 namespace {
@@ -13,49 +17,70 @@ using bounded::Surroundings;
 
 // The lanes of a vertex as whole registers; compilers leave comparisons of floats in loops alone,
 // since they may trap.
-template <class Weight>
+template <class Number>
 struct Registers {
-  typedef Weight One __attribute__((vector_size(64), may_alias));
-  static constexpr int kCount = kLanes * sizeof(Weight) / 64;
-  static NEARFAR_INLINE One* of(Weight* lanes, std::ptrdiff_t v) {
+  typedef Number One __attribute__((vector_size(kRegister), may_alias));
+  static constexpr std::size_t kEach = kRegister / sizeof(Number);
+  static constexpr std::size_t kCount = kLanes / kEach;
+  static NEARFAR_INLINE One* of(Number* lanes, std::size_t v) {
     return reinterpret_cast<One*>(lanes + v * kLanes);
+  }
+  static NEARFAR_INLINE const One* of(const Number* lanes, std::size_t v) {
+    return reinterpret_cast<const One*>(lanes + v * kLanes);
   }
 };
 
-// Whether a lane of the vertex fell.
 template <class Weight>
-NEARFAR_INLINE bool pull(const Surroundings<Weight>& graph, Weight* lanes, int32_t v) {
+NEARFAR_INLINE uint64_t push(const Surroundings<Weight>& graph, Weight* lanes, uint64_t* marks,
+                             std::size_t v) {
   using R = Registers<Weight>;
-  typename R::One* const mine = R::of(lanes, v);
-  typename R::One least[R::kCount];
-  for (int k = 0; k < R::kCount; ++k) least[k] = mine[k];
-  for (int32_t e = graph.indptr[v]; e < graph.indptr[v + 1]; ++e) {
-    const typename R::One* const from = R::of(lanes, graph.from[e]);
-    for (int k = 0; k < R::kCount; ++k) {
-      const typename R::One sum = from[k] + graph.weights[e];
-      least[k] = sum < least[k] ? sum : least[k];
+  typename R::One from[R::kCount];
+  for (std::size_t k = 0; k < R::kCount; ++k) from[k] = R::of(lanes, v)[k];
+  const int32_t begin = graph.indptr[v], end = graph.indptr[v + 1];
+  for (int32_t e = begin; e < end; ++e) {
+    const auto to = static_cast<std::size_t>(graph.edges[e].to);
+    typename R::One* const there = R::of(lanes, to);
+    bool news = false;
+    for (std::size_t k = 0; k < R::kCount; ++k) {
+      const typename R::One sum = from[k] + graph.edges[e].weight, old = there[k];
+      const auto less = sum < old;
+      there[k] = less ? sum : old;
+      news |= any_lane(less);
     }
+    marks[to / 64] |= uint64_t{news} << (to % 64);
   }
-  auto fell = least[0] < mine[0];
-  for (int k = 1; k < R::kCount; ++k) fell |= least[k] < mine[k];
-  for (int k = 0; k < R::kCount; ++k) mine[k] = least[k];
-  bool any = false;
-  for (std::size_t k = 0; k < 64 / sizeof(Weight); ++k) any |= fell[k] != 0;
-  return any;
+  return static_cast<uint64_t>(end - begin);
 }
 
 }  // namespace
 
 template <class Weight>
-int settle_together(const Surroundings<Weight>& graph, Weight* lanes) {
-  for (int sweep = 1;; ++sweep) {
-    bool fell = false;
-    if (sweep % 2)
-      for (int32_t v = graph.n; v-- > 0;) fell |= pull(graph, lanes, v);
-    else
-      for (int32_t v = 0; v < graph.n; ++v) fell |= pull(graph, lanes, v);
-    if (!fell) return sweep;
+uint64_t settle_together(const Surroundings<Weight>& graph, Weight* lanes, uint64_t* marks) {
+  const std::size_t words = (static_cast<std::size_t>(graph.n) + 63) / 64;
+  uint64_t edges = 0;
+  for (bool some = true; some;) {
+    for (std::size_t i = words; i-- > 0;) {
+      uint64_t ahead = ~uint64_t{0};
+      while (const uint64_t todo = marks[i] & ahead) {
+        const int bit = 63 - std::countl_zero(todo);
+        ahead = (uint64_t{1} << bit) - 1;
+        marks[i] &= ~(uint64_t{1} << bit);
+        edges += push(graph, lanes, marks, 64 * i + static_cast<std::size_t>(bit));
+      }
+    }
+    for (std::size_t i = 0; i < words; ++i) {
+      uint64_t ahead = ~uint64_t{0};
+      while (const uint64_t todo = marks[i] & ahead) {
+        const int bit = std::countr_zero(todo);
+        ahead = ~uint64_t{1} << bit;
+        marks[i] &= ~(uint64_t{1} << bit);
+        edges += push(graph, lanes, marks, 64 * i + static_cast<std::size_t>(bit));
+      }
+    }
+    some = false;
+    for (std::size_t i = 0; i < words; ++i) some |= marks[i] != 0;
   }
+  return edges;
 }
 
 template <class Weight>
@@ -64,22 +89,71 @@ void count_together(int32_t n, const Weight* lanes, Weight limit, int32_t* count
   using R = Registers<Weight>;
   typename R::One most[R::kCount] = {};
   decltype(most[0] < most[0]) count[R::kCount] = {};
-  for (int32_t v = 0; v < n; ++v)
-    for (int k = 0; k < R::kCount; ++k) {
-      const typename R::One here = R::of(const_cast<Weight*>(lanes), v)[k];
+  for (std::size_t v = 0; v < static_cast<std::size_t>(n); ++v)
+    for (std::size_t k = 0; k < R::kCount; ++k) {
+      const typename R::One here = R::of(lanes, v)[k];
       const auto near = here <= limit;
       count[k] -= near;  // true is -1
       most[k] = (near & (here > most[k])) ? here : most[k];
     }
-  constexpr int each = 64 / sizeof(Weight);
-  for (int k = 0; k < kLanes; ++k) {
-    counts[k] = static_cast<int32_t>(count[k / each][k % each]);
-    greatest[k] = most[k / each][k % each];
+  for (std::size_t k = 0; k < kLanes; ++k) {
+    counts[k] = static_cast<int32_t>(count[k / R::kEach][k % R::kEach]);
+    greatest[k] = most[k / R::kEach][k % R::kEach];
   }
 }
 
-#define NEARFAR_TOGETHER(Weight)                                              \
-  template int settle_together<Weight>(const Surroundings<Weight>&, Weight*); \
+namespace {
+
+template <bool kFactors, bool kOnlySums>
+NEARFAR_INLINE void add_column(const bounded::Column& column, bounded::Totals& totals) {
+  using R = Registers<double>;
+  using One = R::One;
+  constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+  // In blocks of registers, so that all totals of a block stay in them.
+  constexpr std::size_t kBlock = R::kCount < 4 ? R::kCount : 4;
+  for (std::size_t block = 0; block < R::kCount; block += kBlock) {
+    One sums[kBlock] = {}, shares[kBlock] = {}, least[kBlock], greatest[kBlock];
+    for (std::size_t k = 0; k < kBlock; ++k) least[k] = greatest[k] = One{} + kNaN;
+    for (std::size_t i = 0; i < column.count; ++i) {
+      const One* const far = R::of(column.distances, column.at[i]) + block;
+      const One* const factors = kFactors ? R::of(column.factors, column.at[i]) + block : far;
+      const int64_t v = column.vertices[i];
+      for (int64_t row = column.place[v]; row < column.place[v + 1]; ++row) {
+        const double value = column.values[static_cast<std::size_t>(row) * column.width];
+        if (value != value) continue;
+        for (std::size_t k = 0; k < kBlock; ++k) {
+          const One none = One{}, all = none + value;
+          const One factor = kFactors ? factors[k] : none + 1.0;
+          const auto near = far[k] <= column.limit;
+          sums[k] += near ? (kFactors ? factor * value : all) : none;
+          if (kOnlySums) continue;
+          shares[k] += near ? factor : none;
+          least[k] = (near & ~(least[k] <= all)) ? all : least[k];
+          greatest[k] = (near & ~(greatest[k] >= all)) ? all : greatest[k];
+        }
+      }
+    }
+    for (std::size_t k = 0; k < kBlock * R::kEach; ++k) {
+      const std::size_t lane = block * R::kEach + k, j = k / R::kEach, l = k % R::kEach;
+      totals.sums[lane] = sums[j][l];
+      totals.shares[lane] = shares[j][l];
+      totals.least[lane] = least[j][l];
+      totals.greatest[lane] = greatest[j][l];
+    }
+  }
+}
+
+}  // namespace
+
+void add_together(const bounded::Column& column, bool only_sums, bounded::Totals& totals) {
+  if (column.factors)
+    only_sums ? add_column<true, true>(column, totals) : add_column<true, false>(column, totals);
+  else
+    only_sums ? add_column<false, true>(column, totals) : add_column<false, false>(column, totals);
+}
+
+#define NEARFAR_TOGETHER(Weight)                                                              \
+  template uint64_t settle_together<Weight>(const Surroundings<Weight>&, Weight*, uint64_t*); \
   template void count_together<Weight>(int32_t, const Weight*, Weight, int32_t*, Weight*);
 NEARFAR_TOGETHER(int32_t)
 NEARFAR_TOGETHER(int64_t)

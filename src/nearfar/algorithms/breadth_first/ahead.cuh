@@ -4,8 +4,8 @@
 // frontier into shared memory and advances it round by round with a block barrier only, distances falling
 // by atomic minimum as in a label-correcting search. Blocks that run ahead of others may give a vertex a
 // distance that another block lowers later; it is then taken again: repeated work, never a wrong answer.
-// After ahead_rounds rounds, or when a list outgrows kAheadLeave, what is left goes to the global queue and
-// is dealt anew.
+// After ahead_rounds rounds, or when a list outgrows kAheadLeave, the remaining entries go to the global
+// queue and are distributed again.
 //
 // A round takes several hops. A warp takes a vertex, and its lanes the targets that lie around it
 // with their hops (balls.cuh): all get their distances at once, and only those whose edges may lead
@@ -31,7 +31,7 @@ constexpr uint32 kAheadRoom = 4096;   // and room for those of the round that ou
 constexpr count_t kCrowd = 2;  // entries per warp beyond which the far ones wait
 constexpr int kBallWords = BALL_WIDTH / 32;  // per lane
 
-// What a step of the search that runs ahead writes to.
+// Outputs of a step that runs ahead.
 struct AheadOut {
   AheadEntry* queue;
   count_t* counter;
@@ -59,13 +59,13 @@ struct AheadList {
   uint32* filled;
 };
 
-// What a thread counts while it runs ahead.
+// Counters of a thread that runs ahead.
 struct AheadCounts {
   uint32 seen;
   int deepest;
 };
 
-// The lanes that take[u] put (v[u], d[u]) into the block's list; what it has no room for goes to the queue.
+// The lanes that take[u] put (v[u], d[u]) into the block's list; entries without room go to the queue.
 // The whole warp calls it.
 template <int N>
 __device__ __forceinline__ void put(const AheadOut& out, const AheadList& list,
@@ -133,7 +133,7 @@ __device__ __noinline__ AheadCounts expand_row(const Search& s, const AheadOut& 
   return counts;
 }
 
-// The balls of `count` vertices, each taken by a warp; the list receives those to go on with.
+// The balls of `count` vertices, each taken by a warp; the list receives the vertices of the next round.
 __device__ __forceinline__ void expand(const Search& s, const AheadOut& out, const AheadList& next,
                                        const AheadEntry* now, uint32 count, int limit,
                                        AheadCounts& counts) {
@@ -145,7 +145,7 @@ __device__ __forceinline__ void expand(const Search& s, const AheadOut& out, con
     const AheadEntry entry = now[i];
     const uint32* const ball = balls + static_cast<long long>(entry.vertex) * BALL_WIDTH;
     const int whole = every - entry.distance % every;
-    const int reach = whole < kMostHops ? whole : kMostHops;  // beyond are words of no target
+    const int reach = whole < kMostHops ? whole : kMostHops;  // words beyond it have no target
     const int present = load_relaxed(distance + entry.vertex);
     uint32 word[kBallWords];
     int before[kBallWords];
@@ -172,7 +172,7 @@ __device__ __forceinline__ void expand(const Search& s, const AheadOut& out, con
       takes_on[u] = hops == reach || word[u] & kTakenOn;
       counts.seen += nearer[u];
     }
-    // Most targets lie behind the wave. Reading is cheaper than an atomic that wins nothing.
+    // Most targets are behind the wave. A read is cheaper than an atomic that changes nothing.
 #pragma unroll
     for (int u = 0; u < kBallWords; ++u)
       before[u] = nearer[u] ? load_relaxed(distance + target[u]) : 0;
@@ -195,9 +195,9 @@ __device__ __forceinline__ void expand(const Search& s, const AheadOut& out, con
   }
 }
 
-// A block's share of the queue. In a crowd those that are stale are dropped here, and those beyond
-// `bound` wait in the queue: others may lower them meanwhile, and then taking them on would have
-// been in vain.
+// A block's share of the queue. In a crowd stale entries are dropped here, and entries beyond
+// `bound` wait in the queue: others may lower them meanwhile, and then processing them would be
+// wasted.
 __device__ __forceinline__ uint32 take_share(const Search& s, const AheadOut& out,
                                              AheadEntry* entries, uint32* filled,
                                              const AheadEntry* share, uint32 count, bool crowded,

@@ -1,12 +1,12 @@
 // The loop of a breadth-first search that runs ahead, and its step over the whole device; see ahead.cuh.
 //
 // requires: algorithms/breadth_first/ahead.cuh
-// requires: cuda/beyond_row.cuh
-// requires: cuda/deal.cuh
-// requires: cuda/walk_rows.cuh
+// requires: cuda/graph/beyond_row.cuh
+// requires: cuda/primitives/deal.cuh
+// requires: cuda/primitives/walk_rows.cuh
 #pragma once
 
-// What a step over the whole device does with edges (walk_rows.cuh): targets that they bring nearer
+// Action of a step over the whole device on edges (walk_rows.cuh): targets that they bring nearer
 // are queued. `reach` is the distance that the edge gives.
 struct RelaxAhead {
   const Search& s;
@@ -113,7 +113,7 @@ __device__ __noinline__ void fill_beyond(const Search& s, int time, int limit, A
   }
 }
 
-// What a step that ran ahead has left in the counters, read by one thread of each block.
+// Counters after a step that ran ahead, read by one thread of each block.
 struct SeenAhead {
   count_t entries;
   int least;

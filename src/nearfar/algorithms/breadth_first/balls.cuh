@@ -1,12 +1,11 @@
-// What lies around a vertex, for searches that run ahead: the targets within a few hops of it, with
-// their hops.
+// Balls: the targets within a few hops of a vertex with their hops, for searches that run ahead.
 //
 // balls[n][BALL_WIDTH]: a word per target, vertex in the low kVertexBits bits, hops above, and the sign
-// for those whose own edges may lead out of the ball. kNone fills up; a vertex without a ball has
-// kLonger in its first word: its row does not fit, or other rows lead past it (row_shortcuts.cuh).
+// for targets whose own edges may lead out of the ball. Unused words are kNone; a vertex without a ball has
+// kLonger in its first word: its row does not fit, or other rows skip it (row_shortcuts.cuh).
 //
-// requires: cuda/row_marks.cuh
-// requires: cuda/types.cuh
+// requires: cuda/graph/row_marks.cuh
+// requires: cuda/primitives/types.cuh
 #pragma once
 
 #ifndef BALL_WIDTH
@@ -24,13 +23,13 @@ __device__ __forceinline__ int hops_of(uint32 word) {
 
 constexpr int kRowEdges = 8;  // of a row with shortcuts
 
-// An edge of such a row: as long as so many hops.
+// An edge of such a row: its length in hops.
 struct alignas(2 * sizeof(vertex_t)) RowEdge {
   vertex_t target;
   int weight;
 };
 
-// Brings the ball of a vertex into L2 before it is read; a hint, for devices that take one.
+// Prefetches the ball of a vertex into L2; a hint, where the device supports it.
 __device__ __forceinline__ void expect_ball(const uint32* balls, vertex_t v) {
 #if __CUDA_ARCH__ >= 900
   asm volatile("cp.async.bulk.prefetch.L2.global [%0], %1;"

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nearfar.cuda.row_heads import ENOUGH_OUT, SHORTCUT_DEGREE, row_heads
+from nearfar.cuda.graph.row_heads import ENOUGH_OUT, SHORTCUT_DEGREE, row_heads
 from nearfar.errors import OutOfMemoryError
 from nearfar.graph.slots import Slot
 from nearfar.system.devices import runtime
 
 if TYPE_CHECKING:
     from nearfar.cuda.device_graph import DeviceGraph
-    from nearfar.cuda.row_heads import RowHeads
+    from nearfar.cuda.graph.row_heads import RowHeads
     from nearfar.graph.graph import Graph
 
 __all__ = [
@@ -50,7 +50,8 @@ class Balls:
     Attributes
     ----------
     words : cupy array of uint32, shape (n * BALL_WIDTH,)
-    hops : int Radius that nearly all of them reach.
+    hops : int
+        Radius that nearly all of them reach.
     regular : bool
         Whether most of them have that radius, as on a grid, in rows without shortcuts.
     heads : RowHeads or None

@@ -13,9 +13,9 @@
 // / kHeavy + 1], control (zeroed), records[most_records] or null. Launch: cooperative, whole warps,
 // dynamic shared memory for a stage per warp and for the two lists of a block that runs ahead. Races,
 // harmless: a vertex's bit is read before the atomic that claims it and may be old; then the atomic
-// answers. Decisions are taken from counters that nobody writes in the step that reads them.
+// decides. Decisions are taken from counters that are not written in the step that reads them.
 //
-// requires: cuda/split_barrier.cuh
+// requires: cuda/primitives/split_barrier.cuh
 // requires: algorithms/breadth_first/push.cuh
 // requires: algorithms/breadth_first/pull.cuh
 // requires: algorithms/breadth_first/sweep.cuh
@@ -51,8 +51,8 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, BLOCKS_EACH)
                   const vertex_t* targets, long long n_targets, long long thin_limit,
                   long long patience, long long max_steps, Record* records, long long most_records) {
   extern __shared__ __align__(16) unsigned char shared[];
-  // One copy per block of what all threads read: parameters passed on by reference would lie on
-  // every thread's stack.
+  // One copy per block of the values that all threads read: parameters passed by reference would be
+  // on every thread's stack.
   __shared__ Search s;
   __shared__ Found out;
   __shared__ Tally tally;

@@ -9,6 +9,12 @@
 // the vertices (pulling), which any running worker takes; thin levels stay with one. A vertex is
 // claimed by exchanging its distance for the level. A pull reads distances while others write this
 // level's: both values of one mean "not in the frontier".
+//
+// Memory order. Within a level only distances are shared, by relaxed atomics: of one distance all
+// workers see the same order of values, so one exchange succeeds, and which one does not matter.
+// Places in the queue are given out by one addition each, are written by one worker, and are read
+// in the next level. Between levels the workers leave the pool and come again, which orders the
+// rest (worker_pool.hpp).
 #pragma once
 
 #include <algorithm>
@@ -16,9 +22,9 @@
 #include <atomic>
 #include <memory>
 
-#include "cpu/graph_view.hpp"
-#include "cpu/search.hpp"
-#include "cpu/spread.hpp"
+#include "cpu/graph/graph_view.hpp"
+#include "cpu/search/search.hpp"
+#include "cpu/threads/spread.hpp"
 
 namespace nearfar::breadth_first {
 
@@ -138,7 +144,7 @@ class Search {
     return fresh;
   }
 
-  // What a worker found in a level and has not put into the queue yet.
+  // Vertices that a worker found in a level and has not put into the queue yet.
   struct Found {
     std::array<Index, kHeld> held;
     std::size_t count = 0;

@@ -2,7 +2,7 @@
 #include <stdexcept>
 
 #include "algorithms/breadth_first/breadth_first.hpp"
-#include "cpu/call.hpp"
+#include "cpu/bindings/call.hpp"
 
 namespace nearfar {
 

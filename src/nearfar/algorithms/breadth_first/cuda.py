@@ -20,7 +20,7 @@ from nearfar.algorithms.breadth_first.balls import (
 from nearfar.algorithms.breadth_first.reverse import reverse_of, reversing_pays
 from nearfar.cuda.costs import one_launch
 from nearfar.cuda.device_graph import device_graph
-from nearfar.cuda.whole_solve import WholeSolve
+from nearfar.cuda.loops.whole_solve import WholeSolve
 from nearfar.errors import OptionError, OutOfMemoryError, SolverError
 from nearfar.graph.slots import Slot
 from nearfar.registry import Answer, Estimate, find, variant
@@ -69,28 +69,23 @@ class BreadthFirstOptions:
     beta : float
         Push again once the frontier's vertices times beta are fewer than all vertices.
     transpose : bool or None
-        Pull over the transpose of a directed graph, which is built on the device and kept with
-        the graph. None builds it once the searches that it would have helped have together taken
-        as long as building it; True at once, False never.
+        Pull over the transpose of a directed graph, kept with the graph. None builds it once the
+        searches that would have pulled have together taken as long; True at once, False never.
     thin_limit : int or None
-        Frontiers of up to this number of vertices are thin: after 16 thin levels the search runs
-        ahead, and later searches of the graph do so from their start. On graphs of mean degree
-        below 4 without long rows the first one does, too. None means 64 per multiprocessor on
-        graphs of mean degree 8 or less, else 0: never.
+        Greatest thin frontier: after 16 thin levels the search runs ahead, and so do later
+        searches from their start. None means 64 per multiprocessor up to a mean degree of 8, else
+        0: never.
     balls : bool or None
-        Run ahead by the targets within several hops of each vertex, which are computed on the
-        device and kept with the graph. None computes them once the searches that would have run
-        ahead have together taken as long as that takes; until then near-far runs, and again if
-        three searches show it to be faster or a frontier grows to a sixteenth of the vertices.
-        True computes them at once. False always runs near-far.
+        Run ahead by the targets within several hops of each vertex, kept with the graph. None
+        computes them once the searches that would have run ahead have together taken as long, and
+        returns to near-far where that is faster; True at once, False always runs near-far.
     ahead_rounds : int or None
-        Rounds, of several hops each, that blocks run ahead of each other before the frontier is
-        redistributed; 0 never runs ahead. None means 16 if most balls have the same radius, as
-        on grids, and 2 otherwise, where blocks would drift apart.
+        Rounds of several hops each before the frontier is redistributed; 0 never runs ahead. None
+        means 16 if most balls have the same radius, as on grids, and 2 otherwise.
     sweep : bool or None
         On directed graphs without a transpose: scan a frontier of more than a sixteenth of the
         vertices in vertex order. None means from a million vertices on and up to a mean degree of
-        32: smaller graphs have too few words of 32 vertices for the warps to share.
+        32.
     """
 
     alpha: float = 14.0
@@ -132,7 +127,6 @@ class _Searcher:
             + self.chunk_capacity * chunk
             + control.itemsize
             + (2 * (n // QUEUE_SHARE + _SPARE) + m // _HEAVY + 1) * pair * ahead,
-            "use a CPU method (device='cpu') or a GPU with more memory",
         )
         self.device, self.reverse, self.directed = device, reverse, directed
         self.queue = cp.empty(n, dtype=device.vertex_dtype)

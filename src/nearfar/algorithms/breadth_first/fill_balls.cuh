@@ -1,18 +1,18 @@
 // balls[n][BALL_WIDTH] of a graph, see balls.cuh, and radii[kMostHops + 1]: how many vertices have a ball
 // of each radius.
 //
-// kGroup lanes search for a vertex: they settle the nearest target that is left, a lane per edge of its
+// kGroup lanes search for a vertex: they settle the nearest unsettled target, a lane per edge of its
 // row, until a row does not fit any more; with `heads` (row_shortcuts.cuh) an edge may be several hops
-// long. What was found lies in a table in shared memory, as the words of the ball themselves, found by
-// the hash of the vertex. The groups of a warp go on together.
+// long. Found targets are stored in a hash table in shared memory, as the words of the ball. The groups of
+// a warp proceed together.
 //
 // Launch: kFillThreads per block, any grid. Races: none; lanes of a group that find the same vertex
 // agree by atomics.
 //
 // requires: algorithms/breadth_first/balls.cuh
-// requires: cuda/deal.cuh
-// requires: cuda/edges.cuh
-// requires: cuda/warp.cuh
+// requires: cuda/primitives/deal.cuh
+// requires: cuda/primitives/edges.cuh
+// requires: cuda/primitives/warp.cuh
 
 constexpr int kFillThreads = 128;
 constexpr int kGroup = 8;
@@ -28,12 +28,12 @@ struct Rows {
 
 __device__ __forceinline__ int lane_of_group() { return lane_id() & (kGroup - 1); }
 
-// Those of a warp's votes that are of the caller's group.
+// The part of a warp's votes that belongs to the caller's group.
 __device__ __forceinline__ uint32 votes_of_group(bool vote) {
   return __ballot_sync(kAllLanes, vote) >> (lane_id() & ~(kGroup - 1)) & ((1u << kGroup) - 1);
 }
 
-// The table and what the lanes of a group agree on.
+// The table and the state shared by the lanes of a group.
 struct Ball {
   uint32* table;
   vertex_t center;
@@ -59,7 +59,7 @@ struct Ball {
     if (valid) {
       slot = find(v, slot);
       fresh = const_cast<volatile uint32*>(table)[slot] == kNone;
-      if (!fresh) atomicMin(table + slot, word);  // what is settled is less than any word with the sign
+      if (!fresh) atomicMin(table + slot, word);  // settled entries are less than any word with the sign
     }
     __syncwarp();
     const uint32 wanting = votes_of_group(fresh);

@@ -1,13 +1,13 @@
 // The pushing step of the breadth-first search: all warps take the frontier's rows.
 //
-// Three degree classes, as rows differ by orders of magnitude: up to kMiddle edges they share a
-// warp's lanes by a scan of their degrees, longer ones have a warp, and beyond kLong they are cut
+// Three degree classes, as rows differ by orders of magnitude: rows of up to kMiddle edges share a
+// warp's lanes by a scan of their degrees, longer ones have a warp each, and beyond kLong they are cut
 // into chunks that all warps take after a barrier. A vertex is claimed by setting its bit; the bit
-// is read first, and may be read old from L1: then the atomic answers.
+// is read first, perhaps an old value from L1: then the atomic decides.
 //
 // requires: algorithms/breadth_first/search_state.cuh
-// requires: cuda/deal.cuh
-// requires: cuda/walk_rows.cuh
+// requires: cuda/primitives/deal.cuh
+// requires: cuda/primitives/walk_rows.cuh
 #pragma once
 
 // The edges' targets, and whether their bits are not set as far as this multiprocessor knows.
@@ -26,7 +26,7 @@ __device__ __forceinline__ void look_up(const Search& s, const uint32* visited,
   }
 }
 
-// No value comes with a row: all of a level have the same distance.
+// A row needs no value: all vertices of a level have the same distance.
 struct Nothing {};
 
 __device__ __forceinline__ Nothing of_lane(Nothing, int) { return Nothing{}; }
@@ -81,7 +81,7 @@ __device__ __forceinline__ offset_t set_chunks_aside(const Search& s, uint32* co
   return size;
 }
 
-// The lanes' rows (size 0 for none), each class in its way.
+// The lanes' rows (size 0 for none), each by its class.
 template <class Take>
 __device__ __forceinline__ void walk(const Search& s, const Take& take, uint32* chunk_counter,
                                      offset_t begin, offset_t size) {
@@ -115,7 +115,7 @@ __device__ __forceinline__ void push_split(const Search& s, const Claim& claim,
   }
 }
 
-// The frontier's rows, taken by so many warps; the caller is one of them.
+// The frontier's rows, taken by `warps` warps; the caller is one of them.
 __device__ __forceinline__ void push_rows(const Search& s, const Claim& claim,
                                           const vertex_t* frontier, count_t size, count_t warps,
                                           count_t warp, uint32* chunk_counter, uint64* edges_seen) {

@@ -8,11 +8,11 @@
 // kReverseHeavy + 1], control (zeroed). Launch: cooperative, whole warps, at most 1024 threads per block.
 // Races: none but the order of a row.
 //
-// requires: cuda/deal.cuh
-// requires: cuda/edges.cuh
-// requires: cuda/grid_barrier.cuh
-// requires: cuda/memory.cuh
-// requires: cuda/walk_rows.cuh
+// requires: cuda/primitives/deal.cuh
+// requires: cuda/primitives/edges.cuh
+// requires: cuda/primitives/grid_barrier.cuh
+// requires: cuda/primitives/memory.cuh
+// requires: cuda/primitives/walk_rows.cuh
 
 constexpr int kReverseInFlight = 4, kReverseMiddle = 64;
 constexpr int kReverseHeavy = 512;  // longer rows have a block for themselves

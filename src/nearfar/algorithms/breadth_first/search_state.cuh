@@ -1,15 +1,14 @@
-// What the steps of the breadth-first search share: arrays, counters, queue staging.
+// Shared by the steps of breadth-first search: arrays, counters, queue staging.
 //
-// A warp collects the vertices that it finds in shared memory and reserves queue space for about a
-// hundred at a time; the row bounds of what is written are read then, so that the next step knows
-// how many edges its frontier has. Every vertex is found once, so the queue of n entries never
-// overflows.
+// A warp collects the vertices it finds in shared memory and reserves queue space for about a
+// hundred at a time; it then reads their row bounds, so that the next step knows how many edges its
+// frontier has. Every vertex is found once, so the queue of n entries never overflows.
 //
 // requires: algorithms/breadth_first/balls.cuh
-// requires: cuda/edges.cuh
-// requires: cuda/memory.cuh
-// requires: cuda/split_barrier.cuh
-// requires: cuda/warp.cuh
+// requires: cuda/primitives/edges.cuh
+// requires: cuda/primitives/memory.cuh
+// requires: cuda/primitives/split_barrier.cuh
+// requires: cuda/primitives/warp.cuh
 #pragma once
 
 #ifndef BLOCK_THREADS
@@ -20,13 +19,13 @@
 #endif
 
 constexpr int kStage = 128;   // vertices that a warp collects
-constexpr int kInFlight = 4;  // edges a lane has in flight
+constexpr int kInFlight = 4;  // edges in flight per lane
 constexpr int kMiddle = 64;   // rows above it have a warp for themselves
 constexpr int kLong = 256;    // rows above it are cut into chunks for all warps
 constexpr int kChunk = 256;
 constexpr int kHeavy = 2048;  // rows above it are taken by all warps together, running ahead
 constexpr int kAlone = 32;          // edges that a lane pulls by itself
-constexpr int kDense = 16;  // a frontier of more than one vertex in so many is dense
+constexpr int kDense = 16;  // a frontier of more than 1 / kDense of the vertices is dense
 constexpr int kThinDegree = 256;    // longer rows make no thin frontier
 constexpr uint32 kStuck = 1, kWantsBalls = 2;  // why a search stopped early
 
@@ -48,9 +47,9 @@ struct Tally {
   long long pushes, pulls, sweeps, missed;
 };
 
-// Zeroed by the host, which reads status and the counters after it. What different warps hammer at
-// the same time lies in different cache lines; of what rotates, one is written, one read and one
-// reset.
+// Zeroed by the host, which reads status and the counters after it. Fields that different warps
+// update at the same time are in different cache lines; of rotating fields one is written, one read
+// and one reset.
 struct Control {
   alignas(128) uint32 arrivals;
   alignas(128) long long status;
@@ -59,16 +58,15 @@ struct Control {
   Tally tally;
   alignas(128) long long hopeless;  // vertices that nothing can reach
   alignas(128) count_t found[4];
-  alignas(128) uint64 ahead[4];  // edges of what was found
-  uint32 long_rows[4];           // 1 when one of it has more than kThinDegree
+  alignas(128) uint64 ahead[4];  // edges of the found vertices
+  uint32 long_rows[4];           // 1 when one of them has more than kThinDegree edges
   alignas(128) uint32 chunks[4];
   alignas(128) count_t entries[4];  // of the queue when running ahead, see ahead.cuh
   uint32 ahead_long[4], heavy[4];
   int least[4];
 };
 
-// By value into the kernel; every field takes 8 bytes. in_offsets is null where pulling is out of
-// reach.
+// Passed by value; every field takes 8 bytes. in_offsets is null where pulling is not possible.
 struct Search {
   long long n, m;
   const offset_t* offsets;
@@ -82,7 +80,7 @@ struct Search {
   Control* control;
   long long chunk_capacity;
   long long undirected;
-  const uint32* balls;  // of balls.cuh; null where there are none yet
+  const uint32* balls;  // of balls.cuh; null before they are made
   long long ball_hops;  // at whose multiples vertices are taken on
   const RowEdge* heads;  // rows with shortcuts, or null
   long long ahead_of_least;  // hops beyond the nearest entry, up to which a crowd is taken on
@@ -92,19 +90,19 @@ struct Search {
   uint32* before;       // bits of sweep.cuh; null where the search does not sweep
 };
 
-// What a step found, for the host's record of a run.
+// Result of a step, for the host's record of a run.
 struct Record {
   uint64 kind, frontier, edges, nanoseconds;
 };
 enum StepKind : uint32 { kPush, kPull, kAhead, kRelax, kRescan, kSweep };
 
-// Every thread of the grid calls it. Nobody waits for the atomic that counts arrivals.
+// Every thread of the grid calls it. No thread waits for the atomic that counts arrivals.
 __device__ __forceinline__ void meet(SplitBarrier& barrier) {
   barrier.arrive();
   barrier.wait();
 }
 
-// What a step has left in the counters, read by one thread of each block: thousands of warps that read one line
+// Counters after a step, read by one thread of each block: thousands of warps that read one line
 // at once would wait for each other.
 struct Seen {
   count_t found;
@@ -127,7 +125,7 @@ __device__ __forceinline__ void meet_and_look(SplitBarrier& barrier, const Contr
   __syncthreads();
 }
 
-// Where a step's vertices go.
+// Destination of the vertices that a step finds.
 struct Found {
   vertex_t* queue;
   count_t* counter;

@@ -1,13 +1,13 @@
 // The sweeping step of the breadth-first search: a dense frontier without the edges into its vertices.
 //
-// Where most vertices are in the frontier and pulling is out of reach, a queue costs more than it
-// saves: its rows lie anywhere, and so do the distances that pushing writes. Here the frontier is a
+// Where most vertices are in the frontier and pulling is not possible, a queue costs more than it
+// saves: its rows are scattered, and so are the distances that pushing writes. Here the frontier is a
 // bitmap; the vertices are taken in their order, so rows are read in sequence, and claiming an edge's
 // target only sets its bit. Afterwards collect_step finds the new bits, writes their distances in
-// sequence too, makes them the next frontier and puts them into the queue, should the next step push.
+// sequence, makes them the next frontier and queues them in case the next step pushes.
 //
-// Bitmaps: s.visited[0] all visited, s.visited[1] the frontier, s.before what was visited before it and
-// in it. Races, harmless: a bit is read before the atomic that sets it and may be old.
+// Bitmaps: s.visited[0] all visited, s.visited[1] the frontier, s.before the frontier and the vertices
+// visited before it. Races, harmless: a bit is read before the atomic that sets it and may be old.
 //
 // requires: algorithms/breadth_first/push.cuh
 #pragma once
@@ -27,7 +27,7 @@ __device__ __noinline__ void mark_frontier(const Search& s, int level) {
   }
 }
 
-// What sweeping does with edges: it sets their targets' bits, and nobody asks who was first.
+// Action of a sweep on edges: it sets their targets' bits; several may set one bit.
 struct Mark {
   const Search& s;
 

@@ -8,7 +8,7 @@
 
 #include <cstdint>
 
-#include "cpu/arithmetic.hpp"
+#include "cpu/search/arithmetic.hpp"
 
 namespace nearfar::delta_stepping {
 

@@ -33,7 +33,7 @@ class UnusualMatrix(Declined):
 
 
 def _search(graph: Any, source: int, options: Any, workspace: Workspace) -> Answer:
-    """Run one search; ``graph`` is an unchecked :class:`nearfar.solve.fresh.MatrixGraph`."""
+    """Run one search; ``graph`` is an unchecked :class:`nearfar.solve.matrix.fresh.MatrixGraph`."""
     indptr, indices, weights = graph.bare
     n, m = len(indptr) - 1, len(indices)
     if not graph.skips_nan:

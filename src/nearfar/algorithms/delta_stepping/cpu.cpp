@@ -4,8 +4,8 @@
 #include "algorithms/delta_stepping/delta_stepping.hpp"
 #include "algorithms/delta_stepping/narrow_view.hpp"
 #include "algorithms/delta_stepping/plan.hpp"
-#include "cpu/call.hpp"
-#include "cpu/iteration_log.hpp"
+#include "cpu/bindings/call.hpp"
+#include "cpu/search/iteration_log.hpp"
 
 namespace nearfar {
 namespace {

@@ -3,9 +3,9 @@
 
 #include <functional>
 
-#include "cpu/buffer.hpp"
-#include "cpu/interrupt.hpp"
-#include "cpu/search.hpp"
+#include "cpu/memory/buffer.hpp"
+#include "cpu/search/search.hpp"
+#include "cpu/threads/interrupt.hpp"
 
 namespace nearfar {
 

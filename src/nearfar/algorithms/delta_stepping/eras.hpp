@@ -7,10 +7,18 @@
 // first, and by a third only after every worker has noted the second, which was later. Epochs of
 // memory reclamation do the same (Fraser, "Practical lock-freedom", 2004); here nothing is freed,
 // but distances are looked at again.
+//
+// Memory order. A worker notes an era by a store that releases; who raises the era has loaded all
+// notes with acquire and raises it by a compare and swap that releases; who finds it raised loads
+// it with acquire. So what a worker stored before it noted an era happens before what any worker
+// does after the next one has begun. Between the load and the store of a distance no era is noted:
+// three eras later such a pair has either been seen, or begins with the newer distance. To come is
+// to store a note and then load the era again, which needs the full fence between, as does to look
+// at the notes after what was done before.
 #pragma once
 
-#include "cpu/arithmetic.hpp"
-#include "cpu/waiting.hpp"
+#include "cpu/search/arithmetic.hpp"
+#include "cpu/threads/waiting.hpp"
 
 namespace nearfar::delta_stepping {
 

@@ -1,15 +1,17 @@
-// Full buckets of graphs with long rows, put into the order of memory before they are worked off,
-// without their stale and repeated entries: long rows are then read at nearly the speed of a
-// stream.
+// Full buckets, put into the order of memory before they are worked off, without their stale and
+// repeated entries: that saves a branch mispredicted per entry, and long rows are then read at
+// nearly the speed of a stream. The search so far says whether it pays.
 #pragma once
 
 #include <algorithm>
 
-#include "cpu/buffer.hpp"
+#include "cpu/memory/buffer.hpp"
+#include "cpu/search/search.hpp"
 
 namespace nearfar::delta_stepping {
 
-constexpr std::size_t kLongRows = 16;  // edges per vertex from which full buckets are ordered
+constexpr uint64_t kLongRows = 16;  // edges per row from which full buckets are ordered
+constexpr uint64_t kDropped = 2;    // or with one stale entry on so many that were not
 
 template <class C, class Update>
 class FullBuckets {
@@ -18,14 +20,16 @@ class FullBuckets {
 
   // A bucket is full with one vertex in `share`.
   FullBuckets(const C& csr, std::size_t share)
-      : n_(static_cast<std::size_t>(csr.n)),
-        full_(static_cast<std::size_t>(csr.m) / kLongRows >= n_ ? n_ / share + 64
-                                                                : ~std::size_t{0}) {}
+      : n_(static_cast<std::size_t>(csr.n)), full_(n_ / share + 64) {}
 
-  // Orders a bucket if it is full; returns how many entries were dropped. `log`: as in Relaxer.
+  // Orders a bucket if it is full and that pays, and counts what was dropped. `log`: as in Relaxer.
   template <class Bucket>
-  NEARFAR_INLINE uint64_t order(Bucket& bucket, Weight* distances, Bucket* log = nullptr) {
-    return bucket.size > full_ ? put_in_order(bucket, distances, log) : 0;
+  NEARFAR_INLINE void order(Bucket& bucket, Weight* distances, SearchStats& stats,
+                            Bucket* log = nullptr) {
+    if (bucket.size <= full_) return;
+    const uint64_t rows = stats.vertices_processed;
+    if (stats.edges_relaxed < kLongRows * rows && stats.stale * kDropped < rows) return;
+    stats.stale += put_in_order(bucket, distances, log);
   }
 
  private:

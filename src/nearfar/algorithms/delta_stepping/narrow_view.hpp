@@ -6,8 +6,8 @@
 #include <variant>
 
 #include "algorithms/delta_stepping/delta_stepping.hpp"
-#include "cpu/bindings.hpp"
-#include "cpu/huge_block.hpp"
+#include "cpu/bindings/bindings.hpp"
+#include "cpu/memory/huge_block.hpp"
 
 namespace nearfar {
 
@@ -24,7 +24,12 @@ class NarrowView {
   decltype(auto) visit(F&& f) const {
     return std::visit(std::forward<F>(f), csr_);
   }
-  void pack(int) {}  // as a GraphView does; here there is nothing to pack
+  // As a GraphView does; here there is nothing to pack.
+  void pack(int) {}
+  template <class F>
+  decltype(auto) visit_packed(F&& f) const {
+    return visit(std::forward<F>(f));
+  }
   std::size_t bytes() const { return block_.bytes(); }
 
  private:

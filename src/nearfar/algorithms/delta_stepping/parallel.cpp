@@ -49,10 +49,21 @@
 // Why there is no data race. Distances: relaxed atomics. Shelves: under their lock. Ring, now, log
 // and counters have one owner; the leader reads the counters when the workers are out of the crew.
 //
+// Memory order. Loads and stores of one distance have one order everywhere; nothing is concluded
+// from the order of two distances. An entry goes from one worker to another under a shelf's lock,
+// which releases and acquires, so its taker sees the distance that it was pushed with, or a later
+// one. What eras promise, eras.hpp shows. `active` is added to with acquire and release: who brings
+// it to zero has seen all that the others did. The sizes of shelves, `offers`, `hungry` and the
+// least level without targets are hints, relaxed: a stale one costs a look or a theft. With targets
+// levels and counts of thefts are sequentially consistent: a thief lowers its level, counts, and
+// only then unlocks the shelf whose owner raises its own, so who reads the raised level reads the
+// count afterwards. A helper that leaves takes its last stores with it by a release of `inside`,
+// which the leader acquires before it goes on alone.
+//
 // Busy cores. A helper that comes late finds shelves or nothing; no worker waits for it. One that
 // comes to the leader's own core goes again: all other cores are busy, and two that take turns on
 // one core, each waiting for the other, take three times as long as one. It is asked again some
-// time later (cpu/backoff.hpp).
+// time later (cpu/threads/backoff.hpp).
 //
 // [1] Marco D'Antonio, Son Thai Mai, Philippas Tsigas and Hans Vandierendonck. "Wasp: efficient
 //     asynchronous single-source shortest path on multicore systems via work stealing." SC, 2025.
@@ -63,8 +74,8 @@
 
 #include "algorithms/delta_stepping/delta_stepping.hpp"
 #include "algorithms/delta_stepping/worker.hpp"
-#include "cpu/aligned.hpp"
-#include "cpu/worker_pool.hpp"
+#include "cpu/memory/aligned.hpp"
+#include "cpu/threads/worker_pool.hpp"
 
 namespace nearfar::delta_stepping {
 namespace {
@@ -237,7 +248,7 @@ class Team {
       if (from >= n) return;
       const uint64_t end = from + kFill < n ? from + kFill : n;
       std::fill(distances + from, distances + end, unreached<Weight>());
-      if (__atomic_add_fetch(&filled, end - from, __ATOMIC_ACQ_REL) == n) all_filled.set(1);
+      if (__atomic_add_fetch(&filled, end - from, __ATOMIC_ACQ_REL) == n) all_filled.set(true);
     }
   }
 
@@ -264,8 +275,7 @@ class Team {
       if (take_piece(me, 0, begin) || steal_nearer(me, i, begin)) return true;
       ring.take(number, me.own->now);
       set_level(me, stop.n_targets == 0 ? begin : Ring::least(me.own->now));
-      me.own->work.stats.stale +=
-          me.own->full.order(me.own->now, distances, &me.own->page->entries);
+      me.own->full.order(me.own->now, distances, me.own->work.stats, &me.own->page->entries);
       if (i == 0 && stop.n_targets != 0 && targets_reached()) {
         finish();
         return false;
@@ -494,7 +504,7 @@ class Team {
     return true;
   }
 
-  // What the leader does besides.
+  // Further duties of the leader.
 
   void poll(One& me) {
     const uint64_t edges = me.own->work.stats.edges_relaxed;

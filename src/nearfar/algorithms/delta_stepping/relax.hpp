@@ -6,11 +6,11 @@
 // hides most of the latency. The neighbours' distances need no stage: short rows have no branch
 // that waits for one, so the processor runs ahead to those of the next rows by itself.
 //
-// Short rows, in relax_rows(). Whether an edge improves its target is not a branch, which would be
-// mispredicted half of the time: the improvement is noted in any case, and counted if it is one.
-// What was noted is pushed together. The sum is stored in any case, too, but where it improves
-// nothing not over the distance: its cache line would have to be written back, or taken from
-// another worker, for nothing.
+// No branch per edge. Whether an edge improves its target would be mispredicted half of the time:
+// the improvement is noted in any case, and counted if it is one. What was noted is pushed
+// together. The sum is stored in any case, too, but where it improves nothing not over the
+// distance: its cache line would have to be written back, or taken from another worker, for
+// nothing. One comparison decides both (count_less).
 //
 // Long rows. Before every vertex is reached, relax_long() fetches the distances of a block of
 // targets and then relaxes them. Afterwards no distance is above the greatest, so sift() keeps only
@@ -31,11 +31,12 @@
 #include <emmintrin.h>
 #endif
 
+#include <algorithm>
 #include <cstdint>
 #include <limits>
 
-#include "cpu/bucket_ring.hpp"
-#include "cpu/search.hpp"
+#include "cpu/search/bucket_ring.hpp"
+#include "cpu/search/search.hpp"
 
 namespace nearfar::delta_stepping {
 
@@ -47,7 +48,6 @@ constexpr std::size_t kHold = 128;        // improvements that are pushed togeth
 constexpr std::size_t kFew = 4;           // entries that are followed along chains
 constexpr std::size_t kChain = 1 << 10;   // rows of a chain that are relaxed together, at most
 constexpr std::size_t kShared = 1 << 14;  // edges of a row that workers share
-constexpr std::size_t kDense = 32;        // edges per vertex from which there is a bound
 
 // How a distance is read and lowered. Relaxed atomics: with a single writer they cost nothing,
 // and the compiler makes no branch of a store that depends on what was read.
@@ -93,23 +93,25 @@ struct SharedUpdate : AnyUpdate<Weight> {
   static constexpr bool raised = true;
 };
 
-// `condition` as a number of which the compiler knows nothing, so that it cannot make a branch of
-// what follows from it. Where it could, it did.
-NEARFAR_INLINE uintptr_t as_number(bool condition) {
-  uintptr_t number = condition;
-  __asm__("" : "+r"(number));
-  return number;
-}
-
-// One of two addresses, without a branch: the first where `first` is 1.
-template <class T>
-NEARFAR_INLINE T* choose(uintptr_t first, T* one, T* other) {
+// Adds 1 to `n` if sum < old, and returns where to store the sum: `at` then, else `nowhere`. One
+// comparison of bit patterns and no branch; a compiler makes several of it, or a branch.
+template <class Weight>
+NEARFAR_INLINE Weight* count_less(SumOf<Weight> sum, Weight old, Weight* at, Weight* nowhere,
+                                  std::size_t& n) {
+  const auto low = std::bit_cast<BitsOf<Weight>>(sum);
+  const auto high = ordered_bits(old);
 #if defined(__x86_64__)
-  __asm__("test %1, %1\n\tcmovz %2, %0" : "+r"(one) : "r"(first), "r"(other) : "cc");
-  return one;
+  __asm__("cmp %[high], %[low]\n\tcmovae %[nowhere], %[at]\n\tadc $0, %[n]"
+          : [at] "+r"(at), [n] "+r"(n)
+          : [low] "r"(low), [high] "r"(high), [nowhere] "r"(nowhere)
+          : "cc");
+  return at;
 #else
-  const auto from = reinterpret_cast<uintptr_t>(other);
-  return reinterpret_cast<T*>(from + ((reinterpret_cast<uintptr_t>(one) - from) & (0 - first)));
+  uintptr_t less = low < high;
+  __asm__("" : "+r"(less));  // a number of which the compiler knows nothing
+  n += less;
+  const auto from = reinterpret_cast<uintptr_t>(nowhere);
+  return reinterpret_cast<Weight*>(from + ((reinterpret_cast<uintptr_t>(at) - from) & (0 - less)));
 #endif
 }
 
@@ -146,12 +148,7 @@ class Relaxer {
   using Bucket = typename Ring::Bucket;
 
   Relaxer(const C& csr, Weight* distances, Weight limit, double delta)
-      : ring(delta),
-        csr_(csr),
-        distances_(distances),
-        limit_(limit),
-        between_(csr.m / kDense >= csr.n ? static_cast<uint64_t>(csr.n) : ~uint64_t{0}),
-        look_(between_) {}
+      : ring(delta), csr_(csr), distances_(distances), limit_(limit) {}
 
   // Another search in the same memory. It begins with the first width again: thin ends of searches
   // widen buckets, and from one to the next they would become ever wider. `touched`: null, or where
@@ -161,14 +158,14 @@ class Relaxer {
     distances_ = distances;
     touched_ = touched;
     bound = unreached<Weight>();
-    look_ = between_ == ~uint64_t{0} ? between_ : stats.edges_relaxed + between_;
+    long_edges_ = 0;
     repeated = 0;
     n_sifted_ = 0;
   }
 
   // Relaxes the edges of from[begin .. end); what lands in the current bucket goes to `fresh`,
-  // which may be `from` itself, anything else to the ring. `How`: AloneUpdate while nobody else is
-  // there.
+  // which may be `from` itself, anything else to the ring. `How`: AloneUpdate while no other worker
+  // runs.
   template <class How = Update>
   void relax(Bucket& from, std::size_t begin, std::size_t end, Bucket& fresh) {
     // Reading the mark where there is none is right too: with 64-bit indices it is always read, for
@@ -194,27 +191,30 @@ class Relaxer {
   }
   Buffer<Piece> put_off;  // rows of at least kShared edges, among workers, for the caller
 
-  // Once every vertex is reached, an edge of a dense graph that leads beyond the greatest distance
-  // is dropped before the distance of its target is looked up, and there most are. A distance that
-  // others lower meanwhile is less than what is read here, which only makes the bound looser.
+  // Once every vertex is reached, an edge of a long row that leads beyond the greatest distance is
+  // dropped before the distance of its target is looked up, and there most are. To look costs about
+  // as much as one such edge per vertex, and less while there is a vertex that is not reached. A
+  // distance that others lower meanwhile is less than what is read here, which only makes the bound
+  // looser.
   void renew_bound() {
-    if (stats.edges_relaxed < look_) return;
-    look_ = stats.edges_relaxed + between_;
-    constexpr std::size_t kLanes = 32;
     const auto n = static_cast<std::size_t>(csr_.n);
+    if (long_edges_ < n) return;
+    long_edges_ = 0;
+    constexpr std::size_t kLanes = 32;
     Weight most[kLanes] = {};
     std::size_t v = 0;
-    for (; v + kLanes <= n; v += kLanes)
-      for (std::size_t i = 0; i < kLanes; ++i) {
-        const Weight d = Update::shared ? Update::load(distances_ + v + i) : distances_[v + i];
-        most[i] = d > most[i] ? d : most[i];
-      }
-    for (; v < n; ++v) {
-      const Weight d = Update::load(distances_ + v);
-      most[0] = d > most[0] ? d : most[0];
+    while (v + kLanes <= n) {
+      const std::size_t stop = std::min(n, v + kHold * kLanes);
+      for (; v + kLanes <= stop; v += kLanes)
+        for (std::size_t i = 0; i < kLanes; ++i) {
+          const Weight d = Update::shared ? Update::load(distances_ + v + i) : distances_[v + i];
+          most[i] = d > most[i] ? d : most[i];
+        }
+      for (const Weight d : most)
+        if (d == unreached<Weight>()) return;
     }
-    for (std::size_t i = 1; i < kLanes; ++i) most[0] = most[i] > most[0] ? most[i] : most[0];
-    bound = most[0];
+    for (; v < n; ++v) most[0] = std::max(most[0], Update::load(distances_ + v));
+    bound = *std::max_element(most, most + kLanes);
   }
 
   Ring ring;
@@ -278,6 +278,7 @@ class Relaxer {
     const bool all = touched_ != nullptr;
     uint64_t rows = 0, edges = 0, pushes = 0, near = 0;
     Entry improved[kShort];
+    Weight olds[kShort];
     Index v = entry.vertex;  // not in an Entry, which would take the way through memory
     Weight d = entry.distance;
     while (true) {
@@ -312,16 +313,17 @@ class Relaxer {
           if constexpr (How::shared) log->push(Entry{edge.target, static_cast<Weight>(sum)});
           continue;
         }
-        near += old < high;
         to = edge.target;
         reached = static_cast<Weight>(sum);
-        improved[n++] = Entry{to, reached};
+        improved[n] = Entry{to, reached};
+        olds[n++] = old;
       }
       pushes += n;
       if (n != 1 || !(reached < high) || reached > limit_ || rows == kChain) {
-        enqueue(improved, n, fresh);
+        near += enqueue(improved, olds, n, high, fresh);
         break;
       }
+      near += olds[0] < high;
       if (all) note(improved, 1);
       v = to;
       d = reached;
@@ -339,6 +341,7 @@ class Relaxer {
     const C csr = csr_;  // copies of its own, which no store can change
     Weight* const distances = distances_;
     Entry improved[kHold + kShort];
+    Weight olds[kHold + kShort];                              // what they improved
     Entry ends[How::shared && kMarked ? kHold + kShort : 1];  // dead ends that were lowered
     std::size_t n = 0, n_ends = 0;
     Weight nowhere;  // takes what improves nothing
@@ -367,12 +370,12 @@ class Relaxer {
           const auto sum = candidate(d, edge.weight);
           Weight* at = distances + edge.target;
           const Weight old = How::load(at);
-          const uintptr_t better = as_number(improves(sum, old));
-          How::store(choose(better, at, &nowhere), static_cast<Weight>(sum));
           improved[n] = Entry{edge.target, static_cast<Weight>(sum)};
-          const uintptr_t goes_on = better & (all | !edge.dead_end);
-          n += goes_on;
-          near += goes_on & (old < high);
+          olds[n] = old;
+          std::size_t better = 0;
+          at = count_less(sum, old, at, &nowhere, kMarked ? better : n);
+          How::store(at, static_cast<Weight>(sum));
+          if constexpr (kMarked) n += better & (all | !edge.dead_end);
           if constexpr (How::shared && kMarked) {
             ends[n_ends] = Entry{edge.target, static_cast<Weight>(sum)};
             n_ends += better & edge.dead_end;
@@ -382,7 +385,7 @@ class Relaxer {
         relax_many<How, kMarked>(d, row, row_end, high, fresh, again, pushes);
       }
       if (n >= kHold) {
-        enqueue(improved, n, fresh);
+        near += enqueue(improved, olds, n, high, fresh);
         pushes += n;
         n = 0;
       }
@@ -392,7 +395,7 @@ class Relaxer {
       }
     }
     if (n_sifted_ != 0) relax_sifted<How, kMarked>(high, fresh, again, pushes);
-    enqueue(improved, n, fresh);
+    near += enqueue(improved, olds, n, high, fresh);
     pushes += n;
     for (std::size_t k = 0; k < n_ends; ++k) log->push(ends[k]);
     stats.edges_relaxed += edges;
@@ -406,6 +409,7 @@ class Relaxer {
   template <class How, bool kMarked>
   NEARFAR_INLINE void relax_many(Weight d, std::size_t row, std::size_t row_end, Weight high,
                                  Bucket& fresh, uint64_t& again, uint64_t& pushes) {
+    long_edges_ += row_end - row;
     if (bound != unreached<Weight>())
       sift<How, kMarked>(d, row, row_end, high, fresh, again, pushes);
     else if (Update::shared && row_end - row >= kShared) [[unlikely]]
@@ -494,35 +498,44 @@ class Relaxer {
     Weight* const distances = distances_;
     const bool all = touched_ != nullptr;
     Entry improved[2 * kHold];
+    Weight olds[2 * kHold];
+    Weight nowhere;
     std::size_t n = 0;
-    uint64_t near = 0;
     for (std::size_t i = 0; i < count; ++i)
       prefetch(distances + csr.template edge<kMarked>(one(i).edge).target);
     for (std::size_t i = 0; i < count; ++i) {
-      const auto [at, d] = one(i);
-      const auto edge = csr.template edge<kMarked>(at);
+      const auto [from, d] = one(i);
+      const auto edge = csr.template edge<kMarked>(from);
       const auto sum = candidate(d, edge.weight);
-      Weight old;
-      if (!How::lower(distances + edge.target, sum, old)) continue;
-      const Entry entry{edge.target, static_cast<Weight>(sum)};
-      if (edge.dead_end && !all) {
-        if constexpr (How::shared) log->push(entry);
-        continue;
+      Weight* at = distances + edge.target;
+      const Weight old = How::load(at);
+      improved[n] = Entry{edge.target, static_cast<Weight>(sum)};
+      olds[n] = old;
+      std::size_t better = 0;
+      at = count_less(sum, old, at, &nowhere, kMarked ? better : n);
+      How::store(at, static_cast<Weight>(sum));
+      if constexpr (kMarked) {
+        const std::size_t goes_on = better & (all | !edge.dead_end);
+        if constexpr (How::shared) {
+          if (better != goes_on) log->push(improved[n]);
+        }
+        n += goes_on;
       }
-      near += old < high;
-      improved[n++] = entry;
     }
-    enqueue(improved, n, fresh);
+    again += enqueue(improved, olds, n, high, fresh);
     pushes += n;
-    again += near;
   }
 
-  // Pushes what was held, as far as it is within the limit.
-  NEARFAR_INLINE void enqueue(const Entry* improved, std::size_t n, Bucket& fresh) {
+  // Pushes what was held, as far as it is within the limit. Returns how many of the vertices were
+  // in the current bucket already, with distances `olds` below `high`.
+  NEARFAR_INLINE uint64_t enqueue(const Entry* improved, const Weight* olds, std::size_t n,
+                                  Weight high, Bucket& fresh) {
     const uint64_t number = ring.current();
+    uint64_t near = 0;
     if (touched_ != nullptr) [[unlikely]]
       note(improved, n);
     for (std::size_t i = 0; i < n; ++i) {
+      near += olds[i] < high;
       if (improved[i].distance > limit_) [[unlikely]]
         continue;
       const uint64_t to = ring.bucket_of(improved[i].distance);
@@ -531,6 +544,7 @@ class Relaxer {
       else
         ring.push(to, improved[i]);
     }
+    return near;
   }
 
   NEARFAR_COLD void note(const Entry* improved, std::size_t n) {
@@ -540,8 +554,7 @@ class Relaxer {
   const C& csr_;
   Weight* distances_;
   Weight limit_;
-  uint64_t between_;  // edges from one look at the greatest distance to the next
-  uint64_t look_;
+  uint64_t long_edges_ = 0;  // in long rows, since the last look at the greatest distance
   Buffer<Index>* touched_ = nullptr;
   std::size_t n_sifted_ = 0;
   Sifted sifted_[2 * kHold];  // edges whose sum was below the bound, not relaxed yet

@@ -1,10 +1,10 @@
 // Delta-stepping on one core.
 //
-// The queue is an array of buckets in place of a heap (cpu/bucket_ring.hpp). Bucket i holds entries
-// with a distance from i * delta up to (i + 1) * delta, in any order. The loop takes the first
-// bucket in use and relaxes the edges of its entries (relax.hpp): an improved vertex goes to the
-// end of the same bucket where its distance still belongs there, else to a later one. A vertex may
-// be relaxed several times while its own bucket is worked off, and never again after that.
+// The queue is an array of buckets in place of a heap (cpu/search/bucket_ring.hpp). Bucket i holds
+// entries with a distance from i * delta up to (i + 1) * delta, in any order. The loop takes the
+// first bucket in use and relaxes the edges of its entries (relax.hpp): an improved vertex goes to
+// the end of the same bucket where its distance still belongs there, else to a later one. A vertex
+// may be relaxed several times while its own bucket is worked off, and never again after that.
 //
 // Why buckets: a heap reveals the next vertex only after the pop. The entries of a bucket are all
 // known, so row bounds, edges and distances can be fetched from memory ahead of their turn, and
@@ -21,8 +21,8 @@
 // the search into Bellman-Ford's method. The first width comes from the weights (plan.hpp), and
 // unless the caller fixed it, it changes by factors of two while the buckets go by (adapter.hpp).
 //
-// Full buckets. In a graph with long rows, a bucket with a large share of the vertices is put into
-// the order of memory first (full_buckets.hpp).
+// Full buckets. A bucket with a large share of the vertices is put into the order of memory first
+// where rows are long or many entries stale (full_buckets.hpp).
 //
 // Departures from the paper [1]. Light and heavy edges are not told apart: that saves the heavy
 // edges of a vertex that is relaxed repeatedly, which are few at a good delta, and takes a
@@ -42,7 +42,7 @@
 #include "algorithms/delta_stepping/delta_stepping.hpp"
 #include "algorithms/delta_stepping/full_buckets.hpp"
 #include "algorithms/delta_stepping/relax.hpp"
-#include "cpu/buffer.hpp"
+#include "cpu/memory/buffer.hpp"
 
 namespace nearfar::delta_stepping {
 namespace {
@@ -61,9 +61,9 @@ struct Memory {
 
 // The main loop. Every distance is unreached.
 template <class C>
-void search(Memory<C>& memory, const C& csr, typename C::Index source,
-            typename C::Weight* distances, StopRule<typename C::Weight> stop, bool adapt,
-            Interrupt& interrupt, IterationLog* log) {
+void search(Memory<C>& memory, typename C::Index source, typename C::Weight* distances,
+            StopRule<typename C::Weight> stop, bool adapt, Interrupt& interrupt,
+            IterationLog* log) {
   using Weight = typename C::Weight;
   using Ring = typename Memory<C>::Work::Ring;
   auto& work = memory.work;
@@ -85,7 +85,7 @@ void search(Memory<C>& memory, const C& csr, typename C::Index source,
     }
     ring.take(number, now);
     if (stop.n_targets != 0 && stop.reached_all(distances, Ring::least(now))) break;
-    stats.stale += memory.full.order(now, distances);
+    memory.full.order(now, distances, stats);
     const uint64_t rows = stats.vertices_processed, edges = stats.edges_relaxed;
     work.repeated = 0;
     std::size_t done = 0;
@@ -123,7 +123,7 @@ SearchStats sequential(const C& csr, typename C::Index source, typename C::Weigh
                        IterationLog* log) {
   Memory<C> memory{{csr, distances, stop.limit, plan.delta}, {}, {csr, kFullShare}};
   std::fill_n(distances, static_cast<std::size_t>(csr.n), unreached<typename C::Weight>());
-  search(memory, csr, source, distances, stop, plan.adapt, interrupt, log);
+  search(memory, source, distances, stop, plan.adapt, interrupt, log);
   return memory.work.stats;
 }
 
@@ -140,7 +140,7 @@ SearchStats sequential(const C& csr, const DeltaFeed<C>& feed, StopRule<typename
       std::fill_n(distances, static_cast<std::size_t>(csr.n), unreached<Weight>());
     else
       feed.touched->push(source);
-    search(memory, csr, source, distances, stop, plan.adapt, interrupt, nullptr);
+    search(memory, source, distances, stop, plan.adapt, interrupt, nullptr);
   }
   return memory.work.stats;
 }

@@ -9,7 +9,7 @@
 #include "algorithms/delta_stepping/eras.hpp"
 #include "algorithms/delta_stepping/full_buckets.hpp"
 #include "algorithms/delta_stepping/relax.hpp"
-#include "cpu/waiting.hpp"
+#include "cpu/threads/waiting.hpp"
 
 namespace nearfar::delta_stepping {
 
@@ -194,7 +194,7 @@ class alignas(128) LongRow {
   Piece left_{};  // under the lock
 };
 
-// What a worker has to itself; made by itself, so that the memory is its core's.
+// Private state of a worker, allocated by the worker so that the memory is local to its core.
 template <class C>
 struct Own {
   using Weight = typename C::Weight;

@@ -12,6 +12,6 @@ Dijkstra 1959. With a queue ``Q`` of reached vertices keyed by their distances::
 
 The variants differ only in the queue: a plain array (Martin et al. 2009, Fig. 1), a binary heap, a
 lazy heap of four children per place, a radix heap, a pairing heap, and the two baselines of the
-papers, the Fibonacci heap and the relaxed heap. One driver serves all heaps (``driver.hpp``); the
+papers, the Fibonacci heap and the relaxed heap. One driver serves all heaps (``heaps.cpp``); the
 heaps are one file each in ``cpu/heaps/``.
 """

@@ -9,7 +9,7 @@
 #include <algorithm>
 #include <memory>
 
-#include "cpu/call.hpp"
+#include "cpu/bindings/call.hpp"
 
 namespace nearfar {
 namespace {

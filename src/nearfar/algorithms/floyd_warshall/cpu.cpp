@@ -1,4 +1,7 @@
 // floyd_warshall@cpu: the matrix in tiles, three phases per step, workers that meet between phases.
+//
+// Memory order. Tiles are plain memory: in a phase each is written by the one worker that got its
+// number from the phase's counter, and read by others only in later phases, behind the barrier.
 #include <nanobind/stl/optional.h>
 
 #include <algorithm>
@@ -8,11 +11,11 @@
 #include <new>
 
 #include "algorithms/floyd_warshall/tiles.hpp"
-#include "cpu/aligned.hpp"
-#include "cpu/bindings.hpp"
-#include "cpu/interrupt.hpp"
-#include "cpu/spread.hpp"
-#include "cpu/worker_pool.hpp"
+#include "cpu/bindings/bindings.hpp"
+#include "cpu/memory/aligned.hpp"
+#include "cpu/threads/interrupt.hpp"
+#include "cpu/threads/spread.hpp"
+#include "cpu/threads/worker_pool.hpp"
 
 namespace nearfar::floyd_warshall {
 namespace {

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from nearfar import _cpu
-from nearfar.cpu.float_rows import exact_rows, rows_in_32_bits
+from nearfar.cpu.distances.float_rows import exact_rows, rows_in_32_bits
+from nearfar.cpu.distances.predecessors import tight_predecessors
 from nearfar.cpu.potentials import potentials
-from nearfar.cpu.predecessors import tight_predecessors
 from nearfar.errors import OptionError
 from nearfar.graph.dtypes import unreached_value
 from nearfar.graph.saturation import heaviest_path, widest

@@ -17,10 +17,11 @@ from nearfar.algorithms.floyd_warshall.cpu import (
     needs_64_bits,
     rows_left,
 )
-from nearfar.cpu.float_rows import exact_rows, rows_in_32_bits
+from nearfar.cpu.distances.float_rows import exact_rows, rows_in_32_bits
+from nearfar.cpu.distances.predecessors import tight_predecessors
 from nearfar.cpu.potentials import potentials
-from nearfar.cpu.predecessors import tight_predecessors
 from nearfar.cuda.device_graph import C_NAMES
+from nearfar.errors import keyword
 from nearfar.graph.dtypes import unreached_value
 from nearfar.registry import Answer, Estimate, Workspace, variant
 from nearfar.system.devices import runtime
@@ -169,7 +170,7 @@ def floyd_warshall(
         + n * n * dtype.itemsize
         + 16 * graph.n_edges
         + (ids if trees else 0),
-        "use device='cpu', or a batch method with out='name.npy'",
+        f"use {keyword('device', 'cpu')}, or a batch method with {keyword('out', 'name.npy')}",
     )
     every_source = len(sources) == n and bool((sources == np.arange(n)).all())
     timer = runtime.Timer().start()

@@ -1,6 +1,6 @@
-// What both products of Floyd-Warshall share: the values a thread keeps, the sum with minimum, and slices
-// of stops on their way to shared memory. Macros: VALUE_T (int, long long, float, double), USE_DPX.
-// requires: cuda/copy_async.cuh
+// Shared by both products of Floyd-Warshall: the values a thread keeps, the sum with minimum, and the
+// copies of slices of stops to shared memory. Macros: VALUE_T (int, long long, float, double), USE_DPX.
+// requires: cuda/primitives/copy_async.cuh
 #pragma once
 
 typedef VALUE_T value_t;
@@ -42,8 +42,8 @@ __device__ __forceinline__ void begin_slice(value_t (*left)[kSlice], value_t (*t
   }
 }
 
-// Where in the block's square a thread's values lie: kEach rows from y on, 16 apart, and as many columns in
-// vectors from x on, 16 vectors apart. A warp covers 8 x 4 places: its reads of either side meet in few banks.
+// Positions of a thread's values in the block's square: kEach rows from y, 16 apart, and as many columns in
+// vectors from x, 16 vectors apart. A warp covers 8 x 4 places: its reads of either side meet in few banks.
 struct Place {
   int x, y;
 };

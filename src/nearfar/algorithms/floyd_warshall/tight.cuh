@@ -1,12 +1,13 @@
 // Predecessors from the matrix that Floyd-Warshall closed, by a second product over all stops.
 //
 // before[i][j] = the smallest stop k with closed[i][k] + direct[k][j] = closed[i][j] and
-// closed[i][k] < closed[i][j]; what has none stays as it is. That is the tight-edge rule for graphs without
-// negative weights (cpu/proof.cpp); vertices that only edges which add nothing reach are left to the host.
+// closed[i][k] < closed[i][j]; entries without one stay unchanged. This is the tight-edge rule for graphs
+// without negative weights (cpu/distances/proof.cpp); the host does the vertices reached only by edges that
+// add nothing.
 //
-// A place has a tight edge in few slices of stops. So a slice is gone through with add_min, which is one
-// instruction per place and stop, and a stop is looked for only where the least sum met the
-// distance. Slices come in falling order: the smallest stop is written last.
+// An entry has a tight edge in few slices of stops. A slice is therefore passed with add_min, one
+// instruction per entry and stop, and the stop is searched for only where the least sum equals the
+// distance. Slices are taken in descending order: the smallest stop is written last.
 //
 // closed, direct: side x side values row-major, side a multiple of 128, FAR where there is no path (no edge);
 // direct has FAR on its diagonal. before: n x n ids.
@@ -41,7 +42,7 @@ extern "C" __global__ void __launch_bounds__(256, 1)
 #pragma unroll 1
   for (int slice = slices - 1; slice >= 0; --slice) {
     copy_async_wait();
-    __syncthreads();  // this slice has come for all, and all are done with the one before
+    __syncthreads();  // all have this slice, and all are done with the previous one
     const int now = (slices - 1 - slice) % 2;
     if (slice > 0)
       begin_slice(left[1 - now], top[1 - now], rows + (slice - 1) * kSlice,

@@ -40,9 +40,9 @@ extern "C" __global__ void __launch_bounds__(1024, 1)
   for (int r = y; r < kTile; r += 16) corner[r * side + x] = tile[r][x];
 }
 
-// Row and column of tiles number `strip`, through the stops of tile `step`, whose own tile is closed. With
-// strip = step this is the second phase; with another strip, the third one for that strip alone. The tile where
-// both strips meet is written twice with the same values. Tiles that are final already are left out.
+// Row and column of tiles number `strip`, through the stops of tile `step`, which is closed. With
+// strip = step this is the second phase; with another strip, the third one for that strip only. The tile
+// common to both strips is written twice with the same values. Tiles that are final are left out.
 extern "C" __global__ void __launch_bounds__(256, 2)
     update_strips(value_t* matrix, long long side, long long strip, long long step) {
   extern __shared__ unsigned long long panel_memory[];
@@ -84,7 +84,7 @@ extern "C" __global__ void __launch_bounds__(256, 2)
     for (int c = 0; c < 4; ++c) mine[(y + 16 * r) * side + x + 16 * c] = best[r][c];
 }
 
-// Everything through the stops of pass `pass`.
+// The whole matrix through the stops of pass `pass`.
 extern "C" __global__ void __launch_bounds__(256, 2)
     update_rest(value_t* matrix, long long side, long long pass) {
   alignas(16) __shared__ value_t left[2][kBlock][kSlice];
@@ -101,7 +101,7 @@ extern "C" __global__ void __launch_bounds__(256, 2)
 #pragma unroll 1
   for (int slice = 0; slice < kStops / kSlice; ++slice) {
     copy_async_wait();
-    __syncthreads();  // this slice has come for all, and all are done with the one before
+    __syncthreads();  // all have this slice, and all are done with the previous one
     const int now = slice % 2;
     if (slice + 1 < kStops / kSlice)
       begin_slice(left[1 - now], top[1 - now], rows + (slice + 1) * kSlice,
@@ -119,7 +119,7 @@ extern "C" __global__ void __launch_bounds__(256, 2)
     }
 }
 
-// Speed of add_min alone, to measure against: `turns` x 16 chains per thread. Launch: any grid,
+// Speed of add_min without memory, as a reference: `turns` x 16 chains per thread. Launch: any grid,
 // blocks of 256.
 extern "C" __global__ void __launch_bounds__(256) add_min_ceiling(value_t* out, int turns, value_t weight) {
   value_t chain[16];

@@ -9,7 +9,7 @@
 #include <limits>
 #include <type_traits>
 
-#include "cpu/isa.hpp"
+#include "cpu/instructions/isa.hpp"
 
 namespace nearfar::floyd_warshall {
 

@@ -6,8 +6,8 @@
 // units are the limit, not memory.
 #include "algorithms/floyd_warshall/tiles.hpp"
 
-#include "cpu/arithmetic.hpp"
-#include "cpu/registers.hpp"
+#include "cpu/instructions/registers.hpp"
+#include "cpu/search/arithmetic.hpp"
 
 namespace nearfar::floyd_warshall::NEARFAR_ISA {
 namespace {

@@ -12,9 +12,9 @@ sources that do not reach it (use ``bellman_ford`` from such a source).
 
 **Exactness.** Integer potentials keep everything exact. With floats the shifted weights are
 rounded, so ``distance`` is off by a few roundings; one more pass, over the edges that are nearly
-tight in it, replaces them by sums along the path (see ``cpu/polish.hpp``), which are bit for bit
-those of Bellman-Ford. On a graph with a cycle whose exact weight is zero or nearly so, rounding
-may let it improve forever; such rows are searched again by ``tarjan_subtree``, and
+tight in it, replaces them by sums along the path (see ``cpu/distances/polish.hpp``), which are bit
+for bit those of Bellman-Ford. On a graph with a cycle whose exact weight is zero or nearly so,
+rounding may let it improve forever; such rows are searched again by ``tarjan_subtree``, and
 ``stats["repeated_rows"]`` counts them.
 
 ``johnson@cpu`` and ``johnson@cuda`` take the inner method from the batched family.

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from nearfar import _cpu
-from nearfar.cpu.float_rows import exact_rows, rows_in_32_bits
+from nearfar.cpu.distances.float_rows import exact_rows, rows_in_32_bits
 from nearfar.cpu.potentials import potentials
 from nearfar.errors import OptionError, quoted
 from nearfar.graph.graph import Graph

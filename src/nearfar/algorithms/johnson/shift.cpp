@@ -1,10 +1,10 @@
 // Johnson's own steps on CPU cores: reweighting, shifting rows back, and exact float rows.
 #include <nanobind/stl/vector.h>
 
-#include "cpu/bindings.hpp"
-#include "cpu/polish.hpp"
-#include "cpu/search.hpp"
-#include "cpu/spread.hpp"
+#include "cpu/bindings/bindings.hpp"
+#include "cpu/distances/polish.hpp"
+#include "cpu/search/search.hpp"
+#include "cpu/threads/spread.hpp"
 
 namespace nearfar {
 namespace {
@@ -66,7 +66,8 @@ bool shift_back(const Array& rows, const Ids& sources, const Ids& columns, const
   return work(double{0});
 }
 
-// Whole rows, nearly right on entry; which of them could not be made exact (see cpu/polish.hpp).
+// Whole rows, nearly right on entry; which of them could not be made exact (see
+// cpu/distances/polish.hpp).
 std::vector<int64_t> polish_rows(GraphView& view, const Ids& sources, const Array& rows,
                                  std::optional<Array> potentials, int threads) {
   std::vector<int64_t> left;

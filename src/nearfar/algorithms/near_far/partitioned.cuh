@@ -1,32 +1,32 @@
 // One source over several devices: each owns a range of vertices and relaxes their edges by the steps
-// of one_launch_ranges.cuh; what it finds for others' vertices their owners fetch.
+// of one_launch_ranges.cuh; owners fetch the distances that others find for their vertices.
 //
 // Every device keeps a distance for every vertex of the graph. For its own vertices that is the
-// tentative distance; for the others', the least that it has found or learned itself, so that it
-// tells their owner nothing twice. A step has three launches per device:
+// tentative distance; for the others', the least that it has found or read itself, so that it reports
+// none twice. A step has three launches per device:
 //
-//   step      what the phase says (struct Progress): the near queue, edges that came due at settled
-//             vertices, or one of those at the end. A lower distance of another device's vertex is
-//             kept here and marks the line that holds it: 32 vertices, one byte.
+//   step      the action of the phase (struct Progress): the near queue, edges that came due at settled
+//             vertices, or one of the final phases. A lower distance of another device's vertex is
+//             kept here and marks its line: 32 vertices, one byte.
 //   pieces    rows of more than kHeavy edges, which the step cut up.
 //   fetch     after all devices have relaxed: read the lines of own vertices that others marked from
-//             their memory, keep the least, and put what came nearer into the next near queue.
+//             their memory, keep the least, and put improved vertices into the next near queue.
 //
-// What travels is thus at most each line once per step and device, read by its owner in full
+// So each line is transferred at most once per step and device, read by its owner in full
 // lines; no atomic crosses the link. A step begins when all devices have fetched: each adds up the
-// tallies of all and comes to the same next phase, so the host decides nothing and only launches.
-// Before the vertices that are left pull, every device learns the others' distances (a phase of its
-// own): their edges lead everywhere.
+// tallies of all and computes the same next phase, so the host decides nothing and only launches.
+// Before the remaining vertices pull, every device reads the others' distances (a separate phase):
+// edges lead to vertices of all devices.
 //
 // Arrays per device, n vertices in the graph, [first, last) its own, first a multiple of 32: those
 // of struct Solve with distance[n] and `offsets` less `first` records, so that own vertices are
 // found under their own numbers; dirty[2][ceil(n / 32)] bytes, tallies[4], progress[2], totals[2].
 // Launch: whole warps, any grid; step, pieces and fetch with a stage per warp in dynamic shared
 // memory. Host loop in partitioned.py.
-// Races, harmless: a line that is fetched may hold, for the reader's vertices, what the reader told
-// nobody; all are lengths of paths. A mark is written by many and read after all have ended. What
-// rotates (dirty, tallies, counters) is reset in a step after the last one in which it was read
-// anywhere.
+// Races, harmless: a fetched line may have, for the reader's vertices, distances that the reader has not
+// reported; all are lengths of paths. A mark is written by many and read after all have ended. Rotating
+// arrays (dirty, tallies, counters) are reset in a step after the last one in which they were read on
+// any device.
 //
 // requires: algorithms/near_far/one_launch/one_launch_due.cuh
 // requires: algorithms/near_far/one_launch/one_launch_phases.cuh
@@ -49,7 +49,7 @@ struct Others {
   const Control* control[16];
 };
 
-// A vertex of another device: the mark tells its owner.
+// A vertex of another device: the mark notifies its owner.
 struct Outside {
   const Part* part;
   unsigned char* dirty;
@@ -70,7 +70,7 @@ __device__ __forceinline__ Stage own_stage(unsigned char* shared) {
   return Stage{reinterpret_cast<Entry*>(shared) + (threadIdx.x >> 5) * kStage, 0};
 }
 
-// Where what a step found is added up.
+// Sums of a step's results.
 __device__ __forceinline__ Tally* next_tally(const Part& part, long long step) {
   return part.tallies + ((step + 1) & 3);
 }
@@ -133,7 +133,7 @@ extern "C" __global__ void partitioned_begin(Part part, long long source, Progre
     part.tallies[i] = Tally{0, 0, 0, unreached()};
     solve.control->near_count[i] = solve.control->heavy_count[i] = 0;
   }
-  part.progress[1] = progress;  // that of the step before the first
+  part.progress[1] = progress;  // that of the step before the first one
   if (source < part.first || source >= part.last) return;
   solve.control->near_count[0] = 1;
   store_entry(solve.near_queue[0], static_cast<vertex_t>(source), weight_t(0));
@@ -224,7 +224,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS)
   for (int p = 0; p < devices; ++p) {
     if (p == own) continue;
     const unsigned char* const theirs = others.dirty[p] + (step & 1) * lines_of(part.solve.n);
-    // A lane looks at a mark, then the warp at the lines that were marked.
+    // A lane reads a mark, then the warp reads the marked lines.
     for (long long base = first + first_thread_of_warp(); base < last; base += grid_threads()) {
       const long long mine = base + lane_id();
       uint32 marked = __ballot_sync(kAllLanes, mine < last && theirs[mine] != 0);
@@ -250,8 +250,8 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS)
   if (lane_id() == 0 && lines != 0) atomicAdd(part.totals, lines);
 }
 
-// Whether distances are shortest, where weights are positive: no edge lowers one, and every reached
-// vertex but the source has an edge that gives its distance. The device knows every vertex's
+// Tests that distances are shortest, where weights are positive: no edge lowers one, and every reached
+// vertex but the source has an edge that gives its distance. The device has every vertex's
 // distance; tight[n] (bytes, 0) and wrong[1] (0) are written.
 extern "C" __global__ void partitioned_prove(Part part, unsigned char* tight, uint64* wrong) {
   const Solve& solve = part.solve;

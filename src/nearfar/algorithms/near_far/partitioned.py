@@ -19,7 +19,7 @@ import numpy as np
 from nearfar.algorithms.near_far.one_launch.driver import OneLaunchOptions, range_delta
 from nearfar.algorithms.near_far.one_launch.host import STAGE, entry_bytes, most_steps
 from nearfar.cuda.device_graph import Rows, upload_rows
-from nearfar.cuda.sorted_rows import SEGMENT
+from nearfar.cuda.graph.sorted_rows import SEGMENT
 from nearfar.errors import OptionError, SolverError, VariantUnavailable
 from nearfar.graph.dtypes import limit_in_dtype, unreached_value
 from nearfar.graph.slots import Slot
@@ -155,7 +155,7 @@ class Partitioned:
                 runtime.require_memory(self.n, _MORE_DEVICES)
                 entered = runtime.cupy().zeros(self.n, dtype=np.uint8)
                 macros = {**graph.macros, "SEGMENT": SEGMENT}
-                kernel = runtime.program("cuda/sort_rows.cuh", macros).kernel("sort_rows")
+                kernel = runtime.program("cuda/graph/sort_rows.cuh", macros).kernel("sort_rows")
                 arguments = {"offsets": graph.offsets, "edges": graph.edges, "entered": entered}
                 arguments |= {"n": np.int64(graph.n), "m": np.int64(graph.m)}
                 kernel(-(-graph.m // SEGMENT), _SORT_THREADS, arguments)

@@ -8,7 +8,7 @@
 
 #include <memory>
 
-#include "cpu/buffer.hpp"
+#include "cpu/memory/buffer.hpp"
 
 namespace nearfar {
 

@@ -7,7 +7,7 @@
 // near the leaves.
 #pragma once
 
-#include "cpu/buffer.hpp"
+#include "cpu/memory/buffer.hpp"
 
 namespace nearfar {
 

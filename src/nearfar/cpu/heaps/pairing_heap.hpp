@@ -8,7 +8,7 @@
 
 #include <memory>
 
-#include "cpu/arithmetic.hpp"
+#include "cpu/search/arithmetic.hpp"
 
 namespace nearfar {
 

@@ -11,7 +11,7 @@
 #include <bit>
 #include <memory>
 
-#include "cpu/buffer.hpp"
+#include "cpu/memory/buffer.hpp"
 
 namespace nearfar {
 

@@ -17,7 +17,7 @@
 #include <bit>
 #include <memory>
 
-#include "cpu/arithmetic.hpp"
+#include "cpu/search/arithmetic.hpp"
 
 namespace nearfar {
 

@@ -103,7 +103,7 @@ def lines_from(
 ) -> EdgeLines:
     """Return the lines of edges from those of a table.
 
-    Row ``r`` has ``counts[r]`` points of ``xy``; edge ``e`` lies on row ``rows[e]`` and runs
+    Row ``r`` has ``counts[r]`` points of ``xy``; edge ``e`` is on row ``rows[e]`` and runs
     against it where ``back[e]``. First and last points, the ends, are left out.
     """
     begin = np.cumsum(counts) - counts

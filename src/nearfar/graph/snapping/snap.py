@@ -54,7 +54,7 @@ class Snapped:
     n_edges : int
         Edges of the graph.
     remark : str
-        Description of what was left out of snapping; empty if nothing was.
+        Description of the places left out of snapping; empty if there are none.
     """
 
     edge: NDArray[np.int64]

@@ -14,7 +14,7 @@
 
 #include <cstdint>
 
-#include "cpu/isa.hpp"
+#include "cpu/instructions/isa.hpp"
 
 namespace nearfar::snapping {
 

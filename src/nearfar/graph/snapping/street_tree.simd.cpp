@@ -1,7 +1,7 @@
 // The search of the tree of streets, eight boxes or segments at a time.
 #include "graph/snapping/street_tree.hpp"
 
-#include "cpu/arithmetic.hpp"
+#include "cpu/search/arithmetic.hpp"
 
 namespace nearfar::snapping::NEARFAR_ISA {
 namespace {

@@ -5,8 +5,8 @@
 #include <numbers>
 #include <vector>
 
-#include "cpu/bindings.hpp"
-#include "cpu/spread.hpp"
+#include "cpu/bindings/bindings.hpp"
+#include "cpu/threads/spread.hpp"
 #include "graph/snapping/street_tree.hpp"
 
 namespace nearfar::snapping {
@@ -100,7 +100,7 @@ class StreetTree {
     view = {leaves_.data(), boxes_.data(), level_.data(), static_cast<int>(level_.size())};
   }
 
-  // Where a point lies on the Z-order curve.
+  // Position of a point on the Z-order curve.
   uint32_t code(double x, double y) const {
     auto part = [](double v, double low, double high) {
       const double share = high > low ? (v - low) / (high - low) : 0;

@@ -34,7 +34,7 @@ SCHEMA = "nearfar-bench-peers/1"
 def document(
     runs: Sequence[Run], environment: dict[str, Any], settings: dict[str, Any]
 ) -> dict[str, Any]:
-    """Everything as plain data: environment, settings, and each run with all samples."""
+    """Return all as plain data: environment, settings, and each run with all samples."""
     return {
         "schema": SCHEMA,
         "environment": environment,
@@ -68,7 +68,7 @@ def number(value: float) -> str:
 
 
 def _columns(runs: Iterable[Run]) -> list[str]:
-    """Contenders that were measured at least once, in the order of the measurement."""
+    """Return contenders that were measured at least once, in order of measurement."""
     return list(dict.fromkeys(r.contender for run in runs for r in run.results if r.samples))
 
 
@@ -85,7 +85,7 @@ def _cell(run: Run, result: Result | None, base: str) -> str:
 def table(
     header: Sequence[str], rows: Sequence[Sequence[str]], *, left: Collection[int] = (0,)
 ) -> list[str]:
-    """Lines of a Markdown table, columns aligned; ``left`` to the left, the others right."""
+    """Return lines of a Markdown table with aligned columns; ``left`` to the left, others right."""
     widths = [max(len(row[i]) for row in [header, *rows]) for i in range(len(header))]
 
     def line(cells: Sequence[str]) -> str:
@@ -127,7 +127,7 @@ def _engines(runs: Iterable[Run]) -> str:
 
 
 def markdown(runs: Sequence[Run], environment: dict[str, Any], base: str = "scipy") -> list[str]:
-    """Lines of the report: the table, the engines, who was left out, and how it was measured."""
+    """Return lines of the report: table, engines, omissions, method of measurement."""
     columns = _columns(runs)
     header = ["graph", *columns]
     rows = [[run.graph, *(_cell(run, run.find(name), base) for name in columns)] for run in runs]

@@ -66,7 +66,7 @@ class SuiteGraph:
 
 
 def data_folder() -> Path | None:
-    """Folder of real graphs: ``NEARFAR_DATA``, or ``shared/data`` beside a checkout; or None."""
+    """Return the folder of real graphs: ``NEARFAR_DATA``, or ``shared/data`` next to a checkout."""
     named = os.environ.get("NEARFAR_DATA")
     if named:
         return Path(named) if Path(named).is_dir() else None
@@ -116,7 +116,7 @@ _GNUTELLA = "snap-johnson/p2p-Gnutella08.txt.xz"
 
 
 def _small(shrink: int) -> Graph:
-    """p2p-Gnutella08 with weights 1..100; without its file, as many random edges."""
+    """Return p2p-Gnutella08 with weights 1..100; without its file, as many random edges."""
     n, m = 6_301, 20_777
     folder = data_folder()
     weights = Stream(_SEED, "bench.small.weights").integers(1, 100, m, np.int32)

@@ -136,7 +136,7 @@ def run(
     name : str
         A key of :func:`experiments`.
     out : path
-        Folder for results; see the package's docstring for what comes there.
+        Folder for results; the package's docstring lists its files.
     scale : {"small", "paper", "beyond"}
         ``small`` takes minutes on two cores; ``paper`` has the paper's sizes.
     device : {"auto", "cpu", "cuda"}
@@ -152,7 +152,7 @@ def run(
     budget : float or None
         Seconds; no task begins after so many.
     restart : bool
-        Drop what the folder holds.
+        Delete the folder's results first.
     workers : int
         Processes that make the graphs of the next tasks, and idle while a task is timed.
     overlap : bool

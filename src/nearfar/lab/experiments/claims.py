@@ -58,9 +58,9 @@ class Stated:
     high: float
 
     def beside(self, sizes: Sequence[float]) -> tuple[float, float]:
-        """The least and the greatest measured size over the paper's, end by end.
+        """Return the least and the greatest measured size over the paper's, end by end.
 
-        A number that is reached stands beside the greatest size alone.
+        Reported for the greatest size only, where its number is reached.
         """
         top = max(sizes) / self.high
         return (top, top) if self.low == self.high else (max(min(sizes), 0.0) / self.low, top)
@@ -73,7 +73,7 @@ class OneOf:
     reached: tuple[float, ...]
 
     def beside(self, sizes: Sequence[float]) -> tuple[float, float]:
-        """The greatest measured size over the nearest of them; 1 between two of them."""
+        """Return the greatest measured size over the nearest of them; 1 between two of them."""
         top = max(*sizes, 0.0)
         nearest = min(max(top, min(self.reached)), max(self.reached))
         return top / nearest, top / nearest
@@ -90,7 +90,7 @@ class Claim:
     where, said : str
         Section, table or figure; the statement in short, with the paper's number.
     here : str
-        What was measured, in words and numbers.
+        The measurement in words and numbers.
     agree, of : int
         In how many of how many measured cases the same side is ahead.
     over : (float, float) or None
@@ -144,7 +144,7 @@ def claim(
     stated: Stated | OneOf | float | None = None,
     sizes: Sequence[float] = (),
 ) -> Claim:
-    """A claim from the cases in which the direction was looked at; ``here`` is dropped without any.
+    """Make a claim from the cases in which the direction was checked.
 
     Examples
     --------
@@ -170,8 +170,12 @@ RULE = (
 )
 
 
+#: Where a page's reader finds :data:`RULE`.
+WHERE_RULE = "[The rule of the verdicts](../how-to/reproduce-the-papers.md#verdicts)."
+
+
 def table_of_claims(claims: Iterable[Claim], page: str) -> Table:
-    """The claims as a table with the key ``stated``."""
+    """Return the claims as a table with the key ``stated``."""
     rows = [[c.said, c.where, c.here, c.verdict] for c in claims]
     columns = [Column("the paper says"), Column("where"), Column("here"), Column("verdict")]
     text = (
@@ -179,11 +183,11 @@ def table_of_claims(claims: Iterable[Claim], page: str) -> Table:
         "reasons of the differences on one GPU and on a CPU, with the counters and experiments "
         "that they rest on."
     )
-    return Table("stated", "What the paper states, and here", text, columns, rows)
+    return Table("stated", "Numbers of the paper, and ours", text, columns, rows)
 
 
 def spread(values: Iterable[float | None], digits: int = 3) -> str:
-    """Range of some numbers in words, ``1.20 to 3.40``; one where both ends look the same."""
+    """Return the range of some numbers as text, ``1.20 to 3.40``; one if both look the same."""
     found = [value for value in values if value is not None and math.isfinite(value)]
     if not found:
         return NOT_MEASURED
@@ -220,7 +224,7 @@ def verdicts(runs: Iterable[tuple[str, Iterable[Claim]]]) -> list[str]:
             if counts[CONTRADICTED]:
                 text += f" {CONTRADICTED.capitalize()}: {_list(counts[CONTRADICTED])}."
             lines += [text, ""]
-    return [*lines, RULE, ""]
+    return [*lines, WHERE_RULE, ""]
 
 
 def _list(claims: Iterable[Claim]) -> str:
@@ -235,7 +239,7 @@ def _sentence(one: Claim) -> str:
 
 def _place(one: Claim) -> str:
     """Return where the paper states it."""
-    return f"section {one.where}" if re.match(r"\d|[IVX]+\b", one.where) else one.where
+    return f"§{one.where}" if re.match(r"\d|[IVX]+\b", one.where) else one.where
 
 
 def _sizes(reproduced: Iterable[Claim]) -> str:
@@ -249,14 +253,18 @@ def _sizes(reproduced: Iterable[Claim]) -> str:
 
 
 def beside(
-    claims: Iterable[Claim], why: Mapping[str, str], *, differing: bool = False
+    claims: Iterable[Claim],
+    why: Mapping[str, str],
+    *,
+    differing: bool = False,
+    given: Iterable[str] = (),
 ) -> list[str]:
     """Return one list item per statement, grouped by verdict, with the reason of a difference.
 
     ``differing`` leaves out what was reproduced or not measured. A reason that several statements
-    share is given once.
+    share, or that is ``given`` further up on the page, is not repeated.
     """
-    claims, lines, given = list(claims), [], set()
+    claims, lines, given = list(claims), [], set(given)
     for kind in _ORDER[differing:-1]:
         group = [one for one in claims if _kind(one) == kind]
         lines += [f"**{kind.capitalize()}**", ""] if group else []

@@ -81,7 +81,7 @@ class Task:
     key : str
         Stable name, also of its file: lower case, digits, dots, dashes.
     what : dict
-        What the experiment's ``run`` needs, as plain data.
+        Inputs of the experiment's ``run``, as plain data.
     cost : float
         Expected seconds or anything proportional; only the time left depends on it.
     """
@@ -132,7 +132,7 @@ def whole(done: Sequence[Done]) -> list[Done]:
     """Return the tasks with the parts of one graph's measurement combined.
 
     A task with ``part`` in its ``what`` measured some methods of the graph that the task without
-    ``part`` describes: those of the host need no GPU, so that they can be measured apart.
+    ``part`` describes: those of the host need no GPU, so that they can be measured separately.
     """
     groups: dict[str, list[Done]] = {}
     for one in done:
@@ -142,7 +142,7 @@ def whole(done: Sequence[Done]) -> list[Done]:
 
 
 def _together(parts: list[Done]) -> Done:
-    """One finished task of its parts; the part without a name decides what is not a table."""
+    """Merge a task's parts; the part without a name decides everything but tables."""
     first = min(parts, key=lambda one: "part" in one.what)
     if len(parts) == 1:
         return first
@@ -171,7 +171,7 @@ class Table:
     key : str
         File name without suffix.
     title, caption : str
-        One line; and what the reader has to know: how it was measured, what the paper has.
+        One line; and notes for the reader: method of measurement, the paper's figures.
     columns : list of Column
     rows : list of list
         A string, a number, a bool, or None (shown as a dash) for each column.
@@ -184,7 +184,7 @@ class Table:
     rows: list[list[Any]]
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain data."""
+        """Return plain data."""
         return asdict(self)
 
 
@@ -240,7 +240,7 @@ class Figure:
     columns: int = 2
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain data."""
+        """Return plain data."""
         return asdict(self)
 
 
@@ -260,7 +260,7 @@ class Experiment(ABC):
     defaults: ClassVar[dict[str, dict[str, Any]]] = {}
 
     def settings(self, scale: str, device: str, **given: Any) -> Settings:
-        """Settings with this experiment's defaults for the scale, also where ``given`` has None."""
+        """Return the settings, with this experiment's defaults where ``given`` has None."""
         if scale not in self.scales:
             shown = ", ".join(s for s in self.scales if s != "tiny")
             raise OptionError(f"{self.name} has no scale {scale!r}: use {shown}")

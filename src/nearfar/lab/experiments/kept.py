@@ -1,6 +1,6 @@
 """Stored results in benchmarks/results for the pages of docs/reproduction.
 
-:class:`Kept` is a run of an experiment, as ``python -m nearfar.lab.experiments.keep`` wrote it.
+:class:`Kept` is a run of an experiment, as ``benchmarks/keep_experiments.py`` wrote it.
 :class:`KernelRows` and :class:`Counts` are what two benchmarks measured besides: times of single
 kernels, and counts that no timed method makes.
 """
@@ -88,7 +88,7 @@ class Kept:
         return [f"![{text}](images/{self.name}-{self.device}-{key}.png)", ""]
 
     def table(self, key: str, level: str = "###", *, how: bool = True) -> list[str]:
-        """A table with title and caption; how to measure it; nothing where its tasks are missing.
+        """Return a table with title and caption; nothing where its tasks are missing.
 
         ``how=False`` leaves out the line on its origin, which a section then says once.
         """
@@ -121,10 +121,8 @@ class Kept:
     def full(self) -> str:
         """Return where the tables of every graph are, and how to read summaries."""
         return (
-            "Each row summarises a group of graphs: the range, and the geometric mean in brackets. "
-            f"`{self.command} -o DIR` writes the tables of every graph and "
-            "`nearfar report DIR` shows them as one page; all samples of this run are in "
-            f"`{self.file}`."
+            "Rows summarise groups of graphs: the range, and the geometric mean in brackets. "
+            f"`{self.command} -o DIR` and `nearfar report DIR` show every graph."
         )
 
     def how(self) -> str:
@@ -138,8 +136,8 @@ class Kept:
             f"{self.settings.rounds} rounds, seed {self.settings.seed}. From `{self.file}`.*"
             + self._where()
             + (
-                " While the GPU was timed, other cores made the graphs of the next tasks, which "
-                "lengthens iterations that wait for the host (up to half as long again on a mesh)."
+                " Other cores made graphs meanwhile, which lengthens iterations that wait for the "
+                "host (up to half as long again on a mesh)."
                 if any(place.get("overlap") for place in self.environments)
                 else ""
             )
@@ -187,7 +185,7 @@ _NUMBER = re.compile(r"(?<=-)g?\d+(?=-|$)")
 
 
 def patterns(keys: Iterable[str], others: Iterable[str]) -> str:
-    """Task keys with numbers as stars where several differ in nothing else, and no other does."""
+    """Return task keys with stars for numbers, where several differ in nothing else."""
     groups: dict[str, list[str]] = {}
     for key in keys:
         groups.setdefault(_NUMBER.sub("*", key), []).append(key)
@@ -227,7 +225,7 @@ def _stretches(own: Iterable[str], others: Iterable[str]) -> list[str]:
 
 
 def at_once(tasks: Iterable[dict[str, Any]]) -> dict[str, int]:
-    """How many tasks of each part ran at the same time at most, by the name of the part.
+    """Return how many tasks of each part ran at the same time at most, by the name of the part.
 
     Tasks that one process measured one after the other give 1; those without ``began`` are left
     out.
@@ -245,27 +243,22 @@ def at_once(tasks: Iterable[dict[str, Any]]) -> dict[str, int]:
 
 
 def describe(where: dict[str, Any], runs: str = "") -> str:
-    """Device, versions, date and commit of an environment."""
+    """Describe an environment: device, date and commit."""
     gpu = where.get("gpu")
     device = ""
     if gpu:
         number = gpu.get("driver_version") or ""
         driver = f"driver {number} (CUDA {gpu['driver']})" if number else f"CUDA {gpu['driver']}"
-        device = f"{gpu['name']}, {driver}, CuPy {gpu['cupy']}, host "
-    versions = where["versions"]
-    return (
-        f"{device}{where['cpu']}, {where['cores']} cores, Python {versions['python']}, NumPy "
-        f"{versions['numpy']}; {runs or _commit(where)}"
-    )
+        device = f"{gpu['name']}, {driver}, host "
+    return f"{device}{where['cpu']}, {where['cores']} cores; {runs or _commit(where)}"
 
 
 def _runs(places: Sequence[dict[str, Any]]) -> str:
-    """Return the dates and commits of several runs."""
+    """Return the dates of several runs, or date and commit of one."""
     if len(runs := dict.fromkeys(map(_commit, places))) == 1:
         return next(iter(runs))
     dates = sorted({place["date"][:10] for place in places})
-    commits = ", ".join(run.partition(", commit ")[2] for run in runs)
-    return f"{' to '.join(dict.fromkeys((dates[0], dates[-1])))}, commits {commits}"
+    return " to ".join(dict.fromkeys((dates[0], dates[-1])))
 
 
 def _commit(place: dict[str, Any]) -> str:
@@ -328,7 +321,7 @@ def share(row: Row, *names: str) -> float:
 
 
 class Counts:
-    """What benchmarks/paper_counts.py counted, and where; empty where that was not measured."""
+    """Counts of benchmarks/paper_counts.py and their environment; empty if not measured."""
 
     def __init__(self) -> None:
         document: dict[str, Any] = checkout.results("paper_counts.json") or {}

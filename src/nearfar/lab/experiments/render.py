@@ -42,7 +42,7 @@ def cell(value: Any, digits: int = 3) -> str:
 
 
 def markdown_table(table: Mapping[str, Any]) -> list[str]:
-    """Lines of one table (plain data of :class:`~nearfar.lab.experiments.experiment.Table`).
+    """Return lines of a table (plain data of :class:`~nearfar.lab.experiments.experiment.Table`).
 
     Columns with a text are aligned to the left, others and those without rows to the right.
     """
@@ -143,7 +143,7 @@ def draw(figure: Mapping[str, Any], folder: Path) -> list[str]:
 
 
 def _looks(panels: Sequence[Mapping[str, Any]]) -> dict[str, tuple[str, str]]:
-    """Colour and marker of each label, the same in all panels.
+    """Return colour and marker of each label, the same in all panels.
 
     What a label has in brackets, such as a mean, makes it no other line, unless one panel has two
     labels that differ in nothing else.
@@ -231,7 +231,7 @@ def _dress(axes: Any, panel: Mapping[str, Any]) -> None:
 
 
 def _clear(axes: Any, panel: Mapping[str, Any], at: float) -> float:
-    """Top or bottom of the axes: the one from which the lines right of ``at`` are farther."""
+    """Return top or bottom of the axes, whichever the lines right of ``at`` are farther from."""
     import numpy as np
 
     axes.get_xlim(), axes.get_ylim()  # the limits are known from here on

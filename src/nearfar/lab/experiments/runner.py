@@ -78,7 +78,7 @@ def _read(path: Path, schema: str) -> dict[str, Any] | None:
 
 
 def _machine(runs: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """Processor and GPU of runs in one folder, those of the host without a GPU among them."""
+    """Return processor and GPU of the runs in a folder, host runs without a GPU included."""
     return {"cpu": runs[-1].get("cpu"), "gpu": next(iter(_gpus(reversed(runs))), None)}
 
 
@@ -133,7 +133,7 @@ def _open(
 
 
 def _wrong(result: Any, where: str) -> list[str]:
-    """Every ``cases`` entry below a result with ``wrong_runs`` that is not unsafe by design."""
+    """Yield ``cases`` entries with ``wrong_runs`` that are not unsafe by design."""
     found = []
     if isinstance(result, dict):
         for label, case in result.get("cases", {}).items():
@@ -171,7 +171,7 @@ def execute(
             with Ahead(experiment, settings, todo, workers, overlap=overlap) as ahead:
                 measured = _measure(ahead, todo, folder, index, budget, progress, skipped)
         except BaseException:
-            # Also after Ctrl-C or an error: the tables of what is there are worth having.
+            # Also after Ctrl-C or an error, for the tables of the finished part.
             with contextlib.suppress(Exception):
                 rebuild(experiment, settings, folder, manifest, tasks, skipped)
             raise
@@ -249,7 +249,7 @@ def _measure(
 
 
 def _beside(runs: Sequence[dict[str, Any]], found: Sequence[dict[str, Any]]) -> list[str]:
-    """Which GPU's numbers those of the host stand beside, where they were measured without one."""
+    """Return the GPU that host tasks belong to, where they were measured without one."""
     if all(runs[sample["environment"]].get("gpu") for sample in found):
         return []
     gpus = _gpus(runs[sample["environment"]] for sample in found)

@@ -68,6 +68,6 @@ def timed(
 
 
 def geometric(values: Iterable[float]) -> float | None:
-    """Geometric mean; None of nothing."""
+    """Return the geometric mean; None of nothing."""
     found = list(values)
     return float(np.exp(np.mean(np.log(found)))) if found else None

@@ -62,7 +62,7 @@ class _Folder:
         return path.resolve().is_relative_to(self.folder.resolve())
 
     def figure(self, path: Path, caption: str, above: str = "") -> str:
-        """A figure with the picture inside the page; no caption that the heading above it says."""
+        """Return a figure with the picture embedded; no caption that repeats its heading."""
         self.shown.add(path.with_suffix(""))
         data = base64.b64encode(path.read_bytes()).decode()
         kind = _KINDS[path.suffix.lower()]
@@ -79,7 +79,7 @@ class _Folder:
 
 
 def _one_form_each(figures: list[Path]) -> list[Path]:
-    """One file per picture where several formats of it lie side by side; SVG is the sharpest."""
+    """Return one file per picture, SVG before other formats."""
     best: dict[Path, Path] = {}
     for path in figures:
         stem = path.with_suffix("")
@@ -107,7 +107,7 @@ def _is_ours(document: Any) -> bool:
 
 
 def _environment(documents: dict[Path, Any]) -> list[tuple[str, str]]:
-    """What the measurements say of machine, versions and commit; the first that says it."""
+    """Return machine, versions and commit from the first measurement that has them."""
     wanted = ("experiment", "settings", "scale", "device", "environment", "seed", "seeds")
     rows: dict[str, str] = {}
     for document in documents.values():
@@ -152,7 +152,7 @@ def report_html(folder: Path, *, title: str | None = None, leave_out: Path | Non
     Parameters
     ----------
     folder : Path
-        What an experiment or ``nearfar bench`` wrote: Markdown, figures (SVG, PNG, JPEG) and JSON,
+        Output of an experiment or ``nearfar bench``: Markdown, figures (SVG, PNG, JPEG) and JSON,
         also in sub-folders.
     title : str or None
         None takes the first heading of the first page, else the folder's name.

@@ -28,7 +28,7 @@ _BLOCK = re.compile(r"^(#{1,6}\s|```|[-*] |\d+\. |!\[|\|)")
 
 
 def number_in(text: str) -> float | None:
-    """The number that a cell begins with, or None: ``1,234``, ``3.4x``, ``12 ms``, ``**5**``."""
+    """Return the number that a cell begins with (``1,234``, ``3.4x``, ``12 ms``), or None."""
     found = _NUMBER.match(text.replace("*", "").replace("`", "").strip())
     return float(found[1].replace(",", "")) if found else None
 
@@ -84,7 +84,7 @@ class Renderer:
         shown = self.inline(text)
         if re.match(r"https?://|#", target):
             return f'<a href="{html.escape(target)}">{shown}</a>'
-        return shown  # a file beside the original page does not travel with this one
+        return shown  # a file next to the original page is not part of this one
 
     def heading(self, level: int, text: str) -> str:
         """Return a heading, remembered for the table of contents."""
@@ -149,7 +149,7 @@ class Renderer:
         return at
 
     def table(self, head: Sequence[str], rule: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-        """A table whose headers sort it; cells that begin with a number carry it as their key."""
+        """Return a table that its headers sort; cells carry their leading number as key."""
         self._tables += 1
         ident = f"t{self._tables}"
         right = [cell.endswith(":") for cell in rule] + [False] * len(head)

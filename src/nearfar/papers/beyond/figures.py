@@ -1,4 +1,4 @@
-"""The figure of the experiment ``beyond``: speed beside peers, and the roofline."""
+"""The figure of the experiment ``beyond``: speed compared with peers, and the roofline."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 __all__ = ["figures_of"]
 
 
-#: What the bars are called that bound a time from below.
+#: Labels of the bars that are lower bounds of a time.
 _BOUNDS = {
     "stream": "bound: every byte copied once",
     "gather": "bound: a random read per edge",
@@ -22,9 +22,9 @@ _SHOWN = {"scipy": "SciPy", "networkit": "NetworKit", "networkx": "NetworkX"}
 
 
 def figures_of(done: Sequence[Done], device: str) -> list[Figure]:
-    """Bars: ratio over SciPy on the CPU, over one core on a GPU; time and its lower bounds.
+    """Draw ratios (over SciPy on the CPU, over one core on a GPU), and times with lower bounds.
 
-    Beside a GPU the cores were timed with it; what the run with the peers has of them would be the
+    On a GPU's host the cores were timed with the GPU; the run with the peers would add the
     same methods a second time.
     """
     graphs = [one.key for one in done]
@@ -35,7 +35,7 @@ def figures_of(done: Sequence[Done], device: str) -> list[Figure]:
     ]
     bounds.append(Series("measured", graphs, [s * 1e3 if s else None for s in best]))
     roof = Panel(
-        "time of a solve and what the memory allows", "", "ms", bounds, kind="bars", y_log=True
+        "time of a solve, and the bound of the memory", "", "ms", bounds, kind="bars", y_log=True
     )
     rows: dict[str, list[float | None]] = {}
     times = [_times(one, device) for one in done]

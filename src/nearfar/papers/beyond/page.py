@@ -12,7 +12,7 @@ from nearfar.lab.experiments.render import cell
 
 
 def _column(kept: Kept, table: str, name: str) -> dict[str, float]:
-    """A column of a table by graph, without what was not measured."""
+    """Return a column of a table by graph, without missing entries."""
     if table not in kept.tables:
         return {}
     names = [column["name"] for column in kept.tables[table]["columns"]]
@@ -23,7 +23,7 @@ def _column(kept: Kept, table: str, name: str) -> dict[str, float]:
 
 
 def _nearness(kept: Kept) -> list[str]:
-    """Which graphs are near their bound and which are far, and what goes with it."""
+    """Return the graphs nearest to and farthest from their bound, and a correlation with size."""
     share = _column(kept, "roofline", "bound / measured")
     if not share:
         return []
@@ -56,7 +56,7 @@ def _nearness(kept: Kept) -> list[str]:
 
 
 def _gains(kept: Kept) -> list[str]:
-    """How much faster the GPU is than its host's core."""
+    """Return the range of the GPU's speed over one core of its host."""
     over = _column(kept, "devices", "GPU over one core")
     if not over:
         return []
@@ -68,7 +68,7 @@ def _gains(kept: Kept) -> list[str]:
 
 
 def page() -> str:
-    """The page in full."""
+    """Return the page."""
     cuda, cpu = Kept("beyond", "cuda"), Kept("beyond", "cpu")
     lines = [
         "# Beyond the papers: best engines, peers and a roofline",
@@ -76,7 +76,7 @@ def page() -> str:
         NOTICE,
         "",
         "The papers' graphs by the best engine of each device, with every installed peer, and how far a",
-        "time is from what the memory allows. *Stream* is the bytes that any method moves once, over the",
+        "time is from the bound of the memory. *Stream*: the bytes that any method moves once, over the",
         "measured bandwidth of a copy; *gather* is one read of a distance in random order per edge, over the",
         "measured rate of such reads. Neither counts waiting, and a solve is a chain of dependent steps.",
         "",
@@ -90,7 +90,10 @@ def page() -> str:
             lines += [kept.missing(), ""] if kept.missing() else []
             lines += [f"Wrong answers: {kept.wrong()}.", "", *_gains(kept)]
             lines += kept.figure("beyond", f"Speed and roofline on {where}")
-            for key in ("devices", "peers"):
-                lines += kept.table(key, how=False)
-            lines += [*kept.table("roofline", how=False), *_nearness(kept)]
+            if kept.device == "cuda":
+                lines += kept.table("devices", how=False)
+                lines += kept.table("roofline", how=False)
+            else:
+                lines += kept.table("peers", how=False)
+            lines += _nearness(kept)
     return "\n".join(lines).rstrip() + "\n"

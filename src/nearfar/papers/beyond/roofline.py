@@ -1,4 +1,4 @@
-"""What the memory of a device allows: bytes that have to move, and how fast it can move them.
+"""Roofline of a device's memory: bytes that have to move, and its rates.
 
 - *stream*: the bytes that any method has to move once (row bounds and edges of the reached
   vertices, and every distance) over the measured bandwidth of a copy;
@@ -45,7 +45,7 @@ def bytes_once(graph: Graph, distances: Any) -> dict[str, int]:
 
 
 def rates(graph: Graph, device: str, scale: str) -> dict[str, float]:
-    """Bytes per second of a copy, and random reads per second from an array of the graph's size.
+    """Return bytes per second of a copy, and random reads per second from an array of n numbers.
 
     On the CPU of one core, on a GPU of the device; ``scale="tiny"`` moves less.
     """
@@ -67,7 +67,7 @@ def _best(run: Callable[[], float]) -> float:
 
 
 def _cpu_rates(n: int, dtype: np.dtype[Any], scale: str) -> dict[str, float]:
-    """Bytes per second of a copy, and random reads per second from n numbers; one core."""
+    """Return bytes per second of a copy, and random reads per second from n numbers; one core."""
     size = _COPY // (64 if scale == "tiny" else 1)
     source, target = np.ones(size, dtype=np.uint8), np.empty(size, dtype=np.uint8)
     count = min(1 << 24, size // 8)

@@ -77,7 +77,7 @@ class Beyond(Experiment):
         settings: Settings,
         progress: Callable[[float], None],
     ) -> dict[str, Any]:
-        """Peers or the GPU on one graph, and what its memory could do."""
+        """Measure the peers or the GPU on one graph, and the rates of its memory."""
         assert made is not None
         graph, source = made.graph, made.sources[0]
         result: dict[str, Any] = bytes_once(graph, made.truth[source])
@@ -104,7 +104,7 @@ class Beyond(Experiment):
         return tables_of(done, settings.device)
 
     def figures(self, done: Sequence[Done], settings: Settings) -> list[Figure]:
-        """Bars: ratio over SciPy on the CPU, over one core on a GPU; the roofline."""
+        """Return bars of ratios (over SciPy on the CPU, one core on a GPU) and the roofline."""
         return figures_of(done, settings.device)
 
 

@@ -80,7 +80,7 @@ def _devices(done: Sequence[Done]) -> Table:
 
 
 def _looks(one: Done) -> float | None:
-    """How often the GPU engine looked at an edge, in the mean."""
+    """Return the mean number of times that the GPU engine looked at an edge."""
     looked = one.result["cases"].get("nearfar, GPU", {}).get("counters", {}).get("edges_relaxed")
     return looked / max(one.result["edges"], 1) if looked else None
 

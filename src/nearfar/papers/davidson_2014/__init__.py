@@ -13,7 +13,7 @@ frontier's edges among threads.
 
 **Found.** Near-Far is the best of them, here as there, and a launch per iteration is what it waits
 for on roads: ``near_far@cuda`` in ``algorithms/near_far`` runs in one launch, and ``auto`` takes
-it. ``claims.py`` holds every statement of the paper beside what is measured, and
+it. ``claims.py`` compares every statement of the paper with measurements, and
 docs/reproduction/davidson-2014.md is the page. docs/explanation/near-far.md explains.
 
 **Measured** (``run.py``)

@@ -1,4 +1,4 @@
-"""What Davidson, Baxter, Garland and Owens (2014) state in sections IV to VII, beside results."""
+"""Statements of Davidson et al. (2014), sections IV to VII, compared with measurements."""
 
 from __future__ import annotations
 
@@ -49,18 +49,18 @@ _LARGE = "rmat-17m"
 
 
 def of_class(done: Sequence[Done], name: str) -> list[Done]:
-    """Graphs of a class of section V, in the paper's order."""
+    """Return the graphs of a class of section V, in the paper's order."""
     return [one for one in in_paper_order(done) if GRAPHS[one.key].kind in CLASSES[name]]
 
 
 def ratios(done: Sequence[Done], base: str, labels: Iterable[str]) -> list[float]:
-    """How many times faster each method is than the base, on each graph that has both."""
+    """Return how many times faster each method is than the base, on each graph that has both."""
     found = [speed_over(one, label, base) for one in done for label in labels]
     return [value for value in found if value is not None]
 
 
 def _work(done: Sequence[Done], top: str, bottom: str) -> list[float]:
-    """Work of a method over another's."""
+    """Return the work of a method over another's, by graph."""
     found = []
     for one in done:
         a, b = counts_of(one, top), counts_of(one, bottom)
@@ -70,7 +70,7 @@ def _work(done: Sequence[Done], top: str, bottom: str) -> list[float]:
 
 
 def claims_of(done: Sequence[Done], device: str) -> list[Claim]:
-    """All claims; on the CPU those of counters alone: its methods run one after another."""
+    """Return all claims; on the CPU only those of counters, because its methods are sequential."""
     ordered = in_paper_order(done)
     counted = [*_table_three(ordered), *_four_dimensions(ordered)]
     counted += [_compactions(ordered), *_delta(ordered)]
@@ -113,7 +113,7 @@ def _heaps(done: Sequence[Done]) -> Claim:
 
 
 def _throughput(done: Sequence[Done]) -> Claim:
-    """On a graph of the size that is compared there, else on the rmat of Table II."""
+    """Return the claim on throughput, on a graph of that size or else on the rmat of Table II."""
     found = [one for key in (_LARGE, "rmat") for one in done if one.key == key][:1]
     rates = [rate for one in found if (rate := mteps_of(one, _NEAR_FAR))]
     here = "; ".join(
@@ -156,7 +156,7 @@ def _table_three(done: Sequence[Done]) -> list[Claim]:
 
 
 def _four_dimensions(done: Sequence[Done]) -> list[Claim]:
-    """What section VI reads from Figure 6."""
+    """Return the claims of section VI on Figure 6."""
     roads = of_class(done, "road networks")
     free = of_class(done, "scale-free graphs")
     deep = [c[0] for one in done if one not in free and (c := counts_of(one, _BF))]
@@ -204,7 +204,7 @@ def _four_dimensions(done: Sequence[Done]) -> list[Claim]:
 
 
 def _delta(done: Sequence[Done]) -> list[Claim]:
-    """What Figure 7 shows: both ends of the sweep."""
+    """Return the claim on both ends of the sweep of Figure 7."""
     ends = []
     for one in done:
         rows = sorted(one.result.get("sweep", {}).get("rows", []), key=lambda row: row["delta"])
@@ -232,7 +232,7 @@ def _compactions(done: Sequence[Done]) -> Claim:
 
 
 def _traversals(done: Sequence[Done]) -> list[Claim]:
-    """What section IV.B reads from Figure 3."""
+    """Return the claims of section IV.B on Figure 3."""
     balanced = "load_balanced"
 
     def times(one: Done, policy: str) -> dict[str, float]:
@@ -274,7 +274,7 @@ def _traversals(done: Sequence[Done]) -> list[Claim]:
 
 
 def _two_graphs(done: Sequence[Done]) -> list[Claim]:
-    """What the captions of Figure 4 state of a mesh and a scale-free graph."""
+    """Return the claims in the captions of Figure 4, on a mesh and a scale-free graph."""
     found = []
     for name, edges, fewer, faster in (
         ("msdoor", "about 45 million edges in place of 300 million", 300 / 45, 1.74),

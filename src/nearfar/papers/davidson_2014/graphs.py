@@ -47,18 +47,18 @@ class PaperGraph:
     make: Callable[[int], Graph]
 
 
-def _made(name: str, **parameters: Any) -> Graph:
+def _generate(name: str, **parameters: Any) -> Graph:
     from nearfar.generators import generate
 
     return generate(name, seed=1, **parameters)
 
 
 def _road(n: int) -> Graph:
-    return _made("road_like", vertices=n, weight="length", weight_dtype="int32")
+    return _generate("road_like", vertices=n, weight="length", weight_dtype="int32")
 
 
 def _delaunay(n: int) -> Graph:
-    return weighted(_made("delaunay", vertices=n), 1, 1000, "experiments.delaunay")
+    return weighted(_generate("delaunay", vertices=n), 1, 1000, "experiments.delaunay")
 
 
 def _box(n: int) -> Graph:
@@ -82,16 +82,16 @@ def _box(n: int) -> Graph:
 
 
 def _circuit(n: int) -> Graph:
-    return _made("small_world", vertices=n, neighbours=6, rewire=0.02, low=1, high=1000)
+    return _generate("small_world", vertices=n, neighbours=6, rewire=0.02, low=1, high=1000)
 
 
 def _social(n: int) -> Graph:
-    return _made("preferential_attachment", vertices=n, attach=2, low=1, high=1000)
+    return _generate("preferential_attachment", vertices=n, attach=2, low=1, high=1000)
 
 
 def _rmat(n: int, edge_factor: int) -> Graph:
     scale = max(round(float(np.log2(n))), 4)
-    return _made(
+    return _generate(
         "kronecker",
         scale=scale,
         edge_factor=edge_factor,

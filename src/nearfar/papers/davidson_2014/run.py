@@ -44,7 +44,7 @@ _MOST_POINTS = 1_500
 
 
 def _recorded(graph: Any, source: int, method: str) -> dict[str, list[int]]:
-    """Queue sizes and edges per iteration, thinned for the thousands of iterations of a road."""
+    """Return queue sizes and edges per iteration, thinned for thousands of iterations."""
     from nearfar.solve.one import sssp
 
     stats = sssp(graph, source, method=method, predecessors=False, trace=True).stats
@@ -117,11 +117,11 @@ class Davidson2014(Experiment):
         return result
 
     def kept(self, key: str, result: dict[str, Any]) -> dict[str, Any]:
-        """Without queue sizes, iteration by iteration, of graphs that no figure shows."""
+        """Drop queue sizes per iteration of graphs that no figure shows."""
         return {k: v for k, v in result.items() if k != "queues" or key in DRAWN}
 
     def tables(self, done: Sequence[Done], settings: Settings) -> list[Table]:
-        """Tables II and III, the numbers of Figures 3 and 5 to 7, and what the text states."""
+        """Return Tables II and III, the numbers of Figures 3 and 5 to 7, and the statements."""
         stated = table_of_claims(claims_of(done, settings.device), f"{self.name}.md")
         return [*tables_of(done, settings.device), stated]
 

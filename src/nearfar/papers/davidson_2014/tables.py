@@ -42,7 +42,7 @@ TABLE_III = {
 
 
 def summary(done: Sequence[Done], label: str) -> tuple[float, float, float] | None:
-    """Means over the graphs: work saved, vertices per iteration, iterations over Bellman-Ford's."""
+    """Return means over the graphs: work saved, vertices per iteration, iterations."""
     rows = []
     for one in done:
         cases = one.result["cases"]
@@ -70,7 +70,7 @@ def tables_of(done: Sequence[Done], device: str) -> list[Table]:
 
 
 def in_paper_order(done: Sequence[Done]) -> list[Done]:
-    """By the paper's decreasing diameter."""
+    """Sort graphs by the paper's decreasing diameter."""
     found = {one.key: one for one in done}
     return [found[name] for name in GRAPHS if name in found]
 
@@ -88,13 +88,13 @@ def seconds_of(one: Done, label: str) -> float | None:
 
 
 def speed_over(one: Done, label: str, base: str = HEAP) -> float | None:
-    """How many times faster a method is than another."""
+    """Return how many times faster a method is than another."""
     seconds, heap = seconds_of(one, label), seconds_of(one, base)
     return heap / seconds if heap and seconds else None
 
 
 def mteps_of(one: Done, label: str) -> float | None:
-    """Millions of Dijkstra's edges per second."""
+    """Return millions of Dijkstra's edges per second."""
     seconds = seconds_of(one, label)
     return one.result["edges_of_dijkstra"][0] / seconds * 1e-6 if seconds else None
 
@@ -121,7 +121,7 @@ def _table_two(done: Sequence[Done]) -> Table:
     names = ["graph", "class", "here", "vertices", "edges", "degree", "hops"]
     names += ["paper: vertices", "paper: edges", "paper: diameter"]
     caption = (
-        "The paper's files are not at hand; the third column says what stands in. Hops: the "
+        "The paper's files are not available; the third column names the substitute. Hops: the "
         "greater depth of two breadth-first searches, a lower bound of the diameter."
     )
     return Table("table-2", "Table II: the graphs", caption, [Column(n) for n in names], rows)
@@ -173,7 +173,7 @@ def _work(done: Sequence[Done]) -> Table:
 
 
 def discarded(one: Done, method: str = "Near-Far") -> float | None:
-    """Percent of the far pile's entries that its compactions drop: old ones and duplicates.
+    """Return the percent of the far pile's entries that its compactions drop.
 
     None where the pile was never taken from, or where iterations were left out of the record.
     """
@@ -187,7 +187,7 @@ def discarded(one: Done, method: str = "Near-Far") -> float | None:
 
 
 def _queues(done: Sequence[Done]) -> Table:
-    """Figure 4 in numbers, of the paper's two graphs."""
+    """Return the numbers of Figure 4, for the paper's two graphs."""
     rows: list[list[Any]] = []
     for one in (o for name in DRAWN for o in done if o.key == name):
         for method, queues in one.result.get("queues", {}).items():
@@ -207,7 +207,7 @@ def _queues(done: Sequence[Done]) -> Table:
 
 
 def _deltas(done: Sequence[Done]) -> Table:
-    """Figure 7 in numbers: the heuristic's delta, the fastest of the sweep, and both ends."""
+    """Return the numbers of Figure 7: the heuristic's delta, the fastest, and both ends."""
     rows: list[list[Any]] = []
     for one in done:
         sweep = sorted(one.result.get("sweep", {}).get("rows", ()), key=lambda row: row["delta"])
@@ -228,7 +228,7 @@ def _deltas(done: Sequence[Done]) -> Table:
         "Near-Far at the heuristic's delta, and at the delta of the sweep that was fastest, one "
         "solve each."
     )
-    return Table("figure-7", "Figure 7: what the heuristic chooses", caption, columns, rows)
+    return Table("figure-7", "Figure 7: the heuristic's choice", caption, columns, rows)
 
 
 def _traversals(done: Sequence[Done]) -> Table:

@@ -1,4 +1,4 @@
-"""The paper's bound, and what public implementations report, beside what is measured."""
+"""The paper's bound and reports of public implementations, compared with measurements."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def claims_of(done: Sequence[Done]) -> list[Claim]:
 
 
 def beside_others(done: Sequence[Done]) -> tuple[list[float], int, int]:
-    """Times over Dijkstra's, and on how many of the graphs no method here is faster."""
+    """Return times over Dijkstra's, and the number of graphs on which BMSSP is fastest."""
     known = [ratio for one in done if (ratio := _over(one, BMSSP, BASE)) is not None]
     some = [one for one in done if seconds(one, BMSSP) is not None]
     first = [

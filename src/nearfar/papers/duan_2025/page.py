@@ -22,7 +22,7 @@ def page() -> str:
     """Return the page."""
     cpu = Kept("duan-2025", "cpu")
     lines = [
-        "# Breaking the sorting barrier: what the paper has, and what we measure",
+        "# Duan et al. (2025): breaking the sorting barrier",
         "",
         NOTICE,
         "",
@@ -47,5 +47,5 @@ def page() -> str:
     lines += [f"Wrong answers: {cpu.wrong()}.", "", *cpu.figure("ratios", "Time over a heap's")]
     for family in FAMILIES:
         lines += cpu.table(f"{family}-times", how=False)
-        lines += cpu.table(f"{family}-counts", how=False)
-    return "\n".join([*lines, cpu.how()]).rstrip() + "\n"
+    lines += [f"Counts of operations: `{cpu.command} -o DIR`.", "", cpu.how()]
+    return "\n".join(lines).rstrip() + "\n"

@@ -18,7 +18,7 @@ page.
 **Measured** (``run.py``)
 
 Table 1 and Figures 3 and 4: execution times and speed-ups of the sequential method and of the
-flag, queue and prefix forms. This project's batched engines stand beside them. Six of the paper's
+flag, queue and prefix forms. This project's batched engines are added. Six of the paper's
 eight graphs are in the folder of public graphs; Graph4 is listed once per edge there and is made
 symmetric. The paper does not specify weights: they are integers 1..100 with seed 1.
 

@@ -1,4 +1,4 @@
-"""What the paper on Johnson's all pairs states in section 6, beside measured results."""
+"""Statements of section 6 of the paper on Johnson's all pairs, compared with measurements."""
 
 from __future__ import annotations
 
@@ -21,24 +21,24 @@ _SEQUENTIAL, _FORMS = "sequential", ("flag", "queue", "prefix")
 
 
 def over(result: dict[str, Any], label: str, base: str = _SEQUENTIAL) -> float:
-    """How many times faster a form solves all pairs than another."""
+    """Return how many times faster a form solves all pairs than another."""
     cases = result["cases"]
     return float(cases[base]["all_pairs_seconds"] / cases[label]["all_pairs_seconds"])
 
 
 def iterations_of(result: dict[str, Any], form: str) -> float:
-    """Iterations of one source, in the mean."""
+    """Return the mean number of iterations per source."""
     found = result["cases"][form]
     return float(found["counters"]["iterations"] / found["sources"])
 
 
 def iteration_seconds(result: dict[str, Any], form: str) -> float:
-    """Seconds of one iteration of a form."""
+    """Return the seconds of one iteration of a form."""
     return float(result["cases"][form]["seconds_per_source"]) / iterations_of(result, form)
 
 
 def claims_of(done: Sequence[Done]) -> list[Claim]:
-    """All claims, on the graphs that have the paper's three forms."""
+    """Return all claims, on the graphs that have the paper's three forms."""
     some = [one.result for one in done if set(_FORMS) <= set(one.result["cases"])]
     some.sort(key=lambda r: r["m"])
     few = [over(r, "queue") for r in some if r["m"] < FEW_EDGES]

@@ -24,7 +24,7 @@ GRAPHS: dict[str, tuple[str | None, int, int]] = {
     "graph7": (None, 265_214, 420_045),
     "graph8": ("soc-Slashdot0902", 82_168, 948_464),
 }
-#: What the two that are missing are, by size.
+#: Probable graphs of the two missing files, by size.
 MISSING = {"graph6": "soc-Slashdot0811", "graph7": "email-EuAll"}
 
 

@@ -1,4 +1,4 @@
-"""Where an iteration of the Johnson paper's forms spends its time, and what one thread walks."""
+"""Time of each kernel of the Johnson paper's forms, and the longest row of one thread."""
 
 # ruff: noqa: E501 - lines of Markdown
 
@@ -22,7 +22,7 @@ _UPDATE = ("update_flags", "update_queue", "mark_next", "update_prefix")
 
 
 def iterations(kernels: KernelRows) -> list[str]:
-    """What an iteration spends in each kernel, and outside them."""
+    """Return the time of an iteration in each kernel and outside them."""
     rows = []
     for r in kernels.rows:
         steps = r["counters"]["iterations"]
@@ -43,7 +43,7 @@ def iterations(kernels: KernelRows) -> list[str]:
 
 
 def relax_microseconds(kernels: KernelRows, form: str) -> dict[str, float]:
-    """Microseconds of the relax kernel per iteration of a form, by graph of the paper."""
+    """Return microseconds of the relax kernel per iteration of a form, by graph of the paper."""
     return {
         r["graph"]: kernel_seconds(r, *_RELAX) * 1e6 / r["counters"]["iterations"]
         for r in kernels.rows
@@ -76,7 +76,7 @@ def update_ratio(kernels: KernelRows, graphs: list[str]) -> list[float]:
 
 
 def longest_rows(counts: Counts) -> list[str]:
-    """Johnson: what one thread walks in an iteration."""
+    """Return the longest row that one thread walks per iteration, by graph."""
     rows = [
         [
             r["graph"],
@@ -98,7 +98,7 @@ def longest_rows(counts: Counts) -> list[str]:
 
 
 def row_cost(counts: Counts, relax: dict[str, float]) -> str:
-    """How the time of relax follows the longest row, in words."""
+    """Return a sentence on how the time of relax depends on the longest row."""
     pairs = [
         (r["longest_row_mean"], relax[r["graph"]])
         for r in counts.rows("rows")

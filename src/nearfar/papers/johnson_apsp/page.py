@@ -61,7 +61,7 @@ def _reasons(cuda: Kept) -> dict[str, str]:
 
 
 def _queue_and_flag(kernels: KernelRows) -> str:
-    """Which relax kernel wins where."""
+    """Return a sentence on the relax kernels of the queue and flag forms."""
     if not kernels.there:
         return kernels.how()
     gpu = kernels.environment["gpu"]
@@ -85,7 +85,7 @@ def _queue_and_flag(kernels: KernelRows) -> str:
 
 
 def _closer(kernels: KernelRows, few: list[str]) -> str:
-    """How much of a run the kernel is in which the forms differ."""
+    """Return the share of a run that the differing kernel takes."""
     if not kernels.there:
         return kernels.how()
     many = [g for g in kernel.PAPER_GRAPHS if g not in few and g in kernels.graphs()]
@@ -96,7 +96,7 @@ def _closer(kernels: KernelRows, few: list[str]) -> str:
 
 
 def _batched(kept: Kept) -> str:
-    """What this project's engines reach on the same graphs."""
+    """Return the speeds of this project's engines on the same graphs."""
     found = [
         f"{label} {spread([over(one.result, label) for one in kept.done if label in one.result['cases']])}"
         for label in ("batched", "lanes, all cores", "worker per source, all cores")
@@ -111,10 +111,10 @@ def _batched(kept: Kept) -> str:
 
 
 def page() -> str:
-    """The page in full."""
+    """Return the page."""
     cuda, cpu = Kept("johnson-apsp", "cuda"), Kept("johnson-apsp", "cpu")
     lines = [
-        "# Johnson's all pairs on CUDA: what the paper has, and what we measure",
+        "# Johnson's all pairs on CUDA",
         "",
         NOTICE,
         "",
@@ -135,7 +135,7 @@ def page() -> str:
         lines += [*beside(claims_of(cuda.done), _reasons(cuda)), ""]
         lines += [_batched(cuda), "", f"Wrong answers: {cuda.wrong()}. {cuda.full()}", ""]
         lines += cuda.figure("figures-3-4", f"Figures 3 and 4 on {cuda.place()}")
-        for key in ("table-1", "figure-3", "figure-4"):
+        for key in ("table-1", "figure-3"):
             lines += cuda.table(key, how=False)
         lines += cuda.summary("iterations", lambda row: str(row[1]))
         lines += kernel.iterations(KernelRows("johnson"))
@@ -148,6 +148,5 @@ def page() -> str:
         ]
         lines += [_batched(cpu), "", f"Wrong answers: {cpu.wrong()}.", ""]
         lines += cpu.figure("figures-3-4", "Figures 3 and 4 on the CPU")
-        for key in ("figure-3", "figure-4"):
-            lines += cpu.table(key, how=False)
+        lines += cpu.table("figure-3", how=False)
     return "\n".join(lines).rstrip() + "\n"

@@ -43,7 +43,7 @@ _METHODS: dict[str, tuple[str, tuple[int, int, int], str]] = {
 
 
 def _wrong(graph: Graph, sources: NDArray[np.int64], rows: Any) -> int:
-    """How many of up to four rows are not those of a heap search, bit for bit."""
+    """Count rows, of up to four, that differ from those of a heap search in any bit."""
     from nearfar.solve.one import sssp
 
     picked = np.unique(np.linspace(0, len(sources) - 1, 4).astype(int))

@@ -18,7 +18,7 @@ FORMS = {"flag": "johnson_flag", "queue": "johnson_queue", "prefix": "johnson_pr
 
 
 def tables_of(done: Sequence[Done], device: str) -> list[Table]:
-    """Return table 1, times and speed-ups; on a GPU what an iteration costs."""
+    """Return table 1, times and speed-ups; on a GPU the cost of an iteration."""
     found = {one.key: one.result for one in done}
     first: list[list[Any]] = []
     for key, (name, vertices, edges) in GRAPHS.items():
@@ -69,13 +69,13 @@ def all_pairs_of(result: dict[str, Any], label: str) -> float | None:
 
 
 def over_sequential(result: dict[str, Any], label: str) -> float | None:
-    """How many times faster than the sequential method; None without both."""
+    """Return how many times faster a method is than the sequential one; None without both."""
     base, mine = all_pairs_of(result, SEQUENTIAL), all_pairs_of(result, label)
     return base / mine if base and mine else None
 
 
 def _iterations(done: Sequence[Done]) -> Table:
-    """What a source costs the paper's forms: iterations, and microseconds for each."""
+    """Return iterations per source of the paper's forms, and microseconds for each."""
     rows: list[list[Any]] = []
     for one in done:
         for form in FORMS:
@@ -86,4 +86,4 @@ def _iterations(done: Sequence[Done]) -> Table:
     columns = [Column("graph"), Column("form"), Column("iterations per source")]
     columns += [Column("per source", "ms"), Column("per iteration", "us")]
     caption = "An iteration is the launches relax, minimum and update, and one value read back."
-    return Table("iterations", "What an iteration costs", caption, columns, rows)
+    return Table("iterations", "Cost of an iteration", caption, columns, rows)

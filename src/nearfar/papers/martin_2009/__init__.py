@@ -12,7 +12,7 @@ share the least tentative distance, and relaxes by successors (F) or by predeces
 - ``*_no_atomics`` and ``two_cost_arrays``: unsafe, with the races that the paper shows (4.1, 4.3)
 
 **Found.** F on a GPU is ahead of a Fibonacci heap as the paper says, U is not ahead on matrices:
-``claims.py`` holds every statement of the paper beside what is measured, and
+``claims.py`` compares every statement of the paper with measurements, and
 docs/reproduction/martin-2009.md is the page. docs/explanation/compound-frontiers.md explains.
 
 **Measured** (``run.py``)

@@ -1,4 +1,4 @@
-"""What Martin, Torres and Gavilanes (2009) state in sections 4.3 and 6, beside measured results."""
+"""Statements of Martin et al. (2009), sections 4.3 and 6, compared with measurements."""
 
 from __future__ import annotations
 
@@ -28,16 +28,16 @@ class Runs:
         self.done = done
 
     def of(self, kind: str, *labels: str) -> list[dict[str, Any]]:
-        """Results of the graphs of a kind (``list``, ``matrix``) that have all the methods."""
+        """Return results of the graphs of a kind (``list``, ``matrix``) that have all methods."""
         found = [d.result for d in self.done if d.what["kind"] == kind]
         return [r for r in found if all(label in r["cases"] for label in labels)]
 
     def ratios(self, kind: str, slow: str, fast: str) -> list[float]:
-        """How many times faster ``fast`` is than ``slow``, per graph."""
+        """Return how many times faster ``fast`` is than ``slow``, per graph."""
         return [_seconds(r, slow) / _seconds(r, fast) for r in self.of(kind, slow, fast)]
 
     def counts(self, kind: str, counter: str, *labels: str) -> list[list[float]]:
-        """A counter of each method, on every graph that has it of all."""
+        """Return a counter of each method, on every graph that has all of them."""
         found = []
         for result in self.of(kind, *labels):
             counters = [result["cases"][label]["counters"] for label in labels]
@@ -46,11 +46,11 @@ class Runs:
         return found
 
     def over(self, kind: str, counter: str, top: str, bottom: str) -> list[float]:
-        """A counter of one method over that of another, per graph."""
+        """Return a counter of one method over that of another, per graph."""
         return [a / b for a, b in self.counts(kind, counter, top, bottom) if b]
 
     def largest(self, kind: str, slow: str, fast: str) -> str:
-        """The ratio on the largest graphs that have both, with their size and the whole range."""
+        """Return the ratio on the largest graphs that have both, with their size and the range."""
         some = self.of(kind, slow, fast)
         if not some:
             return "-"
@@ -73,7 +73,7 @@ def _graphs(found: Sequence[Any]) -> str:
 
 
 def claims_of(done: Sequence[Done]) -> list[Claim]:
-    """All claims; those of methods that were not measured say so."""
+    """Return all claims, also of methods that were not measured."""
     runs = Runs(done)
     return [*_lists(runs), *_matrices(runs), *_race(done)]
 
@@ -88,7 +88,7 @@ def _faster(
     here: str | None = None,
     factor: float | None = None,
 ) -> Claim:
-    """A claim that one method is faster than another on graphs of a kind, by a factor if stated."""
+    """Return a claim that one method is faster than another on graphs of a kind."""
     ratios = runs.ratios(kind, slow, fast)
     told = f"{spread(ratios)} times faster" if here is None else here
     return claim(key, "6", said, told, [ratio > 1 for ratio in ratios], factor, ratios)

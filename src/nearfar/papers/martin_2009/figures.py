@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 __all__ = ["figures_of"]
 
-#: What the paper's names stand for, in a few words.
+#: Short explanations of the paper's names.
 _MEANS = {
     "FH": "Dijkstra, Fibonacci heap",
     "F-CPU": "to successors, one core",
@@ -30,7 +30,7 @@ _MEANS = {
 
 
 def figures_of(done: Sequence[Done]) -> list[Figure]:
-    """Return figures 6 (lists) and 7 (matrices), of what was measured."""
+    """Return figures 6 (lists) and 7 (matrices) from the measurements."""
     found = []
     for kind, number, unit, name in (
         ("list", 6, "s", "lists"),

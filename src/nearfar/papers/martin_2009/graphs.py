@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 __all__ = ["SIZES", "graph_of", "source_of"]
 
-# Multiples, and what they are multiples of: lists, matrices; then runs of the counterexample.
+# Multiples and their units: lists, matrices; then runs of the counterexample.
 SIZES: dict[str, tuple[tuple[int, ...], int, tuple[int, ...], int, int]] = {
     "tiny": ((1, 2), 1 << 8, (1,), 1 << 5, 20),
     "small": ((1, 2, 4, 6, 8, 11), 1 << 15, (1, 3, 5, 8, 11, 15), 1 << 7, 200),
@@ -24,7 +24,7 @@ SIZES: dict[str, tuple[tuple[int, ...], int, tuple[int, ...], int, int]] = {
 
 
 def graph_of(what: Mapping[str, Any]) -> Graph:
-    """The graph of a task; lists with their transpose, which the forms by predecessors need."""
+    """Return the graph of a task; lists with the transpose that forms by predecessors need."""
     family = "martin" if what["kind"] == "list" else "martin_matrix"
     graph = generate(family, vertices=what["vertices"], seed=what["seed"])
     if what["kind"] == "list":

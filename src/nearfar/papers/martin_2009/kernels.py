@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from nearfar.lab.experiments.claims import spread
 from nearfar.lab.experiments.kept import KernelRows, Row, kernel_seconds
-
-if TYPE_CHECKING:
-    pass
-
 
 _ROWS = ("relax_rows", "relax_rows_no_atomics", "relax_columns")
 
@@ -51,30 +47,8 @@ def _stored(row: list[Any]) -> str:
 _COLUMNS = ("relax_predecessors", "relax_predecessors_plus")
 
 
-def lists(kernels: KernelRows) -> list[str]:
-    """Return the relax kernels of U-GPU and U-GPU-PLUS; nothing where they were not measured."""
-    if not kernels.there:
-        return []
-    rows = []
-    for r in kernels.rows:
-        steps = r["counters"]["iterations"]
-        line = [r["graph"], r["label"], steps, r["counters"]["edges_relaxed"]]
-        relax = kernel_seconds(r, *_COLUMNS)
-        rows.append([*line, relax * 1e3 / steps, r["seconds"] * 1e3])
-    columns = [
-        "graph",
-        "method",
-        "iterations",
-        "edges looked at",
-        "relax, ms per launch",
-        "solve, ms",
-    ]
-    note = "PLUS stages row bounds in shared memory and reads flags through the read-only path."
-    return kernels.table("What staging saves", columns, rows, note)
-
-
 def plus(kernels: KernelRows) -> str:
-    """The relax kernel of U-GPU-PLUS over that of U-GPU, in words; empty without measurement."""
+    """Return the relax time of U-GPU-PLUS over U-GPU's as text; empty if not measured."""
     if not kernels.there:
         return ""
     ratios = [

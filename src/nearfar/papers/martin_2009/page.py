@@ -32,8 +32,8 @@ def _reasons(kept: Kept) -> dict[str, str]:
         "F-GPU": small,
         "U-GPU-PLUS": small,
         "plus": (
-            f"{_same(runs)}, so staging row bounds in shared memory and flags through the read-only path is all that differs, "
-            f"and on this GPU it changes hardly anything{kernel.plus(KernelRows('lists'))}"
+            f"{_same(runs)}; staging row bounds in shared memory and flags through the read-only path changes hardly anything "
+            f"here{kernel.plus(KernelRows('lists'))}"
         ),
         "iterations": counted,
         "hybrids": "the host's part is too small to matter",
@@ -44,9 +44,8 @@ def _reasons(kept: Kept) -> dict[str, str]:
         "CPU": "every iteration scans all vertices, which a heap does not",
         "CPU, matrices": f"the loops read all n^2 entries where FH reads edges, a fifth of them: F-CPU looks at {share} times as many",
         "matrices, first": (
-            f"{_fastest(runs)}. U reads the columns of unsettled vertices again in every iteration, {reads} times the entries "
-            "that F reads; F pays for that with atomics, which cost the paper's board time and this one none (the row on "
-            f"atomics and matrices). Where FH is ahead, {_iteration(runs, 'matrix')}"
+            f"{_fastest(runs)}. U reads {reads} times the entries that F reads; F pays with atomics, which cost this board "
+            "no time"
         ),
         "matrices": f"where FH is ahead, {_iteration(runs, 'matrix')}",
         "F under U, host": (
@@ -60,7 +59,7 @@ def _reasons(kept: Kept) -> dict[str, str]:
 
 
 def _same(runs: Runs) -> str:
-    """Whether U-GPU and U-GPU-PLUS do the same work, by their counters."""
+    """Return whether U-GPU and U-GPU-PLUS do the same work, by their counters."""
     pairs = [
         pair
         for counter in ("edges_relaxed", "iterations")
@@ -71,7 +70,7 @@ def _same(runs: Runs) -> str:
 
 
 def _apart(runs: Runs, kind: str, one: str, other: str) -> str:
-    """On how many graphs two methods are not within the overlap, and whether their samples are."""
+    """Return on how many graphs two methods differ, and whether their samples overlap."""
     apart = [
         [[sample[2] for sample in r["cases"][label]["samples"]] for label in (one, other)]
         for r in runs.of(kind, one, other)
@@ -83,7 +82,7 @@ def _apart(runs: Runs, kind: str, one: str, other: str) -> str:
 
 
 def _iteration(runs: Runs, kind: str = "list") -> str:
-    """What an iteration costs on the smallest graphs of a kind."""
+    """Return the cost of an iteration on the smallest and largest graphs of a kind."""
     some = [r for r in runs.of(kind, "U-GPU") if r["cases"]["U-GPU"]["counters"].get("iterations")]
     if not some:
         return "not measured"
@@ -95,13 +94,12 @@ def _iteration(runs: Runs, kind: str = "list") -> str:
     looks = [r["cases"]["U-GPU"]["counters"]["edges_relaxed"] for r in (low, high)]
     return (
         f"an iteration of U-GPU takes {cell(cost[0])} us at {low['n']:,} vertices and {cell(cost[1])} us at {high['n']:,}, "
-        f"where {cell(looks[1] / looks[0])} times the entries are read: on the small ones launches and the wait for the minimum "
-        "are most of it"
+        f"where {cell(looks[1] / looks[0])} times the entries are read: launches and waits are most of it on the small ones"
     )
 
 
 def _fastest(runs: Runs) -> str:
-    """Which method is the fastest on how many matrices, and where."""
+    """Return on how many matrices each method is the fastest, and up to which size."""
     found: Counter[str] = Counter()
     largest: dict[str, int] = {}
     for result in runs.of("matrix", "FH", "U-GPU"):
@@ -117,7 +115,7 @@ def _fastest(runs: Runs) -> str:
 
 
 def _atomics(runs: Runs) -> str:
-    """What a read before the atomic changes."""
+    """Return the effect of a read before the atomic."""
     kernels = KernelRows("matrices")
     extra = [a > b for a, b in runs.counts("matrix", "iterations", "F-GPU-no-atomic", "F-GPU")]
     lost = f"Lost sums add an iteration on {sum(extra)} of {len(extra)} matrices"
@@ -133,14 +131,13 @@ def _atomics(runs: Runs) -> str:
     plain = over("read, then plain store", "read, then atomic")
     same = "as in the paper" if max(plain) < 1 else "not always as in the paper"
     return (
-        "our F-GPU does not read a distance before its atomic, and an atomic whose result nobody uses is not waited for: "
-        f"a read before it makes the relax step {spread(over('read, then atomic', 'atomic'))} times as long. A plain store "
-        f"needs that read. When both read first, plain stores take {spread(plain)} of the time of atomics, {same}. {lost}"
+        "our F-GPU does not read a distance before its atomic, and an unused result of an atomic is not waited for; a plain "
+        f"store needs that read. When both read first, plain stores take {spread(plain)} of the time of atomics, {same}. {lost}"
     )
 
 
 def _counts(found: Counter[int]) -> str:
-    """How many graphs of which sizes, neighbours with the same number together."""
+    """Return the number of graphs per size, with equal neighbours together."""
     sizes = sorted(found)
     if len(set(found.values())) == 1:
         return str(found[sizes[0]])
@@ -155,7 +152,7 @@ def _counts(found: Counter[int]) -> str:
 
 
 def _subset(kept: Kept) -> list[str]:
-    """How many graphs of which sizes this run has, and what is missing of the paper's."""
+    """Return the number of graphs of each size, and the sizes that are missing."""
     lists, step, matrices, side, _ = SIZES[kept.settings.scale]
     lines = []
     for kind, name, sizes, unit in (
@@ -180,20 +177,18 @@ def _subset(kept: Kept) -> list[str]:
     at_once = kept.at_once
     if at_once.get("host", 0) > 1:
         lines.append(
-            f"- The methods of the host were timed apart from the GPU's, on a core each, up to {at_once['host']} graphs at a time."
+            f"- Methods of the host were timed separately, on a core each, up to {at_once['host']} graphs at a time."
         )
     if at_once.get("hybrid", 0) > 1:
-        lines.append(
-            f"- The hybrids, which leave the GPU idle for most of a solve, were timed up to {at_once['hybrid']} at a time on one GPU."
-        )
+        lines.append(f"- Hybrids were timed up to {at_once['hybrid']} at a time on one GPU.")
     return [*lines, ""]
 
 
 def page() -> str:
-    """The page in full."""
+    """Return the page."""
     cuda, cpu = Kept("martin-2009", "cuda"), Kept("martin-2009", "cpu")
     lines = [
-        "# CUDA solutions for the SSSP problem: what the paper has, and what we measure",
+        "# Martín et al. (2009): CUDA solutions for the SSSP problem",
         "",
         NOTICE,
         "",
@@ -217,20 +212,20 @@ def page() -> str:
         ]
         lines += _measured(cuda, cuda.place())
         lines += cuda.table("counterexample", how=False)
-        lines += kernel.lists(KernelRows("lists"))
         lines += kernel.matrices(KernelRows("matrices"))
     lines += ["## On the CPU", ""]
     if cpu.there:
         lines += [cpu.how(), "", *_subset(cpu)]
         lines += [*beside(claims_of(cpu.done), _reasons(cpu), differing=True), ""]
-        lines += _measured(cpu, "the CPU")
+        for number in (6, 7):
+            lines += cpu.figure(f"figure-{number}", f"Figure {number} on the CPU")
     else:
         lines += [cpu.how()]
     return "\n".join(lines).rstrip() + "\n"
 
 
 def _measured(kept: Kept, where: str) -> list[str]:
-    """Figures 6 and 7 with their numbers."""
+    """Return figures 6 and 7 with their numbers."""
     lines = []
     for number, kind in ((6, "list"), (7, "matrix")):
         lines += kept.figure(f"figure-{number}", f"Figure {number} on {where}")

@@ -73,7 +73,7 @@ class Martin2009(Experiment):
     }
 
     def tasks(self, settings: Settings) -> list[Task]:
-        """The counterexample, matrices, lists; each by size, then by graph; then the host's."""
+        """Return tasks: the counterexample, matrices, lists by size and graph; then the host's."""
         lists, unit, matrices, side, runs = SIZES[settings.scale]
         found = []
         if settings.device == "cuda":
@@ -93,7 +93,7 @@ class Martin2009(Experiment):
         return found
 
     def make(self, task: Task, settings: Settings) -> Input | None:
-        """The graph, its transpose for the forms by predecessors, and its proven distances."""
+        """Return the graph, its transpose for forms by predecessors, and proven distances."""
         what = task.what
         if what["kind"] == "race":
             return None
@@ -117,7 +117,7 @@ class Martin2009(Experiment):
         return timed(made, cases, settings, progress)
 
     def tables(self, done: Sequence[Done], settings: Settings) -> list[Table]:
-        """Times, speedups and iterations by size; failures of the counterexample."""
+        """Return times, speedups and iterations by size, and failures of the counterexample."""
         return [*tables_of(done), table_of_claims(claims_of(done), f"{self.name}.md")]
 
     def figures(self, done: Sequence[Done], settings: Settings) -> list[Figure]:
@@ -126,7 +126,7 @@ class Martin2009(Experiment):
 
 
 def _most(settings: Settings, part: str) -> int:
-    """How many graphs of a size a part is for: at the paper's sizes, its heaps take seconds."""
+    """Return how many graphs of a size a part takes; heaps take seconds at the paper's sizes."""
     return MOST.get(part, settings.graphs) if settings.scale == "paper" else settings.graphs
 
 
@@ -141,7 +141,7 @@ def _cases(kind: str, part: str) -> list[Case]:
 
 
 def _race(directed: bool, runs: int) -> dict[str, Any]:
-    """How often each method is wrong on the counterexample."""
+    """Count how often each method is wrong on the counterexample."""
     graph = generate("section43", vertices=1024, directed=directed)
     truth = proven(graph, [0])[0]
     found: dict[str, Any] = {}

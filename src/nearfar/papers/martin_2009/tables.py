@@ -57,7 +57,7 @@ RACE_BLOCK = 32  # threads per block in the paper's run of the counterexample
 
 
 def tables_of(done: Sequence[Done]) -> list[Table]:
-    """Times, speedups and iterations by size; failures of the counterexample."""
+    """Return times, speedups and iterations by size, and failures of the counterexample."""
     found: list[Table] = []
     for kind, title, figure in (
         ("list", "Adjacency lists", "Figure 6"),

@@ -1,4 +1,4 @@
-"""What Ortega-Arranz et al. (2015) state in section 5, beside measured results."""
+"""Statements of Ortega-Arranz et al. (2015), section 5, compared with measurements."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ def _known(values: Iterable[float | None]) -> list[float]:
 
 
 def saved(one: Done, slow: str, fast: str) -> float | None:
-    """Percent of the first method's time that the second saves."""
+    """Return the percent of the first method's time that the second saves."""
     ratio = ratio_of(one, slow, fast)
     return None if ratio is None else 100.0 * (1.0 - 1.0 / ratio)
 
 
 def memory_ratio(one: Done, label: str) -> float | None:
-    """Memory of the relaxed heap over that of a method, the graph's rows counted for both."""
+    """Return the memory of the relaxed heap over that of a method, graph rows included."""
     held = one.result.get("memory") or {}
     if held.get(_HEAP) is None or held.get(label) is None:
         return None
@@ -50,7 +50,7 @@ def memory_ratio(one: Done, label: str) -> float | None:
 
 
 def claims_of(done: Sequence[Done]) -> list[Claim]:
-    """All claims; those of methods that were not measured say so."""
+    """Return all claims, also of methods that were not measured."""
     martin, random = of_kind(done, "martin"), of_kind(done, "random")
     real = of_kind(done, "real")
     return [*_on_martin(martin), *_on_random(random), *_on_real(real), *_heap(random, real, done)]
@@ -184,7 +184,7 @@ def _milliseconds(one: Done, label: str) -> float | None:
 
 
 def _by_size(random: Sequence[Done]) -> dict[int, list[Done]]:
-    """Random graphs by number of vertices, each by degree."""
+    """Return random graphs by number of vertices, each by degree."""
     found: dict[int, list[Done]] = {}
     for one in sorted(random, key=lambda o: (o.what["vertices"], o.what["degree"])):
         found.setdefault(one.what["vertices"], []).append(one)

@@ -17,13 +17,8 @@ def idle(row: dict[str, Any], reading: str) -> float:
     return 100.0 * (1.0 - float(row[reading]) / float(row["threads"]))
 
 
-def uniform(row: dict[str, Any], form: str) -> float:
-    """Return the percent of the warps whose threads all take the same side of the branch."""
-    return 100.0 * (1.0 - float(row[f"mixed_{form}"]) / float(row["warps"]))
-
-
 def idle_readings(counts: Counts) -> str:
-    """What the paper's 90% by predecessors can mean, in words."""
+    """Return readings of the paper's 90% of idle threads by predecessors."""
     some = [r for r in counts.rows("threads") if r["criterion"] == "crauser"]
     if not some:
         return "not counted: `python benchmarks/paper_counts.py`"
@@ -37,19 +32,7 @@ def idle_readings(counts: Counts) -> str:
     )
 
 
-def branches(counts: Counts) -> str:
-    """How many warps the branch of relax splits, beside the paper's profiler ratio."""
-    some = counts.rows("threads")
-    if not some:
-        return ""
-    return (
-        "The paper's profiler gives the relax kernel's branches an efficiency of 94.3% to 99.5%, loops and all. Of the one "
-        f"branch that asks whether a thread has work, {spread([uniform(r, 'succ') for r in some])}% of the warps go one way "
-        f"by successors and {spread([uniform(r, 'pred') for r in some])}% by predecessors."
-    )
-
-
-_MARTIN, _BLIND, _CRAUSER = "martin", "crauser, all 0", "crauser"
+_MARTIN, _CRAUSER = "martin", "crauser"
 
 
 def _over(row: dict[str, Any], top: str) -> float:
@@ -59,7 +42,7 @@ def _over(row: dict[str, Any], top: str) -> float:
 
 
 def threshold_cost(counts: Counts, form: str) -> str:
-    """What the threshold of CPU Crauser costs by one form, in words, which CPU Crauser's few samples in the experiment are beside."""
+    """Return the saving of CPU Crauser's threshold by one form, from many rounds."""
     some = [r for r in counts.rows("threshold") if r["form"] == form]
     if not some:
         return "not measured: `python benchmarks/paper_counts.py --parts threshold`"
@@ -68,5 +51,5 @@ def threshold_cost(counts: Counts, form: str) -> str:
     turns_saved = sum(save > 0 for save in saves)
     return (
         f"in {turns} rounds of one process (`benchmarks/paper_counts.py`) it saves {spread(saves)}% and is faster on {turns_saved} "
-        f"of {len(saves)} graphs; the threshold alone makes a solve take {spread([_over(r, _BLIND) for r in some])} times as long"
+        f"of {len(saves)} graphs"
     )

@@ -66,7 +66,7 @@ def _figure(number: int, title: str, panels: Sequence[Panel], columns: int) -> F
 
 
 def _figure_2(martin: Sequence[Done]) -> Figure | None:
-    """Martin's graphs: sequential forms, GPU forms, default and tuned, threads."""
+    """Draw Martin's graphs: sequential forms, GPU forms, default and tuned, threads."""
     xs = [one.what["vertices"] / 2**20 for one in martin]
 
     def panel(title: str, labels: Sequence[str]) -> Panel:
@@ -84,7 +84,7 @@ def _figure_2(martin: Sequence[Done]) -> Figure | None:
 
 
 def _threads(martin: Sequence[Done], xs: list[float]) -> Panel:
-    """Threads of the relax kernel over all iterations, and those that had something to do."""
+    """Draw the threads of the relax kernel over all iterations, and those with work."""
     series = []
     for label in (_DEFAULT, "GPU Crauser pred."):
         form = _WORDS[label.rpartition(" ")[2]]
@@ -122,7 +122,7 @@ def _by_graph(
 
 
 def _gains(number: int, some: Sequence[Done]) -> Figure | None:
-    """What the tuned launch shape saves."""
+    """Draw the time that the tuned launch shape saves."""
     gains = [saved_by_tuning(one) for one in some]
     if all(gain is None for gain in gains):
         return None

@@ -1,21 +1,15 @@
-"""What an iteration of Martin's and Crauser's methods spends in each kernel."""
+"""Time of each kernel in an iteration of Martin's and Crauser's methods."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from nearfar.lab.experiments.kept import KernelRows, Row, kernel_seconds
 from nearfar.lab.experiments.render import cell
-
-if TYPE_CHECKING:
-    pass
-
 
 _STEPS = ("relax", "minimum", "update")
 
 
 def crauser_iteration(kernels: KernelRows) -> str:
-    """Kernels of an iteration of Martin's and Crauser's successors; empty without them."""
+    """Return kernels of an iteration of Martin's and Crauser's successors; empty without them."""
     graph = next((g for g in kernels.graphs() if g.startswith("martin")), None)
     if graph is None:
         return ""

@@ -71,7 +71,7 @@ _L1 = {-1: "driver", 0: "A", 50: "half", 100: "N"}
 
 
 def degree_class(degree: int) -> int:
-    """0 for degrees up to 20, 1 up to 200, 2 beyond: the columns of Table 4."""
+    """Return the column of Table 4: 0 for degrees up to 20, 1 up to 200, 2 beyond."""
     return 0 if degree <= 20 else 1 if degree <= 200 else 2
 
 
@@ -152,7 +152,7 @@ _MARTIN = "GPU Martin succ."
 
 
 def _family_speedups(real: Sequence[Done]) -> Table:
-    """Of each family the best of each column, as in the paper, with the graph's name."""
+    """Return the best of each column for each family, with the graph's name."""
     rows: list[list[Any]] = []
     for family, (cpu, martin) in TABLE_3.items():
         some = [one for one in real if one.what["family"] == family]

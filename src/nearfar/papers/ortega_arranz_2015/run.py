@@ -6,7 +6,6 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from nearfar.lab.bench.cases import Case, case, proven
-from nearfar.lab.bench.memory import graph_bytes, solve_bytes
 from nearfar.lab.bench.suite import draw_sources
 from nearfar.lab.experiments.claims import table_of_claims
 from nearfar.lab.experiments.experiment import (
@@ -29,6 +28,7 @@ from nearfar.papers.ortega_arranz_2015.graphs import (
     REAL,
     graph_of,
 )
+from nearfar.papers.ortega_arranz_2015.memory import graph_bytes, solve_bytes
 from nearfar.papers.ortega_arranz_2015.paper_tables import paper_tables
 from nearfar.papers.ortega_arranz_2015.tables import tables_of
 
@@ -161,7 +161,7 @@ def _cases(kind: str, part: str, device: str) -> list[Case]:
 
 
 def _tuned(graph: Graph, source: int, settings: Settings) -> tuple[Case, dict[str, Any]]:
-    """GPU Crauser with the launch shape that is best on this device, and that shape."""
+    """Return GPU Crauser with the launch shape that is best on this device, and that shape."""
     from nearfar.cuda.tune import tune
 
     rounds = 1 if settings.scale == "tiny" else 3

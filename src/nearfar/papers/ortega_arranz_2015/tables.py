@@ -52,7 +52,7 @@ def seconds_of(one: Done, label: str) -> float | None:
 
 
 def ratio_of(one: Done, slow: str, fast: str) -> float | None:
-    """How many times faster the second method is, over the sources that both were timed from.
+    """Return how many times faster the second method is, over sources that both were timed from.
 
     A slow method may have been given fewer of them; of one that was not, every source counts.
     """
@@ -80,7 +80,7 @@ def counter_of(one: Done, label: str, name: str) -> Any:
 
 
 def name_of(one: Done) -> str:
-    """What tables call a graph."""
+    """Return the name of a graph in tables."""
     what = one.what
     if what["kind"] == "random":
         return f"{what['vertices'] // 1000}k deg{what['degree']}"
@@ -94,7 +94,7 @@ def labels_of(done: Iterable[Done]) -> list[str]:
 
 
 def fewer_sources(some: Iterable[Done]) -> str:
-    """A sentence on the methods that were not timed from every source; empty where all were."""
+    """Return a sentence on methods that were not timed from every source, or nothing."""
     found: dict[str, list[int]] = {}
     for one in some:
         every = len(one.result["sources"])
@@ -172,7 +172,7 @@ def _idle(done: Sequence[Done]) -> list[Table]:
 
 
 def saved_by_tuning(one: Done) -> float | None:
-    """Percent of the time that the tuned launch shape saves; 0 where the default was the best.
+    """Return the percent of the time that the tuned launch shape saves; 0 for the default.
 
     Of medians over all samples: some solves wait for the host for many times their usual length,
     which would decide a mean over sources.

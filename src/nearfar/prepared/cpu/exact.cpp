@@ -18,7 +18,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "cpu/spread.hpp"
+#include "cpu/threads/spread.hpp"
 #include "prepared/cpu/walk.hpp"
 #include "prepared/metric/metric_view.hpp"
 #include "prepared/metric/value.hpp"
@@ -118,7 +118,7 @@ class ExactWalk {
     }
   }
 
-  // What is still to go from each label on the way: from the meeting labels downwards.
+  // Remaining distance from each label on the way: from the meeting labels downwards.
   void rest(int32_t v, int32_t meet, bool down, const std::vector<Value>& other,
             const std::vector<int32_t>& path, std::vector<Value>& out) {
     for (int32_t d = 0; d <= arcs_.depth[v]; ++d) {

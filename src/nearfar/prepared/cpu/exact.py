@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from nearfar import _cpu
+from nearfar.cpu.distances.predecessors import tight_predecessors
 from nearfar.cpu.potentials import potentials
-from nearfar.cpu.predecessors import tight_predecessors
 from nearfar.errors import DistanceOverflowError, SolverError
 from nearfar.graph.dtypes import unreached_value
 from nearfar.system.memory import empty

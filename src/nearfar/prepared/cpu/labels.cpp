@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "cpu/spread.hpp"
+#include "cpu/threads/spread.hpp"
 #include "prepared/metric/metric_view.hpp"
 #include "prepared/metric/value.hpp"
 #include "prepared/order/structure.hpp"
@@ -78,7 +78,7 @@ int32_t common_depth(const Arcs& arcs, const TreeLabels<Value>& labels, int32_t 
   const int i = std::bit_width(of_a.node ^ of_b.node) - 1;
   const int level = std::countr_zero(of_a.levels & of_b.levels & (~uint32_t{0} << i));
   auto node_at = [](uint32_t node, int k) { return (node >> k | 1) << k; };
-  // Where the way up from a label enters the path that the ancestor lies on.
+  // The label at which the way up from a label enters the ancestor's path.
   auto enters = [&](int32_t v, Ancestry of) {
     if (of.node == node_at(of.node, level)) return arcs.depth[v];
     const int k = std::bit_width(of.levels & ((uint32_t{1} << level) - 1)) - 1;

@@ -30,7 +30,7 @@ __all__ = [
 #: Labels of all vertices take as long as walks for 3 to 12 % of as many pairs (roads and meshes).
 _REPAID = 0.25
 _FEWEST = 1024  # pairs: fewer take less than a millisecond or two either way
-_PART = 4  # of the free memory that labels may take unasked is one part of so many
+_PART = 4  # labels take at most this fraction of the free memory by themselves
 
 
 class TreeLabels:
@@ -42,7 +42,7 @@ class TreeLabels:
     ----------
     prepared : Prepared
     offset : int64 array, shape (n + 1,)
-        Row ``v`` of a label begins at ``offset[v]`` and has one value per ancestor, by depth.
+        Row ``v`` begins at ``offset[v]`` and has one value per ancestor, by depth.
     ancestry : uint32 array, shape (2 * n,)
     above : int32 array, shape (n + 2,)
         Table for the depth of the lowest common ancestor of two labels.
@@ -79,12 +79,8 @@ class TreeLabels:
 
         Parameters
         ----------
-        pairs : list of (source, target), or int array of shape (k, 2)
-        threads : int or None
-            None uses all cores of this process.
-        sums : {"fixed", "search"}
-            As for :meth:`Prepared.distance`. For the sums of a search labels are of no use: each
-            pair is a walk then.
+        pairs, threads, sums
+            As for :meth:`Prepared.distances_of_pairs`. With ``sums="search"`` each pair is a walk.
 
         Returns
         -------
@@ -93,10 +89,8 @@ class TreeLabels:
 
         Raises
         ------
-        VertexError
-            If one of them is not a vertex.
-        OptionError
-            If ``pairs`` has another shape.
+        VertexError, OptionError
+            As :meth:`Prepared.distances_of_pairs`.
         """
         starts, ends = pair_indices(self.prepared, pairs)
         workers = check_threads(threads)

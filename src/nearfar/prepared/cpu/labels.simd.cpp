@@ -1,4 +1,4 @@
-// Tree labels: a point query is one pass over two rows that lie in memory as they are read.
+// Tree labels: a point query is one pass over two rows, stored in the order of reading.
 //
 // The row of v holds the least way over rising labels to each of its ancestors, by depth. It is the
 // least over the arcs of v of the arc and the upper end's row, which is shorter, so rows are made

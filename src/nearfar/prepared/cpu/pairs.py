@@ -92,7 +92,8 @@ def searched_pairs(
     row = np.empty(prepared.n_vertices, dtype=np.int64)
     for source in np.unique(starts):
         stats = _cpu.bellman_ford_subtree(prepared.view, int(source), row, False)
-        if stats["saturated"]:
+        # Negative weights may lead back into the range over a distance that does not fit.
+        if stats["saturated"] or _cpu.first_saturated_edge(prepared.view, row) >= 0:
             raise _overflow(prepared)
         mine = starts == source
         out[mine] = row[ends[mine]]

@@ -7,8 +7,8 @@
 #include <memory>
 #include <vector>
 
-#include "cpu/huge_block.hpp"
-#include "cpu/spread.hpp"
+#include "cpu/memory/huge_block.hpp"
+#include "cpu/threads/spread.hpp"
 #include "prepared/metric/metric_view.hpp"
 #include "prepared/metric/value.hpp"
 #include "prepared/order/structure.hpp"
@@ -18,7 +18,7 @@ namespace {
 
 using Vertices = nb::ndarray<const int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
-// What a sweep after some targets reads: their ancestors in falling order and the arcs into them.
+// Inputs of a sweep to some targets: their ancestors in falling order and the arcs into them.
 template <class Value>
 struct Restricted {
   std::vector<int32_t> label;

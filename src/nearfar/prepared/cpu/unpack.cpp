@@ -14,8 +14,8 @@
 #include <utility>
 #include <vector>
 
-#include "cpu/dtypes.hpp"
-#include "cpu/spread.hpp"
+#include "cpu/bindings/dtypes.hpp"
+#include "cpu/threads/spread.hpp"
 #include "prepared/cpu/walk.hpp"
 #include "prepared/metric/metric_view.hpp"
 #include "prepared/metric/value.hpp"

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "cpu/spread.hpp"
+#include "cpu/threads/spread.hpp"
 #include "prepared/metric/metric_view.hpp"
 #include "prepared/metric/value.hpp"
 #include "prepared/metric/with_value.hpp"
@@ -78,6 +78,33 @@ void distances_of_pairs(const MetricView& view, const Vertices& sources, const V
   });
 }
 
+// The distance of one pair as a number of Python, or None where there is none in the graph's dtype.
+nb::object distance_of_pair(const MetricView& view, int64_t source, int64_t target,
+                            const nb::dlpack::dtype& type) {
+  nb::object number = nb::none();
+  view.visit([&](const auto& metric) {
+    using Value = typename std::decay_t<decltype(metric)>::Value;
+    for (const int64_t v : {source, target})
+      if (v < 0 || v >= metric.arcs.n) throw nb::index_error("not a vertex");
+    with_distances<Value>(type, [&](auto result) {
+      using Out = decltype(result);
+      Out found;
+      {
+        nb::gil_scoped_release release;
+        std::vector<Value> spaces(2 * (at(metric.arcs.height) + 64));
+        const int32_t* label = metric.arcs.label;
+        int32_t meeting;
+        const auto walk = NEARFAR_PICK_ISA(distance<Value>);
+        found = distance_of<Out>(walk(metric, label[source], label[target], spaces.data(),
+                                      spaces.data() + spaces.size() / 2, meeting),
+                                 metric.step);
+      }
+      if (found != unreached<Out>() && found != -unreached<Out>()) number = nb::cast(found);
+    });
+  });
+  return number;
+}
+
 }  // namespace
 }  // namespace nearfar::prepared
 
@@ -92,6 +119,12 @@ NEARFAR_BIND(m) {
            nb::keep_alive<1, 2>(), arg("arcs"), arg("weights"), arg("sides"), arg("prunes"),
            arg("up_first"), arg("up_depth"), arg("up_weight"), arg("down_first"), arg("down_depth"),
            arg("down_weight"), arg("step"));
+  m.def(
+      "prepared_distance",
+      [](const MetricView& view, int64_t source, int64_t target, const ConstArray& like) {
+        return prepared::distance_of_pair(view, source, target, like.dtype());
+      },
+      arg("metric"), arg("source"), arg("target"), arg("like"));
   m.def("prepared_pairs", &prepared::distances_of_pairs, arg("metric"), arg("sources"),
         arg("targets"), arg("out"), arg("threads"));
 }

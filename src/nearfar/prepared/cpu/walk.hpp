@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "cpu/isa.hpp"
+#include "cpu/instructions/isa.hpp"
 #include "prepared/metric/metric.hpp"
 
 namespace nearfar::prepared {

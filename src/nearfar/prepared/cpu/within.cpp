@@ -7,8 +7,8 @@
 #include <atomic>
 #include <vector>
 
-#include "cpu/bindings.hpp"
-#include "cpu/spread.hpp"
+#include "cpu/bindings/bindings.hpp"
+#include "cpu/threads/spread.hpp"
 #include "prepared/metric/metric_view.hpp"
 #include "prepared/metric/value.hpp"
 #include "prepared/order/structure.hpp"
@@ -26,7 +26,7 @@ class Within {
         climbed_(at(arcs_.height)),
         distance_(at(arcs_.height)) {}
 
-  // Calls put(label, distance) for what is reached; returns how many labels were looked at, or -1
+  // Calls put(label, distance) for reached labels; returns the number of labels read, or -1
   // once there are more than `most`.
   template <class Put>
   int64_t row(int32_t source, int64_t most, Interrupt& interrupt, Put&& put) {

@@ -38,7 +38,7 @@ __device__ __forceinline__ void put(Columns* to, const Columns& x) {
   both.columns = x;
   *reinterpret_cast<word_t*>(to) = both.word;
 }
-// The same for memory that is not read soon: leaves the caches to what is.
+// The same for memory that is not read soon, past the caches.
 __device__ __forceinline__ void put_past(Columns* to, const Columns& x) {
   ColumnsWord both;
   both.columns = x;
@@ -50,14 +50,14 @@ __device__ __forceinline__ Columns all_far() {
   for (int i = 0; i < COLUMNS; ++i) x.x[i] = far_value();
   return x;
 }
-// The lesser of `best` and the way over `from`.
+// The lesser of `best` and the path over `from`.
 __device__ __forceinline__ Columns over(const Columns& from, value_t way, Columns best) {
 #pragma unroll
   for (int i = 0; i < COLUMNS; ++i) best.x[i] = add_min(from.x[i], way, best.x[i]);
   return best;
 }
 
-// Weights lie in entries of 16 bytes, as bits: two arcs of 32 bits or one of 64.
+// Weights are stored in entries of 16 bytes, as bits: two arcs of 32 bits or one of 64.
 constexpr int kPerEntry = sizeof(value_t) == 4 ? 2 : 1;
 
 template <class T>

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from nearfar.errors import keyword
 from nearfar.graph.slots import Slot
 from nearfar.prepared.cuda.cut.cells import Cells, PassShape, cut
 from nearfar.prepared.cuda.cut.closures import DevicePieces, most_members
@@ -44,7 +45,6 @@ _CELLS: Slot[DeviceCells] = Slot("cells on the device")
 _ABOVE: Slot[DeviceAbove] = Slot("labels above cells on the device")
 _FITS: Slot[bool] = Slot("fits the device")
 _LABEL = 64  # bytes per label of the tree, whatever the weights
-_ADVICE = "use device='cpu', or a GPU with more memory"
 
 _JUMP = 16  # kAhead of climb.cuh
 _LIFTS = (2, 4, 8, 32)  # levels; WaysUp of climbing.cuh
@@ -81,7 +81,7 @@ class DeviceTree:
     macros : dict
         Types of the kernels.
     step : float64
-        What an integer of the weights is worth, where the answers are floats.
+        Value of an integer of the weights, where the answers are floats.
     """
 
     node: Any
@@ -180,7 +180,7 @@ def _tree(prepared: Prepared) -> DeviceTree:
         tree.vertex,
         tree.label,
     )
-    runtime.require_memory(sum(part.nbytes for part in parts), _ADVICE)
+    runtime.require_memory(sum(part.nbytes for part in parts))
     values, distances = up.weight.dtype, prepared.answer_dtype
     macros: dict[str, str | int] = {
         "VALUE_T": C_VALUES[values.name],
@@ -218,7 +218,7 @@ def _cells(prepared: Prepared, shape: PassShape, size: int) -> DeviceCells:
     arcs = prepared.metric.swept[1]
     found = cut(prepared.preparation.view, arcs, shape, top_flags(prepared, size))
     staging = found.weight_at.nbytes + found.far_at.nbytes + arcs.weight.nbytes
-    runtime.require_memory(found.nbytes + staging, _ADVICE)
+    runtime.require_memory(found.nbytes + staging)
     stream = runtime.upload(found.stream)
     values = stream.view(arcs.weight.dtype)
     used = np.flatnonzero(found.weight_at >= 0)
@@ -259,7 +259,7 @@ def _above(prepared: Prepared, upper: NDArray[np.int32], shape: AboveShape) -> D
     top = _top(tree, size)
     limits = (shape.least, most_members(prepared.metric.dtype.itemsize))
     pieces = cut_pieces(prepared.preparation.view, *prepared.metric.swept, upper, top, *limits)
-    runtime.require_memory(2 * pieces.down.nbytes + 8 * prepared.n_vertices, _ADVICE)
+    runtime.require_memory(2 * pieces.down.nbytes + 8 * prepared.n_vertices)
     place = np.full(prepared.n_vertices, -1, dtype=np.int32)
     place[upper] = np.arange(len(upper), dtype=np.int32)
     stop = runtime.upload(_stops(tree, top)) if size else None
@@ -318,6 +318,6 @@ def require_factor(prepared: Prepared) -> None:
     runtime.require_memory(
         factor_bytes(prepared),
         f"a tree of {prepared.n_vertices:,} labels with {prepared.metric.n_swept:,} arcs: use "
-        "device='cpu', or a GPU with more memory",
+        f"{keyword('device', 'cpu')}, or a GPU with more memory",
     )
     _FITS.put(prepared, True, here)

@@ -1,7 +1,7 @@
 // A piece of the elimination tree, as pieces.cpp cuts it.
 //
-// Rows of its matrix are what its members look at: the boundary, then the members themselves. Columns are members;
-// an entry is the distance over ways that stay in the piece.
+// Rows of its matrix are the boundary, then the members themselves. Columns are members; an entry is the distance over
+// paths within the piece.
 // requires: prepared/cuda/values.cuh
 #pragma once
 

@@ -42,7 +42,7 @@ TALL = 512  # levels of a tree, beyond which labels have hundreds of arcs
 # for chains of vertices rather than fill the device, and chains are short in small cells.
 SMALL_CELLS = 512
 # Up to so many the steps above the cells are one launch, unless the tree is tall: 512 sources take
-# 0.77 us each for New York's rows with it, 0.84 with launches apart; more were not measured.
+# 0.77 us each for New York's rows with it, 0.84 with separate launches; more were not measured.
 ONE_LAUNCH = 512
 _FILLED = 256  # members that a piece is filled up to for them: fewer levels
 # Labels of the top for more than SMALL_CELLS sources: in a low tree climbs are quick.

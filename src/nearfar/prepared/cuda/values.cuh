@@ -1,10 +1,10 @@
-// The numbers that arcs of a prepared graph carry, and the one that means "no path": value.hpp on the device.
+// Values of the arcs of a prepared graph, and the one that means "no path": value.hpp on the device.
 //
 // Macros: VALUE_T, the type of the arcs' weights (unsigned int, unsigned long long, long long for negative
 // weights, float, double), and OUT_T, the type of the answer (int, long long, float, double). Floats are mostly added as
-// integers, so many steps of a power of two, and OUT_T alone is a float then.
-// Without negative weights integers are unsigned and "no path" is the greatest value of the signed type: two
-// of them can be added, and a sum that is too large never improves on anything, so saturation costs nothing.
+// integers, multiples of a power of two, and then only OUT_T is a float.
+// Without negative weights integers are unsigned and "no path" is the greatest value of the signed type: the sum of two
+// of them does not overflow, and a sum that is too large never improves anything, so saturation costs nothing.
 #pragma once
 
 typedef VALUE_T value_t;
@@ -46,8 +46,8 @@ __device__ __forceinline__ uint32 add_min(uint32 from, uint32 way, uint32 best) 
   return __viaddmin_u32(from, way, best);
 }
 
-// A distance as the weights of the graph would be; "no path" where it does not fit. Steps are rounded once, to the
-// type of the answer: multiplying by a power of two does not round.
+// A distance in the type of the graph's weights; "no path" where it does not fit. Steps are rounded once, to the type of
+// the answer: multiplying by a power of two does not round.
 template <class Out, class Value>
 struct Distance {
   __device__ static __forceinline__ Out of(Value x, double) { return static_cast<Out>(x); }

@@ -15,8 +15,8 @@
 #include <string>
 #include <vector>
 
-#include "cpu/dtypes.hpp"
-#include "cpu/spread.hpp"
+#include "cpu/bindings/dtypes.hpp"
+#include "cpu/threads/spread.hpp"
 #include "prepared/metric/metric_view.hpp"
 #include "prepared/metric/with_value.hpp"
 #include "prepared/order/structure.hpp"

@@ -45,7 +45,7 @@ def check_contents(prepared: Prepared) -> None:
     if not wrong:
         weights = graph.effective_weights
         again = np.empty_like(metric.weights)
-        if metric.sides == 1 and not _cpu.prepared_symmetric(view, weights, threads):
+        if metric.sides == 1 and not _cpu.prepared_symmetric(view, weights, None, threads):
             wrong = "metric.weights"
         else:
             _cpu.prepared_customize(view, weights, again, metric.sides, threads)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from nearfar.errors import GraphError, quoted
 from nearfar.graph.graph import Graph
+from nearfar.graph.snapping.edge_arrays import edge_arrays, with_edge_arrays
 from nearfar.graph.snapping.lines import EDGE_LINES, EdgeLines, edge_lines
 from nearfar.prepared.metric.arc_weights import Metric, QueryArcs
 from nearfar.prepared.metric.fixed_point import FixedPoint
@@ -69,6 +70,7 @@ def kept_arrays(prepared: Prepared) -> dict[str, NDArray[Any]]:
     lines = edge_lines(prepared)
     if lines is not None:
         found |= {"lines.first": lines.first, "lines.xy": lines.xy}
+    found |= edge_arrays(prepared)
     preparation, metric = prepared.preparation, prepared.metric
     for prefix, part in (("tree", preparation.tree), ("arcs", preparation.arcs)):
         found |= {f"{prefix}.{f.name}": getattr(part, f.name) for f in fields(part)}
@@ -93,7 +95,8 @@ def assembled(
         names = range(start, start + len(arrays["indptr"]) - 1)
         if names and not -_MOST <= names[0] <= names[-1] < _MOST:
             raise GraphError(f"first_number is {start}: names have 64 bits")
-    attributes = dict(found["attributes"])
+    n, m = len(arrays["indptr"]) - 1, len(arrays["indices"])
+    attributes = with_edge_arrays(found["attributes"], arrays, n, m)
     if "lines.first" in arrays:
         attributes[EDGE_LINES] = EdgeLines(arrays["lines.first"], arrays["lines.xy"])
     graph = Graph(

@@ -104,7 +104,7 @@ def value_dtype(graph: Graph) -> np.dtype[Any]:
 def customized(view: Any, n_arcs: int, graph: Graph, perfect: bool, threads: int) -> Metric:
     """Return the weights of all arcs from the weights of a graph."""
     edge_weights = graph.effective_weights
-    sides = 1 if _cpu.prepared_symmetric(view, edge_weights, threads) else 2
+    sides = 1 if _cpu.prepared_symmetric(view, edge_weights, None, threads) else 2
     weights = np.empty(n_arcs * sides, dtype=value_dtype(graph))
     _cpu.prepared_customize(view, edge_weights, weights, sides, threads)
     return _with_queries(view, n_arcs, weights, sides, graph if perfect else None, threads)
@@ -123,10 +123,11 @@ def renewed(
     if metric.weights.dtype != value_dtype(graph):  # the first negative weight, or the last gone
         return customized(view, n_arcs, graph, perfect, threads), len(metric.up.first) - 1
     edge_weights, sides = graph.effective_weights, metric.sides
-    weights = metric.weights.copy()
-    if sides == 1 and not _cpu.prepared_symmetric(view, edge_weights, threads):
-        weights, sides = np.repeat(weights, 2), 2  # both directions were alike up to now
-    count = _cpu.prepared_update(view, edge_weights, weights, labels)
+    if sides == 1 and not _cpu.prepared_symmetric(view, edge_weights, labels, threads):
+        sides = 2  # both directions were alike up to now
+    weights = np.empty(n_arcs * sides, metric.weights.dtype)
+    _cpu.prepared_copied(metric.weights, weights, threads)
+    count = _cpu.prepared_update(view, edge_weights, weights, labels, threads)
     made = _with_queries(view, n_arcs, weights, sides, graph if perfect else None, threads)
     return made, int(count)
 
@@ -149,11 +150,12 @@ def _with_queries(
         down = up if sides == 1 else _needed(view, weights, flags, first, 1, threads)
     else:
         # All of them; the arrays of the structure serve as they are.
-        both = weights.reshape(-1, sides)
-        up = QueryArcs(view.first, view.head_depth, np.ascontiguousarray(both[:, 0]))
-        down = up
+        ups = downs = weights
         if sides == 2:
-            down = QueryArcs(view.first, view.head_depth, np.ascontiguousarray(both[:, 1]))
+            ups, downs = (np.empty(n_arcs, weights.dtype) for _ in range(2))
+            _cpu.prepared_apart(weights, ups, downs, threads)
+        up = QueryArcs(view.first, view.head_depth, ups)
+        down = up if sides == 1 else QueryArcs(view.first, view.head_depth, downs)
     return Metric(weights, up, down, sides)
 
 

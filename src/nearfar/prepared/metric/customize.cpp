@@ -1,17 +1,20 @@
 // Customization on several workers, and what queries read afterwards.
 #include "prepared/metric/customize.hpp"
 
+#include <nanobind/stl/optional.h>
+
 #include <algorithm>
 #include <cstdlib>
+#include <cstring>
 #include <memory>
 #include <new>
-#include <queue>
+#include <optional>
 #include <stdexcept>
 #include <vector>
 
-#include "cpu/aligned.hpp"
-#include "cpu/dtypes.hpp"
-#include "cpu/spread.hpp"
+#include "cpu/bindings/dtypes.hpp"
+#include "cpu/memory/aligned.hpp"
+#include "cpu/threads/spread.hpp"
 #include "prepared/metric/value.hpp"
 #include "prepared/metric/with_value.hpp"
 #include "prepared/order/arcs_view.hpp"
@@ -68,8 +71,8 @@ std::vector<int64_t> row_starts(int32_t height, int sides) {
   return start;
 }
 
-// Basic customization: a part adds what the parts below it found out about arcs above them, and
-// leaves what it found out itself.
+// Basic customization: a part adds the results of the parts below it for arcs above them, and
+// leaves its own.
 template <class Value, class Weight, int kSides>
 void lower(const ArcsView& view, const Weight* edge_weights, Value* weights, int threads) {
   const Arcs& arcs = view.arcs();
@@ -156,21 +159,23 @@ void customize(const ArcsView& view, const ConstArray& edge_weights, const Array
 }
 
 // Whether every edge has a reverse of the same weight, so that one value per arc is enough. Of
-// parallel edges the lightest counts.
-bool symmetric(const ArcsView& view, const ConstArray& edge_weights, int threads) {
+// parallel edges the lightest counts. Of all edges, or of those that weigh the arcs of `labels`.
+bool symmetric(const ArcsView& view, const ConstArray& edge_weights,
+               const std::optional<ArcsView::Ints>& labels, int threads) {
   const Arcs& arcs = view.arcs();
   std::atomic<bool> same{true};
   with_weight_type(edge_weights.dtype(), [&](auto weight) {
     using Weight = decltype(weight);
     const auto* from = static_cast<const Weight*>(edge_weights.data());
+    const auto count = labels ? static_cast<int64_t>(labels->size()) : int64_t{arcs.n};
     nb::gil_scoped_release release;
-    constexpr int32_t block = 8192;
-    spread((arcs.n + block - 1) / block, threads, [&](BatchCounter& counter, Interrupt& interrupt) {
+    constexpr int64_t block = 8192;
+    spread((count + block - 1) / block, threads, [&](BatchCounter& counter, Interrupt& interrupt) {
       std::vector<Weight> least(at(2 * arcs.height), unreached<Weight>());
       for (int64_t b; same && (b = counter.take()) >= 0;) {
         interrupt.poll(block);
-        for (auto x = static_cast<int32_t>(b * block);
-             x < std::min<int64_t>(arcs.n, (b + 1) * block); ++x) {
+        for (int64_t k = b * block; k < std::min(count, (b + 1) * block); ++k) {
+          const int64_t x = labels ? int64_t{labels->data()[k]} : k;
           const int64_t first = arcs.edge_first[x], last = arcs.edge_first[x + 1];
           for (int64_t i = first; i < last; ++i) {
             Weight& slot = least[at(arcs.edge_place[i])];
@@ -187,40 +192,87 @@ bool symmetric(const ArcsView& view, const ConstArray& edge_weights, int threads
   return same;
 }
 
+// Blocks of arcs for several workers.
+template <class Work>
+void arc_blocks(int64_t n_arcs, int threads, Work&& work) {
+  constexpr int64_t block = 1 << 15;
+  spread((n_arcs + block - 1) / block, threads, [&](BatchCounter& counter, Interrupt& interrupt) {
+    for (int64_t b; (b = counter.take()) >= 0;) {
+      interrupt.poll(block);
+      work(b * block, std::min(n_arcs, (b + 1) * block));
+    }
+  });
+}
+
+// A copy of the weights; with twice as many values, each for both directions.
+void copied(const ConstArray& weights, const Array& out, int threads) {
+  const std::size_t count = weights.size();
+  if (out.size() != count && out.size() != 2 * count) throw nb::type_error("out: wrong size");
+  with_value(weights.dtype(), [&](auto value) {
+    using Value = decltype(value);
+    const auto* from = static_cast<const Value*>(weights.data());
+    Value* to = checked<Value>(out, out.size(), "out");
+    nb::gil_scoped_release release;
+    arc_blocks(static_cast<int64_t>(count), threads, [&](int64_t begin, int64_t end) {
+      if (out.size() == count)
+        std::copy(from + begin, from + end, to + begin);
+      else
+        for (int64_t j = begin; j < end; ++j) to[2 * j] = to[2 * j + 1] = from[j];
+    });
+  });
+}
+
+// The values of each direction by themselves.
+void apart(const ConstArray& weights, const Array& up, const Array& down, int threads) {
+  const std::size_t count = weights.size() / 2;
+  with_value(weights.dtype(), [&](auto value) {
+    using Value = decltype(value);
+    const auto* from = static_cast<const Value*>(weights.data());
+    Value* to_up = checked<Value>(up, count, "up");
+    Value* to_down = checked<Value>(down, count, "down");
+    nb::gil_scoped_release release;
+    arc_blocks(static_cast<int64_t>(count), threads, [&](int64_t begin, int64_t end) {
+      for (int64_t j = begin; j < end; ++j) to_up[j] = from[2 * j], to_down[j] = from[2 * j + 1];
+    });
+  });
+}
+
 // Recomputes the arcs of `labels` and of every label that their change can reach, lowest first. A
-// label whose arcs stay as they were passes nothing on. Returns how many were recomputed.
+// label with unchanged arcs passes nothing on. Returns how many were recomputed.
 int64_t update(const ArcsView& view, const ConstArray& edge_weights, const Array& weights,
-               const ArcsView::Ints& labels) {
+               const ArcsView::Ints& labels, int threads) {
   const Arcs& arcs = view.arcs();
   const int sides = sides_of(arcs, weights.size());
-  int64_t count = 0;
+  std::atomic<int64_t> count{0};
   with_weights(edge_weights, weights.dtype(), [&](const auto* from, auto value) {
     using Value = decltype(value);
     using Weight = std::remove_cvref_t<decltype(*from)>;
     auto* to = static_cast<Value*>(weights.data());
     nb::gil_scoped_release release;
-    Interrupt interrupt;
-    std::vector<char> waits(at(arcs.n), 0);
-    std::priority_queue<int32_t, std::vector<int32_t>, std::greater<>> queue;
-    auto put = [&](int32_t x) {
-      if (waits[at(x)]) return;
-      waits[at(x)] = 1;
-      queue.push(x);
-    };
-    for (std::size_t i = 0; i < labels.size(); ++i) put(labels.data()[i]);
+    std::vector<unsigned char> waits(at(arcs.n), 0);
+    for (std::size_t i = 0; i < labels.size(); ++i) waits[at(labels.data()[i])] = 1;
+    // Several workers may mark a label at once; it is looked at when they have all passed.
+    auto mark = [&](int32_t x) { __atomic_store_n(&waits[at(x)], 1, __ATOMIC_RELAXED); };
     with_sides(sides, [&](auto kSides) {
-      Scratch<Value> scratch(1, at(kSides * arcs.height));
+      const TreeParts& tree = view.parts(threads);
+      Scratch<Value> scratch(threads, at(kSides * arcs.height));
       const auto step = NEARFAR_PICK_ISA(lower_triangles<Value, Weight, kSides>);
-      for (; !queue.empty(); ++count) {
-        const int32_t x = queue.top();
-        queue.pop();
-        interrupt.poll(1 + at(arcs.lower_first[x + 1] - arcs.lower_first[x]) * 8);
-        if (!step(arcs, from, to, x, scratch.of(0))) continue;
-        // Its arcs are sides of triangles whose third sides start at their upper ends.
-        int64_t j = arcs.first[x + 1];
-        for (int32_t a = arcs.parent[x]; j > arcs.first[x]; a = arcs.parent[a])
-          if (arcs.depth[a] == arcs.head_depth[j - 1]) put(a), --j;
-      }
+      bottom_up(tree, threads, [&](int worker, int32_t number) {
+        const TreeParts::Part& part = tree.parts[at(number)];
+        const unsigned char* const end = waits.data() + part.to + 1;
+        int64_t mine = 0;
+        for (const unsigned char* next = waits.data() + part.from;; ++next, ++mine) {
+          next = static_cast<const unsigned char*>(std::memchr(next, 1, at(end - next)));
+          if (next == nullptr) break;
+          const auto x = static_cast<int32_t>(next - waits.data());
+          if (!step(arcs, from, to, x, scratch.of(worker))) continue;
+          // Its arcs are sides of triangles whose third sides start at their upper ends.
+          int64_t j = arcs.first[x + 1];
+          for (int32_t a = arcs.parent[x]; j > arcs.first[x]; a = arcs.parent[a])
+            if (arcs.depth[a] == arcs.head_depth[j - 1]) mark(a), --j;
+        }
+        count += mine;
+      });
     });
   });
   return count;
@@ -291,9 +343,11 @@ NEARFAR_BIND(m) {
   m.def("prepared_customize", &prepared::customize, arg("arcs"), arg("edge_weights"),
         arg("weights"), arg("sides"), arg("threads"));
   m.def("prepared_symmetric", &prepared::symmetric, arg("arcs"), arg("edge_weights"),
-        arg("threads"));
+        arg("labels").none(), arg("threads"));
+  m.def("prepared_copied", &prepared::copied, arg("weights"), arg("out"), arg("threads"));
+  m.def("prepared_apart", &prepared::apart, arg("weights"), arg("up"), arg("down"), arg("threads"));
   m.def("prepared_update", &prepared::update, arg("arcs"), arg("edge_weights"), arg("weights"),
-        arg("labels"));
+        arg("labels"), arg("threads"));
   m.def("prepared_perfect", &prepared::perfect, arg("arcs"), arg("weights"), arg("distances"),
         arg("flags"), arg("first"), arg("ties"), arg("threads"));
   m.def("prepared_needed", &prepared::needed, arg("arcs"), arg("weights"), arg("flags"),

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "cpu/isa.hpp"
+#include "cpu/instructions/isa.hpp"
 
 namespace nearfar::prepared {
 
@@ -12,7 +12,7 @@ struct Arcs;
 
 // What perfect customization finds out about an arc: its weight is the distance between its ends
 // (bits 0 and 1: upwards, downwards), and queries need it (bits 2 and 3). With one side per arc
-// bits 0 and 2 alone are used.
+// only bits 0 and 2 are used.
 constexpr uint8_t kTight = 1;
 constexpr uint8_t kNeeded = 4;
 

@@ -1,4 +1,4 @@
-// Customization: what the arcs weigh, triangle by triangle.
+// Customization: weights of the arcs, triangle by triangle.
 //
 // Lower triangles (basic customization): eliminating v joins its upper neighbours x and y, so the
 // arc x - y weighs at most the way over v. Labels are a postorder: going up them is a walk along
@@ -254,7 +254,7 @@ void upper_pass(const Arcs& arcs, const Value* weights, Value* distances, uint8_
         }
     }
     Value* row = rows.value + rows.start[arcs.depth[x]];
-    // Beyond the label's own depth the row stays empty: what is above it alone counts.
+    // Beyond the label's own depth the row stays empty: only labels above it count.
     if (x > from)
       for (int64_t i = 0; i < (int64_t{arcs.depth[x]} + 1) * kSides; i += L::kCount)
         L::store(row + i, nothing);

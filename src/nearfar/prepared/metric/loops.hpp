@@ -9,8 +9,8 @@
 
 #include <cstring>
 
-#include "cpu/isa.hpp"
-#include "cpu/registers.hpp"
+#include "cpu/instructions/isa.hpp"
+#include "cpu/instructions/registers.hpp"
 #include "prepared/metric/value.hpp"
 
 namespace nearfar::prepared::NEARFAR_ISA {
@@ -27,7 +27,7 @@ struct Lanes {
     return x;
   }
   static NEARFAR_INLINE void store(Value* to, Vector x) { std::memcpy(to, &x, sizeof(x)); }
-  // A store that leaves the caches alone; `to` is aligned to the vector's size. stream_end() makes
+  // A store that bypasses the caches; `to` is aligned to the vector's size. stream_end() makes
   // such stores visible.
   static NEARFAR_INLINE void stream(Value* to, Vector x) {
 #if defined(__AVX512F__)

@@ -24,7 +24,7 @@ struct Metric {
   const Value* weights = nullptr;  // of all arcs, `sides` each
   int sides = 1;
   bool prunes = true;  // no weight is negative, so a walk may stop at its bound
-  double step = 1;     // what an integer counts; a power of two
+  double step = 1;     // value of an integer; a power of two
 };
 
 }  // namespace nearfar::prepared

@@ -6,7 +6,7 @@
 #include <variant>
 #include <vector>
 
-#include "cpu/bindings.hpp"
+#include "cpu/bindings/bindings.hpp"
 #include "prepared/metric/metric.hpp"
 #include "prepared/order/arcs_view.hpp"
 

@@ -6,9 +6,9 @@
 #include <algorithm>
 #include <vector>
 
-#include "cpu/bindings.hpp"
-#include "cpu/graph_view.hpp"
-#include "cpu/interrupt.hpp"
+#include "cpu/bindings/bindings.hpp"
+#include "cpu/graph/graph_view.hpp"
+#include "cpu/threads/interrupt.hpp"
 #include "prepared/order/structure.hpp"
 
 namespace nearfar::prepared {

@@ -10,7 +10,7 @@
 #include <limits>
 #include <type_traits>
 
-#include "cpu/arithmetic.hpp"
+#include "cpu/search/arithmetic.hpp"
 
 namespace nearfar::prepared {
 

@@ -3,7 +3,7 @@
 
 #include <utility>
 
-#include "cpu/bindings.hpp"
+#include "cpu/bindings/bindings.hpp"
 
 namespace nearfar::prepared {
 

@@ -8,19 +8,19 @@
 #include <utility>
 #include <vector>
 
-#include "cpu/bindings.hpp"
+#include "cpu/bindings/bindings.hpp"
 #include "prepared/order/arcs.hpp"
 
 namespace nearfar::prepared {
 
 // Parts of the tree that one worker goes through at a time. Small subtrees are parts of their own.
-// What is left on top of them is a tree of chains: labels next to each other, each the only child
+// The remainder above them is a tree of chains: labels next to each other, each the only child
 // of the next that is not in a small subtree.
 struct TreeParts {
   struct Part {
     int32_t from, to;                            // labels, `to` included
     int32_t deepest;                             // depth of the deepest of them
-    int32_t above = -1;                          // the part that the parent of `to` lies in
+    int32_t above = -1;                          // the part of the parent of `to`
     int32_t first_below = -1, next_beside = -1;  // the parts whose `above` is this one
   };
   std::vector<Part> parts;
@@ -36,6 +36,9 @@ class ArcsView {
            Longs lower_first, Ints lower_arc, Ints lower_tail, Longs edge_first, Ints edge,
            Ints edge_place);
 
+  // The same arcs with other edges to weigh them.
+  ArcsView with_edges(Longs edge_first, Ints edge, Ints edge_place) const;
+
   const Arcs& arcs() const { return arcs_; }
   // The arrays themselves, for metrics that share them.
   Longs first() const { return longs_[0]; }
@@ -47,8 +50,11 @@ class ArcsView {
   std::vector<Ints> ints_;  // keep the arrays alive
   std::vector<Longs> longs_;
   Arcs arcs_;
-  mutable std::mutex mutex_;
-  mutable std::vector<std::pair<int, std::unique_ptr<TreeParts>>> parts_;
+  struct Cache {
+    std::mutex mutex;
+    std::vector<std::pair<int, std::unique_ptr<TreeParts>>> parts;
+  };
+  std::shared_ptr<Cache> cache_ = std::make_shared<Cache>();  // of all views of these arcs
 };
 
 // Calls work(worker, part) for every part of the tree after all below it (bottom up) or after the

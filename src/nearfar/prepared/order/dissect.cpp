@@ -1,406 +1,842 @@
 // Nested dissection without another package: cut the graph in two by a small separator, order the
-// separator last, and do the same with both sides.
+// separator last, and do the same with both sides, on all cores.
 //
-// A cut is looked for along four axes. With coordinates these are the directions east, north and
-// the two diagonals ("inertial flow", Schild and Sommer 2015, without the flow). Without, distances
-// in edges stand in for them: the distance to one end of the graph less that to the other end grows
-// from end to end as a coordinate would. Along each axis the vertices are sorted and one pass
-// counts the edges that a cut after each of them would cut; the least number for the size of the
-// smaller side wins. The separator is a least vertex cover of the edges cut (Koenig 1931, by
-// augmenting paths), improved by moving vertices out of it while that makes it smaller (Fiduccia
-// and Mattheyses 1982, for vertex separators). Pieces of at most 64 vertices are ordered by least
-// degree, on rows of 64 bits.
+// A cut is found on a small image of the piece. Vertices are matched along heavy edges and each
+// pair becomes one, level by level, until some hundred are left (Karypis and Kumar 1998). There a
+// separator grows from a few vertices in turn and the best is kept; on the way back down each level
+// moves single vertices out of the separator, their neighbours on the other side into it, and
+// keeps the best state (Fiduccia and Mattheyses 1982; for vertex separators, Hendrickson and
+// Rothberg 1998). Pieces of at most 128 vertices are ordered by least degree.
 //
-// Multilevel methods find smaller separators: METIS's, which order.py takes where it is installed,
-// gives fewer shortcuts. This is what prepares a graph without it.
-#include <nanobind/stl/optional.h>
-
+// Both ends of an edge have to choose each other for a pair, and ties are broken by a hash of the
+// edge, so that a matching does not depend on who looks first: the order is the same for every
+// number of threads. Large pieces are matched and contracted by all workers together, small ones go
+// to a worker each.
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <memory>
+#include <utility>
 #include <vector>
 
-#include "cpu/bindings.hpp"
-#include "cpu/interrupt.hpp"
+#include "cpu/bindings/bindings.hpp"
+#include "cpu/threads/interrupt.hpp"
+#include "cpu/threads/spread.hpp"
 #include "prepared/order/structure.hpp"
 
 namespace nearfar::prepared {
 namespace {
 
-constexpr int32_t kLeaf = 64;
-constexpr int kAxes = 4;
+constexpr int32_t kLeaf = 128;
+constexpr int32_t kCoarsest = 60;        // vertices on which separators are tried
+constexpr int kCuts = 2;                 // of which the best separator is taken
+constexpr int kTries = 5;                // separators tried there
+constexpr double kMostOfSides = 0.65;    // share of the larger side
+constexpr int32_t kBlock = 8192;         // vertices of a block of a loop over all workers
+constexpr int kPasses = 8;               // over a separator, per level
+constexpr int kRounds = 4;               // of choosing partners, per level
+constexpr int64_t kShared = 4 * kBlock;  // least vertices of a piece for all workers
 
-class Dissection {
+uint64_t mixed(uint64_t x) {
+  x ^= x >> 31;
+  x *= 0x7fb5d329728ea185;
+  x ^= x >> 27;
+  x *= 0x81dadef4bc2dd44d;
+  return x ^ x >> 33;
+}
+
+// Compressed rows of a piece, or of its image on a coarser level. Rows have fewer than 2^32
+// entries.
+struct Rows {
+  std::vector<uint32_t> first{0};
+  std::vector<int32_t> neighbour;
+  std::vector<int32_t> edge_weight;    // edges of the piece that one stands for; empty: 1 each
+  std::vector<int32_t> vertex_weight;  // vertices of the piece; empty: 1 each
+
+  int32_t n() const { return static_cast<int32_t>(first.size()) - 1; }
+  int32_t weight(int32_t v) const { return vertex_weight.empty() ? 1 : vertex_weight[at(v)]; }
+  int32_t edge(uint32_t e) const { return edge_weight.empty() ? 1 : edge_weight[e]; }
+  Structure::Row of(int32_t v) const {
+    return {neighbour.data() + first[at(v)], neighbour.data() + first[at(v) + 1]};
+  }
+};
+
+// The workers that share a loop: one, which calls, or several of the pool.
+struct Workers {
+  int threads;
+  Interrupt& interrupt;
+
+  // work(block, from, to) for blocks of kBlock of n.
+  template <class Work>
+  void blocks(int32_t n, Work&& work) {
+    const int32_t count = (n + kBlock - 1) / kBlock;
+    auto one = [&](int32_t b) { work(b, b * kBlock, std::min(n, (b + 1) * kBlock)); };
+    if (threads == 1 || count < 4) {
+      for (int32_t b = 0; b < count; ++b) {
+        interrupt.poll(kBlock);
+        one(b);
+      }
+      return;
+    }
+    spread(count, threads, [&](BatchCounter& counter, Interrupt& mine) {
+      for (int64_t b; (b = counter.take()) >= 0;) {
+        mine.poll(kBlock);
+        one(static_cast<int32_t>(b));
+      }
+    });
+  }
+  static int32_t n_blocks(int32_t n) { return (n + kBlock - 1) / kBlock; }
+};
+
+enum Side : unsigned char { left, right, between };
+
+int64_t allowed(int64_t total) {
+  return static_cast<int64_t>(kMostOfSides * static_cast<double>(total));
+}
+
+// The two sides of a graph, improved by moves of single vertices that cut fewer edges.
+class Cut {
  public:
-  Dissection(const Structure& graph, const double* coordinates, uint64_t seed, Interrupt& interrupt)
-      : graph_(graph),
-        coordinates_(coordinates),
-        seed_(seed),
-        interrupt_(interrupt),
-        part_(at(graph.n), -1),
-        level_(at(graph.n)),
-        side_(at(graph.n)),
-        mate_(at(graph.n)),
-        seen_(at(graph.n), 0) {
-    for (auto& key : key_) key.resize(at(graph.n));
+  std::vector<unsigned char> side;
+  std::vector<int32_t> border;  // at least all vertices with a neighbour on the other side
+
+  // Grows the left side from a vertex until it is the heavier one, and returns to the best state.
+  void grow(const Rows& graph, int64_t total, uint64_t seed) {
+    const int32_t n = graph.n();
+    side.assign(at(n), right);
+    border.clear();
+    weight_ = {0, total};
+    cut_ = 0;
+    begin_pass(n);
+    Score best = score(total);
+    std::size_t best_at = 0;
+    auto fresh = static_cast<int32_t>(seed % static_cast<uint64_t>(n));
+    for (int32_t tried = 0; 2 * weight_[left] < total;) {
+      int32_t v = top(right);
+      if (v < 0) {  // the next component
+        for (; tried < n && side[at(fresh)] == left; ++tried)
+          fresh = fresh + 1 == n ? 0 : fresh + 1;
+        if (tried == n) break;
+        v = fresh;
+        weigh(graph, v);
+      }
+      move(graph, v);
+      if (const Score now = score(total); now < best) best = now, best_at = log_.size();
+    }
+    undo(graph, best_at);
+    end_pass(graph);
   }
 
-  std::vector<int32_t> run() {
-    std::vector<int32_t> order(at(graph_.n));
-    for (int32_t v = 0; v < graph_.n; ++v) order[at(v)] = v;
-    waiting_.push_back({0, graph_.n});
-    while (!waiting_.empty()) {
-      const Piece piece = waiting_.back();
-      waiting_.pop_back();
-      // A piece is a range of `order`, which its own order replaces.
-      split(order.data() + piece.from, piece);
+  // Takes over the sides of the coarser level.
+  void project(const Cut& coarse, const std::vector<int32_t>& image, int32_t n, Workers workers) {
+    side.resize(at(n));
+    std::vector<unsigned char> at_border(coarse.side.size(), 0);
+    for (const int32_t v : coarse.border) at_border[at(v)] = 1;
+    std::vector<std::vector<int32_t>> some(at(Workers::n_blocks(n)));
+    workers.blocks(n, [&](int32_t b, int32_t from, int32_t to) {
+      for (int32_t v = from; v < to; ++v) {
+        const std::size_t c = at(image[at(v)]);
+        side[at(v)] = coarse.side[c];
+        if (at_border[c]) some[at(b)].push_back(v);
+      }
+    });
+    border.clear();
+    for (const auto& part : some) border.insert(border.end(), part.begin(), part.end());
+    weight_ = coarse.weight_;
+    cut_ = coarse.cut_;
+  }
+
+  // Passes of moves, each back to its best state, while they improve.
+  void refine(const Rows& graph, int64_t total) {
+    for (int pass = 0; pass < kPasses && !border.empty(); ++pass) {
+      begin_pass(graph.n());
+      for (const int32_t v : border) weigh(graph, v);
+      const Score before = score(total);
+      Score best = before;
+      std::size_t best_at = 0;
+      const auto limit = std::min<std::size_t>(2 * border.size() + 20, 100);
+      for (std::size_t since = 0; since < limit; ++since) {
+        const int32_t v = next(graph, total);
+        if (v < 0) break;
+        move(graph, v);
+        if (const Score now = score(total); now < best)
+          best = now, best_at = log_.size(), since = 0;
+      }
+      undo(graph, best_at);
+      end_pass(graph);
+      if (!(best < before)) break;
     }
-    return order;
+  }
+
+  struct Score {
+    int64_t excess, cut, difference;
+    friend auto operator<=>(const Score&, const Score&) = default;
+  };
+  Score score(int64_t total) const {
+    const int64_t most = std::max(weight_[left], weight_[right]);
+    return {std::max<int64_t>(0, most - allowed(total)), cut_, 2 * most - total};
+  }
+  const std::array<int64_t, 2>& weights() const { return weight_; }
+
+ private:
+  struct Entry {
+    int64_t gain;
+    uint32_t age;  // the latest first among equals
+    int32_t vertex;
+    friend bool operator<(const Entry& a, const Entry& b) {
+      return a.gain != b.gain ? a.gain < b.gain : a.age < b.age;
+    }
+  };
+
+  void begin_pass(int32_t n) {
+    if (gain_.size() < at(n)) gain_.resize(at(n)), known_.resize(at(n), 0), moved_.resize(at(n), 0);
+    ++round_;
+    log_.clear();
+    for (auto& heap : heap_) heap.clear();
+    age_ = 0;
+  }
+  void end_pass(const Rows& graph) {
+    // A vertex that moved may have brought its neighbours to the border.
+    for (const int32_t v : log_) {
+      border.push_back(v);
+      for (const int32_t t : graph.of(v)) border.push_back(t);
+    }
+    std::sort(border.begin(), border.end());
+    border.erase(std::unique(border.begin(), border.end()), border.end());
+    std::erase_if(border, [&](int32_t v) {
+      for (const int32_t t : graph.of(v))
+        if (side[at(t)] != side[at(v)]) return false;
+      return true;
+    });
+  }
+  void offer(int32_t v) {
+    auto& heap = heap_[side[at(v)]];
+    heap.push_back({gain_[at(v)], age_++, v});
+    std::push_heap(heap.begin(), heap.end());
+  }
+  void weigh(const Rows& graph, int32_t v) {
+    int64_t gain = 0;
+    for (uint32_t e = graph.first[at(v)]; e < graph.first[at(v) + 1]; ++e)
+      gain += side[at(graph.neighbour[e])] == side[at(v)] ? -graph.edge(e) : graph.edge(e);
+    gain_[at(v)] = gain;
+    known_[at(v)] = round_;
+    offer(v);
+  }
+  // The best vertex to move away from a side, or -1.
+  int32_t top(Side from) {
+    auto& heap = heap_[from];
+    while (!heap.empty()) {
+      const Entry& entry = heap.front();
+      const std::size_t v = at(entry.vertex);
+      if (moved_[v] != round_ && entry.gain == gain_[v]) return entry.vertex;
+      std::pop_heap(heap.begin(), heap.end());
+      heap.pop_back();
+    }
+    return -1;
+  }
+  int32_t next(const Rows& graph, int64_t total) {
+    const Side heavier = weight_[left] > weight_[right] ? left : right;
+    const Side lighter = heavier == left ? right : left;
+    const int32_t a = top(heavier), b = top(lighter);
+    if (weight_[heavier] > allowed(total)) return a;
+    if (b < 0 || weight_[heavier] + graph.weight(b) > allowed(total)) return a;
+    if (a < 0) return b;
+    return gain_[at(b)] > gain_[at(a)] ? b : a;
+  }
+  void move(const Rows& graph, int32_t v) {
+    const unsigned char from = side[at(v)];
+    cut_ -= gain_[at(v)];
+    weight_[from] -= graph.weight(v);
+    weight_[1 - from] += graph.weight(v);
+    side[at(v)] = 1 - from;
+    moved_[at(v)] = round_;
+    log_.push_back(v);
+    for (uint32_t e = graph.first[at(v)]; e < graph.first[at(v) + 1]; ++e) {
+      const std::size_t t = at(graph.neighbour[e]);
+      if (moved_[t] == round_) continue;
+      if (known_[t] != round_) {
+        weigh(graph, graph.neighbour[e]);
+        continue;
+      }
+      gain_[t] += (side[t] == from ? 2 : -2) * int64_t{graph.edge(e)};
+      offer(graph.neighbour[e]);
+    }
+  }
+  void undo(const Rows& graph, std::size_t to) {
+    for (std::size_t i = log_.size(); i-- > to;) {
+      const int32_t v = log_[i];
+      const unsigned char now = side[at(v)];
+      for (uint32_t e = graph.first[at(v)]; e < graph.first[at(v) + 1]; ++e)
+        cut_ += side[at(graph.neighbour[e])] == now ? graph.edge(e) : -graph.edge(e);
+      weight_[now] -= graph.weight(v);
+      weight_[1 - now] += graph.weight(v);
+      side[at(v)] = 1 - now;
+    }
+    log_.resize(to);
+  }
+
+  std::array<int64_t, 2> weight_{};
+  int64_t cut_ = 0;
+  std::vector<int64_t> gain_;
+  std::vector<uint32_t> known_, moved_;  // the last round in which its gain was found, it moved
+  std::array<std::vector<Entry>, 2> heap_;
+  std::vector<int32_t> log_;
+  uint32_t round_ = 0, age_ = 0;
+};
+
+// A separator of a graph that is improved by moves of single vertices.
+class Separator {
+ public:
+  std::vector<unsigned char> side;
+  std::vector<int32_t> members;  // that lie between
+
+  int64_t weight(Side s) const { return weight_[s]; }
+
+  // The smaller border of a cut.
+  void take(const Rows& graph, Cut& cut) {
+    std::array<int64_t, 2> borders{};
+    for (const int32_t v : cut.border) borders[cut.side[at(v)]] += graph.weight(v);
+    const unsigned char from = borders[left] <= borders[right] ? left : right;
+    side.swap(cut.side);
+    members.clear();
+    for (const int32_t v : cut.border)
+      if (side[at(v)] == from) members.push_back(v);
+    for (const int32_t v : members) side[at(v)] = between;
+    weight_ = {cut.weights()[left], cut.weights()[right], borders[from]};
+    weight_[from] -= borders[from];
+  }
+
+  // Passes of moves, each back to its best state, while they improve.
+  void refine(const Rows& graph, int64_t total) {
+    for (int pass = 0; pass < kPasses && !members.empty(); ++pass) {
+      begin_pass(graph.n());
+      for (const int32_t v : members) weigh(graph, v);
+      const Score before = score(total);
+      Score best = before;
+      std::size_t best_at = 0;
+      const auto limit = std::min<std::size_t>(2 * members.size() + 20, 100);
+      for (std::size_t since = 0; since < limit; ++since) {
+        const Side to = next_side(graph, total);
+        if (to == between) break;
+        move(graph, top(to), to);
+        if (const Score now = score(total); now < best)
+          best = now, best_at = log_.size(), since = 0;
+      }
+      undo(graph, best_at);
+      end_pass();
+      if (!(best < before)) break;
+    }
+  }
+
+  struct Score {
+    int64_t excess, weight, difference;
+    friend auto operator<=>(const Score&, const Score&) = default;
+  };
+  Score score(int64_t total) const {
+    const int64_t most = std::max(weight_[left], weight_[right]);
+    const auto allowed = static_cast<int64_t>(kMostOfSides * static_cast<double>(total));
+    return {std::max<int64_t>(0, most - allowed), weight_[between],
+            2 * most - weight_[left] - weight_[right]};
   }
 
  private:
-  struct Piece {
-    int32_t from, to;
-    int32_t size() const { return to - from; }
+  static constexpr int kPulled = 4;
+  struct Entry {
+    int64_t gain;
+    uint32_t age;  // the latest first among equals
+    int32_t vertex;
+    friend bool operator<(const Entry& a, const Entry& b) {
+      return a.gain != b.gain ? a.gain < b.gain : a.age < b.age;
+    }
   };
-  enum Side : unsigned char { left, right, between };
+  struct Change {
+    int32_t vertex;
+    int what;  // the side it was moved to, or kPulled and the side it came from
+  };
 
-  void split(int32_t* vertex, Piece piece) {
-    interrupt_.poll(static_cast<uint64_t>(piece.size()) * 16);
-    std::sort(vertex, vertex + piece.size());
-    const int32_t id = next_part_++;
-    for (int32_t i = 0; i < piece.size(); ++i) part_[at(vertex[i])] = id;
-    if (piece.size() <= kLeaf) return by_least_degree(vertex, piece.size());
-    if (apart(vertex, piece, id)) return;
-    find_sides(vertex, piece.size(), id);
-    cover(vertex, piece.size(), id);
-    refine(vertex, piece.size(), id);
-    auto* middle = std::stable_partition(vertex, vertex + piece.size(),
-                                         [&](int32_t v) { return side_[at(v)] == left; });
-    auto* last = std::stable_partition(middle, vertex + piece.size(),
-                                       [&](int32_t v) { return side_[at(v)] == right; });
-    const auto a = static_cast<int32_t>(middle - vertex), b = static_cast<int32_t>(last - vertex);
-    if (b == piece.size()) return;  // cannot be: a connected piece has a separator
-    if (a == 0 && b == 0) return;   // everything separates: any order will do
-    if (a > 0) waiting_.push_back({piece.from, piece.from + a});
-    if (b > a) waiting_.push_back({piece.from + a, piece.from + b});
-  }
-
-  // Levels from `start` within the piece; the queue ends with the farthest vertex.
-  void levels(int32_t start, int32_t id) {
-    queue_.clear();
-    queue_.push_back(start);
+  void begin_pass(int32_t n) {
+    if (beyond_.size() < at(n)) beyond_.resize(at(n)), moved_.resize(at(n), 0);
     ++round_;
-    seen_[at(start)] = round_;
-    level_[at(start)] = 0;
-    for (std::size_t i = 0; i < queue_.size(); ++i) {
-      const int32_t v = queue_[i];
-      for (const int32_t t : graph_.of(v)) {
-        if (part_[at(t)] != id || seen_[at(t)] == round_) continue;
-        seen_[at(t)] = round_;
-        level_[at(t)] = level_[at(v)] + 1;
-        queue_.push_back(t);
-      }
-    }
+    log_.clear();
+    for (auto& heap : heap_) heap.clear();
+    age_ = 0;
+  }
+  // The members: those before and those that were pulled in.
+  void end_pass() {
+    for (const Change& change : log_)
+      if (change.what & kPulled) members.push_back(change.vertex);
+    std::erase_if(members, [&](int32_t v) { return side[at(v)] != between; });
+    std::sort(members.begin(), members.end());
+    members.erase(std::unique(members.begin(), members.end()), members.end());
   }
 
-  // Whether the piece has several components, which then wait one by one.
-  bool apart(int32_t* vertex, Piece piece, int32_t id) {
-    levels(vertex[start_of(piece.size())], id);
-    if (static_cast<int32_t>(queue_.size()) == piece.size()) return false;
-    scratch_.clear();
-    ++round_;
-    const uint32_t mine = round_;
-    for (int32_t i = 0; i < piece.size(); ++i) {
-      if (seen_[at(vertex[i])] == mine) continue;
-      const auto from = static_cast<int32_t>(scratch_.size());
-      seen_[at(vertex[i])] = mine;
-      scratch_.push_back(vertex[i]);
-      for (std::size_t j = at(from); j < scratch_.size(); ++j)
-        for (const int32_t t : graph_.of(scratch_[j]))
-          if (part_[at(t)] == id && seen_[at(t)] != mine) {
-            seen_[at(t)] = mine;
-            scratch_.push_back(t);
+  int64_t gain(const Rows& graph, int32_t v, Side to) const {
+    return graph.weight(v) - beyond_[at(v)][1 - to];
+  }
+  void offer(const Rows& graph, int32_t v, Side to) {
+    if (moved_[at(v)] == round_) return;
+    heap_[to].push_back({gain(graph, v, to), age_++, v});
+    std::push_heap(heap_[to].begin(), heap_[to].end());
+  }
+  // What a vertex between has on both sides.
+  void weigh(const Rows& graph, int32_t v) {
+    auto& mine = beyond_[at(v)];
+    mine = {0, 0};
+    for (const int32_t t : graph.of(v))
+      if (side[at(t)] != between) mine[side[at(t)]] += graph.weight(t);
+    offer(graph, v, left);
+    offer(graph, v, right);
+  }
+  // The best vertex to move to a side, or -1.
+  int32_t top(Side to) {
+    auto& heap = heap_[to];
+    while (!heap.empty()) {
+      const Entry& entry = heap.front();
+      const int32_t v = entry.vertex;
+      if (side[at(v)] == between && moved_[at(v)] != round_ &&
+          entry.gain == last_graph_->weight(v) - beyond_[at(v)][1 - to])
+        return v;
+      std::pop_heap(heap.begin(), heap.end());
+      heap.pop_back();
+    }
+    return -1;
+  }
+  Side next_side(const Rows& graph, int64_t total) {
+    last_graph_ = &graph;
+    const auto allowed = static_cast<int64_t>(kMostOfSides * static_cast<double>(total));
+    const Side lighter = weight_[left] <= weight_[right] ? left : right;
+    const Side heavier = lighter == left ? right : left;
+    const int32_t a = top(lighter), b = top(heavier);
+    if (a < 0 && b < 0) return between;
+    if (a < 0) return weight_[heavier] + graph.weight(b) <= allowed ? heavier : between;
+    if (b < 0 || weight_[heavier] + graph.weight(b) > allowed) return lighter;
+    return gain(graph, b, heavier) > gain(graph, a, lighter) ? heavier : lighter;
+  }
+
+  void pull(const Rows& graph, int32_t u, Side from) {
+    side[at(u)] = between;
+    weight_[from] -= graph.weight(u);
+    weight_[between] += graph.weight(u);
+  }
+  void move(const Rows& graph, int32_t v, Side to) {
+    last_graph_ = &graph;
+    const Side other = to == left ? right : left;
+    const int32_t w = graph.weight(v);
+    side[at(v)] = to;
+    moved_[at(v)] = round_;
+    weight_[to] += w;
+    weight_[between] -= w;
+    log_.push_back({v, to});
+    for (const int32_t u : graph.of(v)) {
+      if (side[at(u)] == between) {
+        beyond_[at(u)][to] += w;
+        offer(graph, u, other);
+      } else if (side[at(u)] == other) {
+        pull(graph, u, other);
+        log_.push_back({u, kPulled | other});
+        for (const int32_t x : graph.of(u))
+          if (side[at(x)] == between && x != u) {
+            beyond_[at(x)][other] -= graph.weight(u);
+            offer(graph, x, to);
           }
-      waiting_.push_back({piece.from + from, piece.from + static_cast<int32_t>(scratch_.size())});
-    }
-    std::copy(scratch_.begin(), scratch_.end(), vertex);
-    return true;
-  }
-
-  int32_t start_of(int32_t size) const {
-    return static_cast<int32_t>(seed_ % static_cast<uint64_t>(size));
-  }
-
-  // A key per vertex and axis.
-  void find_keys(const int32_t* vertex, int32_t size, int32_t id) {
-    if (coordinates_ != nullptr) {
-      for (int32_t i = 0; i < size; ++i) {
-        const std::size_t v = at(vertex[i]);
-        const double x = coordinates_[2 * v], y = coordinates_[2 * v + 1];
-        key_[0][v] = x;
-        key_[1][v] = y;
+        weigh(graph, u);
       }
+    }
+  }
+  void undo(const Rows& graph, std::size_t to) {
+    for (std::size_t i = log_.size(); i-- > to;) {
+      const auto [v, what] = log_[i];
+      const int32_t w = graph.weight(v);
+      if (what & kPulled) {
+        const auto from = static_cast<Side>(what & 3);
+        side[at(v)] = from;
+        weight_[from] += w;
+        weight_[between] -= w;
+      } else {
+        side[at(v)] = between;
+        weight_[what] -= w;
+        weight_[between] += w;
+      }
+    }
+  }
+
+  std::array<int64_t, 3> weight_{};
+  std::vector<std::array<int64_t, 2>> beyond_;
+  std::vector<uint32_t> moved_;  // the last round in which it moved
+  std::array<std::vector<Entry>, 2> heap_;
+  std::vector<Change> log_;
+  const Rows* last_graph_ = nullptr;
+  uint32_t round_ = 0, age_ = 0;
+};
+
+// Partner of each vertex, or itself. Both choose the other, by weight for their size.
+std::vector<int32_t> matching(const Rows& graph, int32_t heaviest, uint64_t seed, Workers workers) {
+  const int32_t n = graph.n();
+  std::vector<int32_t> mate(at(n), -1), choice(at(n));
+  for (int round = 0; round < kRounds; ++round) {
+    workers.blocks(n, [&](int32_t, int32_t from, int32_t to) {
+      for (int32_t v = from; v < to; ++v) {
+        if (mate[at(v)] >= 0) continue;
+        const int32_t mine = graph.weight(v);
+        int32_t best = -1;
+        double best_rating = 0;
+        uint64_t best_hash = 0;
+        for (uint32_t e = graph.first[at(v)]; e < graph.first[at(v) + 1]; ++e) {
+          const int32_t u = graph.neighbour[e];
+          if (mate[at(u)] >= 0 || graph.weight(u) > heaviest - mine) continue;
+          const double w = graph.edge(e);
+          const double rating = w * w / (static_cast<double>(mine) * graph.weight(u));
+          if (best >= 0 && rating < best_rating) continue;
+          const auto low = static_cast<uint64_t>(std::min(u, v));
+          const auto high = static_cast<uint64_t>(std::max(u, v));
+          const uint64_t hash = mixed((low << 32 | high) + seed);
+          if (best >= 0 && rating == best_rating && hash < best_hash) continue;
+          best = u, best_rating = rating, best_hash = hash;
+        }
+        choice[at(v)] = best;
+      }
+    });
+    workers.blocks(n, [&](int32_t, int32_t from, int32_t to) {
+      for (int32_t v = from; v < to; ++v) {
+        if (mate[at(v)] >= 0) continue;
+        const int32_t u = choice[at(v)];
+        // A vertex of an earlier round keeps its old choice, which is its mate.
+        if (u < 0)
+          mate[at(v)] = v;
+        else if (choice[at(u)] == v)
+          mate[at(v)] = u;
+      }
+    });
+  }
+  workers.blocks(n, [&](int32_t, int32_t from, int32_t to) {
+    for (int32_t v = from; v < to; ++v)
+      if (mate[at(v)] < 0) mate[at(v)] = v;
+  });
+  return mate;
+}
+
+// A coarser level: its graph, and the coarse vertex of each fine one.
+struct Coarser {
+  Rows graph;
+  std::vector<int32_t> image;
+};
+
+Coarser contracted(const Rows& fine, const std::vector<int32_t>& mate, Workers workers) {
+  const int32_t n = fine.n(), n_blocks = Workers::n_blocks(n);
+  Coarser out;
+  out.image.resize(at(n));
+  std::vector<int32_t> offset(at(n_blocks) + 1, 0);
+  workers.blocks(n, [&](int32_t b, int32_t from, int32_t to) {
+    for (int32_t v = from; v < to; ++v) offset[at(b) + 1] += v <= mate[at(v)];
+  });
+  for (int32_t b = 0; b < n_blocks; ++b) offset[at(b) + 1] += offset[at(b)];
+  workers.blocks(n, [&](int32_t b, int32_t from, int32_t to) {
+    int32_t next = offset[at(b)];
+    for (int32_t v = from; v < to; ++v)
+      if (v <= mate[at(v)]) out.image[at(v)] = next++;
+  });
+  workers.blocks(n, [&](int32_t, int32_t from, int32_t to) {
+    for (int32_t v = from; v < to; ++v)
+      if (v > mate[at(v)]) out.image[at(v)] = out.image[at(mate[at(v)])];
+  });
+  const int32_t count = offset[at(n_blocks)];
+  Rows& graph = out.graph;
+  graph.first.resize(at(count) + 1);
+  graph.first[0] = 0;
+  graph.vertex_weight.resize(at(count));
+  struct Half {
+    int32_t to, weight;
+  };
+  std::vector<std::vector<Half>> part(at(n_blocks));
+  workers.blocks(n, [&](int32_t b, int32_t from, int32_t to) {
+    auto& halves = part[at(b)];
+    halves.reserve(fine.first[at(to)] - fine.first[at(from)]);
+    for (int32_t v = from; v < to; ++v) {
+      const int32_t u = mate[at(v)];
+      if (v > u) continue;
+      const int32_t me = out.image[at(v)];
+      const std::size_t begin = halves.size();
+      auto add = [&](int32_t x) {
+        for (uint32_t e = fine.first[at(x)]; e < fine.first[at(x) + 1]; ++e) {
+          const int32_t t = out.image[at(fine.neighbour[e])];
+          if (t != me) halves.push_back({t, fine.edge(e)});
+        }
+      };
+      add(v);
+      if (u != v) add(u);
+      // Parallel edges become one.
+      const std::size_t all = halves.size() - begin;
+      std::size_t kept = begin;
+      if (all <= 24) {
+        for (std::size_t i = begin; i < halves.size(); ++i) {
+          std::size_t j = begin;
+          while (j < kept && halves[j].to != halves[i].to) ++j;
+          if (j < kept)
+            halves[j].weight += halves[i].weight;
+          else
+            halves[kept++] = halves[i];
+        }
+      } else {
+        std::sort(halves.begin() + static_cast<std::ptrdiff_t>(begin), halves.end(),
+                  [](const Half& a, const Half& c) { return a.to < c.to; });
+        for (std::size_t i = begin; i < halves.size(); ++i)
+          if (kept > begin && halves[kept - 1].to == halves[i].to)
+            halves[kept - 1].weight += halves[i].weight;
+          else
+            halves[kept++] = halves[i];
+      }
+      halves.resize(kept);
+      graph.first[at(me) + 1] = static_cast<uint32_t>(kept - begin);
+      graph.vertex_weight[at(me)] = fine.weight(v) + (u != v ? fine.weight(u) : 0);
+    }
+  });
+  for (int32_t v = 0; v < count; ++v) graph.first[at(v) + 1] += graph.first[at(v)];
+  graph.neighbour.resize(graph.first[at(count)]);
+  graph.edge_weight.resize(graph.first[at(count)]);
+  workers.blocks(n, [&](int32_t b, int32_t, int32_t) {
+    std::size_t place = graph.first[at(offset[at(b)])];
+    for (const Half& half : part[at(b)]) {
+      graph.neighbour[place] = half.to;
+      graph.edge_weight[place++] = half.weight;
+    }
+    std::vector<Half>().swap(part[at(b)]);
+  });
+  return out;
+}
+
+struct Scratch {
+  Cut cut, other;
+  Separator found, next;
+};
+
+// A cut of a piece, left in scratch.cut.
+void bisect(const Rows& piece, uint64_t seed, Workers workers, Scratch& scratch) {
+  std::vector<Coarser> levels;
+  const int64_t total = piece.n();
+  auto graph_of = [&](std::size_t level) -> const Rows& {
+    return level == 0 ? piece : levels[level - 1].graph;
+  };
+  const auto heaviest = static_cast<int32_t>(std::max<int64_t>(2, 3 * total / (2 * kCoarsest)));
+  while (graph_of(levels.size()).n() > kCoarsest) {
+    const Rows& fine = graph_of(levels.size());
+    Coarser made =
+        contracted(fine, matching(fine, heaviest, seed + levels.size(), workers), workers);
+    if (made.graph.n() > fine.n() - fine.n() / 16) break;
+    levels.push_back(std::move(made));
+  }
+  const Rows& coarsest = graph_of(levels.size());
+  Cut &best = scratch.cut, &other = scratch.other;
+  for (int i = 0; i < kTries; ++i) {
+    other.grow(coarsest, total, mixed(seed + static_cast<uint64_t>(i)));
+    other.refine(coarsest, total);
+    if (i == 0 || other.score(total) < best.score(total)) std::swap(best, other);
+  }
+  for (std::size_t level = levels.size(); level-- > 0;) {
+    other.project(best, levels[level].image, graph_of(level).n(), workers);
+    std::swap(best, other);
+    best.refine(graph_of(level), total);
+    levels.pop_back();
+  }
+}
+
+// A separator of a piece, the best of several, left in scratch.found.
+void separate(const Rows& piece, uint64_t seed, Workers workers, Scratch& scratch) {
+  for (int i = 0; i < kCuts; ++i) {
+    bisect(piece, mixed(seed + static_cast<uint64_t>(i)), workers, scratch);
+    Separator& made = i == 0 ? scratch.found : scratch.next;
+    made.take(piece, scratch.cut);
+    made.refine(piece, piece.n());
+    if (i > 0 && made.score(piece.n()) < scratch.found.score(piece.n()))
+      std::swap(scratch.found, scratch.next);
+  }
+}
+
+class Dissection {
+ public:
+  Dissection(const Structure& graph, uint64_t seed, int threads)
+      : graph_(graph), seed_(seed), threads_(threads), order_(at(graph.n)) {}
+
+  std::vector<int32_t> run() {
+    Piece all;
+    {
+      Interrupt interrupt;
+      all.vertex.resize(at(graph_.n));
+      for (int32_t v = 0; v < graph_.n; ++v) all.vertex[at(v)] = v;
+      all.rows.first.resize(at(graph_.n) + 1);
+      for (std::size_t v = 0; v <= at(graph_.n); ++v)
+        all.rows.first[v] = static_cast<uint32_t>(graph_.first[v]);
+      all.rows.neighbour.assign(graph_.neighbour, graph_.neighbour + graph_.first[graph_.n]);
+      all.seed = mixed(seed_ + 1);
+      std::vector<Piece> large;
+      large.push_back(std::move(all));
+      Scratch scratch;
+      const int64_t share = std::max<int64_t>(kShared, graph_.n / (4 * threads_));
+      while (!large.empty()) {
+        Piece piece = std::move(large.back());
+        large.pop_back();
+        if (threads_ == 1 || piece.rows.n() < share)
+          small_.push_back(std::move(piece));
+        else
+          split(std::move(piece), {threads_, interrupt}, scratch, large);
+      }
+    }
+    std::stable_sort(small_.begin(), small_.end(),
+                     [](const Piece& a, const Piece& b) { return a.rows.n() > b.rows.n(); });
+    if (threads_ == 1) {
+      Interrupt interrupt;
+      Scratch scratch;
+      for (Piece& piece : small_) finish(std::move(piece), interrupt, scratch);
     } else {
-      // `apart` left the levels from the start here: its farthest vertex is one end.
-      for (int axis = 0; axis < 2; ++axis) {
-        auto& key = key_[at(axis)];
-        int32_t end = queue_.back();
-        if (axis == 1) {  // a vertex as far as can be from both ends of the first axis
-          int32_t best = -1;
-          for (int32_t i = 0; i < size; ++i) {
-            const std::size_t v = at(vertex[i]);
-            const int32_t near = std::min(level_[v], static_cast<int32_t>(key_[2][v]));
-            if (near > best) best = near, end = vertex[i];
-          }
-        }
-        levels(end, id);
-        for (int32_t i = 0; i < size; ++i) key[at(vertex[i])] = level_[at(vertex[i])];
-        if (axis == 0)
-          for (int32_t i = 0; i < size; ++i) key_[2][at(vertex[i])] = level_[at(vertex[i])];
-        levels(queue_.back(), id);
-        for (int32_t i = 0; i < size; ++i) key[at(vertex[i])] -= level_[at(vertex[i])];
-      }
+      spread(static_cast<int64_t>(small_.size()), threads_,
+             [&](BatchCounter& counter, Interrupt& interrupt) {
+               Scratch scratch;
+               for (int64_t i; (i = counter.take()) >= 0;)
+                 finish(std::move(small_[at(i)]), interrupt, scratch);
+             });
     }
-    for (int32_t i = 0; i < size; ++i) {
-      const std::size_t v = at(vertex[i]);
-      key_[2][v] = key_[0][v] + key_[1][v];
-      key_[3][v] = key_[0][v] - key_[1][v];
+    return std::move(order_);
+  }
+
+ private:
+  // Part of the graph whose vertices take the places from `from` on in the order.
+  struct Piece {
+    Rows rows;
+    std::vector<int32_t> vertex;
+    int32_t from = 0;
+    uint64_t seed = 0;
+  };
+  void finish(Piece&& piece, Interrupt& interrupt, Scratch& scratch) {
+    std::vector<Piece> stack;
+    stack.push_back(std::move(piece));
+    while (!stack.empty()) {
+      Piece next = std::move(stack.back());
+      stack.pop_back();
+      split(std::move(next), {1, interrupt}, scratch, stack);
     }
   }
 
-  // Left and right by the best cut of all axes.
-  void find_sides(const int32_t* vertex, int32_t size, int32_t id) {
-    find_keys(vertex, size, id);
-    best_.assign(vertex, vertex + size);
-    int32_t best_at = size / 2;
-    double best_cost = -1;
-    const int32_t from = std::max(1, size * 3 / 10), to = std::min(size - 1, size * 7 / 10 + 1);
-    for (int axis = 0; axis < kAxes; ++axis) {
-      const auto& key = key_[at(axis)];
-      sorted_.assign(vertex, vertex + size);
-      std::sort(sorted_.begin(), sorted_.end(), [&](int32_t a, int32_t b) {
-        return key[at(a)] != key[at(b)] ? key[at(a)] < key[at(b)] : a < b;
-      });
-      ++round_;
-      int64_t cut = 0;
-      double cost_here = -1;
-      int32_t at_here = -1;
-      for (int32_t i = 0; i < to; ++i) {
-        const int32_t v = sorted_[at(i)];
-        seen_[at(v)] = round_;
-        for (const int32_t t : graph_.of(v))
-          if (part_[at(t)] == id) cut += seen_[at(t)] == round_ ? -1 : 1;
-        if (i + 1 < from) continue;
-        const double cost = static_cast<double>(cut) / std::min(i + 1, size - i - 1);
-        if (at_here < 0 || cost < cost_here) cost_here = cost, at_here = i + 1;
+  void split(Piece&& piece, Workers workers, Scratch& scratch, std::vector<Piece>& out) {
+    const int32_t n = piece.rows.n();
+    if (n <= kLeaf) return by_least_degree(piece);
+    const Separator& found = scratch.found;
+    separate(piece.rows, piece.seed, workers, scratch);
+    // The sides, renumbered; a vertex has neighbours on its own side and in the separator.
+    const int32_t n_blocks = Workers::n_blocks(n);
+    struct Count {
+      std::array<int32_t, 3> vertices{};
+      std::array<uint32_t, 2> entries{};
+    };
+    std::vector<Count> count(at(n_blocks) + 1);
+    std::vector<int32_t> number(at(n));
+    workers.blocks(n, [&](int32_t b, int32_t from, int32_t to) {
+      Count& mine = count[at(b) + 1];
+      for (int32_t v = from; v < to; ++v) {
+        const unsigned char s = found.side[at(v)];
+        number[at(v)] = mine.vertices[s]++;
+        if (s == between) continue;
+        for (const int32_t t : piece.rows.of(v)) mine.entries[s] += found.side[at(t)] == s;
       }
-      if (best_cost < 0 || cost_here < best_cost) {
-        best_cost = cost_here;
-        best_at = at_here;
-        best_.swap(sorted_);
-      }
+    });
+    for (int32_t b = 0; b < n_blocks; ++b) {
+      for (std::size_t s = 0; s < 3; ++s) count[at(b) + 1].vertices[s] += count[at(b)].vertices[s];
+      for (std::size_t s = 0; s < 2; ++s) count[at(b) + 1].entries[s] += count[at(b)].entries[s];
     }
-    for (int32_t i = 0; i < size; ++i) side_[at(best_[at(i)])] = i < best_at ? left : right;
+    const Count& all = count[at(n_blocks)];
+    if (all.vertices[left] == 0 || all.vertices[right] == 0) return as_it_comes(piece);
+    Piece half[2];
+    for (std::size_t s = 0; s < 2; ++s) {
+      half[s].rows.first.resize(at(all.vertices[s]) + 1);
+      half[s].rows.first.back() = all.entries[s];
+      half[s].rows.neighbour.resize(all.entries[s]);
+      half[s].vertex.resize(at(all.vertices[s]));
+      half[s].from = piece.from + (s == 0 ? 0 : all.vertices[left]);
+      half[s].seed = mixed(piece.seed + s + 1);
+    }
+    int32_t* last = order_.data() + piece.from + all.vertices[left] + all.vertices[right];
+    workers.blocks(n, [&](int32_t b, int32_t from, int32_t to) {
+      Count place = count[at(b)];
+      for (int32_t v = from; v < to; ++v) {
+        const unsigned char s = found.side[at(v)];
+        if (s == between) {
+          last[place.vertices[s]++] = piece.vertex[at(v)];
+          continue;
+        }
+        Piece& mine = half[s];
+        mine.vertex[at(place.vertices[s])] = piece.vertex[at(v)];
+        mine.rows.first[at(place.vertices[s]++)] = place.entries[s];
+        for (const int32_t t : piece.rows.of(v))
+          if (found.side[at(t)] == s)
+            mine.rows.neighbour[place.entries[s]++] =
+                number[at(t)] + count[at(t / kBlock)].vertices[s];
+      }
+    });
+    out.push_back(std::move(half[0]));
+    out.push_back(std::move(half[1]));
   }
 
-  // A least set of vertices that meets every edge between left and right, by augmenting paths; the
-  // smaller border where that would take too long.
-  void cover(const int32_t* vertex, int32_t size, int32_t id) {
-    border_.clear();
-    int64_t borders[2] = {0, 0};
-    for (int32_t i = 0; i < size; ++i) {
-      const int32_t v = vertex[i];
-      mate_[at(v)] = -1;
-      const Side other = side_[at(v)] == left ? right : left;
-      for (const int32_t t : graph_.of(v))
-        if (part_[at(t)] == id && side_[at(t)] == other) {
-          ++borders[side_[at(v)]];
-          if (side_[at(v)] == left) border_.push_back(v);
-          break;
-        }
-    }
-    int64_t budget = 400 * static_cast<int64_t>(size) + 100000;
-    for (const int32_t v : border_) {
-      ++round_;
-      augment(v, id, budget);
-      if (budget < 0) break;
-    }
-    scratch_.clear();
-    if (budget < 0) {
-      const Side smaller = borders[0] <= borders[1] ? left : right;
-      const Side other = smaller == left ? right : left;
-      for (int32_t i = 0; i < size; ++i)
-        if (side_[at(vertex[i])] == smaller)
-          for (const int32_t t : graph_.of(vertex[i]))
-            if (part_[at(t)] == id && side_[at(t)] == other) {
-              scratch_.push_back(vertex[i]);
-              break;
-            }
-    } else {
-      // Koenig: of what alternating paths from unmatched left vertices reach, the left is not
-      // needed and the right is.
-      ++round_;
-      const uint32_t mine = round_;
-      queue_.clear();
-      for (const int32_t v : border_)
-        if (mate_[at(v)] < 0) seen_[at(v)] = mine, queue_.push_back(v);
-      for (std::size_t i = 0; i < queue_.size(); ++i)
-        for (const int32_t t : graph_.of(queue_[i])) {
-          if (part_[at(t)] != id || side_[at(t)] != right || seen_[at(t)] == mine) continue;
-          seen_[at(t)] = mine;
-          scratch_.push_back(t);
-          const int32_t next = mate_[at(t)];
-          if (next >= 0 && seen_[at(next)] != mine) seen_[at(next)] = mine, queue_.push_back(next);
-        }
-      for (const int32_t v : border_)
-        if (seen_[at(v)] != mine) scratch_.push_back(v);
-    }
-    for (const int32_t v : scratch_) side_[at(v)] = between;
-  }
-
-  // One augmenting path from a left vertex, depth first with a stack of its own.
-  bool augment(int32_t start, int32_t id, int64_t& budget) {
-    stack_.clear();
-    stack_.push_back({start, graph_.first[start]});
-    while (!stack_.empty()) {
-      auto& [v, edge] = stack_.back();
-      bool deeper = false;
-      while (edge < graph_.first[v + 1]) {
-        const int32_t t = graph_.neighbour[edge++];
-        if (--budget < 0) return false;
-        if (part_[at(t)] != id || side_[at(t)] != right || seen_[at(t)] == round_) continue;
-        seen_[at(t)] = round_;
-        if (mate_[at(t)] >= 0) {
-          stack_.push_back({mate_[at(t)], graph_.first[mate_[at(t)]]});
-          deeper = true;
-          break;
-        }
-        // Free: hand every vertex on the stack the right vertex that it looked at last.
-        for (std::size_t i = stack_.size(); i-- > 0;) {
-          const int32_t u = stack_[i].vertex, got = graph_.neighbour[stack_[i].edge - 1];
-          mate_[at(got)] = u;
-          mate_[at(u)] = got;
-        }
-        return true;
-      }
-      if (!deeper) stack_.pop_back();
-    }
-    return false;
-  }
-
-  // Moves vertices out of the separator while it shrinks, or balances at no cost.
-  void refine(const int32_t* vertex, int32_t size, int32_t id) {
-    int64_t count[3] = {0, 0, 0};
-    scratch_.clear();
-    for (int32_t i = 0; i < size; ++i) {
-      ++count[side_[at(vertex[i])]];
-      if (side_[at(vertex[i])] == between) scratch_.push_back(vertex[i]);
-    }
-    const int64_t least = size / 4;
-    for (int pass = 0; pass < 8; ++pass) {
-      bool moved = false;
-      for (std::size_t i = 0; i < scratch_.size(); ++i) {
-        const int32_t v = scratch_[i];
-        if (side_[at(v)] != between) continue;
-        int64_t beyond[2] = {0, 0};  // neighbours on each side
-        for (const int32_t t : graph_.of(v))
-          if (part_[at(t)] == id && side_[at(t)] != between) ++beyond[side_[at(t)]];
-        // To the left: its right neighbours come into the separator in its place.
-        const Side to = beyond[right] < beyond[left] ||
-                                (beyond[right] == beyond[left] && count[left] < count[right])
-                            ? left
-                            : right;
-        const Side from = to == left ? right : left;
-        const int64_t gain = 1 - beyond[from];
-        const bool balances = count[to] + 1 < count[from] - beyond[from];
-        if (gain < 0 || (gain == 0 && !balances)) continue;
-        if (count[from] - beyond[from] < std::min(least, count[from])) continue;
-        side_[at(v)] = to;
-        ++count[to];
-        for (const int32_t t : graph_.of(v))
-          if (part_[at(t)] == id && side_[at(t)] == from) {
-            side_[at(t)] = between;
-            --count[from];
-            scratch_.push_back(t);
-          }
-        moved = true;
-      }
-      if (!moved) break;
-    }
+  void as_it_comes(const Piece& piece) {
+    std::copy(piece.vertex.begin(), piece.vertex.end(), order_.begin() + piece.from);
   }
 
   // Repeatedly the vertex with the fewest neighbours left, which are then joined to each other.
-  void by_least_degree(int32_t* vertex, int32_t size) {
-    std::array<uint64_t, kLeaf> row{};
-    for (int32_t i = 0; i < size; ++i) level_[at(vertex[i])] = i;
-    const int32_t id = part_[at(vertex[0])];
+  void by_least_degree(const Piece& piece) {
+    constexpr int kWords = kLeaf / 64;
+    using Bits = std::array<uint64_t, kWords>;
+    const int32_t n = piece.rows.n();
+    std::array<Bits, kLeaf> row{};
     std::array<int32_t, kLeaf> outside{};
-    for (int32_t i = 0; i < size; ++i)
-      for (const int32_t t : graph_.of(vertex[i]))
-        if (part_[at(t)] == id)
-          row[at(i)] |= uint64_t{1} << level_[at(t)];
-        else
-          ++outside[at(i)];
-    uint64_t left_over = size == 64 ? ~uint64_t{0} : (uint64_t{1} << size) - 1;
-    std::array<int32_t, kLeaf> found;
-    for (int32_t k = 0; k < size; ++k) {
-      int32_t best = -1, least = 0;
-      for (uint64_t rest = left_over; rest != 0; rest &= rest - 1) {
-        const int32_t i = std::countr_zero(rest);
-        const int32_t degree = std::popcount(row[at(i)] & left_over) + outside[at(i)];
-        if (best < 0 || degree < least) best = i, least = degree;
-      }
-      found[at(k)] = vertex[best];
-      left_over &= ~(uint64_t{1} << best);
-      const uint64_t joined = row[at(best)] & left_over;
-      for (uint64_t rest = joined; rest != 0; rest &= rest - 1) {
-        const int32_t i = std::countr_zero(rest);
-        row[at(i)] |= joined & ~(uint64_t{1} << i);
-        outside[at(i)] = std::max(outside[at(i)], outside[at(best)]);
-      }
+    Bits left_over{};
+    for (int32_t v = 0; v < n; ++v) {
+      left_over[at(v) / 64] |= uint64_t{1} << (v % 64);
+      for (const int32_t t : piece.rows.of(v)) row[at(v)][at(t) / 64] |= uint64_t{1} << (t % 64);
+      const Structure::Row mine = piece.rows.of(v);
+      outside[at(v)] =
+          graph_.degree(piece.vertex[at(v)]) - static_cast<int32_t>(mine.end() - mine.begin());
     }
-    std::copy_n(found.begin(), size, vertex);
+    auto each = [](const Bits& bits, auto&& f) {
+      for (std::size_t word = 0; word < kWords; ++word)
+        for (uint64_t rest = bits[word]; rest != 0; rest &= rest - 1)
+          f(static_cast<int32_t>(word) * 64 + std::countr_zero(rest));
+    };
+    for (int32_t k = 0; k < n; ++k) {
+      int32_t best = -1, least = 0;
+      each(left_over, [&](int32_t v) {
+        int32_t degree = outside[at(v)];
+        for (std::size_t word = 0; word < kWords; ++word)
+          degree += std::popcount(row[at(v)][word] & left_over[word]);
+        if (best < 0 || degree < least) best = v, least = degree;
+      });
+      order_[at(piece.from + k)] = piece.vertex[at(best)];
+      left_over[at(best) / 64] &= ~(uint64_t{1} << (best % 64));
+      Bits joined;
+      for (std::size_t word = 0; word < kWords; ++word)
+        joined[word] = row[at(best)][word] & left_over[word];
+      each(joined, [&](int32_t v) {
+        for (std::size_t word = 0; word < kWords; ++word) row[at(v)][word] |= joined[word];
+        row[at(v)][at(v) / 64] &= ~(uint64_t{1} << (v % 64));
+        outside[at(v)] = std::max(outside[at(v)], outside[at(best)]);
+      });
+    }
   }
 
-  struct Step {
-    int32_t vertex;
-    int64_t edge;
-  };
-
   const Structure graph_;
-  const double* const coordinates_;  // shape (n, 2), or null
   const uint64_t seed_;
-  Interrupt& interrupt_;
-  std::vector<int32_t> part_;  // the piece of each vertex
-  std::vector<int32_t> level_;
-  std::vector<unsigned char> side_;
-  std::vector<int32_t> mate_;
-  std::vector<uint32_t> seen_;  // the last round that saw it
-  std::array<std::vector<double>, kAxes> key_;
-  std::vector<int32_t> queue_, sorted_, best_, scratch_, border_;
-  std::vector<Step> stack_;
-  std::vector<Piece> waiting_;
-  uint32_t round_ = 0;
-  int32_t next_part_ = 0;
+  const int threads_;
+  std::vector<int32_t> order_;
+  std::vector<Piece> small_;
 };
 
 using Offsets = nb::ndarray<const int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using Vertices = nb::ndarray<const int32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-using Points = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 
 nb::ndarray<nb::numpy, int32_t, nb::ndim<1>> dissect(const Offsets& first,
-                                                     const Vertices& neighbour,
-                                                     const std::optional<Points>& coordinates,
-                                                     uint64_t seed) {
+                                                     const Vertices& neighbour, uint64_t seed,
+                                                     int threads) {
   const Structure graph{static_cast<int32_t>(first.size()) - 1, first.data(), neighbour.data()};
-  if (coordinates && coordinates->size() != 2 * at(graph.n))
-    throw nb::type_error("coordinates: wrong size");
   std::vector<int32_t> order;
   {
     nb::gil_scoped_release release;
-    Interrupt interrupt;
-    order = Dissection(graph, coordinates ? coordinates->data() : nullptr, seed, interrupt).run();
+    order = Dissection(graph, seed, threads).run();
   }
   return as_numpy(std::move(order));
 }
@@ -411,7 +847,7 @@ nb::ndarray<nb::numpy, int32_t, nb::ndim<1>> dissect(const Offsets& first,
 namespace nearfar {
 NEARFAR_BIND(m) {
   using nb::arg;
-  m.def("prepared_dissect", &prepared::dissect, arg("first"), arg("neighbour"),
-        arg("coordinates").none(), arg("seed"));
+  m.def("prepared_dissect", &prepared::dissect, arg("first"), arg("neighbour"), arg("seed"),
+        arg("threads"));
 }
 }  // namespace nearfar

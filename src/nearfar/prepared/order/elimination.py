@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import importlib.util
 import signal
 import threading
@@ -27,10 +26,10 @@ if TYPE_CHECKING:
 
     from nearfar.graph.graph import Graph
 
-__all__ = ["ORDERS", "Structure", "checked_order", "elimination_order", "has_metis", "structure_of"]
+__all__ = ["ORDERS", "Structure", "checked_order", "elimination_order", "structure_of"]
 
-#: Ways to dissect what the reductions leave.
-ORDERS = ("auto", "metis", "inertial", "levels")
+#: Ways to dissect the reduced graph.
+ORDERS = ("auto", "multilevel", "metis")
 
 #: Vertices and arcs are numbered with 32 bits.
 _MOST = 2**31 - 1
@@ -72,60 +71,42 @@ def structure_of(graph: Graph) -> Structure:
 
 
 def elimination_order(
-    graph: Graph, structure: Structure, order: Any = "auto", seed: int = 0
+    structure: Structure, order: Any = "auto", seed: int = 0, threads: int = 1
 ) -> tuple[NDArray[np.int32], str]:
     """Return all vertices in the order of their elimination, and the name of the method used.
 
     Vertices of degree 0, 1 and 2 are eliminated first, repeatedly, since that adds no arcs to
-    the rest. The rest is dissected.
+    the rest. The rest is dissected. The order does not depend on the threads.
     """
     if not isinstance(order, str):
         return checked_order(order, structure.n_vertices), "given"
     if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or not 0 <= seed < 2**31:
         raise OptionError(
-            f"{keyword('seed')} is {quoted(seed)}: give a whole number from 0 to 2147483647"
+            f"{keyword('seed')} is {quoted(seed)}: give an integer from 0 to 2147483647"
         )
-    method = _method(graph, order)
+    method = _method(order)
     first, kept, begin, neighbour = _cpu.prepared_reduce(structure.first, structure.neighbour)
     if len(kept) == 0:
         return first, method
     if method == "metis":
         inner = _by_metis(begin, neighbour, int(seed))
     else:
-        points = None
-        if method == "inertial" and graph.coordinates is not None:
-            points = np.ascontiguousarray(graph.coordinates[kept])
-        inner = _cpu.prepared_dissect(begin, neighbour, points, int(seed))
+        inner = _cpu.prepared_dissect(begin, neighbour, int(seed), threads)
     return np.concatenate([first, kept[inner]]), method
 
 
-@functools.cache
-def has_metis() -> bool:
-    """Return whether METIS is installed."""
-    return importlib.util.find_spec("pymetis") is not None
-
-
-def _method(graph: Graph, order: str) -> str:
+def _method(order: str) -> str:
     if order not in ORDERS:
         hint = did_you_mean(order, ORDERS)
         raise OptionError(
             f"{keyword('order')} is {quoted(order)}: use one of {', '.join(ORDERS)}, or an "
             f"array{hint}"
         )
-    found = has_metis()
-    if order == "auto":
-        if found:
-            return "metis"
-        return "levels" if graph.coordinates is None else "inertial"
-    if order == "metis" and not found:
+    if order == "metis" and importlib.util.find_spec("pymetis") is None:
         raise MissingDependencyError(
             f"{keyword('order', 'metis')} needs the package pymetis: pip install 'nearfar[prepare]'"
         )
-    if order == "inertial" and graph.coordinates is None:
-        raise GraphError(
-            f"{keyword('order', 'inertial')} needs coordinates, which this graph does not have"
-        )
-    return order
+    return "multilevel" if order == "auto" else order
 
 
 def _by_metis(first: NDArray[np.int64], neighbour: NDArray[np.int32], seed: int) -> NDArray[Any]:
@@ -133,7 +114,8 @@ def _by_metis(first: NDArray[np.int64], neighbour: NDArray[np.int32], seed: int)
 
     if len(neighbour) > _MOST:
         raise GraphError(
-            f"{len(neighbour) // 2} edges are too many for METIS: use {keyword('order', 'levels')}"
+            f"{len(neighbour) // 2} edges are too many for METIS: "
+            f"use {keyword('order', 'multilevel')}"
         )
     adjacency = pymetis.CSRAdjacency(first.astype(np.int32), neighbour)
     # The best of three separators at every cut: 8 % fewer triangles on roads for half a second.
@@ -144,7 +126,7 @@ def _by_metis(first: NDArray[np.int64], neighbour: NDArray[np.int32], seed: int)
         # METIS takes SIGTERM for an error of its own, and the signal is lost to the process.
         raise SolverError(
             "METIS ended without an order, as it does on SIGTERM or without memory: run it again, "
-            f"or use {keyword('order', 'levels')}"
+            f"or use {keyword('order', 'multilevel')}"
         ) from None
     finally:
         _restore_handlers()

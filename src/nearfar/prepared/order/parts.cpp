@@ -2,14 +2,20 @@
 //
 // Nobody meets at barriers: a worker takes the next part in an order in which no part comes before
 // those that it needs, and waits for these alone. Whoever has one of them took it earlier.
+//
+// Memory order. Who has done a part subtracts from the count of the part above with acquire and
+// release, and who loads zero with acquire has seen what all of them wrote: subtractions from one
+// count carry on what the earlier ones released. From above, one flag is stored with release. Then
+// the signal gets a new number: who found the part shut either reads the number, which was stored
+// with release after the count, and looks again, or sleeps on an older one and is woken.
 #include <algorithm>
 #include <atomic>
 #include <memory>
 #include <numeric>
 
-#include "cpu/interrupt.hpp"
-#include "cpu/spread.hpp"
-#include "cpu/waiting.hpp"
+#include "cpu/threads/interrupt.hpp"
+#include "cpu/threads/spread.hpp"
+#include "cpu/threads/waiting.hpp"
 #include "prepared/order/arcs_view.hpp"
 #include "prepared/order/structure.hpp"
 
@@ -51,9 +57,24 @@ ArcsView::ArcsView(Ints vertex, Ints label, Ints parent, Ints depth, Ints low, L
            static_cast<int64_t>(edge.size())};
 }
 
+ArcsView ArcsView::with_edges(Longs edge_first, Ints edge, Ints edge_place) const {
+  if (edge_first.size() != at(arcs_.n) + 1 || at(edge_first.data()[arcs_.n]) != edge.size() ||
+      edge.size() != edge_place.size())
+    throw nb::type_error("arcs: wrong size of an array of edges");
+  ArcsView other = *this;
+  other.longs_[2] = edge_first;
+  other.ints_[8] = edge;
+  other.ints_[9] = edge_place;
+  other.arcs_.edge_first = edge_first.data();
+  other.arcs_.edge = edge.data();
+  other.arcs_.edge_place = edge_place.data();
+  other.arcs_.n_edges = static_cast<int64_t>(edge.size());
+  return other;
+}
+
 const TreeParts& ArcsView::parts(int threads) const {
-  const std::lock_guard<std::mutex> lock(mutex_);
-  for (const auto& [count, made] : parts_)
+  const std::lock_guard<std::mutex> lock(cache_->mutex);
+  for (const auto& [count, made] : cache_->parts)
     if (count == threads) return *made;
   auto out = std::make_unique<TreeParts>();
   const Arcs& a = arcs_;
@@ -127,8 +148,8 @@ const TreeParts& ArcsView::parts(int threads) const {
   };
   std::stable_sort(out->upwards.begin(), out->upwards.end(), by(level));
   std::stable_sort(out->downwards.begin(), out->downwards.end(), by(steps));
-  parts_.emplace_back(threads, std::move(out));
-  return *parts_.back().second;
+  cache_->parts.emplace_back(threads, std::move(out));
+  return *cache_->parts.back().second;
 }
 
 namespace {
@@ -204,6 +225,7 @@ NEARFAR_BIND(m) {
            arg("vertex"), arg("label"), arg("parent"), arg("depth"), arg("low"), arg("first"),
            arg("head_depth"), arg("lower_first"), arg("lower_arc"), arg("lower_tail"),
            arg("edge_first"), arg("edge"), arg("edge_place"))
+      .def("with_edges", &ArcsView::with_edges, arg("edge_first"), arg("edge"), arg("edge_place"))
       .def_prop_ro("n_vertices", [](const ArcsView& view) { return view.arcs().n; })
       .def_prop_ro("first", &ArcsView::first)
       .def_prop_ro("head_depth", &ArcsView::head_depth);

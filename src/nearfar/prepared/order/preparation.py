@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from nearfar import _cpu
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from nearfar.prepared.order.tree import Arcs, Figures, Tree
 
 __all__ = ["Preparation"]
@@ -34,10 +37,12 @@ class Preparation:
     arcs: Arcs
     figures: Figures
     method: str
-    view: Any = field(init=False, repr=False, compare=False)
+    view: Any = field(default=None, repr=False, compare=False)
     spanning: list[Any] = field(default_factory=list, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
+        if self.view is not None:
+            return
         tree, arcs = self.tree, self.arcs
         view = _cpu.PreparedArcs(
             tree.vertex,
@@ -55,3 +60,11 @@ class Preparation:
             arcs.edge_place,
         )
         object.__setattr__(self, "view", view)
+
+    def with_edges(
+        self, first: NDArray[np.int64], edge: NDArray[np.int32], place: NDArray[np.int32]
+    ) -> Preparation:
+        """Return the same tree and arcs with other edges to weigh them, as in :class:`Arcs`."""
+        arcs = replace(self.arcs, edge_first=first, edge=edge, edge_place=place)
+        view = self.view.with_edges(first, edge, place)
+        return Preparation(self.tree, arcs, self.figures, self.method, view)

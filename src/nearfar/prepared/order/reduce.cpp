@@ -11,8 +11,8 @@
 #include <algorithm>
 #include <vector>
 
-#include "cpu/bindings.hpp"
-#include "cpu/interrupt.hpp"
+#include "cpu/bindings/bindings.hpp"
+#include "cpu/threads/interrupt.hpp"
 #include "prepared/order/structure.hpp"
 
 namespace nearfar::prepared {
@@ -93,7 +93,7 @@ class Reduction {
     }
   }
 
-  // What is left, renumbered by `kept`.
+  // Remaining vertices, renumbered by `kept`.
   OwnedStructure rest(std::vector<int32_t>& kept) const {
     std::vector<int32_t> number(degree_.size(), -1);
     for (std::size_t v = 0; v < degree_.size(); ++v)

@@ -1,4 +1,4 @@
-// What an elimination order makes of a graph: the elimination tree, the number of arcs of every
+// Symbolic analysis of an elimination order: the elimination tree, the number of arcs of every
 // vertex before any arc is built, and then the arcs.
 //
 // Vertices are renumbered by a postorder of the elimination tree (labels). A vertex's ancestors
@@ -17,8 +17,8 @@
 #include <stdexcept>
 #include <vector>
 
-#include "cpu/bindings.hpp"
-#include "cpu/interrupt.hpp"
+#include "cpu/bindings/bindings.hpp"
+#include "cpu/threads/interrupt.hpp"
 #include "prepared/order/structure.hpp"
 
 namespace nearfar::prepared {
@@ -289,6 +289,40 @@ nb::tuple edges_of_arcs(GraphView& view, const Vertices& label, const Vertices& 
                         as_numpy(std::move(place)));
 }
 
+// The edges of each label without some entries, which ascend.
+nb::tuple without_entries(const Offsets& first, const Vertices& edge, const Vertices& place,
+                          const Offsets& gone) {
+  const std::size_t n = first.size(), all = edge.size(), fewer = gone.size();
+  if (place.size() != all || n == 0 || at(first.data()[n - 1]) != all)
+    throw nb::type_error("edges of arcs: wrong size");
+  for (std::size_t i = 0; i < fewer; ++i)
+    if (gone.data()[i] < 0 || at(gone.data()[i]) >= all ||
+        (i > 0 && gone.data()[i] <= gone.data()[i - 1]))
+      throw nb::index_error("gone: not ascending entries");
+  std::vector<int64_t> first_left(n);
+  std::vector<int32_t> edge_left(all - fewer), place_left(all - fewer);
+  {
+    nb::gil_scoped_release release;
+    std::size_t next = 0;
+    for (std::size_t v = 0; v < n; ++v) {
+      while (next < fewer && gone.data()[next] < first.data()[v]) ++next;
+      first_left[v] = first.data()[v] - static_cast<int64_t>(next);
+    }
+    std::size_t from = 0, to = 0;
+    for (std::size_t i = 0; i <= fewer; ++i) {
+      const std::size_t end = i < fewer ? at(gone.data()[i]) : all;
+      std::copy(edge.data() + from, edge.data() + end,
+                edge_left.begin() + static_cast<int64_t>(to));
+      std::copy(place.data() + from, place.data() + end,
+                place_left.begin() + static_cast<int64_t>(to));
+      to += end - from;
+      from = end + 1;
+    }
+  }
+  return nb::make_tuple(as_numpy(std::move(first_left)), as_numpy(std::move(edge_left)),
+                        as_numpy(std::move(place_left)));
+}
+
 }  // namespace
 }  // namespace nearfar::prepared
 
@@ -298,6 +332,8 @@ NEARFAR_BIND(m) {
   m.def("prepared_analyse", &prepared::analyse, arg("first"), arg("neighbour"), arg("order"));
   m.def("prepared_arcs", &prepared::build, arg("first"), arg("neighbour"), arg("vertex"),
         arg("label"), arg("parent"), arg("depth"), arg("arcs"));
+  m.def("prepared_without_entries", &prepared::without_entries, arg("first"), arg("edge"),
+        arg("place"), arg("gone"));
   m.def("prepared_edges", &prepared::edges_of_arcs, arg("view"), arg("label"), arg("depth"));
 }
 }  // namespace nearfar

@@ -88,7 +88,8 @@ class Figures:
         Edges and shortcuts together.
     n_triangles : int
         Number of steps of a customization.
-    height : int Height of the elimination tree: the longest search space.
+    height : int
+        Height of the elimination tree: the longest search space.
     nbytes : int
         Upper bound of the memory of a prepared graph besides the graph.
     seconds : float

@@ -15,7 +15,7 @@ import numpy as np
 
 from nearfar import _cpu
 from nearfar.errors import OptionError, UnreachableError, quoted
-from nearfar.prepared.cpu.pairs import edges_of_path, pair_distances
+from nearfar.prepared.cpu.pairs import edges_of_path
 from nearfar.prepared.prepared import Prepared
 from nearfar.solve.places.route import Route, chosen_ends, made_route
 from nearfar.solve.places.table import prepared_places
@@ -47,14 +47,13 @@ def routes(
     Parameters
     ----------
     graph : Prepared
-        See :func:`nearfar.prepare`.
     origin, destination : places
         One place each; as for :func:`nearfar.route`.
     k : int
         Maximum number of routes, including the shortest.
     stretch : float
-        Maximum length of an alternative relative to the shortest route, also of only the parts
-        where they differ; at least 1.
+        Maximum length of an alternative relative to the shortest route, also of the parts where
+        they differ; at least 1.
     sharing : float
         Maximum length that an alternative shares with earlier routes, as a share of the shortest
         route's length, 0 to 1.
@@ -67,20 +66,19 @@ def routes(
     Returns
     -------
     list of Route
-        The shortest first, then in order of length. Often fewer than k: where there is no
-        admissible alternative none is invented.
+        The shortest first, then in order of length; often fewer than k.
 
     Raises
     ------
     UnreachableError
-        If there is no way.
+        If there is no path.
     OptionError
         If the graph is not prepared, or a number is out of its range.
 
     Notes
     -----
-    Two walks to the root of the elimination tree, and for each vertex tried two paths and a
-    distance; at most 12 are tried per route.
+    Two walks to the root of the elimination tree, and for each of at most 12 vertices per route two
+    paths and a distance.
 
     Examples
     --------
@@ -139,16 +137,15 @@ class _Alternatives:
             raise UnreachableError("there is no way from the origin to the destination")
         found = [shortest]
         best = self.length(shortest)
-        taken, passed = np.zeros(self.graph.n_edges, bool), np.zeros(self.graph.n_vertices, bool)
-        taken[shortest] = passed[self.graph.indices[shortest]] = passed[self.source] = True
-        on_best = taken.copy()
+        on_best = taken = np.sort(shortest)
+        passed = {self.source, *self.graph.indices[shortest].tolist()}
         view = self.graph.metric_view
         vias, _ = _cpu.prepared_vias(view, self.source, self.target, stretch)
         tries = _TRIES * k
         for via in vias.tolist():
             if len(found) == k or not tries:
                 break
-            if passed[via]:
+            if via in passed:
                 continue
             tries -= 1
             parts = [edges_of_path(self.graph, self.source, via),
@@ -158,19 +155,20 @@ class _Alternatives:
             path = np.concatenate([parts[0], parts[1]])
             weights = self.weights[path].astype(np.float64)
             total = float(weights.sum())
-            common = float(weights[taken[path]].sum())
+            common = float(weights[_among(taken, path)].sum())
             if total > stretch * best * (1 + 1e-12) or common > sharing * best:
                 continue
-            same = float(weights[on_best[path]].sum())
+            same = common if taken is on_best else float(weights[_among(on_best, path)].sum())
             if total - same > stretch * (best - same) * (1 + 1e-12):
                 continue
-            heads = self.graph.indices[path]
-            if len(np.unique(heads)) < len(heads) or (heads == self.source).any():
+            heads = self.graph.indices[path].tolist()
+            if len({self.source, *heads}) <= len(heads):
                 continue  # passes a vertex twice
             if not self._is_local(path, weights, len(parts[0]), local * best):
                 continue
             found.append(path)
-            taken[path] = passed[self.graph.indices[path]] = True
+            taken = np.sort(np.concatenate([taken, path]))
+            passed.update(heads)
         return [found[0], *sorted(found[1:], key=self.length)]
 
     def _is_local(
@@ -182,6 +180,15 @@ class _Alternatives:
         last = min(int(np.searchsorted(along, along[at] + reach)), len(path))
         begin = self.source if first == 0 else int(self.graph.indices[path[first - 1]])
         end = int(self.graph.indices[path[last - 1]])
-        pair = np.array([begin]), np.array([end])
-        between = float(pair_distances(self.graph, *pair, 1)[0])
+        between = float(self.graph.distance_between(begin, end))
         return float(weights[first:last].sum()) <= between * (1 + 1e-6)
+
+
+def _among(some: NDArray[Any], edges: NDArray[Any]) -> NDArray[np.bool_]:
+    """Return which edges are among some, which ascend."""
+    if not len(some):
+        return np.zeros(len(edges), bool)
+    found: NDArray[np.bool_] = (
+        some[np.minimum(np.searchsorted(some, edges), len(some) - 1)] == edges
+    )
+    return found

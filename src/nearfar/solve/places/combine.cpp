@@ -4,8 +4,8 @@
 #include <limits>
 #include <vector>
 
-#include "cpu/bindings.hpp"
-#include "cpu/spread.hpp"
+#include "cpu/bindings/bindings.hpp"
+#include "cpu/threads/spread.hpp"
 
 namespace nearfar {
 namespace {

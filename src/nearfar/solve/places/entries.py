@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from nearfar.graph.graph import Graph
     from nearfar.graph.snapping.snap import Snapped
 
-__all__ = ["Entries", "along_edge", "check_weights", "entries", "part"]
+__all__ = ["Entries", "along_edge", "check_weights", "entries", "part", "same_edge"]
 
 
 class Entries(NamedTuple):
@@ -105,15 +105,20 @@ def along_edge(
     graph: Graph, origins: Snapped, destinations: Snapped, found: NDArray[np.float64]
 ) -> None:
     """Add to a table the paths between places of one edge that do not leave it."""
+    i, j = same_edge(origins, destinations)
+    if len(i):
+        found[i, j] = np.minimum(found[i, j], part(graph, origins, destinations, i, j))
+
+
+def same_edge(
+    origins: Snapped, destinations: Snapped
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the pairs of places that lie on one edge."""
     order = np.argsort(destinations.edge, kind="stable")
     sorted_edges = destinations.edge[order]
     first = np.searchsorted(sorted_edges, origins.edge, side="left")
     count = np.searchsorted(sorted_edges, origins.edge, side="right") - first
     count[origins.edge < 0] = 0
     i = np.repeat(np.arange(len(count)), count)
-    if not len(i):
-        return
-    j = order[
-        np.repeat(first, count) + np.arange(len(i)) - np.repeat(np.cumsum(count) - count, count)
-    ]
-    found[i, j] = np.minimum(found[i, j], part(graph, origins, destinations, i, j))
+    within = np.arange(len(i)) - np.repeat(np.cumsum(count) - count, count)
+    return i, order[np.repeat(first, count) + within]

@@ -9,7 +9,7 @@ import numpy as np
 from nearfar.errors import GraphError, OptionError, VertexError, listed, quoted
 from nearfar.graph.geography import on_earth
 from nearfar.graph.snapping.snap import Snapped
-from nearfar.solve.request import vertex_indices
+from nearfar.solve.steps.request import vertex_indices
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -21,6 +21,7 @@ __all__ = [
     "LONGITUDES",
     "NamedPlaces",
     "Places",
+    "are_places",
     "as_places",
     "coordinate_columns",
     "is_place",
@@ -77,6 +78,15 @@ def is_place(graph: Graph, given: Any) -> bool:
     if not numbers or not any(isinstance(one, (float, np.floating)) for one in given):
         return False
     return not _is_name(graph, given)
+
+
+def are_places(graph: Graph, given: Any) -> bool:
+    """Return whether what was given are places with coordinates, and no vertices."""
+    if isinstance(given, (Snapped, NamedPlaces)) or hasattr(given, "geometry"):
+        return True
+    if graph.coordinates is None:
+        return False
+    return hasattr(given, "columns") or _pairs(graph, given) is not None
 
 
 def as_places(graph: Graph, given: Any, what: str, options: dict[str, Any]) -> Places:

@@ -17,12 +17,12 @@ from nearfar.graph.snapping.snap import Snapped
 from nearfar.graph.turns import TurnGraph
 from nearfar.options import check_limit
 from nearfar.prepared.scenario import Scenario
-from nearfar.solve.files import FileSink
 from nearfar.solve.many import distances
 from nearfar.solve.places.entries import along_edge, check_weights, entries
 from nearfar.solve.places.given import Places, as_places
-from nearfar.solve.request import as_graph, check_stats
-from nearfar.solve.room import is_path
+from nearfar.solve.rows.files import FileSink
+from nearfar.solve.steps.request import as_graph, check_stats
+from nearfar.solve.steps.room import is_path
 from nearfar.system.devices import runtime
 from nearfar.system.threads import check_threads
 
@@ -39,6 +39,7 @@ __all__ = [
     "NearestPlaces",
     "TableBlocks",
     "nearest_places",
+    "numbered",
     "prepared_places",
     "table",
 ]
@@ -80,7 +81,7 @@ class BothTables(NamedTuple):
 class TableBlocks:
     """Table between places, computed block by block of rows.
 
-    Distances between the distinct vertices beside origins and destinations come from
+    Distances between the distinct vertices next to origins and destinations come from
     :func:`nearfar.distances`; a min-plus step adds the ways along the edges of the places.
     """
 
@@ -100,7 +101,7 @@ class TableBlocks:
         self.threads = check_threads(solver.get("threads"))
         self.leaving = entries(graph, origins, True)
         arriving = entries(graph, destinations, False)
-        self.columns, self.column_of = _numbered(arriving.vertex)
+        self.columns, self.column_of = numbered(arriving.vertex)
         self.column_cost = arriving.cost
         each = 8 * (len(destinations) + 2 * len(self.columns)) + 1
         self.block = max(1, min(_BLOCK_BYTES // each, len(origins)) if block is None else block)
@@ -114,7 +115,7 @@ class TableBlocks:
     def rows(self, first: int, count: int) -> NDArray[np.float64]:
         """Return some rows; infinite without a path."""
         part = slice(first, first + count)
-        vertices, row_of = _numbered(self.leaving.vertex[part])
+        vertices, row_of = numbered(self.leaving.vertex[part])
         if len(vertices) and len(self.columns):
             names = self.graph.name_of
             between = distances(
@@ -145,7 +146,7 @@ class TableBlocks:
             yield first, self.rows(first, min(self.block, len(self.origins) - first))
 
 
-def _numbered(vertices: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def numbered(vertices: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the distinct vertices, and the number of each among them; -1 stays."""
     distinct, number = np.unique(vertices, return_inverse=True)
     number = np.ascontiguousarray(number.reshape(vertices.shape), dtype=np.int64)
@@ -234,43 +235,40 @@ def table(
     """Compute exact distances from every origin to every destination, given as coordinates.
 
     Paths start and end at the position of a place on its edge: the travelled share of the edge's
-    weight counts, one-way streets are respected, and two places on one edge are connected along
-    it.
+    weight counts, one-way streets are respected, and two places on one edge are connected along it.
 
     Parameters
     ----------
-    graph : Graph, Prepared, Scenario, SciPy sparse matrix or NetworkX graph
-        With coordinates and no negative weights. A prepared graph answers faster. With a scenario
-        of :meth:`nearfar.Prepared.scenario` places are snapped to the streets as they are, and
-        ``out`` is None or the name of a library.
+    graph : graph_like, Prepared or Scenario
+        With coordinates and no negative weights. With a scenario places are snapped to the streets
+        before the scenario, and ``out`` is None or the name of a library.
     origins, destinations : places
         Frames of pandas or polars with columns ``lon`` and ``lat`` (or ``x`` and ``y``), GeoSeries
-        or GeoDataFrames of points, arrays of shape (k, 2), lists of pairs, a pair of arrays, or
-        what :meth:`nearfar.Graph.snap` returned. Also vertices: names, or an array of indices.
+        or GeoDataFrames of points, arrays of shape (k, 2), lists of pairs, a pair of arrays, or a
+        :class:`Snapped` of :meth:`nearfar.Graph.snap`. Also vertices: names, or an array of
+        indices.
     weight, method, device, threads
         As for :func:`nearfar.distances`.
     limit : number or None
-        Inclusive; what is farther is missing.
+        Inclusive; farther pairs are missing.
     out : None, "numpy", "pandas", "polars", "xarray", array or path
-        None gives a frame of pandas where origins or destinations came in a frame or series, in
-        their index, and an array otherwise. An array of float64 is written to. A path that ends in
-        ``.npy``, ``.zarr`` or ``.parquet`` is written block by block and resumed, as with
-        :func:`nearfar.distances`; a Parquet folder has a column ``origin`` and one for each
-        destination.
+        None gives a frame of pandas where origins or destinations came in a frame or series, and an
+        array otherwise. An array of float64 is filled. A path that ends in ``.npy``, ``.zarr`` or
+        ``.parquet`` is written and resumed as by :func:`nearfar.distances`.
     to, parts, max_distance
         As for :meth:`nearfar.Graph.snap`. Places beyond ``max_distance`` reach nothing.
     block : int or None
         Rows per block; None chooses.
     stats : dict or None
-        Filled with ``vertices`` (distinct ones beside the places), ``seconds`` and ``unreached``
-        (pairs without a way).
+        Filled with ``vertices`` (distinct ones next to the places), ``seconds`` and ``unreached``
+        pairs.
     progress : callable or None
         Called with the numbers of finished rows and of all rows.
 
     Returns
     -------
     float64 array, shape (len(origins), len(destinations)), or a labelled table
-        NaN for pairs without a way; in polars null. A path gives the memory map, Zarr array or
+        NaN for pairs without a path; in polars null. A path gives the memory map, Zarr array or
         folder. A scenario gives ``(base, scenario, difference)``.
 
     Raises
@@ -487,7 +485,7 @@ def nearest_places(
     Notes
     -----
     The table by blocks of origins, of which k entries per row are kept: O(len(destinations)) per
-    origin beside the distances.
+    origin next to the distances.
 
     Examples
     --------

@@ -1,9 +1,9 @@
 """Compile kernel files to machine code: assemble the text, call NVRTC, cache the result on disk.
 
 A kernel file includes nothing. It names the required headers in lines of the form
-``// requires: cuda/distance.cuh`` (relative to the package), and :func:`assemble` concatenates
-every file once, dependencies first. A kernel thus depends only on the assembled text, and the
-cache key is the SHA-256 of that text, the options and NVRTC's version: nothing has to be
+``// requires: cuda/primitives/distance.cuh`` (relative to the package), and :func:`assemble`
+concatenates every file once, dependencies first. A kernel thus depends only on the assembled text,
+and the cache key is the SHA-256 of that text, the options and NVRTC's version: nothing has to be
 invalidated by hand.
 
 Many processes may start at once (a cluster job, a test runner). One file lock per key lets one of

@@ -27,7 +27,7 @@ HOW = "pip install 'nearfar[cuda13]' (driver 580 or newer) or 'nearfar[cuda12]'"
 def import_cupy() -> Any:
     """Return CuPy, or None if it is not installed or cannot be imported."""
     global _cupy
-    # A solve calls this some thirty times, and catching warnings takes microseconds.
+    # Catching warnings takes microseconds.
     if _cupy is None or sys.modules.get("cupy") is not _cupy:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # CuPy warns on import where there is no driver
@@ -43,14 +43,13 @@ def import_and_open() -> None:
     """Import CuPy while the driver opens the first device, as each takes equally long.
 
     This is for a call that names the device, which will report problems of CuPy or the driver.
-    It does nothing once CuPy is imported.
+    It does nothing once CuPy is imported. What the call asks of the driver first waits there until
+    the device is open; what it imports before that takes no time of its own.
     """
     if "cupy" in sys.modules or importlib.util.find_spec("cupy") is None:
         return
-    opening = threading.Thread(target=_open_device, name="nearfar opens a device", daemon=True)
-    opening.start()
+    threading.Thread(target=_open_device, name="nearfar opens a device").start()
     import_cupy()
-    opening.join()
 
 
 def _open_device() -> None:
@@ -64,6 +63,7 @@ def _open_device() -> None:
         driver.cuDevicePrimaryCtxRetain(ctypes.byref(context), device)
 
 
+@functools.cache
 def cupy() -> Any:
     """Return the CuPy module."""
     module = import_cupy()

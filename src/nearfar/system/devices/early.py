@@ -1,8 +1,8 @@
 """Launches that begin before the previous launch on their stream has ended.
 
 CUDA calls them programmatic dependent launches. Such a kernel first does the work that does not
-depend on the previous kernel, and then waits for it (``cuda/early_launch.cuh``). CuPy has no
-call for them, so the driver is called directly.
+depend on the previous kernel, and then waits for it (``cuda/primitives/early_launch.cuh``).
+CuPy has no call for them, so the driver is called directly.
 """
 
 from __future__ import annotations

@@ -13,10 +13,10 @@ import threading
 from typing import TYPE_CHECKING, Any
 
 from nearfar.system.devices.early import early_launch
-from nearfar.system.devices.signatures import Parameter, parameters
+from nearfar.system.devices.signatures import Parameter, parameters, raw_bytes
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
 __all__ = ["Kernel", "Launch", "Program", "first_cooperative", "set_observer"]
 
@@ -74,7 +74,7 @@ class Launch:
     launch is called, so the next value may be set at once.
 
     ``early``: if the device supports it, the launch begins before the previous one has ended,
-    for which its kernel waits itself (``cuda/early_launch.cuh``).
+    for which its kernel waits itself (``cuda/primitives/early_launch.cuh``).
     """
 
     def __init__(
@@ -88,23 +88,19 @@ class Launch:
         early: bool = False,
     ) -> None:
         self.kernel = kernel
-        parameters = kernel.parameters
-        if len(arguments) != len(parameters):
-            raise _misnamed(kernel, arguments)
-        self._held: dict[str, Any] = {}  # arrays stay alive as long as the pointers to them
+        declared = kernel.parameters
+        raws = raw_bytes(kernel.name, declared, arguments)
+        # Arrays stay alive as long as the pointers to them.
+        self._held = {name: arguments[name] for name, one in declared.items() if one.pointer}
         self._at: dict[str, int] = {}  # position of each argument in the block
         self._sizes: dict[str, int] = {}  # and its length
         # One block: the addresses of the arguments for the driver, then the arguments.
-        parts, end = [], 8 * len(parameters)
-        for name, parameter in parameters.items():
-            if name not in arguments:
-                raise _misnamed(kernel, arguments)
-            raw = self._raw(parameter, arguments[name])
+        parts, end = [], 8 * len(declared)
+        for name, raw in zip(declared, raws, strict=True):
             self._at[name], self._sizes[name] = end, len(raw)
-            if over := len(raw) % 8:
-                raw += _PADDING[over:]
-            parts.append(raw)
-            end += len(raw)
+            whole = raw + _PADDING[over:] if (over := len(raw) % 8) else raw
+            parts.append(whole)
+            end += len(whole)
         self._block = bytearray(max(end, 8))
         pointers = ctypes.addressof(ctypes.c_char.from_buffer(self._block))
         addresses = [pointers + at for at in self._at.values()]
@@ -127,28 +123,18 @@ class Launch:
         else:
             self._go = lambda: driver.launchKernel(function, *shape, current().ptr, pointers, 0)
 
-    def _raw(self, parameter: Parameter, value: Any) -> bytes:
-        """Return the bytes of one argument after checking its type."""
-        raw = parameter.raw(value)
-        if raw is None:
-            raise TypeError(
-                f"kernel {self.kernel.name}: {parameter} does not take {_described(value)}"
-            )
-        if parameter.pointer:
-            self._held[parameter.name] = value
-        return raw
-
     def set(self, **arguments: Any) -> None:
         """Replace arguments by others of the same dtypes, without keeping replaced arrays alive."""
-        parameters = self.kernel.parameters
-        for name, value in arguments.items():
-            parameter = parameters.get(name)
-            if parameter is None:
-                raise _misnamed(self.kernel, {**self._at, name: value})
-            raw, at = self._raw(parameter, value), self._at[name]
+        every = self.kernel.parameters
+        declared = {name: every[name] for name in arguments if name in every}
+        raws = raw_bytes(self.kernel.name, declared, arguments)
+        for (name, parameter), raw in zip(declared.items(), raws, strict=True):
+            at = self._at[name]
             if len(raw) != self._sizes[name]:  # of a struct
                 raise TypeError(f"{parameter} of kernel {self.kernel.name}: {len(raw)} bytes")
             self._block[at : at + len(raw)] = raw
+            if parameter.pointer:
+                self._held[name] = arguments[name]
 
     def holds(self, array: Any) -> list[str]:
         """Return the names of the arguments that are this array."""
@@ -164,28 +150,6 @@ class Launch:
     def launch(self) -> None:
         """Launch on the current stream without the observer."""
         self._go()
-
-
-def _misnamed(kernel: Kernel, given: Iterable[str]) -> TypeError:
-    """Return the error for arguments that are not those of the kernel."""
-    wanted, names = kernel.parameters.keys(), set(given)
-    missing = ", ".join(name for name in wanted if name not in names)
-    unknown = ", ".join(sorted(names - wanted))
-    parts = [
-        f"{what} {which}" for what, which in (("needs", missing), ("has no", unknown)) if which
-    ]
-    return TypeError(f"kernel {kernel.name} {' and '.join(parts)}")
-
-
-def _described(value: Any) -> str:
-    """Describe a value for an error."""
-    dtype = getattr(value, "dtype", None)
-    if value is None:
-        return "None"
-    if dtype is None:
-        return f"a {type(value).__name__}: give a device array, None or a NumPy scalar"
-    on_device = hasattr(type(value), "__cuda_array_interface__")
-    return f"{'a device array' if on_device else 'a value'} of {dtype}"
 
 
 def _vectors(shared: int) -> int:

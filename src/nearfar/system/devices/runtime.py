@@ -10,7 +10,7 @@ from __future__ import annotations
 import ctypes
 import functools
 import threading
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, ParamSpec, TypeVar
 
 import numpy as np
 
@@ -26,10 +26,9 @@ from nearfar.system.devices.cupy_module import (
 from nearfar.system.devices.launching import Kernel, Launch, Program, first_cooperative
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from numpy.typing import NDArray
-
 
 __all__ = [
     "Device",
@@ -48,6 +47,7 @@ __all__ = [
     "download",
     "first_cooperative",
     "import_and_open",
+    "in_turn",
     "is_device_array",
     "memory",
     "on_device",
@@ -59,9 +59,12 @@ __all__ = [
     "wait",
 ]
 
+P = ParamSpec("P")
+T = TypeVar("T")
+
 
 def can_link() -> Literal[True] | str:
-    """Return whether kernels that launch kernels can be linked: True, or what is missing."""
+    """Return True if kernels that launch kernels can be linked, else the missing part."""
     module = import_cupy()
     if module is None or not hasattr(module.cuda.driver, "linkCreate"):
         return "device-side launches cannot be linked: this CuPy has no linker"
@@ -76,7 +79,7 @@ def can_link() -> Literal[True] | str:
 
 @functools.cache
 def available() -> Literal[True] | str:
-    """Return whether a CUDA device can be used: True, or what is missing and how to get it."""
+    """Return True if a CUDA device can be used, else the missing part and how to get it."""
     module = import_cupy()
     if module is None:
         return f"no CUDA device can be used: CuPy is not installed; {HOW}"
@@ -144,6 +147,23 @@ def device() -> Device:
     return _device(ordinal)
 
 
+_turns: dict[int, threading.RLock] = {}
+
+
+def in_turn(function: Callable[P, T]) -> Callable[P, T]:
+    """Return the function, called by one thread at a time per device.
+
+    Solves change arrays and launches that a graph keeps on the device, and threads share graphs.
+    """
+
+    @functools.wraps(function)
+    def run(*given: P.args, **named: P.kwargs) -> T:
+        with _turns.setdefault(device().ordinal, threading.RLock()):
+            return function(*given, **named)
+
+    return run
+
+
 def device_count() -> int:
     """Return the number of CUDA devices."""
     return int(cupy().cuda.runtime.getDeviceCount())
@@ -198,7 +218,7 @@ def require_memory(needed: int, advice: str = "") -> None:
         free, _ = memory()
         if needed > free:
             raise OutOfMemoryError(
-                needed, free, advice or f"use a CPU method ({keyword('device', 'cpu')})"
+                needed, free, advice or f"use {keyword('device', 'cpu')}, or a GPU with more memory"
             )
 
 

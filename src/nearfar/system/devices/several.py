@@ -1,6 +1,6 @@
 """Independent blocks of work over several CUDA devices: one host thread per device, one counter.
 
-Whoever has rows to make cuts them into blocks. Each device takes the next block as soon as it is
+The caller cuts rows into blocks. Each device takes the next block as soon as it is
 done with one, so a slower device takes fewer. A block of a device that fails, for want of memory or
 otherwise, goes to another; only when no device is left the run fails, with the first error. An
 error of the request or of the disk would come again on every device, and ends the run.
@@ -73,7 +73,7 @@ class _Blocks:
         self.changed = threading.Condition()
 
     def take(self, first: bool) -> Any:
-        """Return the next block; None when all are done, or none is there for this device.
+        """Return the next block; None when all are done, or none is left for this device.
 
         With ``first``, for a device that has none, not before all are done: one may still be given
         back. A device that has one leaves a block to each that has none: launches return at once,
@@ -89,7 +89,7 @@ class _Blocks:
             return self.waiting.popleft()
 
     def done(self, last: bool) -> None:
-        """A device is done with a block; ``last`` if it has no other."""
+        """Record that a device is done with a block; ``last`` if it has no other."""
         with self.changed:
             self.working -= 1
             self.free += last
@@ -97,14 +97,14 @@ class _Blocks:
             self.changed.notify_all()
 
     def give_back(self, block: Any) -> None:
-        """A device that takes no more has failed with a block."""
+        """Record that a device has failed with a block and takes no more."""
         with self.changed:
             self.working -= 1
             self.waiting.appendleft(block)
             self.changed.notify_all()
 
     def stop(self) -> None:
-        """Hand out no more."""
+        """Hand out no more blocks."""
         with self.changed:
             self.stopped = True
             self.changed.notify_all()
@@ -241,7 +241,7 @@ def copy_to(target: Any, home: int, array: Any) -> None:
 
 
 def here(array: Any) -> Any:
-    """Return an array on the current device: itself if it lies there, else a copy."""
+    """Return an array on the current device: itself if it is on that device, else a copy."""
     current, there = runtime.device().ordinal, int(array.device.id)
     if there == current:
         return array
@@ -264,7 +264,7 @@ def _copy(target: Any, home: int, array: Any, there: int) -> None:
 
 
 def joined(devices: Sequence[int]) -> bool:
-    """Whether each of the devices can read and write the memory of the current one itself."""
+    """Return whether each device can read and write the memory of the current one."""
     home = runtime.device().ordinal
     for device in devices:
         with runtime.on_device(device):

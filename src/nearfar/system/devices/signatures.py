@@ -1,4 +1,4 @@
-"""What a kernel's parameters are called and which values they take, read from the kernel's text."""
+"""Names and types of a kernel's parameters, read from the kernel's text."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from nearfar.system.devices.structs import c_dtype, kernel_text
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["Parameter", "parameters"]
+__all__ = ["Parameter", "parameters", "raw_bytes"]
 
 _ENTRY = r"__global__[^;{{]*?\b{name}\s*\("
 _MARKS = re.compile(r"\b(?:const|volatile|__restrict__|__grid_constant__)\b")
@@ -43,15 +43,18 @@ class Parameter(NamedTuple):
         scalars.
         """
         kind = type(value)
+        array = _ARRAYS.get(kind)
+        if array is None:  # to ask an array makes its interface, 3 us each
+            array = _ARRAYS[kind] = hasattr(kind, "__cuda_array_interface__")
         if self.pointer:
             if value is None:
                 return _NULL
-            if _is_array(kind):
+            if array:
                 if self.codes is None or value.dtype.char in self.codes:
                     return _ADDRESS(value.data.ptr)
                 return None
             return value.tobytes() if kind is np.uint64 else None
-        if _is_array(kind) or not hasattr(value, "dtype"):
+        if array or not hasattr(value, "dtype"):
             return None
         if self.codes is not None and value.dtype.char not in self.codes:
             return None
@@ -59,15 +62,43 @@ class Parameter(NamedTuple):
         return raw
 
 
-_ARRAYS: dict[type, bool] = {}
+_ARRAYS: dict[type, bool] = {}  # whether a type is that of device arrays
 
 
-def _is_array(kind: type) -> bool:
-    """Whether a type is that of device arrays; to ask an array makes its interface, 3 us each."""
-    known = _ARRAYS.get(kind)
-    if known is None:
-        known = _ARRAYS[kind] = hasattr(kind, "__cuda_array_interface__")
-    return known
+def raw_bytes(
+    kernel: str, declared: Mapping[str, Parameter], arguments: Mapping[str, Any]
+) -> list[bytes]:
+    """Return the bytes of a kernel's arguments by name, in the order of its parameters.
+
+    Raises
+    ------
+    TypeError
+        For a wrong name, or a value that does not suit its parameter.
+    """
+    if declared.keys() != arguments.keys():
+        names = arguments.keys()
+        parts = (("needs", declared.keys() - names), ("has no", names - declared.keys()))
+        said = [f"{what} {', '.join(sorted(which))}" for what, which in parts if which]
+        raise TypeError(f"kernel {kernel} {' and '.join(said)}")
+    found = []
+    for name, parameter in declared.items():
+        raw = parameter.raw(arguments[name])
+        if raw is None:
+            value = _described(arguments[name])
+            raise TypeError(f"kernel {kernel}: {parameter} does not take {value}")
+        found.append(raw)
+    return found
+
+
+def _described(value: Any) -> str:
+    """Describe a value for an error."""
+    dtype = getattr(value, "dtype", None)
+    if value is None:
+        return "None"
+    if dtype is None:
+        return f"a {type(value).__name__}: give a device array, None or a NumPy scalar"
+    on_device = hasattr(type(value), "__cuda_array_interface__")
+    return f"{'a device array' if on_device else 'a value'} of {dtype}"
 
 
 def parameters(

@@ -52,7 +52,7 @@ _DEFAULT = re.compile(r"^#define (\w+) (\w+)$", re.MULTILINE)
 
 
 class _Declared(NamedTuple):
-    """What a kernel file declares, by name; the first of several."""
+    """Declaration in a kernel file, by name; the first of several."""
 
     typedefs: dict[str, str]
     counters: dict[str, str]  # and the type whose size decides
@@ -70,7 +70,7 @@ def struct_dtype(
 def c_dtype(
     files: tuple[str, ...], name: str, macros: Mapping[str, str | int]
 ) -> np.dtype[Any] | None:
-    """The dtype of a type in a program of these files; of a struct void, of a template None."""
+    """Return the dtype of a type in these files; of a struct void, of a template None."""
     if name in _declared(files).structs:
         return np.dtype("V")
     try:
@@ -93,7 +93,7 @@ def _items(macros: Mapping[str, str | int]) -> tuple[tuple[str, str], ...]:
 
 @functools.cache
 def _declared(files: tuple[str, ...]) -> _Declared:
-    """Found in one pass: to search the text for each name takes milliseconds of a first solve."""
+    """Find all structs in one pass: searching for each name takes milliseconds of a first solve."""
     text = kernel_text(files)
     typedefs = _TYPEDEF.findall(text)
     first = {name: kind for kind, name in reversed(typedefs)}
@@ -240,7 +240,7 @@ def _plain(value: Any) -> Any:
 
 
 def enum_names(file: str, name: str) -> tuple[str, ...]:
-    """What an enum of a kernel file counts through: ``kNearFar`` is ``"near_far"``."""
+    """Return the names of an enum of a kernel file: ``kNearFar`` is ``"near_far"``."""
     found = re.search(rf"\benum {name} : \w+ {{(?P<body>[\w\s,]*)}};", kernel_text((file,)))
     if found is None:
         raise ValueError(f"{file} has no enum {name} that counts from 0")

@@ -30,15 +30,15 @@ from nearfar.algorithms.near_far.one_launch.host import (
 from nearfar.algorithms.near_far.one_launch.options import OneLaunchOptions
 from nearfar.algorithms.near_far.one_launch.ranges import solve_by_ranges
 from nearfar.cuda.device_graph import device_graph
-from nearfar.cuda.row_heads import ENOUGH_OUT, SHORTCUT_DEGREE, row_heads
-from nearfar.cuda.whole_solve import row_lanes
+from nearfar.cuda.graph.row_heads import ENOUGH_OUT, SHORTCUT_DEGREE, row_heads
+from nearfar.cuda.loops.whole_solve import row_lanes
 from nearfar.errors import OutOfMemoryError
 from nearfar.registry import Answer
 from nearfar.system.devices import runtime
 
 if TYPE_CHECKING:
     from nearfar.cuda.device_graph import DeviceGraph
-    from nearfar.cuda.row_heads import RowHeads
+    from nearfar.cuda.graph.row_heads import RowHeads
     from nearfar.graph.graph import Graph
     from nearfar.registry import Workspace
 

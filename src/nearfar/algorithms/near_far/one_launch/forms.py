@@ -95,7 +95,7 @@ class _History:
     growths: dict[str, dict[float, float]] = field(default_factory=dict)  # least seconds, by kind
 
     def growth(self, kind: str) -> float:
-        """How far delta may grow in the next solve: the fastest, once its neighbours are slower."""
+        """Return the fastest bound on delta's growth, or a neighbour that is not measured yet."""
         seconds = self.growths.get(kind)
         if not seconds:
             return self.first_growth
@@ -126,7 +126,7 @@ def _history(graph: Graph) -> _History:
 
 
 def growth_of(graph: Graph, form: Form) -> float:
-    """Times its first step that delta may grow to in the next solve of the graph."""
+    """Return the factor of the first step up to which delta may grow in the next solve."""
     return _history(graph).growth(form.kind)
 
 

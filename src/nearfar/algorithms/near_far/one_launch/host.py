@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nearfar.cuda.whole_solve import WholeSolve
-from nearfar.errors import SolverError
+from nearfar.cuda.loops.whole_solve import WholeSolve
+from nearfar.errors import SolverError, keyword
 from nearfar.graph.dtypes import limit_in_dtype, unreached_value
 from nearfar.graph.slots import Slot
 from nearfar.system.devices import runtime
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from nearfar.cuda.device_graph import DeviceGraph
-    from nearfar.cuda.row_heads import RowHeads
+    from nearfar.cuda.graph.row_heads import RowHeads
     from nearfar.registry import Workspace
 
 __all__ = [
@@ -83,7 +83,8 @@ class Engine:
 
     Attributes
     ----------
-    blocks : int Blocks of the launch.
+    blocks : int
+        Blocks of the launch.
     local_room : int
         Capacity of each of a block's local lists.
     """
@@ -112,7 +113,7 @@ class Engine:
             + packed
             + shape.queues * shape.capacity * record
             + shape.heavy_capacity * chunk,
-            "use queue_factor=1, or a CPU method (device='cpu')",
+            f"use {keyword('queue_factor', 1)}, or {keyword('device', 'cpu')}",
         )
         self.device, self.heads = device, heads
         self._packed = shape.bits > 0

@@ -1,10 +1,10 @@
 // Near-Far with the whole solve in one cooperative launch: the engine behind `auto` on a GPU.
 //
 // Davidson et al. (2014), section IV.D, gives the near set and the far pile. Departures: no host in the
-// loop, queue entries carry the distance they were pushed with (an entry whose distance is no longer the
-// vertex's is stale and dropped, so no flags and no compaction pass), delta follows the size of the near
-// set, and a thin frontier is not advanced one step per barrier but by each block for several
-// rounds on its own, in shared memory.
+// loop; queue entries carry the distance they were pushed with (an entry whose distance is no longer the
+// vertex's is stale and dropped, so no flags and no compaction pass); delta follows the size of the near
+// set; and each block advances a thin frontier by several rounds in shared memory instead of one step per
+// grid barrier.
 //
 // A step is one of
 //   split   the near set is empty: the far pile, or with FAR_BY_SCAN all vertices, is divided by a new
@@ -13,8 +13,8 @@
 //           (one_launch_rows.cuh), long rows are cut into chunks that all warps take after a
 //           barrier;
 //   local   the near set is small: each block takes a share into shared memory and advances it up to
-//           local_rounds times with block barriers only (one_launch_local.cuh); what is left goes
-//           back;
+//           local_rounds times with block barriers only (one_launch_local.cuh); the remaining entries
+//           return to the queue;
 //   rescan  a queue overflowed: every vertex that may be pending is found again from the distances.
 // All blocks read the same counters after a barrier and take the same step. A counter is written in one
 // step, read in the next and reset in the one after, so four of each rotate.
@@ -27,7 +27,7 @@
 // local lists and the local far list of local_capacity entries each, and for two stages per warp.
 // Races, all harmless: distances fall by atomic minimum in any order and are read with relaxed loads; a
 // reader that misses a fall does work that the later reader of the queued entry repeats.
-// requires: cuda/split_barrier.cuh
+// requires: cuda/primitives/split_barrier.cuh
 // requires: algorithms/near_far/one_launch/one_launch_rows.cuh
 // requires: algorithms/near_far/one_launch/one_launch_local.cuh
 
@@ -81,13 +81,13 @@ __device__ __forceinline__ void split_vertices(const Solve& solve, const Targets
   stages.finish(out);
 }
 
-// What a block does next. Its first thread finds it after a barrier, from counters that then stand still,
-// so all blocks come to the same. It lies in shared memory: every register that lives through the steps would
-// be one less for their loops.
+// Next step of a block. Its first thread decides after a barrier, from counters that no longer change,
+// so all blocks decide alike. It is in shared memory: every register that lives through the steps would be
+// one less for their loops.
 struct Plan {
   StepKind kind;
   bool over, divided;     // divided: the step before was a split
-  bool whole;             // a split looks at all vertices
+  bool whole;             // a split reads all vertices
   uint32 pile;            // counts piles: a split makes a new one
   count_t size;           // of the near set
   count_t far_size;       // of the pile that a split divides
@@ -103,7 +103,7 @@ struct Limits {
   long long local_limit, target_near, max_steps;
 };
 
-// What the first thread of a block reads after a barrier, all at the same time.
+// Counters that the first thread of a block reads after a barrier, all at the same time.
 struct Counts {
   count_t near, far, chunks;
   weight_t least;  // distance in the far pile
@@ -133,15 +133,15 @@ __device__ __forceinline__ void plan_next(const Solve& solve, const Limits& limi
                                                 : kLocal;
   const bool divides = plan.kind == kRescan || plan.kind == kSplit;
   if (divides) {
-    // A packed distance did not fit: the host starts over. (Nothing is relaxed when a split is planned, so
-    // all blocks read the same.) Nor was anything pushed to the far pile since the last barrier.
+    // A packed distance did not fit: the host starts over. (A step that plans a split relaxes nothing, so
+    // all blocks read the same.) Nothing was pushed to the far pile since the last barrier either.
     plan.over = DISTANCE_BITS && found.status;
     plan.far_size = found.far;
     plan.whole = plan.kind == kRescan || found.far > (FAR_BY_SCAN ? 0 : capacity);
     plan.rescans += plan.kind == kRescan || (plan.whole && !FAR_BY_SCAN);
     ++plan.pile;
   } else if (plan.divided) {
-    // Follow the near set's size: a thin one leaves the GPU waiting, a fat one repeats work.
+    // Follows the near set's size: a thin one leaves the GPU idle, a fat one repeats work.
     if (plan.size < limits.target_near / 2)
       plan.delta = plan.delta * 2 < limits.largest_delta ? plan.delta * 2 : limits.largest_delta;
     else if (plan.size > 2 * limits.target_near)
@@ -169,7 +169,7 @@ __device__ __forceinline__ Targets next_queues(const Solve& solve, const Plan& p
   return Targets{near, far, &control->heavy_count[plan.steps & 3], plan.threshold};
 }
 
-// What a later step counts in, for the step that was planned.
+// Counters of a later step, for the planned step.
 __device__ __forceinline__ void reset_counters(Control* control, const Plan& plan) {
   control->near_count[(plan.steps + 2) & 3] = 0;
   control->heavy_count[(plan.steps + 2) & 3] = 0;
@@ -188,7 +188,7 @@ __device__ __forceinline__ weight_t distance_found(const Solve& solve, vertex_t 
 #endif
 }
 
-// Whether the thread's share of the targets is nearer than `from`. Out of line, as what follows the last step.
+// True if the thread's share of the targets is nearer than `from`. Not inlined, as it runs after the last step.
 __device__ __noinline__ bool all_settled(const Solve& solve, const vertex_t* targets, long long n_targets,
                                          weight_t from) {
   bool settled = true;
@@ -197,7 +197,7 @@ __device__ __noinline__ bool all_settled(const Solve& solve, const vertex_t* tar
   return settled;
 }
 
-// What the solve leaves behind, where that is not what it worked with.
+// Final distances, where their form differs from that of the solve.
 #if DISTANCE_BITS && !SHORTCUTS
 struct alignas(kInSlot * sizeof(weight_t) < 16 ? kInSlot * sizeof(weight_t) : 16) Unpacked {
   weight_t distance[kInSlot];
@@ -220,7 +220,7 @@ __device__ __noinline__ void write_answer(const Solve& solve) {
 }
 #elif SHORTCUTS
 __device__ __noinline__ void write_answer(const Solve& solve) {
-  // Whoever reads a distance that changes meanwhile finds the new one by itself.
+  // A thread that reads a distance which changes meanwhile computes the new one itself.
   for (long long v = thread_of_grid(); v < solve.n; v += grid_threads())
     solve.answer[v] = distance_found(solve, static_cast<vertex_t>(v));
 }
@@ -232,8 +232,8 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, BLOCKS_EACH)
                         long long local_limit, long long target_near, long long max_steps,
                         Record* records, long long most_records) {
   extern __shared__ __align__(16) unsigned char shared_bytes[];
-  // One copy per block of what all threads read: parameters passed on by reference would lie on
-  // every thread's stack, which together do not fit L1.
+  // One copy per block of the values that all threads read: parameters passed by reference would be on
+  // every thread's stack, and all stacks together do not fit L1.
   __shared__ Solve solve;
   __shared__ Targets out;
   __shared__ Plan plan;

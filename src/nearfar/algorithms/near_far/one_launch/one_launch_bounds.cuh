@@ -1,8 +1,8 @@
-// A round of a local step over rows that are found by their bounds, for one_launch_local.cuh.
+// A round of a local step over rows found by their bounds, for one_launch_local.cuh.
 //
-// An entry brings its row bounds along, so its edges are read at once, row_lanes lanes per row, together
-// with the check that it is not stale; the atomic goes out without reading the distance first; and the
-// row bounds of its target are read while it is under way.
+// An entry carries its row bounds, so its edges are read at once, row_lanes lanes per row, together
+// with the test that it is not stale; the atomic is issued without reading the distance first; and the
+// row bounds of its target are read meanwhile.
 // requires: algorithms/near_far/one_launch/one_launch_lists.cuh
 #pragma once
 
@@ -16,7 +16,7 @@ __device__ __forceinline__ LocalEntry open_entry(const Solve& solve, const Entry
   return local;
 }
 
-// What every edge needs, in registers: nothing is read again in the chain of a round.
+// Values that every edge needs, in registers: nothing is read again in the chain of a round.
 struct Chain {
   const offset_t* offsets;
   const Edge* edges;

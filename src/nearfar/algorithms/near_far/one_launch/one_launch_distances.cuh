@@ -1,11 +1,11 @@
-// Distances as the one-launch engines keep them while they solve: one weight_t each, or packed.
+// Distances of the one-launch engines during a solve: one weight_t each, or packed.
 //
 // With DISTANCE_BITS of 8 or 16 four or two of them share a 32-bit word, so that those of a large
-// graph fit the L2 cache, where the reads and atomics in random places then end. A word is lowered
-// by compare-and-swap; all ones stand for "unreached". A sum that would need more bits is not
-// stored: `fits` says so, the caller marks the solve as failed, and the host repeats it with whole
+// graph fit the L2 cache, where the random reads and atomics are then served. A word is lowered
+// by compare-and-swap; all ones mean "unreached". A sum that would need more bits is not
+// stored: `fits` is false, the caller marks the solve as failed, and the host repeats it with whole
 // distances. Weights must be integers.
-// requires: cuda/distance.cuh
+// requires: cuda/primitives/distance.cuh
 #pragma once
 
 #ifndef DISTANCE_BITS
@@ -24,7 +24,7 @@ typedef weight_t slot_t;
 constexpr int kInSlot = 1;
 #endif
 
-// A distance as it was read, and the slot that it lay in.
+// A distance as read, and its slot.
 struct Seen {
 #if DISTANCE_BITS
   slot_t slot;
@@ -35,8 +35,8 @@ struct Seen {
 struct Distances {
   slot_t* slots;
 
-  // The pointer comes from shared memory: only this tells the compiler where it leads, and an atomic
-  // on an address that might be in shared memory takes longer.
+  // The pointer comes from shared memory: this tells the compiler that its target is global memory, since an
+  // atomic on an address that might be in shared memory takes longer.
   __device__ __forceinline__ slot_t* slot_of(vertex_t v) const {
     slot_t* const slot = slots + v / kInSlot;
     __builtin_assume(__isGlobal(slot));
@@ -63,8 +63,8 @@ struct Distances {
     const bool here = i == source / kInSlot;
     return here ? with(none(), static_cast<vertex_t>(source), weight_t(0)) : none();
   }
-  // Whether a vertex of the slot is reached, but not nearer than `from`. All of them are compared
-  // at once: what is true of one stands in its highest bit.
+  // True if a vertex of the slot is reached, but not nearer than `from`. All vertices of the slot are
+  // compared at once: the result of each is in its highest bit.
   __device__ __forceinline__ static bool waits(slot_t slot, weight_t from) {
     constexpr uint32 kLowest = ~0u / kAllOnes, kHighest = kLowest << (DISTANCE_BITS - 1);
     const uint32 bound = (fits(from) ? static_cast<uint32>(from) : kAllOnes) * kLowest;
@@ -77,7 +77,7 @@ struct Distances {
     const slot_t slot = load_relaxed(slots + v / kInSlot);
     return Seen{slot, value(slot, v)};
   }
-  // Perhaps from L1, and then older: enough to decide that an atomic cannot win.
+  // Perhaps an older value from L1: enough to decide that an atomic would change nothing.
   __device__ __forceinline__ Seen seen(vertex_t v) const {
 #if SEEN_FROM_L1
     const slot_t slot =
@@ -87,11 +87,11 @@ struct Distances {
     return now(v);
 #endif
   }
-  // The first try to lower a distance, of which several may be under way...
+  // The first try to lower a distance; several may be in flight ...
   __device__ __forceinline__ slot_t try_lower(vertex_t v, const Seen& seen, weight_t d) const {
     return atomicCAS(slot_of(v), seen.slot, with(seen.slot, v, d));
   }
-  // ... and its end: the distance before it, which is not greater than d where d came too late.
+  // ... and its end: returns the distance before it, at most d where it was not lowered.
   __device__ __forceinline__ weight_t lowered(vertex_t v, const Seen& seen, slot_t found,
                                               weight_t d) const {
     slot_t expected = seen.slot;

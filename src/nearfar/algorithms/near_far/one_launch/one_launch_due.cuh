@@ -1,8 +1,8 @@
 // Edges taken when their sums are due: the steps of one_launch_ranges.cuh and, over several devices,
 // of partitioned.cuh.
 //
-// Rows sorted by weight are read only as far as their sums are due. Rows as they are (SORTED_ROWS 0) are read
-// whole, and of their edges the due ones collected in shared memory: reading edges in sequence costs little,
+// Rows sorted by weight are read only as far as their sums are due. Unsorted rows (SORTED_ROWS 0) are read
+// whole, and their due edges are collected in shared memory: reading edges in sequence costs little,
 // reading the distances of their targets much.
 //
 // Arrays, launch and races: those of one_launch_ranges.cuh.
@@ -19,12 +19,12 @@
 constexpr int kSearch = SEARCH_DEGREE;  // rows up to this length are read whole
 constexpr int kProbes = 7;
 
-// Which targets are kept by another device, and what becomes of them; on one device none.
+// Targets that belong to another device, and the action on them; on one device none.
 struct AllHere {
   __device__ __forceinline__ bool takes(vertex_t) const { return false; }
 };
 
-// Edges whose sums lie in the range; the least sum beyond it waits for a later step.
+// Edges whose sums are in the range; the least sum beyond it waits for a later step.
 template <class Elsewhere>
 struct DueBetween {
   const Targets& out;
@@ -51,8 +51,8 @@ struct Bracket {
   int low, high;
 };
 
-// Positions of a sorted row between which the sums of the range lie, after one round of probes at
-// 3, 7, 15...: the due ones, and at most as many again on either side.
+// Positions of a sorted row between which the sums of the range are, after one round of probes at
+// 3, 7, 15...: the due ones, and at most as many more on either side.
 __device__ __forceinline__ Bracket find_due(const Edge* row, int size, weight_t d, Range range) {
   weight_t sum[kProbes];
 #pragma unroll
@@ -120,7 +120,7 @@ struct TakeDue {
   const DueBetween<Elsewhere> due;
   mutable Stage sifted;
 
-  // The room for collected edges lies behind the stages of all warps.
+  // The room for collected edges follows the stages of all warps.
   __device__ __forceinline__ TakeDue(const Solve& solve, const DueBetween<Elsewhere>& due)
       : solve(solve), due(due), sifted{nullptr, 0} {
     const int warp = threadIdx.x >> 5, warps = blockDim.x >> 5;
@@ -173,8 +173,7 @@ struct TakeDue {
 };
 #endif
 
-// The lanes' rows (degree 0 for none), as far as their sums lie in the range. The whole warp calls
-// it.
+// The lanes' rows (degree 0 for none), as far as their sums are in the range. The whole warp calls it.
 template <class Elsewhere>
 __device__ __forceinline__ void take_rows(const Solve& solve, const Targets& out,
                                           const TakeDue<Elsewhere>& take, Range range,

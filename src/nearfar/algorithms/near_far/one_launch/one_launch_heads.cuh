@@ -1,26 +1,26 @@
-// A round of a local step over rows that travel with their vertices, for one_launch_local.cuh.
+// A round of a local step over rows carried by their entries, for one_launch_local.cuh.
 //
-// solve.heads holds the rows of up to ROW_HEAD edges at places that the vertex alone gives (row_heads.cuh).
+// solve.heads has the rows of up to ROW_HEAD edges at positions computed from the vertex (row_heads.cuh).
 // The row of a target is read together with the atomic on its distance, so a new entry has its edges
-// with it and the next round waits for memory once. ROW_HEAD lanes take a row; where the block has
-// more rows than lanes for them, kAtOnce rows are under way at a time.
-// Whether an entry was stale is asked at the same time as its edges are relaxed: what a stale one lowers
-// is not pushed, for the entry that replaced it lowers the same vertices further. The edge back to where
-// a vertex was reached from cannot improve anything and is left out.
+// and the next round waits for memory once. ROW_HEAD lanes take a row; where the block has more rows than
+// lanes for them, kAtOnce rows are in flight at a time.
+// An entry is tested for staleness while its edges are relaxed: targets lowered from a stale entry are not
+// pushed, since the entry that replaced it lowers the same targets further. The edge back to the vertex's
+// predecessor cannot improve anything and is left out.
 // Longer rows are found by their bounds, when they are taken.
-// With SHORTCUTS rows go past vertices that are taken out (row_shortcuts.cuh), which beyond_row finds in the end.
+// With SHORTCUTS rows skip vertices that are taken out (row_shortcuts.cuh); beyond_row adds those at the end.
 // requires: algorithms/near_far/one_launch/one_launch_lists.cuh
-// requires: cuda/beyond_row.cuh
-// requires: cuda/row_marks.cuh
+// requires: cuda/graph/beyond_row.cuh
+// requires: cuda/graph/row_marks.cuh
 #pragma once
 
 #if ROW_HEAD
-// Different distances have different sums with an edge, unless these are rounded: then what a stale entry lowers
-// may be just what the entry that replaced it would, and is pushed.
+// Different distances have different sums with an edge, unless these are rounded: then a stale entry may lower
+// a target exactly as the entry that replaced it would, and the target is pushed.
 constexpr bool kSumsDiffer = weight_t(1) / 2 == weight_t(0);
 constexpr int kAtOnce = ROW_HEAD > 4 ? 1 : 2;
 
-// What every edge needs, in registers; everything else stays in shared memory, where the kernel has it.
+// Values that every edge needs, in registers; the others stay in the kernel's shared memory.
 struct Chain {
   const Edge* heads;
   Distances distance;

@@ -1,7 +1,7 @@
 // A block's lists in shared memory, for the local steps of one_launch_local.cuh.
 //
-// An entry brings along what its edges are found with: the row itself, of up to ROW_HEAD edges, or its
-// bounds. What does not fit a list goes to the global queues.
+// An entry carries the row itself, of up to ROW_HEAD edges, or the row's bounds. Entries that do not fit a
+// list go to the global queues.
 // requires: algorithms/near_far/one_launch/one_launch_rows.cuh
 #pragma once
 
@@ -34,7 +34,7 @@ struct alignas(16) LocalEntry {
 };
 #endif
 
-// Entries that a round adds to `next`, and to `far` behind the first far_base.
+// Entries that a round adds to `next`, and to `far` after the first far_base.
 struct alignas(8) Filled {
   uint32 near, far;
 };
@@ -46,7 +46,7 @@ struct LocalLists {
   uint32 room, far_base;
 };
 
-// What does not fit the block's lists goes to the global ones.
+// Entries that do not fit the block's lists go to the global queues.
 __device__ __noinline__ void spill(const Sink& sink, vertex_t v, weight_t d) {
   const count_t at = atomicAdd(sink.counter, count_t(1));
   if (at < sink.capacity) store_entry(sink.queue + at, v, d);
@@ -80,7 +80,7 @@ __device__ __forceinline__ void push_local(const Targets& out, const LocalLists&
   }
 }
 
-// The block writes `size` entries to a sink. Every thread calls it; barriers stand before and after.
+// The block writes `size` entries to a sink. Every thread calls it, between barriers.
 template <class From>
 __device__ __forceinline__ void flush_block(const From* slots, uint32 size, const Sink& sink,
                                             count_t* base) {

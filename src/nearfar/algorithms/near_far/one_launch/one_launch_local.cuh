@@ -1,17 +1,17 @@
-// The step for a thin near set, for one_launch.cuh: blocks advance their share on their own.
+// The step for a thin near set, for one_launch.cuh: blocks advance their shares independently.
 //
 // On road-like graphs a step over the whole device is a chain of dependent reads and a barrier with almost
 // nothing to do in between. Here a block takes its share of the near set into shared memory, relaxes it,
-// puts what became near into a second list there and goes on with a block barrier only; distances are
-// shared with the other blocks through global atomics all the time. After local_rounds rounds what is left
-// is spread anew. Blocks that run ahead may relax with distances that others still improve: repeated
-// work, which the idle device has room for, never a wrong answer. A list that outgrows local_leave goes back
-// at once: an exploding frontier wants the whole device. So does one of a quarter of that while there are more blocks
-// than entries.
+// puts vertices that became near into a second list there and continues after a block barrier; distances
+// are shared with the other blocks through global atomics all the time. After local_rounds rounds the
+// remaining entries are distributed anew. Blocks that run ahead may relax with distances that others still
+// improve: repeated work, for which the device is idle enough, never a wrong answer. A list that outgrows
+// local_leave returns at once: a growing frontier needs the whole device. So does one of a quarter of that
+// while there are more blocks than entries.
 //
-// How short the chain of a round is depends on what an entry brings along: the bounds of its row
+// The chain of dependent reads of a round is short because an entry carries the bounds of its row
 // (one_launch_bounds.cuh; the edge and then the atomic are waited for) or the row (one_launch_heads.cuh; the
-// atomic alone).
+// only the atomic).
 // requires: algorithms/near_far/one_launch/one_launch_bounds.cuh
 // requires: algorithms/near_far/one_launch/one_launch_heads.cuh
 #pragma once
@@ -35,7 +35,7 @@ __device__ __forceinline__ void local_step(const Solve& solve, const Targets& ou
   }
   if (threadIdx.x == 0) filled[0] = Filled{0, 0};
   __syncthreads();
-  // What a round needs is in registers; what it finds is counted in shared memory, and read once after
+  // Inputs of a round are in registers; its results are counted in shared memory, and read once after
   // its barrier.
   const Chain chain(solve, out);
   const uint32 rounds = static_cast<uint32>(solve.local_rounds);

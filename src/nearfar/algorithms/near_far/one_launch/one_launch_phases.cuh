@@ -1,15 +1,15 @@
-// How a search over edges taken when due goes on: what the next step does, and with which thresholds.
+// Decisions of a search over edges taken when due: the next step and its thresholds.
 //
-// For one_launch_ranges.cuh and partitioned.cuh: whoever knows what a step found comes to the same next one.
+// For one_launch_ranges.cuh and partitioned.cuh: equal results of a step give the same next one everywhere.
 // requires: algorithms/near_far/one_launch/one_launch_pull.cuh
 #pragma once
 
 enum Phase : uint32 { kTake, kAdvance, kLearn, kPullOpen, kFindAgain, kEnd };
 
-// How far a search has come; every device computes the same.
+// The progress of a search; every device computes the same.
 struct Progress {
-  weight_t low, high;  // what settled vertices relaxed before the last split, and the threshold
-  weight_t pending;    // the least sum that waits
+  weight_t low, high;  // settled vertices relaxed sums below `low` before the last split; the threshold
+  weight_t pending;    // the least waiting sum
   weight_t limit;
   double delta, eager_growth;
   uint64 edges, reachable;  // of the whole graph
@@ -19,20 +19,20 @@ struct Progress {
   uint32 phase, eager;
 };
 
-// Which sums are due in a step.
+// The sums that are due in a step.
 __device__ __forceinline__ Range due_in(const Progress& now) {
   return Range{now.phase == kAdvance ? now.low : weight_t(0), now.eager ? unreached() : now.high};
 }
 
-// Where vertices go that the step after this one takes.
+// Destination of vertices that the next step takes.
 __device__ __forceinline__ Targets next_queue(const Solve& solve, long long step, weight_t high) {
   const Sink sink{solve.near_queue[(step + 1) & 1], &solve.control->near_count[(step + 1) & 3],
                   nullptr, static_cast<count_t>(solve.capacity)};
   return Targets{sink, sink, &solve.control->heavy_count[step & 3], high};
 }
 
-// The phase after `now`, when so many vertices are near and `found` was added up over all devices. Before
-// open vertices pull, `before_pull` comes: kPullOpen where nothing is to do first.
+// The phase after `now`, given the number of near vertices and `found`, added up over all devices.
+// `before_pull` precedes a pull; kPullOpen where nothing precedes it.
 __device__ __forceinline__ Progress after(Progress now, uint64 near, const Tally& found,
                                           Phase before_pull) {
   if (now.phase == kEnd) return now;

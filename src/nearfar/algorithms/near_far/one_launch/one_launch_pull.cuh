@@ -1,15 +1,15 @@
-// Steps over the vertices for one_launch_ranges.cuh: open vertices look at their own edges (pull),
-// and vertices between two thresholds are found again (scan); and what a step adds up over the grid.
+// Steps over the vertices for one_launch_ranges.cuh: open vertices read their own edges (pull),
+// and vertices between two thresholds are found again (scan); and the sums of a step over the grid.
 //
 // Arrays, launch and races: those of one_launch_ranges.cuh.
 // requires: algorithms/near_far/one_launch/one_launch_rows.cuh
 #pragma once
 
-// What a step adds up over the grid; four rotate like the queue's counters.
+// Sums of a step over the grid; four rotate like the queue's counters.
 struct alignas(128) Tally {
   uint64 reached;    // vertices reached for the first time
   uint64 degrees;    // of the vertices taken
-  uint64 edges;      // looked at
+  uint64 edges;      // read
   weight_t pending;  // least sum (or tentative distance) that waits beyond the threshold
 };
 
@@ -17,7 +17,7 @@ struct Range {
   weight_t low, high;
 };
 
-// Vertices that a device looks at: first is a multiple of 32.
+// Vertices that a device reads: first is a multiple of 32.
 struct Span {
   long long first, last;
 };
@@ -53,7 +53,7 @@ __device__ __forceinline__ void hand_in(const Found& found, Tally* tally) {
   }
 }
 
-// Edges of open vertices, handed out with the lane whose vertex they belong to.
+// Edges of open vertices, passed with the lane whose vertex they belong to.
 struct LookBack {
   const Solve& solve;
   weight_t* best;  // of the warp's 32 vertices, in shared memory
@@ -80,7 +80,7 @@ struct LookBack {
   }
 };
 
-// Open vertices look for their best neighbour; their edges are spread over the lanes as in a near step.
+// Open vertices search for their best neighbour; their edges are spread over the lanes as in a near step.
 __device__ __forceinline__ void pull_step(const Solve& solve, const Targets& out, Span span,
                                           weight_t low, Stage near, Found& found) {
   __shared__ weight_t least[BLOCK_THREADS];
@@ -113,7 +113,7 @@ __device__ __forceinline__ void pull_step(const Solve& solve, const Targets& out
   flush(near, out.near);
 }
 
-// Vertices with distances in the range become near; the least beyond it is what waits.
+// Vertices with distances in the range become near; the least distance beyond it waits.
 __device__ __forceinline__ void scan_step(const Solve& solve, const Targets& out, Span span,
                                           Range range, Stage near, Found& found) {
   const long long lanes = grid_threads();

@@ -1,16 +1,14 @@
-// Near-Far over rows sorted by weight, in one cooperative launch: an edge is looked at when its sum
-// is due.
+// Near-Far over rows sorted by weight, in one cooperative launch: an edge is read when its sum is due.
 //
 // The near set and thresholds are those of Davidson et al. (2014), section IV.D; light and heavy
-// edges are Meyer and Sanders' (delta-stepping, 2003), taken further: a row is read only as far as
-// its sums lie below the threshold, and when the threshold moves from `low` to `high` every settled
-// vertex goes on with the edges whose sums lie between the two. So nothing is pushed past the
+// edges are Meyer and Sanders' (delta-stepping, 2003), extended: a row is read only as far as
+// its sums are below the threshold, and when the threshold moves from `low` to `high` every settled
+// vertex continues with the edges whose sums are between the two. So nothing is pushed past the
 // threshold and there is no far pile. The solve ends when no sum is left, or earlier when every
 // vertex that an edge enters is reached. Where the graph is its own transpose and few edges are
-// left at open vertices, these look at their rows themselves instead (pull; Chakaravarthy et al.
-// 2014), and from then on a vertex that is taken relaxes its whole row ("eager"): the settled ones
-// need no more visits.
-//
+// left at open vertices, these read their own rows instead (pull; Chakaravarthy et al. 2014), and
+// from then on a vertex that is taken relaxes its whole row ("eager"): settled vertices need no
+// more visits.
 // Steps, each between two grid barriers: near (take the queue), advance (settled vertices go on),
 // pull, scan (eager: find the vertices between two thresholds), rescan (a queue overflowed: the
 // same, with the present thresholds).
@@ -21,13 +19,13 @@
 // Launch: cooperative, whole warps, dynamic shared memory for a stage per warp.
 // Races, all harmless: distances fall by atomic minimum in any order and are read with relaxed
 // loads.
-// requires: cuda/split_barrier.cuh
+// requires: cuda/primitives/split_barrier.cuh
 // requires: algorithms/near_far/one_launch/one_launch_due.cuh
 // requires: algorithms/near_far/one_launch/one_launch_phases.cuh
 
-// What a block does next. Its first thread finds it after a barrier, from counters that then stand still,
-// so all blocks come to the same. It lies in shared memory: every register that lives through the steps would
-// be one less for their loops.
+// Next step of a block. Its first thread decides after a barrier, from counters that no longer change,
+// so all blocks decide alike. It is in shared memory: every register that lives through the steps would be
+// one less for their loops.
 struct Plan {
   Progress now;
   count_t size;    // of the near set
@@ -36,7 +34,7 @@ struct Plan {
   long long rescans;
 };
 
-// By the first thread of a block. All counters are read at the same time, whichever will be needed.
+// By the first thread of a block. All counters are read at the same time, needed or not.
 __device__ __forceinline__ void plan_next(const Solve& solve, const Tally* tallies, Plan& plan) {
   Progress& now = plan.now;
   const uint32 k = (now.steps + 1) & 3;
@@ -53,7 +51,7 @@ __device__ __forceinline__ void plan_next(const Solve& solve, const Tally* talli
   now = after(now, size, found, kPullOpen);
 }
 
-// With the one that finds that the search has ended.
+// The number of steps, with the one that finds the search finished.
 __device__ __forceinline__ long long steps_of(const Progress& now) {
   return now.steps + (now.phase == kEnd);
 }

@@ -1,29 +1,29 @@
 // Queues, staging and the traversals of a large near set, for one_launch.cuh.
 //
-// A warp collects what it pushes in shared memory and reserves queue space for 64 entries at a time: one
+// A warp collects its pushes in shared memory and reserves queue space for 64 entries at a time: one
 // atomic on a shared counter for every 32 edges would serialise the whole device.
 // Three degree classes: rows up to kMiddle edges share the warp's lanes, longer ones are taken by the
 // whole warp with as many edges in flight per lane, and beyond kHeavy they are cut into chunks for
 // all warps.
-// requires: cuda/edges.cuh
-// requires: cuda/memory.cuh
-// requires: cuda/deal.cuh
-// requires: cuda/walk_rows.cuh
+// requires: cuda/primitives/edges.cuh
+// requires: cuda/primitives/memory.cuh
+// requires: cuda/primitives/deal.cuh
+// requires: cuda/primitives/walk_rows.cuh
 // requires: algorithms/near_far/one_launch/one_launch_distances.cuh
 #pragma once
 
-// Edges that a lane has in flight: of rows that share a warp, and of one that has it for itself.
+// Edges in flight per lane: of rows that share a warp, and of a row with a warp of its own.
 #ifndef ROWS_IN_FLIGHT
 #define ROWS_IN_FLIGHT 4
 #endif
 #ifndef LONG_IN_FLIGHT
 #define LONG_IN_FLIGHT 4
 #endif
-// Edges of a row from which it is cut into chunks.
+// Rows of at least this many edges are cut into chunks.
 #ifndef HEAVY_DEGREE
 #define HEAVY_DEGREE 1024
 #endif
-// The far pile is not kept: a split looks at all vertices instead.
+// No far pile is kept: a split reads all vertices instead.
 #ifndef FAR_BY_SCAN
 #define FAR_BY_SCAN 0
 #endif
@@ -34,7 +34,7 @@
 #define BLOCKS_EACH 1
 #endif
 
-constexpr int kStage = 128;                   // entries a warp collects for one queue
+constexpr int kStage = 128;                   // entries that a warp collects for one queue
 constexpr int kRowsInFlight = ROWS_IN_FLIGHT;
 constexpr int kLongInFlight = LONG_IN_FLIGHT;
 constexpr int kMiddle = 64;
@@ -55,8 +55,8 @@ struct alignas(16) Chunk {
   weight_t distance;
 };
 
-// Zeroed by the host, which reads status and the counters after it. What different warps hammer at the same
-// time lies in different cache lines.
+// Zeroed by the host, which reads status and the counters after it. Fields that different warps update at
+// the same time are in different cache lines.
 struct Control {
   alignas(128) uint32 arrivals;
   alignas(128) long long status;
@@ -69,7 +69,7 @@ struct Control {
   alignas(128) count_t heavy_count[4];
 };
 
-// By value into the kernel; every field takes 8 bytes.
+// Passed by value; every field takes 8 bytes.
 struct Solve {
   long long n;
   const offset_t* offsets;
@@ -89,13 +89,13 @@ struct Solve {
   weight_t* answer;  // where distances go at the end, when they are packed while solving
 };
 
-// What a step found, for the host's record of a run.
+// Result of a step, for the host's record of a run.
 struct Record {
   uint64 kind, near, far, nanoseconds;
 };
 enum StepKind : uint32 { kSplit, kGrid, kLocal, kRescan, kPull };
 
-// Where entries go: a queue, its counter, and the least distance put there (null where nobody asks).
+// Destination of entries: a queue, its counter, and the least distance put there (null if unused).
 struct Sink {
   Entry* queue;
   count_t* counter;
@@ -155,13 +155,13 @@ __device__ __forceinline__ void store_entry(Entry* p, vertex_t v, weight_t d) {
   *p = entry;
 }
 
-// What a warp has collected for one sink; `filled` is the same in all lanes.
+// Entries that a warp has collected for one sink; `filled` is the same in all lanes.
 struct Stage {
   Entry* slots;
   int filled;
 };
 
-// Out of line: it runs once for about a hundred pushes and would be inlined at every one of them.
+// Not inlined: it runs once per about a hundred pushes and would be inlined at each of them.
 __device__ __noinline__ void write_out(const Entry* slots, int filled, const Sink& sink) {
   __syncwarp();
   count_t base = 0;
@@ -216,7 +216,7 @@ struct WarpStages {
 #if FAR_BY_SCAN
     waits = warp_min(waits);
     if (lane_id() == 0 && waits < unreached()) {
-      *out.far.counter = 1;  // more than the pile's capacity of 0: "look at all vertices"
+      *out.far.counter = 1;  // more than the pile's capacity of 0: "read all vertices"
       if (waits < load_relaxed(out.far.least)) atomic_minimum(out.far.least, waits);
     }
 #else
@@ -225,8 +225,8 @@ struct WarpStages {
   }
 };
 
-// What a step does with edges in flight (walk_rows.cuh): loads first, then the atomics that may win,
-// then what these found. Due says which edges count now and takes the distances that they lower.
+// Action of a step on edges in flight (walk_rows.cuh): loads first, then the atomics that may lower a
+// distance, then the pushes. Due selects the edges that count now and receives the lowered distances.
 template <class Due>
 struct Relax {
   const Solve& solve;
@@ -309,8 +309,8 @@ __device__ __forceinline__ offset_t set_heavy_aside(const Solve& solve, const Ta
   return size;
 }
 
-// The rows of the queue's entries, one per lane, handed to `take` with the distance; none (degree
-// 0) for an entry that is stale.
+// The rows of the queue's entries, one per lane, passed to `take` with the distance; none (degree
+// 0) for a stale entry.
 template <class Take>
 __device__ __forceinline__ void take_queue(const Solve& solve, const Entry* queue, count_t size,
                                            const Take& take) {
@@ -355,7 +355,7 @@ __device__ __forceinline__ void heavy_step(const Solve& solve, const Targets& ou
   stages.finish(out);
 }
 
-// The next threshold: delta past the least distance that waits, and always past that.
+// The next threshold: delta past the least waiting distance, and always greater than it.
 __device__ __forceinline__ weight_t threshold_above(weight_t least, double delta) {
   const weight_t step = delta < static_cast<double>(unreached()) ? static_cast<weight_t>(delta)
                                                                   : unreached();

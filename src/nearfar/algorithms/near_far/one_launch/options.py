@@ -18,18 +18,16 @@ class OneLaunchOptions(DeltaOptions):
     Parameters
     ----------
     delta : float or None
-        First step of the threshold in units of the weights. None means the paper's 32 * mean
-        weight / mean degree, times 1/4 (sparse; 1/5 with packed distances), 1/2 (dense) or 4
-        (skewed degrees).
+        First step of the threshold in units of the weights. None means 32 * mean weight / mean
+        degree, times 1/4 (sparse; 1/5 with packed distances), 1/2 (dense) or 4 (skewed degrees).
     delta_growth : float or None
-        Factor of the first step up to which delta grows while the near set is thin, at least 1; 1
-        keeps delta. None begins with 12 (skewed degrees: 1) and learns from the solves of a graph
-        whether more or less is faster.
+        Factor of the first step up to which delta grows while the near set is thin, at least 1.
+        None begins with 12 (skewed degrees: 1) and learns from the solves of a graph.
     target_near : int or None
         Entries of the near set towards which delta adapts; None means 32 per multiprocessor.
     local_limit : int or None
         Number of entries up to which blocks advance on their own; 0 never. None means 256 per
-        multiprocessor on graphs of mean degree 8 or less, and 0 on others.
+        multiprocessor up to a mean degree of 8, and 0 above.
     local_rounds : int
         Rounds that a block advances on its own.
     local_leave : int
@@ -39,22 +37,19 @@ class OneLaunchOptions(DeltaOptions):
         Capacity of each queue over the number of vertices, at least 1.
     sort_rows : bool or None
         Sort the edges of each vertex by weight on the device, once per graph, so that an edge is
-        scanned only when its sum is due. Needs weights. None sorts the rows of graphs with many
-        edges per vertex once their solves have together taken as long as the sort.
+        scanned only when its sum is due. None sorts rows of many edges once their solves have
+        together taken as long.
     distance_bits : int or None
-        8 or 16: keep distances in this number of bits while solving, and scan all vertices in a
-        split instead of a far pile; a solve whose distances do not fit is repeated with whole
-        ones. 0 means whole distances. None packs those of large sparse graphs that are expected
-        to fit.
+        8 or 16: keep distances in this number of bits while solving; a solve whose distances do
+        not fit is repeated. 0 means full distances. None packs those of large sparse graphs that
+        should fit.
     shortcuts : bool or None
-        On road-like graphs with integer weights, remove vertices of few edges, once per graph,
-        and replace them by edges between their neighbours, so that shortest paths have fewer
-        edges. Takes the memory of eight edges per vertex. None does so if it adds few edges and
-        removes enough vertices: up to a mean degree of 3, as on roads, and at least a quarter of
-        the vertices.
+        Bypass vertices of few edges on road-like graphs with integer weights, once per graph, in
+        the memory of eight edges per vertex. None does so up to a mean degree of 3 if that removes
+        at least a quarter of the vertices.
     pull_share : int
-        With sorted or sifted rows, on an undirected graph: open vertices scan their own edges
-        once they have fewer than one in ``pull_share`` of all edges; 0 never.
+        With sorted or sifted rows, on an undirected graph: open vertices scan their own edges once
+        they have fewer than one in ``pull_share`` of all edges; 0 never.
     eager_growth : float
         Factor of delta from then on.
     """

@@ -9,14 +9,14 @@ import numpy as np
 
 from nearfar.algorithms.near_far.one_launch.host import PLAIN_ENGINE, STAGE, Engine, Shape
 from nearfar.cuda.device_graph import device_graph
-from nearfar.cuda.sorted_rows import SEGMENT, sorted_rows
+from nearfar.cuda.graph.sorted_rows import SEGMENT, sorted_rows
 from nearfar.graph.slots import Slot
 from nearfar.registry import Answer
 from nearfar.system.devices import runtime
 
 if TYPE_CHECKING:
     from nearfar.cuda.device_graph import DeviceGraph
-    from nearfar.cuda.sorted_rows import SortedRows
+    from nearfar.cuda.graph.sorted_rows import SortedRows
     from nearfar.graph.graph import Graph
     from nearfar.registry import Workspace
 

@@ -9,10 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from nearfar.lab.bench.peers.adds import Adds
 from nearfar.lab.bench.peers.base import Peer
-from nearfar.lab.bench.peers.cugraph import CuGraph
-from nearfar.lab.bench.peers.doublegraph import DoubleGraph
 from nearfar.lab.bench.peers.gap import Gap
 from nearfar.lab.bench.peers.igraph import Igraph
 from nearfar.lab.bench.peers.nearfar import Nearfar
@@ -26,15 +23,12 @@ from nearfar.lab.bench.peers.wasp import Wasp
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["GPU_PEERS", "PEERS", "Nearfar", "Peer", "contenders"]
+__all__ = ["PEERS", "Nearfar", "Peer", "contenders"]
 
 #: Adapters of the others by name; SciPy first, because ratios are taken against it.
 PEERS: dict[str, type[Peer]] = {
     peer.name: peer for peer in (Scipy, Networkit, Rustworkx, Igraph, Networkx, Gap, Wasp, Pasgal)
 }
-
-#: Adapters of the others that solve on a GPU, by name.
-GPU_PEERS: dict[str, type[Peer]] = {peer.name: peer for peer in (Adds, DoubleGraph, CuGraph)}
 
 
 def contenders(names: Iterable[str], threads: Iterable[int]) -> list[Peer]:

@@ -68,6 +68,8 @@ class Gap(Program):
         Seconds of a run; a delta that takes longer when it is tried is not taken.
     hopeless : float
         Times the best delta's time from which on no narrower one is tried.
+    trials : int
+        Solves in a row, of which the first only warms up.
     """
 
     name = "gap"
@@ -79,12 +81,12 @@ class Gap(Program):
         self.delta: float = 0
         self.failed: list[float] = []
         self.widths = range(-4, 2)
-        self.limit, self.hopeless = 300.0, math.inf
+        self.limit, self.hopeless, self.trials = 300.0, math.inf, 2
         self._deltas: list[float] = []
         self._right: set[float] = set()
 
     def find(self, floats: bool = False) -> str | None:
-        """As the head of this file says; Wasp's has no other name."""
+        """Return the program's path; a plain ``sssp`` on PATH counts if it answers as GAP's."""
         named = super().find(floats)
         found = on_path("sssp") if named is None and type(self) is Gap else None
         if found is None:
@@ -149,20 +151,28 @@ class Gap(Program):
         It tries the ``most`` deltas around the last one, and takes a delta that was right with more
         threads for right.
         """
-        if self.delta and most < len(self._deltas):
-            first = self._deltas.index(self.delta) - most // 2
-            first = min(max(0, first), len(self._deltas) - most)
-            self._deltas = self._deltas[first : first + most]
+        self.take_deltas(self, most)
         self.threads, self.delta, self.failed = threads, 0, []
 
+    def take_deltas(self, other: Gap, most: int) -> None:
+        """Try the ``most`` deltas around the best of another program on the same graph.
+
+        A delta that was right there is taken for right.
+        """
+        self._deltas, self._right = other._deltas, other._right
+        if other.delta and most < len(other._deltas):
+            first = other._deltas.index(other.delta) - most // 2
+            first = min(max(0, first), len(other._deltas) - most)
+            self._deltas = other._deltas[first : first + most]
+
     def solve(self, source: int) -> None:
-        """Run the program for one source; the second of two trials counts, the first warms up."""
+        """Run the program for one source; the least of the trials after the first counts."""
         if not self.delta:
             self._tune(source)
-        self.reported_seconds = self._run(source, self.delta, 2)[0][1]
+        self.reported_seconds = min(self._run(source, self.delta, self.trials)[0][1:])
 
     def distances(self, answer: None) -> None:
-        """GAP does not write its distances."""
+        """Return None, because GAP does not write its distances."""
         return None
 
     def version(self) -> str:

@@ -30,7 +30,7 @@ class Igraph(Peer):
     max_edges = 10_000_000
 
     def prepare(self, graph: Graph) -> None:
-        """Directed graph with the edge attribute ``weight``."""
+        """Return a directed graph with the edge attribute ``weight``."""
         import igraph
 
         rows = graph.tails(np.int64)

@@ -28,7 +28,7 @@ class Networkit(Peer):
     bytes_per_edge = 150  # measured on a Kronecker graph, while it is built
 
     def prepare(self, graph: Graph) -> None:
-        """Directed weighted graph from coordinates."""
+        """Return a directed weighted graph from coordinates."""
         import networkit
 
         rows = graph.tails(np.uint64)
@@ -47,7 +47,7 @@ class Networkit(Peer):
         return run.getDistances(asarray=True)
 
     def distances(self, answer: Any) -> NDArray[np.float64]:
-        """NetworKit's unreached value is the greatest double."""
+        """Return distances; NetworKit's unreached value is the greatest double."""
         values = np.array(answer, dtype=np.float64)
         values[values == np.finfo(np.float64).max] = np.inf
         return values

@@ -25,7 +25,7 @@ class Networkx(Peer):
     max_edges = 1_000_000
 
     def prepare(self, graph: Graph) -> None:
-        """Directed graph with the edge attribute ``weight``; the least of parallel edges."""
+        """Return a directed graph with the attribute ``weight``; the least of parallel edges."""
         import networkx
 
         self.n_vertices = graph.n_vertices

@@ -62,7 +62,7 @@ class Program(Peer):
 
     @property
     def folder(self) -> Path:
-        """Where the graph lies, from :meth:`prepare` to :meth:`close`."""
+        """Path of the graph's file, from :meth:`prepare` to :meth:`close`."""
         if self._folder is None:
             raise RuntimeError("prepare comes before solve")
         return Path(self._folder.name)

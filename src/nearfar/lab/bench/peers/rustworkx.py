@@ -28,7 +28,7 @@ class Rustworkx(Peer):
     bytes_per_edge = 150  # measured on a Kronecker graph, while it is built
 
     def prepare(self, graph: Graph) -> None:
-        """Directed graph with float payloads."""
+        """Return a directed graph with float payloads."""
         import rustworkx
 
         n = graph.n_vertices

@@ -24,7 +24,7 @@ class Scipy(Peer):
     package = "scipy"
 
     def prepare(self, graph: Graph) -> None:
-        """CSR with float64 data."""
+        """Return a CSR matrix with float64 data."""
         from scipy.sparse import csr_matrix
 
         n = graph.n_vertices

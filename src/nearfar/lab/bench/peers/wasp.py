@@ -2,7 +2,7 @@
 
 The program is taken from ``NEARFAR_WASP_SSSP``, or from PATH as ``wasp-sssp``; it must be built
 with ``-DUSE_INT32``. The one for float32 is taken from ``NEARFAR_WASP_SSSP_FLOAT`` or
-``wasp-sssp-float``. It stands on GAP's benchmark suite: it reads the same serialised graph, takes
+``wasp-sssp-float``. It is built on GAP's benchmark suite: it reads the same serialised graph, takes
 the same options, times and verifies itself the same way, and delta is looked for as for GAP. On a
 graph that is called undirected it also lowers distances against the edges, so one that is not gets
 its reversed edges, too; a directed graph whose edges all have their equals backwards is undirected.

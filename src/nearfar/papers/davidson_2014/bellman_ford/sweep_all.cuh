@@ -7,16 +7,16 @@
 // may be improved by another thread in the same iteration; that thread then sets *last and the next iteration
 // reads the new distance. All writers of *last in an iteration write the same value.
 // Launch: blocks of 256, any grid, grid-stride. counters[0] iterations, [1] edges, [2] vertices.
-// requires: cuda/edges.cuh
-// requires: cuda/distance.cuh
-// requires: cuda/warp.cuh
+// requires: cuda/primitives/edges.cuh
+// requires: cuda/primitives/distance.cuh
+// requires: cuda/primitives/warp.cuh
 
 extern "C" __global__ void start_all(weight_t* distance, long long n, long long source, uint32* last,
                                      uint64* counters) {
   const long long stride = static_cast<long long>(gridDim.x) * blockDim.x;
   const long long me = static_cast<long long>(blockIdx.x) * blockDim.x + threadIdx.x;
   for (long long v = me; v < n; v += stride) distance[v] = v == source ? weight_t(0) : unreached();
-  if (me == 0) *last = 0;  // "iteration -1" gave the source its distance
+  if (me == 0) *last = 0;  // the source got its distance in "iteration -1"
   if (me < 3) counters[me] = 0;
 }
 

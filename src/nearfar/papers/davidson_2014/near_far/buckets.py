@@ -38,7 +38,7 @@ class Buckets:
         self.held: Any = None  # keys not yet taken, sorted
 
     def loop(self) -> None:
-        """Alternate traversals and the reorganisation until buckets and far pile are empty."""
+        """Run traversals and reorganisations in turn until buckets and far pile are empty."""
         iteration = 0
         while True:
             self.run.launch(iteration)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from nearfar.errors import keyword
 from nearfar.system.devices import runtime
 from nearfar.system.devices.structs import filled, struct_dtype
 
@@ -53,7 +54,7 @@ class Buffers:
             "keys": (n if keys else 0, key),
         }
         needed = sum(count * dtype.itemsize for count, dtype in plan.values())
-        advice = "use duplicates='claim'" if owners else "use a CPU method (device='cpu')"
+        advice = f"use {keyword('duplicates', 'claim')}" if owners else ""
         runtime.require_memory(needed, advice)
         cp = runtime.cupy()
         self.graph = graph

@@ -3,8 +3,8 @@
 
 #include <cmath>
 
-#include "cpu/bindings.hpp"
-#include "cpu/search.hpp"
+#include "cpu/bindings/bindings.hpp"
+#include "cpu/search/search.hpp"
 #include "papers/davidson_2014/near_far/sequential.hpp"
 
 namespace nearfar {

@@ -39,7 +39,7 @@ class BucketCount(DeltaOptions):
         DeltaOptions.__post_init__(self)
         if isinstance(self.buckets, bool) or not 2 <= self.buckets <= 10**6:
             raise OptionError(
-                f"buckets is {quoted(self.buckets)}: give a whole number from 2 to 1000000"
+                f"buckets is {quoted(self.buckets)}: give an integer from 2 to 1000000"
             )
 
 

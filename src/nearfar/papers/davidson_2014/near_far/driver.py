@@ -38,7 +38,7 @@ _BLOCK = 256
 
 @dataclass(frozen=True)
 class Policy:
-    """How updated vertices are organised.
+    """Policy of the order of updated vertices.
 
     Attributes
     ----------
@@ -164,7 +164,7 @@ class Run:
             self.timer.stop()
             control = self.buffers.read_control()
         except BaseException:
-            # Ctrl-C: what is queued still writes to the buffers, so they must outlive it.
+            # Ctrl-C: queued work still writes to the buffers, so they must outlive it.
             runtime.synchronize()
             raise
         return Answer(self.buffers.distance, self._stats(control))
@@ -202,7 +202,7 @@ class Run:
 
 
 def _clamp(value: float, dtype: np.dtype[Any]) -> Any:
-    """A number as a scalar of the weights' dtype, rounded up; too large becomes the greatest."""
+    """Return a number as a scalar of the weights' dtype, rounded up or at most the greatest."""
     if dtype.kind == "i":
         info = np.iinfo(dtype)
         return dtype.type(max(min(int(value), info.max), info.min))

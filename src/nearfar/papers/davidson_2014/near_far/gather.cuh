@@ -1,9 +1,9 @@
-// Before a traversal: keep the valid entries of the near set, and number their edges.
+// The step before a traversal: keeps the valid entries of the near set, and numbers their edges.
 //
 // queue0 (raw) -> queue1 (compacted) and starts. An entry is dropped when another slot owns its vertex
-// (OWNERS), when its vertex has no edges, and put off to the far pile when its distance is not below the
+// (OWNERS) or its vertex has no edges, and moved to the far pile when its distance is not below the
 // threshold (HYBRID, after the threshold fell). One 64-bit atomic per block reserves both slots and
-// edge numbers, so the starts ascend with the slots whatever order the blocks come in. Paper:
+// edge numbers, so the starts ascend with the slots in any order of the blocks. Paper:
 // Davidson et al. 2014, section IV.C, "Workfront Sweep", and IV.B. Launch: blocks of 256, any grid.
 // requires: papers/davidson_2014/near_far/relax.cuh
 

@@ -93,13 +93,11 @@ class BucketOptions(NearFarOptions):
     def __post_init__(self) -> None:
         NearFarOptions.__post_init__(self)
         if isinstance(self.buckets, bool) or self.buckets not in range(2, 16):
-            raise OptionError(
-                f"buckets is {quoted(self.buckets)}: give a whole number from 2 to 15"
-            )
+            raise OptionError(f"buckets is {quoted(self.buckets)}: give an integer from 2 to 15")
 
 
 def counts_fit(graph: Graph, request: Request) -> Literal[True] | str:
-    """Whether the vertices and edges of a near set fit the 64 bits that one atomic counts them in.
+    """Return why the counters of a near set overflow the 64 bits of one atomic, or True.
 
     With 32-bit offsets each has 32 bits. With 64-bit ones edges take 36 and leave 28 for vertices
     (``kEdgeBits`` of state.cuh).

@@ -1,14 +1,14 @@
-// Relaxing a batch of edges, the step that all traversals share.
+// Relaxation of a batch of edges, used by all traversals.
 //
-// Each lane brings up to U edges; distances of all are loaded before the first is used, so U chains of
-// memory reads overlap. A candidate touches the atomic only when it improves on what was read. Races: a
+// Each lane passes up to U edges; distances of all are loaded before the first is used, so U chains of
+// memory reads overlap. A candidate uses the atomic only when it is less than the read value. Races: a
 // distance may fall between the read and the atomic (the atomic decides), and a vertex may be improved
 // several times in one iteration (it is queued once and read in the next, when its distance is final for
 // this iteration). Paper: Davidson et al. 2014, section IV.B and IV.C.
 // requires: papers/davidson_2014/near_far/state.cuh
 #pragma once
 
-// What a thread carries through an iteration.
+// State of a thread in an iteration.
 struct Sweep {
   uint32 iteration;
   weight_t threshold, limit;
@@ -23,7 +23,7 @@ __device__ __forceinline__ Sweep begin_sweep(const Frame& f, uint32 iteration) {
   return {iteration, c.threshold, c.limit, static_cast<int>(c.side), unreached(), unreached(), 0, 0};
 }
 
-// Append this lane's targets whose bit is set in `near_bits` and `far_bits`; one reservation per
+// Appends this lane's targets whose bit is set in `near_bits` and `far_bits`; one reservation per
 // warp.
 template <int U>
 __device__ __forceinline__ void append(const Frame& f, const Sweep& s, const vertex_t (&target)[U],
@@ -81,13 +81,13 @@ __device__ __forceinline__ void relax_batch(const Frame& f, Sweep& s, const vert
   append(f, s, target, near_bits, far_bits);
 }
 
-// Lower *p to the least of the block's values; every thread must call.
+// Lowers *p to the least of the block's values; every thread must call.
 __device__ __forceinline__ void block_minimum(weight_t value, weight_t* p) {
   const weight_t least = warp_min(value);
   if (lane_id() == 0 && least < unreached()) atomic_minimum(p, least);
 }
 
-// The end of a traverse kernel: add the block's counts, and let the last block decide what comes next.
+// End of a traverse kernel: adds the block's counts; the last block decides the next step.
 __device__ __forceinline__ void end_sweep(const Frame& f, const Sweep& s) {
   const uint64 edges = warp_sum(s.edges);
   if (lane_id() == 0 && edges) atomicAdd(&f.control->iteration_edges, edges);
@@ -111,7 +111,7 @@ __device__ __forceinline__ vertex_t frontier_entry(const Frame& f, uint32 iterat
   return (GATHER || iteration & 1 ? f.queue1 : f.queue0)[i];
 }
 
-// Where a thread's adjacency list lies, and the distance of its vertex.
+// The bounds of a thread's adjacency list, and the distance of its vertex.
 struct Row {
   offset_t begin, degree;
   weight_t distance;

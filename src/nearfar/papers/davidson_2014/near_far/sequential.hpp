@@ -16,8 +16,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "cpu/graph_view.hpp"
-#include "cpu/interrupt.hpp"
+#include "cpu/graph/graph_view.hpp"
+#include "cpu/threads/interrupt.hpp"
 
 namespace nearfar {
 

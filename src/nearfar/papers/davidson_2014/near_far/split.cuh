@@ -1,9 +1,9 @@
 // When the near set is empty: split the far pile by the new threshold.
 //
-// split: an entry whose vertex has a distance below the old threshold was settled meanwhile and is dropped; one
+// split: an entry whose vertex has a distance below the old threshold has been settled and is dropped; one
 // below the new threshold goes to the near set; the others are kept, in the other far array. A vertex has at
-// most one entry (in_far), so no duplicates are left to remove. Returns at once unless the traversal before
-// asked for it. Paper: Davidson et al. 2014, section IV.C, "Near-Far Pile"; departure: the paper lets
+// most one entry (in_far), so there are no duplicates. Returns at once unless the previous traversal
+// requested it. Paper: Davidson et al. 2014, section IV.C, "Near-Far Pile"; departure: the paper lets
 // duplicates into the pile and removes them here, which needs room for as many entries as improvements.
 // Launch: blocks of 256, any grid. Compiled with FAR only.
 // requires: papers/davidson_2014/near_far/relax.cuh

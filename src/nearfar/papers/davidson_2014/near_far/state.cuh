@@ -1,28 +1,28 @@
-// What the kernels of the family share: the arrays of a run, its control block, and how a run moves on.
+// Shared by the kernels of the family: the arrays of a run, its control block, and its transitions.
 //
-// A run is a sequence of iterations that the host launches without looking: [gather], traverse, [split].
+// A run is a sequence of iterations that the host launches ahead: [gather], traverse, [split].
 // All decisions are taken on the device by the last block of a kernel (a ticket counts blocks), so the host
 // reads the control block only now and then. Paper: Davidson, Baxter, Garland, Owens 2014, section IV.C.
 //
 // Macros: FAR (keep a far pile), HYBRID (switch between sweep and near-far), OWNERS (duplicates removed by a
 // lookup table of owners; else a vertex claims its place once per iteration), GATHER (compact the
-// near set before it is traversed), BUCKETS (the host decides what comes next, see bucketing.cuh),
+// near set before it is traversed), BUCKETS (the host decides the next step, see bucketing.cuh),
 // STATS (record every iteration).
-// requires: cuda/edges.cuh
-// requires: cuda/distance.cuh
-// requires: cuda/warp.cuh
+// requires: cuda/primitives/edges.cuh
+// requires: cuda/primitives/distance.cuh
+// requires: cuda/primitives/warp.cuh
 #pragma once
 
 constexpr int kBlock = 256;         // threads per block, in every kernel of the family
 constexpr int kRecords = 4096;      // iterations that the ring of records holds
 constexpr int kEdgeBits = sizeof(offset_t) == 4 ? 32 : 36;  // low part of a packed (vertices, edges) count
 
-// One iteration, when STATS; the host reads the ring before it comes round.
+// One iteration, when STATS; the host reads the ring before it is overwritten.
 struct Record {
   uint64 iteration, frontier, near_size, far_size, edges, labelled, nanoseconds;
 };
 
-// The state that the device moves on by itself. Every field takes 8 bytes; the host mirrors the order.
+// The state of a run, updated on the device. Every field takes 8 bytes; the host mirrors the order.
 struct Control {
   uint64 near_size[2];      // entries for iteration k in [k & 1]
   uint64 far_size[2];       // entries of far[side]
@@ -33,7 +33,7 @@ struct Control {
   uint64 done, split, side, phase;
   uint64 saturation;        // HYBRID: a frontier of this size fills the device
   uint64 keys, taken;       // BUCKETS: keys written by classify; leading keys that take used up
-  alignas(8) weight_t threshold;  // near below it, far from it on
+  alignas(8) weight_t threshold;  // distances below it are near, from it on far
   alignas(8) weight_t floor;      // distances below it were settled before the last split
   alignas(8) weight_t delta;
   alignas(8) weight_t near_min;   // HYBRID: least distance put into the near set this iteration
@@ -75,7 +75,7 @@ __device__ __forceinline__ bool claim(uint32* p, uint32 value) {
   return load_relaxed(p) != value && atomicExch(p, value) != value;
 }
 
-// True in every thread of the block that finishes last; all its reads then see what the others wrote.
+// True in every thread of the block that finishes last; its later reads see the writes of all blocks.
 __device__ __forceinline__ bool last_block(uint64* ticket) {
   __shared__ bool last;
   __threadfence();
@@ -90,7 +90,7 @@ __device__ __forceinline__ bool last_block(uint64* ticket) {
   return last;
 }
 
-// The next threshold after `now`: one delta on, or past an empty range, and always past `far_min`.
+// The next threshold after `now`: one delta more, or past an empty range, and always past `far_min`.
 __device__ __forceinline__ weight_t next_threshold(const Control& c) {
   const weight_t from = c.far_min > c.threshold && c.far_min < unreached() ? c.far_min : c.threshold;
   const weight_t next = add_saturating(from, c.delta);
@@ -107,7 +107,7 @@ __device__ __forceinline__ void begin_split(Control& c, weight_t threshold) {
 }
 #endif
 
-// After the last block of iteration `iteration`: count, record, and decide what comes next. One thread.
+// After the last block of iteration `iteration`: count, record, and decide the next step. One thread.
 __device__ __forceinline__ void move_on(const Frame& f, uint32 iteration) {
   Control& c = *f.control;
   const uint64 raw = c.near_size[iteration & 1];
@@ -133,7 +133,7 @@ __device__ __forceinline__ void move_on(const Frame& f, uint32 iteration) {
   c.iteration_edges = 0;
   c.labelled = 0;
 #if HYBRID
-  if (next >= c.saturation && c.phase != 1) {  // enough work to be choosy: from sweep to near-far
+  if (next >= c.saturation && c.phase != 1) {  // enough work: switch from sweep to near-far
     c.phase = 1;
     c.threshold = add_saturating(c.near_min, c.delta);
     if (!(c.threshold > c.near_min)) c.threshold = next_above(c.near_min);
@@ -145,7 +145,7 @@ __device__ __forceinline__ void move_on(const Frame& f, uint32 iteration) {
 #if FAR
   if (c.far_size[c.side]) {
 #if HYBRID
-    if (c.far_size[c.side] < c.saturation) {  // too little to fill the device: sweep it all
+    if (c.far_size[c.side] < c.saturation) {  // too little to fill the device: sweep all of it
       c.phase = 2;
       begin_split(c, unreached());
       return;

@@ -1,7 +1,7 @@
 // Traversal "cooperative_blocks": a block takes 256 vertices and its threads share all their edges.
 //
-// The block keeps the prefix sums of the degrees in shared memory; a thread finds the list that its edge
-// belongs to by a binary search there, and only when it has left the list it was in. Work is even inside a
+// The block keeps the prefix sums of the degrees in shared memory; a thread finds the list of its edge
+// by a binary search there, only when the edge is not in the thread's last list. Work is even inside a
 // block, not between blocks. Paper: Davidson et al. 2014, section IV.B, "Cooperative Blocks".
 // Launch: blocks of 256, any grid.
 // requires: papers/davidson_2014/near_far/relax.cuh

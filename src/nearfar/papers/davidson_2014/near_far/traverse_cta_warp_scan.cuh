@@ -1,8 +1,8 @@
 // Traversal "cta_warp_scan": long lists by the whole block, middling ones by a warp, short ones by a scan.
 //
 // Each thread owns one vertex. Threads whose list is at least a block long compete for the block, one winner
-// at a time; then those with at least a warp's worth compete for their warp; the rest is laid out edge by
-// edge in a pool in shared memory that the block empties. Paper: Davidson et al. 2014, section IV.B,
+// at a time; then those with a list of at least a warp compete for their warp; the remaining edges are
+// listed in a pool in shared memory that the block processes. Paper: Davidson et al. 2014, section IV.B,
 // "CTA+Warp+Scan", after Merrill, Garland, Grimshaw 2012. Departure: a warp's winner comes from a ballot.
 // Launch: blocks of 256, any grid.
 // requires: papers/davidson_2014/near_far/relax.cuh
@@ -10,7 +10,7 @@
 constexpr int kInFlight = 4;
 constexpr int kPool = kBlock * kInFlight;
 
-// Relax edges begin .. begin + degree - 1 of a vertex at distance d with `workers` threads, of which this is
+// Relaxes edges begin .. begin + degree - 1 of a vertex at distance d with `workers` threads; this thread has
 // number `rank`; all of them call.
 __device__ __forceinline__ void relax_list(const Frame& f, Sweep& s, offset_t begin, offset_t degree,
                                            weight_t d, int rank, int workers) {

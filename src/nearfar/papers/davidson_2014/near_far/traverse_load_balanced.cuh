@@ -1,16 +1,16 @@
-// Traversal "load_balanced": every block takes the same number of edges, whatever lists they belong to.
+// Traversal "load_balanced": every block takes the same number of edges, from any lists.
 //
-// The gather kernel has numbered the frontier's edges; a block owns a contiguous share of the numbers and
+// The gather kernel has numbered the frontier's edges; a block owns a contiguous range of the numbers and
 // finds the list in which it starts by one search in the sorted starts, 32 probes at a time. It then walks
-// its share in tiles: the lists of a tile go to shared memory, and each thread finds its edge's list there by
-// a binary search. Even between blocks and inside them. Paper: Davidson et al. 2014, section IV.B,
+// its range in tiles: the lists of a tile go to shared memory, and each thread finds its edge's list there by
+// a binary search. Work is even between blocks and inside them. Paper: Davidson et al. 2014, section IV.B,
 // "Load-Balanced Partitioning", with Baxter's sorted search. Launch: blocks of 256, any grid.
 // requires: papers/davidson_2014/near_far/relax.cuh
 
 constexpr int kInFlight = 4;
 constexpr int kTile = kBlock * kInFlight;
 
-// The last entry whose start is at most e; starts[0] = 0. Every lane of the warp calls and gets the answer.
+// The last entry whose start is at most e; starts[0] = 0. Every lane of the warp calls, and all get the result.
 __device__ __forceinline__ uint64 list_of(const offset_t* starts, uint64 count, offset_t e) {
   uint64 low = 0, high = count;  // starts[low] <= e < starts[high]
   while (high - low > 1) {
@@ -34,7 +34,7 @@ extern "C" __global__ void __launch_bounds__(kBlock) traverse(Frame f, uint32 it
   const uint64 count = packed >> kEdgeBits;
   const offset_t total = static_cast<offset_t>(packed & ((1ull << kEdgeBits) - 1));
   const uint64 even = (static_cast<uint64>(total) + gridDim.x - 1) / gridDim.x;
-  const uint64 share = even < kBlock ? kBlock : even;  // a small frontier still spreads over many blocks
+  const uint64 share = even < kBlock ? kBlock : even;  // spreads a small frontier over many blocks
   const uint64 mine = share * blockIdx.x;
   if (mine < static_cast<uint64>(total)) {
     const offset_t begin = static_cast<offset_t>(mine);

@@ -1,6 +1,6 @@
 // Traversal "thread": one adjacency list per thread, as in plain GPU Bellman-Ford.
 //
-// Short code and no sharing; a warp takes as long as its longest list, so it suits graphs of low and even
+// Short code without cooperation; a warp takes as long as its longest list, so it suits graphs of low and even
 // degree. Paper: Davidson et al. 2014, section IV.B, first paragraph. Launch: blocks of 256, any grid.
 // requires: papers/davidson_2014/near_far/relax.cuh
 

@@ -16,7 +16,7 @@
 #include <limits>
 #include <stdexcept>
 
-#include "cpu/call.hpp"
+#include "cpu/bindings/call.hpp"
 #include "papers/duan_2025/bmssp/partial_order.hpp"
 
 namespace nearfar::bmssp {

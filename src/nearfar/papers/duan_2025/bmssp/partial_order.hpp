@@ -20,7 +20,7 @@
 #include <utility>
 #include <vector>
 
-#include "cpu/arithmetic.hpp"
+#include "cpu/search/arithmetic.hpp"
 
 namespace nearfar::bmssp {
 

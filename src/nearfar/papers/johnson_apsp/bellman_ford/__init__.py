@@ -10,7 +10,7 @@
 - ``bellman_ford``: every edge, in storage order: the textbook
 - ``bellman_ford_queue``: edges of the vertices that improved in the last round
 - ``bellman_ford_edge_classes``: the same with self-loops, source edges, targets of in-degree 1 and
-  targets of out-degree 0 treated apart (Algorithm 1)
+  targets of out-degree 0 treated separately (Algorithm 1)
 - ``bellman_ford_child_launches``: CUDA: the queue with a child launch per vertex
 - ``bellman_ford_warps``: CUDA: the queue with a warp per vertex, in place of child launches
 

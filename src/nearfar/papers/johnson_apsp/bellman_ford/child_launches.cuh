@@ -1,12 +1,13 @@
 // Bellman-Ford with a child launch per vertex (johnson-cuda, section 5.1: dynamic parallelism).
 //
-// A round of queue.cuh in which the thread that owns an active vertex does not walk its edges but launches a
-// grid over them. Arrays, races and rounds are those of queue.cuh; stats[3] counts child launches.
-// Departures: rounds come from the host and not from a parent thread, since a kernel of today's device runtime
-// cannot wait for its children (a round ends when all its children have); children go to the fire-and-forget
-// stream, or those of one block would run one after the other; a round takes several launches of at most 2,048
-// vertices, because the device runtime holds no more pending children (one run with wider rounds did not end;
-// the cause is not known); a vertex of fewer than `least` edges, or whose launch is refused, is walked by its thread.
+// A round of queue.cuh in which the thread that owns an active vertex launches a grid over the vertex's edges.
+// Arrays, races and rounds are those of queue.cuh; stats[3] counts child launches.
+// Departures: rounds are launched by the host and not by a parent thread, since a kernel of today's device
+// runtime cannot wait for its children (a round ends when all its children have); children use the
+// fire-and-forget stream, else those of one block would run one after the other; a round takes several launches
+// of at most 2,048 vertices, because the device runtime holds no more pending children (one run with wider
+// rounds did not end; the cause is not known); the thread itself walks a vertex of fewer than `least` edges, or
+// one whose launch is refused.
 // Launch: blocks of 256, any grid; `count` entries of the queue from `first` on. Children: blocks
 // of up to 256, one thread per edge for rows up to 16,384.
 // requires: algorithms/bellman_ford/queue.cuh

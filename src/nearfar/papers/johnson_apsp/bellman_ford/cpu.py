@@ -30,7 +30,7 @@ _EDGE_CLASSES: Slot[_cpu.EdgeClasses] = Slot("edge classes")
     complexity="O(n m)",
 )
 def textbook(graph: Graph, source: int, options: NoOptions, workspace: Workspace) -> Answer:
-    """Bellman-Ford as in textbooks."""
+    """Relax every edge in every round."""
     return solve(graph, source, workspace, _cpu.bellman_ford_textbook)
 
 
@@ -44,7 +44,7 @@ def textbook(graph: Graph, source: int, options: NoOptions, workspace: Workspace
     complexity="O(n m)",
 )
 def queue(graph: Graph, source: int, options: NoOptions, workspace: Workspace) -> Answer:
-    """Bellman-Ford with the paper's queue of active vertices."""
+    """Relax the edges of the paper's queue of active vertices."""
     return solve(graph, source, workspace, _cpu.bellman_ford_queue)
 
 
@@ -54,7 +54,7 @@ def queue(graph: Graph, source: int, options: NoOptions, workspace: Workspace) -
     weights="any",
     paper="johnson-cuda",
     section="4.1, Algorithm 1",
-    summary="the queue with self-loop, source, in-degree 1 and out-degree 0 edges treated apart",
+    summary="the queue; self-loop, source, in-degree 1 and out-degree 0 edges treated separately",
     complexity="O(n m)",
 )
 def edge_classes(graph: Graph, source: int, options: NoOptions, workspace: Workspace) -> Answer:

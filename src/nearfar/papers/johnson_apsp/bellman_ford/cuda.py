@@ -38,7 +38,7 @@ class Classes(NamedTuple):
 
 
 def sort_into_classes(graph: Graph) -> Classes:
-    """Edge classes of the paper: in-degree 1, then the others, then out-degree 0; no loops."""
+    """Sort edges by the paper's classes: in-degree 1, others, out-degree 0; no self-loops."""
 
     def make() -> Classes:
         n = graph.n_vertices
@@ -80,7 +80,7 @@ class _Run(QueueRun):
         return False
 
     def child_rounds(self, most: int, least: int) -> bool:
-        """A child launch per vertex, so many vertices at a time; whether the queue ran empty."""
+        """Run a round with a child launch per vertex; return whether the queue ran empty."""
         kernel, none = self.program.kernel("relax_by_children"), np.uint32(0)
         arguments = {**self.arguments, "least": np.uint32(least), "first": none, "count": none}
         launch = runtime.Launch(kernel, _PENDING // BLOCK, BLOCK, arguments)
@@ -98,7 +98,7 @@ class _Run(QueueRun):
         return False
 
     def sinks(self) -> None:
-        """The last class, once."""
+        """Relax the last class once."""
         names = ("offsets", "sinks", "edges", "distance", "n", "limit")
         arguments = {name: self.arguments[name] for name in names}
         self.program.kernel("relax_sinks")(self.grid, BLOCK, arguments)
@@ -127,13 +127,13 @@ def queue(graph: Graph, source: int, options: NoOptions, workspace: Workspace) -
     "bellman_ford_edge_classes",
     device="cuda",
     weights="any",
-    summary="the queue with self-loop, in-degree 1 and out-degree 0 edges treated apart",
+    summary="the queue with self-loop, in-degree 1 and out-degree 0 edges treated separately",
     paper="johnson-cuda",
     section="4.1 and 5.1",
     complexity="O(n m)",
 )
 def edge_classes(graph: Graph, source: int, options: NoOptions, workspace: Workspace) -> Answer:
-    """Edge classes; the source's edges are the queue's first round, where nothing can collide."""
+    """Solve with edge classes; the first round takes the source's edges without atomics."""
     edges = sort_into_classes(graph)
     run = _Run(edges.graph, source, workspace, 1, (edges.once, edges.sinks))
     finished = run.rounds(run.most_rounds(graph))
@@ -158,7 +158,7 @@ def edge_classes(graph: Graph, source: int, options: NoOptions, workspace: Works
     complexity="O(n m)",
 )
 def warps(graph: Graph, source: int, options: NoOptions, workspace: Workspace) -> Answer:
-    """Warp-cooperative form of the paper's dynamic parallelism."""
+    """Solve with a warp per vertex in place of child launches."""
     return _solve(graph, source, workspace, 32)
 
 
@@ -200,7 +200,7 @@ def _links(graph: Graph, request: Request) -> Literal[True] | str:
 def child_launches(
     graph: Graph, source: int, options: ChildOptions, workspace: Workspace
 ) -> Answer:
-    """The paper's form; measured beside the others to show what a launch per vertex costs."""
+    """Solve with a child launch per vertex, as the paper does."""
     run = _Run(graph, source, workspace, 1, kernels=_CHILDREN)
     finished = run.child_rounds(run.most_rounds(graph), options.child_edges)
     launched = int(run.stats.get()[3])

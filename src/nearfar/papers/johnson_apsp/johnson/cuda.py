@@ -88,7 +88,7 @@ class _Inner:
         self.place = place
 
     def solve(self, source: int) -> int:
-        """Shifted distances from one source into ``distance``; returns the iterations."""
+        """Write shifted distances from one source into ``distance``; return the iterations."""
         cp = runtime.cupy()
         self.start.set(source=np.int64(source))
         self.start()

@@ -10,11 +10,11 @@
 // forms), mark (prefix form: 1 for the next frontier; its inclusive prefix sum gives the places).
 // state[0]: delta. count[0]: length of the queue.
 // Departure: Algorithm 6 relaxes only unsettled targets; the test is kept, it saves the atomic.
-// Races: relax reads distances of settled vertices only, which nobody writes.
+// Races: none; relax reads distances of settled vertices only, which are not written.
 // Launch: blocks of 256, any grid, one thread per vertex, grid-stride.
-// requires: cuda/edges.cuh
-// requires: cuda/distance.cuh
-// requires: cuda/warp.cuh
+// requires: cuda/primitives/edges.cuh
+// requires: cuda/primitives/distance.cuh
+// requires: cuda/primitives/warp.cuh
 
 #define FOR_EACH(i, n)                                                                    \
   for (long long i = static_cast<long long>(blockIdx.x) * blockDim.x + threadIdx.x,       \

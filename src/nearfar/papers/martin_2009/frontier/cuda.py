@@ -1,6 +1,6 @@
 """Compound frontiers on the GPU: the forms of Martin et al. (2009) and the method it refutes.
 
-The host loop is cuda/settle.py; each variant here is a choice of relax kernel and minimum.
+The host loop is cuda/loops/settle.py; each variant here is a choice of relax kernel and minimum.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from nearfar.cuda.device_graph import C_NAMES, DeviceGraph, device_graph
-from nearfar.cuda.settle import Criterion, Settle, Steps, settle_loop
+from nearfar.cuda.loops.settle import Criterion, Settle, Steps, settle_loop
 from nearfar.graph.dense import dense_view, fits_dense
 from nearfar.graph.slots import Slot
 from nearfar.options import LaunchOptions
@@ -101,7 +101,7 @@ def _device_matrix(graph: Graph) -> Any:
 def frontier_predecessors_h1(
     graph: Graph, source: int, options: LaunchOptions, workspace: Workspace
 ) -> Answer:
-    """U-H1: only the update runs on the GPU."""
+    """Run U-H1: the update on the GPU, the rest on the host."""
     return _hybrid(graph, source, options, workspace, 1)
 
 
@@ -117,7 +117,7 @@ def frontier_predecessors_h1(
 def frontier_predecessors_h2(
     graph: Graph, source: int, options: LaunchOptions, workspace: Workspace
 ) -> Answer:
-    """U-H2: only the relax step runs on the GPU."""
+    """Run U-H2: the relax step on the GPU, the rest on the host."""
     return _hybrid(graph, source, options, workspace, 2)
 
 
@@ -133,7 +133,7 @@ def frontier_predecessors_h2(
 def frontier_predecessors_h3(
     graph: Graph, source: int, options: LaunchOptions, workspace: Workspace
 ) -> Answer:
-    """U-H3: only the minimum runs on the CPU."""
+    """Run U-H3: the minimum on the host, the rest on the GPU."""
     return _hybrid(graph, source, options, workspace, 3)
 
 
@@ -149,7 +149,7 @@ def frontier_predecessors_h3(
 def frontier_predecessors(
     graph: Graph, source: int, options: LaunchOptions, workspace: Workspace
 ) -> Answer:
-    """U-GPU: all steps on the GPU, one minimum pass."""
+    """Run U-GPU: all steps on the GPU, one minimum pass."""
     return _lists(
         graph, source, options, workspace, "relax_predecessors", idea="frontier_predecessors"
     )
@@ -167,7 +167,7 @@ def frontier_predecessors(
 def frontier_predecessors_2min(
     graph: Graph, source: int, options: LaunchOptions, workspace: Workspace
 ) -> Answer:
-    """U-GPU+2min: a second reduction on the GPU before the host's."""
+    """Run U-GPU+2min: a second reduction on the GPU before the host's."""
     return _lists(
         graph, source, options, workspace, "relax_predecessors",
         passes=2, idea="frontier_predecessors_2min",
@@ -186,7 +186,7 @@ def frontier_predecessors_2min(
 def frontier_predecessors_plus(
     graph: Graph, source: int, options: LaunchOptions, workspace: Workspace
 ) -> Answer:
-    """U-GPU-PLUS: row bounds through shared memory, frontier flags through the read-only path."""
+    """Run U-GPU-PLUS: row bounds in shared memory, frontier flags on the read-only path."""
     return _lists(
         graph, source, options, workspace, "relax_predecessors_plus",
         idea="frontier_predecessors_plus",
@@ -206,7 +206,7 @@ def frontier_predecessors_plus(
 def frontier_successors(
     graph: Graph, source: int, options: LaunchOptions, workspace: Workspace
 ) -> Answer:
-    """F-GPU: all steps on the GPU, concurrent minima by atomics."""
+    """Run F-GPU: all steps on the GPU, concurrent minima by atomics."""
     return _lists(graph, source, options, workspace, "relax_successors", idea="frontier_successors")
 
 
@@ -223,7 +223,7 @@ def frontier_successors(
 def frontier_successors_no_atomics(
     graph: Graph, source: int, options: LaunchOptions, workspace: Workspace
 ) -> Answer:
-    """F-GPU with a plain minimum, to measure what the atomics cost; its answers may be wrong."""
+    """Run F-GPU with a plain minimum, which shows the cost of atomics; answers may be wrong."""
     return _lists(
         graph, source, options, workspace, "relax_successors_no_atomics",
         idea="frontier_successors_no_atomics",
@@ -243,7 +243,7 @@ def frontier_successors_no_atomics(
 def frontier_matrix_predecessors(
     graph: Graph, source: int, options: LaunchOptions, workspace: Workspace
 ) -> Answer:
-    """U-GPU on a matrix: frontier flags and distances staged in shared memory."""
+    """Run U-GPU on a matrix, with flags and distances staged in shared memory."""
     return _matrix(
         graph, source, options, workspace, "relax_columns", "frontier_matrix_predecessors"
     )
@@ -262,7 +262,7 @@ def frontier_matrix_predecessors(
 def frontier_matrix_successors(
     graph: Graph, source: int, options: LaunchOptions, workspace: Workspace
 ) -> Answer:
-    """F-GPU on a matrix: unsettled flags staged in shared memory."""
+    """Run F-GPU on a matrix, with unsettled flags staged in shared memory."""
     return _matrix(graph, source, options, workspace, "relax_rows", "frontier_matrix_successors")
 
 
@@ -280,7 +280,7 @@ def frontier_matrix_successors(
 def frontier_matrix_successors_no_atomics(
     graph: Graph, source: int, options: LaunchOptions, workspace: Workspace
 ) -> Answer:
-    """F-GPU on a matrix with a plain minimum; its answers may be wrong."""
+    """Run F-GPU on a matrix with a plain minimum; answers may be wrong."""
     return _matrix(
         graph, source, options, workspace, "relax_rows_no_atomics",
         "frontier_matrix_successors_no_atomics",

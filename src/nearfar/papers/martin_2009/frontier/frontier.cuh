@@ -3,17 +3,17 @@
 //
 // Martin, Torres and Gavilanes (2009): minimum1 and minimum2 (sections 3 and 4.1), update (Fig.
 // 4), U-GPU-PLUS (section 4.2) and F-GPU without atomics (section 4.1, "introduced for
-// measuring purposes, since it is not correct"). settle_relax.cuh holds relax_F and relax_U. On
-// the GPUs of 2009 U-GPU-PLUS read the frontier flags through a texture; the read-only path
-// (ld.global.nc) is its heir.
+// measuring purposes, since it is not correct"). settle_relax.cuh has relax_F and relax_U. On
+// the GPUs of 2009 U-GPU-PLUS read the frontier flags through a texture; here it uses the
+// read-only path (ld.global.nc).
 //
 // Launch: minimum with ceil(n / 2b) blocks of b threads, minimum_again with ceil(count / 2b),
-// the others with one thread per vertex. relax_predecessors_plus wants (b + 1) * sizeof(offset_t)
+// the others with one thread per vertex. relax_predecessors_plus needs (b + 1) * sizeof(offset_t)
 // bytes of shared memory.
 // Races: relax_successors_no_atomics has a write-after-write race between frontier vertices
 // that share a successor, on purpose. The others have none (settle.cuh, settle_relax.cuh).
 //
-// requires: cuda/settle_relax.cuh
+// requires: cuda/loops/settle_relax.cuh
 // requires: papers/martin_2009/frontier/policy.cuh
 
 extern "C" __global__ void minimum(long long n, const weight_t* distance, const flag_t* unsettled,
@@ -60,8 +60,8 @@ extern "C" __global__ void relax_predecessors_plus(long long n, const offset_t* 
   extern __shared__ long long shared_words[];
   offset_t* const bounds = reinterpret_cast<offset_t*>(shared_words);
   const long long i = global_thread();
-  // Every thread brings its own row's start; the last one of the block, or of the graph, the end
-  // too.
+  // Every thread stages the start of its own row; the last one of the block, or of the graph, also
+  // the end.
   if (i < n) {
     bounds[threadIdx.x] = offsets[i];
     if (threadIdx.x == blockDim.x - 1 || i == n - 1) bounds[threadIdx.x + 1] = offsets[i + 1];

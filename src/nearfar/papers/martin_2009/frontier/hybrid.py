@@ -2,7 +2,7 @@
 
 U-H1 runs the update on the GPU, U-H2 the relax step, U-H3 both; all relax over predecessors. Each
 array that one side writes and the other reads crosses the bus in every iteration, which is what the
-paper measured them for. The state's truth lies where the next step needs it:
+paper measured them for. The valid copy of the state is where the next step needs it:
 
 ======  ===================================  ===================================
 hybrid  to the device                        to the host
@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nearfar.cuda.settle import Criterion, Settle, Steps, pinned_like
+from nearfar.cuda.loops.settle import Criterion, Settle, Steps, pinned_like
 
 if TYPE_CHECKING:
     from nearfar.cuda.device_graph import DeviceGraph
@@ -51,7 +51,7 @@ class HostSteps:
             getattr(self.run, name).set(getattr(self, name))
 
     def relax(self) -> None:
-        """relax_U on the host."""
+        """Run relax_U on the host."""
         from nearfar import _cpu
 
         working, edges = _cpu.frontier_relax_predecessors(
@@ -67,7 +67,7 @@ class HostSteps:
         return (self.least[0],)
 
     def update(self) -> None:
-        """The update on the host, for the minimum found last."""
+        """Run the update on the host, for the latest minimum."""
         from nearfar import _cpu
 
         settled = _cpu.frontier_update(self.distance, self.frontier, self.unsettled, self.least)

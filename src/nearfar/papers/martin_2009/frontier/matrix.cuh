@@ -1,12 +1,11 @@
 // The relax step on an adjacency matrix, the flags staged in shared memory by chunks.
 //
 // Martin et al. (2009), section 5. matrix[u * n + v] is the weight of the edge u -> v,
-// unreached() where there is none. A block walks all n entries in chunks of its b threads;
-// before a chunk every thread brings one element: of frontier and distance for predecessors
-// (thread t walks column t, so a warp reads neighbouring entries), of unsettled for successors
-// (thread t walks row t). Departures: a block without a working thread leaves at once, an entry
-// without an edge is skipped before the atomic (its sum could not improve anything), sums
-// saturate, work is counted.
+// unreached() without an edge. A block walks all n entries in chunks of its b threads; before a
+// chunk every thread stages one element: of frontier and distance for predecessors (thread t walks
+// column t, so a warp reads neighbouring entries), of unsettled for successors (thread t walks
+// row t). Departures: a block without a working thread returns at once, an entry without an edge is
+// skipped before the atomic (its sum could not improve anything), sums saturate, work is counted.
 //
 // Launch: one thread per vertex. Shared memory: relax_columns b * (sizeof(weight_t) + 1) bytes,
 // the two relax_rows b bytes.
@@ -14,7 +13,7 @@
 // those of frontier vertices, which no longer change. relax_rows_no_atomics races on purpose
 // (section 4.1).
 //
-// requires: cuda/settle.cuh
+// requires: cuda/loops/settle.cuh
 
 template <class T>
 __device__ __forceinline__ T* shared_bytes() {

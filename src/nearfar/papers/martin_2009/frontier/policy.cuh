@@ -1,7 +1,7 @@
 // The compound frontier's policy on the device: the minimum of the unsettled distances, and the
 // vertices that equal it. Martin et al. (2009), Fig. 4.
 //
-// requires: cuda/types.cuh
+// requires: cuda/primitives/types.cuh
 #pragma once
 
 struct EqualMinimum {

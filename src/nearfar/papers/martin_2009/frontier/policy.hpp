@@ -3,7 +3,7 @@
 
 #include <cstddef>
 
-#include "cpu/graph_view.hpp"
+#include "cpu/graph/graph_view.hpp"
 
 namespace nearfar {
 

@@ -1,20 +1,18 @@
-// The method that section 4.3 of Martin et al. (2009) takes apart: two distance arrays and no
-// atomics.
+// The method that section 4.3 of Martin et al. (2009) refutes: two distance arrays and no atomics.
 //
 // Harish and Narayanan (2007): the threads of marked vertices lower `updated`, a copy of
-// `distance`, with a plain comparison and store; a second kernel copies what got smaller to
+// `distance`, with a plain comparison and store; a second kernel copies lowered entries to
 // `distance` and marks those vertices. The copy keeps a reader from seeing a half-done sweep
 // (read after write), but two marked vertices with a common successor both find their sum
-// smaller and the last store stays, whichever it is (write after write). The better sum is lost
-// for good, since its vertex is not marked again. Kept to show exactly that; registered as
-// unsafe.
+// smaller, and the last store remains, whichever it is (write after write). The better sum is lost,
+// since its vertex is not marked again. Kept to show this error; registered as unsafe.
 //
 // Arrays: distance[n], updated[n] (weight_t), marked[n] (one byte), *any: set to 1 when a
 // vertex was marked.
 // Launch: one thread per vertex.
 //
-// requires: cuda/edges.cuh
-// requires: cuda/settle.cuh
+// requires: cuda/primitives/edges.cuh
+// requires: cuda/loops/settle.cuh
 
 extern "C" __global__ void two_arrays_start(long long n, long long source, weight_t* distance,
                                             weight_t* updated, flag_t* marked) {

@@ -1,4 +1,4 @@
-"""The host loop of the method that Martin et al. (2009), section 4.3, take apart.
+"""The host loop of the method that Martin et al. (2009), section 4.3, refute.
 
 It is not a compound frontier: it marks whatever got nearer and sweeps until nothing does, so it has
 a loop of its own. Kept so that the race can be seen and counted on a real device.
@@ -12,7 +12,7 @@ import numpy as np
 
 from nearfar.cuda.device_graph import device_graph
 from nearfar.cuda.launch_shapes import resolve
-from nearfar.cuda.settle import COUNT_SLOTS
+from nearfar.cuda.loops.settle import COUNT_SLOTS
 from nearfar.registry import Answer
 from nearfar.system.devices import runtime
 from nearfar.system.devices.runtime import Launch

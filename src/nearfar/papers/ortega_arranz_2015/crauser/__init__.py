@@ -15,7 +15,7 @@ A path that still improves v must leave the unsettled set over some u's out-edge
 as long as the threshold. The 1998 paper has a second criterion, which the GPU paper leaves out: a
 path that still improves v must enter it by an in-edge after an unsettled vertex, so v also settles
 when ``distance[v] <= least + lightest_in[v]``, least being the minimum over the unsettled.
-``crauser_in`` uses it alone and ``crauser_in_out`` settles what either allows.
+``crauser_in`` uses only it, ``crauser_in_out`` settles by either criterion.
 
 Departures: integer sums saturate; the loop of the out-criterion ends with the last vertex that has
 an out-edge (vertices without one need not settle, their distances are final); all sums are

@@ -2,10 +2,11 @@
 // form "CPU Crauser", and the in-criterion and the union of both from Crauser, Mehlhorn, Meyer and
 // Sanders (1998), which that paper leaves out.
 //
-// The loop is cpu/settle_loop.hpp, the relax steps cpu/relax_steps.hpp, the policies policy.hpp.
+// The loop is cpu/search/settle_loop.hpp, the relax steps cpu/search/relax_steps.hpp, the policies
+// policy.hpp.
 #include <nanobind/stl/optional.h>
 
-#include "cpu/relax_steps.hpp"
+#include "cpu/search/relax_steps.hpp"
 #include "papers/ortega_arranz_2015/crauser/policy.hpp"
 
 namespace nearfar {

@@ -82,7 +82,7 @@ def crauser_in(graph: Graph, source: int, options: NoOptions, workspace: Workspa
 @variant(
     "crauser_in_out",
     device="cpu",
-    summary="settle what the out-criterion or the in-criterion allows, relax successors",
+    summary="settle by the out-criterion or the in-criterion, relax successors",
     paper="crauser-1998",
     section="OUT- and IN-criterion",
     complexity="O(n * iterations + m)",

@@ -8,7 +8,7 @@
 // Launch: minimum_* with ceil(n / 2b) blocks of b threads, the others with one thread per vertex.
 // Races: none (settle.cuh).
 //
-// requires: cuda/settle_relax.cuh
+// requires: cuda/loops/settle_relax.cuh
 // requires: papers/ortega_arranz_2015/crauser/policy.cuh
 
 // lightest[v]: weight of the lightest edge of row v, unreached() for an empty row.

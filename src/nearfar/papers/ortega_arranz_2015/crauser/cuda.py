@@ -1,7 +1,7 @@
 """Crauser's criteria on the GPU: Ortega-Arranz et al. (2015) and the criteria it leaves out.
 
-The host loop is cuda/settle.py, the same that the frontier family runs with; a criterion is a pair
-of kernels and the arrays of lightest edges that they read.
+The host loop is cuda/loops/settle.py, the same that the frontier family runs with; a
+criterion is a pair of kernels and the arrays of lightest edges that they read.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from nearfar.cuda.device_graph import device_graph
-from nearfar.cuda.settle import Criterion, Settle, Steps, settle_loop
+from nearfar.cuda.loops.settle import Criterion, Settle, Steps, settle_loop
 from nearfar.options import LaunchOptions
 from nearfar.papers.ortega_arranz_2015.crauser.fused import FusedOptions, solve_fused
 from nearfar.papers.ortega_arranz_2015.crauser.lightest import KERNELS, device_lightest
@@ -63,7 +63,7 @@ def _run(
 def crauser_successors(
     graph: Graph, source: int, options: LaunchOptions, workspace: Workspace
 ) -> Answer:
-    """GPU Crauser, the successors variant: Alg. 1 with three kernels per iteration."""
+    """Run the successors variant: Algorithm 1 with three kernels per iteration."""
     return _run(graph, source, options, workspace, "crauser_successors", out=True)
 
 
@@ -79,7 +79,7 @@ def crauser_successors(
 def crauser_predecessors(
     graph: Graph, source: int, options: LaunchOptions, workspace: Workspace
 ) -> Answer:
-    """GPU Crauser, the predecessors variant."""
+    """Run the predecessors variant."""
     return _run(
         graph, source, options, workspace, "crauser_predecessors", out=True, predecessors=True
     )
@@ -102,7 +102,7 @@ def crauser_in(graph: Graph, source: int, options: LaunchOptions, workspace: Wor
 @variant(
     "crauser_in_out",
     device="cuda",
-    summary="settle what the out-criterion or the in-criterion allows, relax successors",
+    summary="settle by the out-criterion or the in-criterion, relax successors",
     options=LaunchOptions,
     paper="crauser-1998",
     section="OUT- and IN-criterion",
@@ -125,5 +125,5 @@ def crauser_in_out(
     complexity="O(n * iterations + m)",
 )
 def crauser_fused(graph: Graph, source: int, options: FusedOptions, workspace: Workspace) -> Answer:
-    """Same iterations as crauser_successors (criterion "out") or crauser_in_out ("in_out")."""
+    """Run the iterations of crauser_successors or crauser_in_out in one launch."""
     return solve_fused(graph, source, options, workspace)

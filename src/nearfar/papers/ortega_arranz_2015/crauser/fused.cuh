@@ -2,13 +2,13 @@
 // device.
 //
 // The steps and their results are those of crauser.cuh, so iterations and distances are the
-// same; what goes is the host: three launches, a copy and a wait per iteration become three grid
-// barriers. Beyond Ortega-Arranz et al. (2015). Departures inside the steps: one byte per vertex
-// holds all flags and only its own thread touches it; relaxing asks no unsettled flag (a
+// same; three launches, a copy and a wait on the host per iteration become three grid barriers.
+// Beyond Ortega-Arranz et al. (2015). Departures inside the steps: one byte per vertex
+// holds all flags and only its own thread touches it; relaxing tests no unsettled flag (a
 // settled distance cannot improve) but reads the distance before the atomic; a row of 32 edges
-// or more is shared by its warp; the minimum ends in an atomic. The third barrier keeps update
-// and the next relax apart: without it a vertex could settle on a distance that arrived in the
-// meantime - right, but with iteration counts that vary.
+// or more is shared by its warp; the minimum ends in an atomic. The third barrier separates update
+// from the next relax: without it a vertex could settle on a distance written meanwhile, which is
+// correct but makes iteration counts vary.
 //
 // Arrays: distance[n], flags[n] (bytes), thresholds[3][2] (weight_t), lightest_out[n],
 // lightest_in[n] (the latter null without the in-criterion), arrivals (uint32, 0), counts[5]
@@ -17,11 +17,11 @@
 // Launch: cooperative, whole warps, any grid that is resident at once.
 // Races, harmless: distances fall by atomic minimum; relax reads another vertex's distance with
 // a relaxed load only to skip atomics. Thresholds rotate over three slots: one is written, one
-// may still be read by a slower block, one is reset; barriers lie between.
+// may still be read by a slower block, one is reset; barriers separate them.
 //
-// requires: cuda/edges.cuh
-// requires: cuda/grid_barrier.cuh
-// requires: cuda/settle.cuh
+// requires: cuda/primitives/edges.cuh
+// requires: cuda/primitives/grid_barrier.cuh
+// requires: cuda/loops/settle.cuh
 // requires: papers/ortega_arranz_2015/crauser/policy.cuh
 
 enum Flag : flag_t { kOpen = 0, kSettled = 1, kFrontier = 2 };

@@ -21,7 +21,7 @@ _DEVICE_LIGHTEST: Slot[Any] = Slot("lightest out-edges on the device")
 
 
 def lightest_out(graph: Graph) -> NDArray[Any]:
-    """Lightest out-edge of each vertex, shape (n,); "unreached" without one; cached. O(n + m)."""
+    """Return each vertex's lightest out-edge, "unreached" without one; cached. O(n + m)."""
 
     def make() -> NDArray[Any]:
         from nearfar import _cpu
@@ -39,7 +39,7 @@ def lightest_in(graph: Graph) -> NDArray[Any]:
 
 
 def device_lightest(graph: Graph) -> Any:
-    """Lightest out-edge of every vertex on the current device, computed there once and cached."""
+    """Return each vertex's lightest out-edge on the current device, computed there once."""
     from nearfar.cuda.device_graph import device_graph
     from nearfar.system.devices import runtime
 

@@ -1,7 +1,7 @@
-// Crauser's policies on the device, word for word those of policy.hpp (which says why they are
-// right). A null array means that the criterion does not use it.
+// Crauser's policies on the device, the same as those of policy.hpp (which has the proof).
+// A null array means that the criterion does not use it.
 //
-// requires: cuda/distance.cuh
+// requires: cuda/primitives/distance.cuh
 #pragma once
 
 struct OutCriterion {

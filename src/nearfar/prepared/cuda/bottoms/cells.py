@@ -61,7 +61,7 @@ class Sweep:
     def columns(self, count: int, by_vertex: bool = False, **memory: Any) -> Query:
         """Store distances as [label][source], or as [vertex][source].
 
-        Rows of labels that are not active stay as they are. ``memory`` is that of :class:`Query`.
+        Rows of labels that are not active are unchanged. ``memory`` is that of :class:`Query`.
         """
         query = Query(self.tree, self.dtype, count, self.n, **memory)
         place = self.tree.vertex if by_vertex else None

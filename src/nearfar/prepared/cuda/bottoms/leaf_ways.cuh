@@ -1,11 +1,11 @@
-// Distances within leaves (leaves.cuh), from every label of a leaf down to what lies below it there.
+// Distances within leaves (leaves.cuh), from every label of a leaf down to its descendants.
 //
-// A way that stays in a leaf goes up from its source to an ancestor, which a climb (climb.cuh) has done, and down from there.
-// Each label has the distances from all of its ancestors in the leaf, itself last: with them the second half is a minimum
-// over the ancestors that it has in common with a source (own_leaf.cuh).
+// A path within a leaf goes up from its source to an ancestor (climb.cuh) and down from it. Each label stores the
+// distances from all of its ancestors in the leaf, itself last; the second half of a path is then a minimum over the
+// ancestors in common with the source (own_leaf.cuh).
 //
-// A warp takes a leaf and goes through its labels from the root down. A lane has an ancestor, and reads of labels before only
-// what it has written itself.
+// A warp takes a leaf and goes through its labels from the root down. A lane has an ancestor, and reads only the entries
+// of earlier labels that it wrote itself.
 //
 // Arrays: roots[..] of the leaves; first[n + 1], head_depth and weight of the arcs down; depth and low by label;
 // way_first[n], where the ways of each label begin; ways, written. Dynamic shared memory: a long long per level of a leaf.
@@ -16,7 +16,7 @@ extern "C" __global__ void __launch_bounds__(32)
     leaf_ways(const int* __restrict__ roots, const int* __restrict__ first, const int* __restrict__ head_depth,
               const value_t* __restrict__ weight, const int* __restrict__ depth, const int* __restrict__ low,
               const long long* __restrict__ way_first, value_t* ways) {
-  extern __shared__ __align__(16) long long path[];  // where the ways of the ancestors begin
+  extern __shared__ __align__(16) long long path[];  // starts of the ancestors' rows of `ways`
   const int root = roots[blockIdx.x], lane = threadIdx.x, top = depth[root], last = low[root];
   for (int v = root; v >= last; --v) {
     const int deep = depth[v] - top, begin = first[v], end = first[v + 1];

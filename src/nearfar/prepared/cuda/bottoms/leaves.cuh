@@ -1,11 +1,11 @@
 // Leaves: subtrees at the bottom of the elimination tree with few vertices and a small boundary (tiles.cpp).
 //
-// With the distances from the boundary of a leaf to all of its vertices at hand (leaf_closures), a distance from a source
-// is a minimum over a few labels, whatever other vertices are wanted beside it. A bundle is some vertices of one leaf,
-// which share what is read of the boundary: distances that upper.cuh has found. A warp takes a bundle, a lane COLUMNS
-// sources, whose distances to the whole boundary it keeps in registers: they come once from the cache, which is what tiles
-// wait for, and a vertex takes nothing but its weights. Ways that begin in a leaf and stay there are not among these:
-// own_leaf.cuh takes them, since each source has one leaf.
+// With the distances from the boundary of a leaf to all of its vertices (leaf_closures.cuh), a distance from a source is a
+// minimum over a few labels, independent of the other vertices. A bundle is a set of vertices of one leaf, which share
+// the reads of the boundary's distances (upper.cuh). A warp takes a bundle and a lane COLUMNS sources, whose distances to
+// the whole boundary it keeps in registers, so that they are read from the cache once; per vertex it reads only weights.
+// Paths within a leaf are not among these: own_leaf.cuh adds them, since each source has one leaf.
+//
 //
 // Macros: those of values.cuh; COLUMNS sources of 16 bytes together.
 // requires: prepared/cuda/values.cuh
@@ -13,8 +13,8 @@
 #pragma once
 
 constexpr int kRows = 4, kSteps = 4;  // rows of a step; steps of the largest boundary: of tiles.cpp
-constexpr int kCopies = 15;           // in place of steps: up to kRows vertices that are in no leaf
-constexpr int kNobody = 255;          // in place of a vertex of the tile
+constexpr int kCopies = 15;           // instead of steps: up to kRows vertices that are in no leaf
+constexpr int kNobody = 255;          // instead of a vertex of the tile
 constexpr int kWarps = 8;             // per block
 constexpr int kPerUnit = 16 / sizeof(value_t), kUnits = kRows / kPerUnit;
 static_assert(sizeof(Columns) == 16 && kRows % kPerUnit == 0, "weights and distances come in units of 16 bytes");
@@ -25,9 +25,9 @@ union Ways {
   __device__ Ways() {}
 };
 
-// Of a lane: where rows begin for it.
+// Addresses of a lane.
 struct Boundary {
-  const int4* row;  // where rows of `values` begin, in bytes, 32 bits, so that an address is one addition
+  const int4* row;  // starts of rows of `values`, in bytes, 32 bits, so that an address is one addition
   const char* mine;  // the columns of this lane in the first row
 
   __device__ __forceinline__ void fetch(int step, Columns* there) const {
@@ -38,7 +38,7 @@ struct Boundary {
   }
 };
 
-// The distances of a bundle, each handed to take(place, distances).
+// Hands the distances of a bundle to take(place, distances), one by one.
 template <int Steps, class F>
 __device__ __forceinline__ void over_boundary(const Boundary& boundary, const int4* weights, const unsigned char* places,
                                               int vertices, F take) {

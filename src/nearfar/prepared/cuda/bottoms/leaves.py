@@ -15,7 +15,7 @@ from nearfar.prepared.cuda.cut.tiles import LeafShape, Tiles, cut_tiles
 from nearfar.prepared.cuda.device import device_tree, far_value, top_flags
 from nearfar.prepared.cuda.fronts.above import Above
 from nearfar.prepared.cuda.query import Query
-from nearfar.prepared.cuda.shapes import UNIT, above_shape, default_leaf, padded
+from nearfar.prepared.cuda.shapes import SMALL_CELLS, UNIT, above_shape, default_leaf, padded
 from nearfar.system.devices import runtime
 
 if TYPE_CHECKING:
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 
 __all__ = ["TileSweep", "row_sweep"]
 
+_SWEEPS: Slot[Sweep | TileSweep] = Slot("sweeps of rows on the device")
 _TILES: Slot[DeviceTiles] = Slot("tiles of rows on the device")
 _WEIGHTS: Slot[Any] = Slot("weights of tiles on the device")
-_ADVICE = "use device='cpu', or a GPU with more memory"
 _WARPS = 8  # kWarps of leaves.cuh
 _SIDE = 128  # kSide of own_leaf.cuh
 _RESERVED = 1024  # bytes of shared memory that a block takes besides its own
@@ -88,10 +88,10 @@ def _cut(prepared: Prepared, shape: LeafShape, top: int, margin: int) -> tuple[T
     return host, width
 
 
-def _made(prepared: Prepared, shape: LeafShape, top: int, margin: int) -> DeviceTiles:
+def _cut_tiles(prepared: Prepared, shape: LeafShape, top: int, margin: int) -> DeviceTiles:
     tree, arcs = prepared.preparation.tree, prepared.preparation.arcs
     host, width = _cut(prepared, shape, top, margin)
-    runtime.require_memory(2 * host.nbytes, _ADVICE)
+    runtime.require_memory(2 * host.nbytes)
     sizes = (arcs.first[host.roots + 1] - arcs.first[host.roots]).astype(np.int32)
     begins = np.zeros(len(sizes), dtype=np.int32)
     np.cumsum(-(-sizes[:-1] // 4) * 4, out=begins[1:])
@@ -130,7 +130,7 @@ def _margin(prepared: Prepared) -> int:
 def _closed(tiles: DeviceTiles, tree: DeviceTree, dtype: np.dtype[Any]) -> tuple[Any, Any]:
     """Return the weights of the bundles, and ways within leaves."""
     cp = runtime.cupy()
-    runtime.require_memory((tiles.host.n_values + tiles.n_ways) * dtype.itemsize, _ADVICE)
+    runtime.require_memory((tiles.host.n_values + tiles.n_ways) * dtype.itemsize)
     ways = cp.empty(tiles.n_ways, dtype=dtype)
     weights = cp.full(tiles.host.n_values, far_value(dtype), dtype=dtype)
     down = {
@@ -182,7 +182,7 @@ class TileSweep:
         self.tree = device_tree(prepared)
         self.tiles = _TILES.of(
             prepared,
-            lambda: prepared.metric.layout(key, lambda: _made(prepared, *form)),
+            lambda: prepared.metric.layout(key, lambda: _cut_tiles(prepared, *form)),
             key,
         )
         self.above = Above(prepared, self.tiles.host.upper, above, shape)
@@ -261,12 +261,17 @@ class TileSweep:
 
 
 def row_sweep(prepared: Prepared, sources: int) -> Sweep | TileSweep:
-    """Return the fastest sweep for whole rows.
+    """Return the fastest sweep for whole rows, kept for later calls.
 
     Tiles pay where vertices that are next to each other in the tree have numbers next to each
     other; where they do not, a bundle has one vertex, and a transposition is cheaper.
     """
-    tiles = TileSweep(prepared, None, sources)
-    if len(tiles.tiles.host.rows) <= _PAYS * prepared.n_vertices:
-        return tiles
-    return Sweep(prepared, None, sources)
+
+    def make() -> Sweep | TileSweep:
+        tiles = TileSweep(prepared, None, sources)
+        if len(tiles.tiles.host.rows) <= _PAYS * prepared.n_vertices:
+            return tiles
+        return Sweep(prepared, None, sources)
+
+    # Shapes depend on the number of sources by whether they are few.
+    return _SWEEPS.of(prepared, make, (runtime.device().ordinal, sources <= SMALL_CELLS))

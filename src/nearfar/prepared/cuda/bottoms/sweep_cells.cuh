@@ -2,21 +2,21 @@
 //
 // After Delling, Goldberg, Nowatzyk and Werneck 2011, "PHAST", and Dibbelt, Strasser and Wagner 2016,
 // "Customizable contraction hierarchies": the distance of a vertex is the least over its arcs to ancestors in the
-// elimination tree, and over what the climb from the source (climb.cuh) left at it. The departure is the cell:
-// what its vertices look at lies in shared memory, so that an arc is read once for all sources of the group, a
-// distance is written once, and read again only where it belongs to the boundary of a lower cell.
+// elimination tree, and over its distance after the climb from the source (climb.cuh). The departure is the cell: the
+// distances that its vertices read are in shared memory, so that an arc is read once for all sources of the group, and a
+// distance is written once and read again only as part of the boundary of a lower cell.
 //
-// A thread has COLUMNS sources and touches only their columns of the slots, so nothing but the copying of records
-// needs a barrier. Shared memory has room for few warps, so each must not wait: records are all of one size and read
-// kSets ahead, the distances that a record names are read while the record before is done, what is not there is
-// "no path" instead of a branch, and the distance of the vertex before, often the parent, is still in registers.
+// A thread has COLUMNS sources and touches only their columns of the slots, so only the copying of records needs a barrier.
+// Few warps fit shared memory, so none of them may wait: records have one size and are read kSets ahead, the distances
+// that a record names are read during the record before, a missing arc has the weight "no path" instead of a branch, and
+// the distance of the vertex before, often the parent, is still in registers.
 //
-// What becomes of a finished distance is the business of a sink, a struct with
-//   place_of(int vertex, int label)         before the arcs of a vertex are followed: what take() needs of memory can be
-//                                           under way meanwhile; by all threads
+// A sink, a struct, receives the finished distances:
+//   place_of(int vertex, int label)         before the arcs of a vertex are followed, to start the loads that take() needs;
+//                                           by all threads
 //   take(place, const Columns& found)       the distances of that vertex from the sources of this thread; once per
 //                                           vertex of the cell
-// Labels that are in no cell are not seen by it: their distances are in `rows` (upper.cuh).
+// It does not receive labels that are in no cell: their distances are in `rows` (upper.cuh).
 //
 // Macros: LANES sources per block, COLUMNS of them per thread.
 // Arrays: cells; boundary (rows of `rows`), stream and outline of cells.cpp; space[height][pitch], the climbs;
@@ -24,7 +24,7 @@
 // Dynamic shared memory: two chunks of records, then LANES values per slot.
 // Launch: LANES / COLUMNS threads, cells * pitch / LANES blocks.
 // requires: prepared/cuda/values.cuh
-// requires: cuda/copy_async.cuh
+// requires: cuda/primitives/copy_async.cuh
 // requires: prepared/cuda/columns.cuh
 #pragma once
 
@@ -38,7 +38,7 @@ constexpr int kRecord = 1 + kArcs / kPerEntry;       // entries
 constexpr int kRound = kSets * kRecord;              // entries
 constexpr int kRounds = 21 / kRecord;                // of a chunk, which has 63 entries at most
 constexpr int kChunk = kRounds * kRound;
-// What a record says besides its slot.
+// Fields of a record besides its slot.
 constexpr int kPair = 1, kFirst = 4, kLast = 8, kKeep = 16, kFlags = 127;
 
 __device__ __forceinline__ void sweep_barrier() {
@@ -71,7 +71,7 @@ class Records {
     if (--left_ > 0) return;
     left_ = kRounds;
     copy_async_wait();
-    sweep_barrier();  // the next chunk is there, and nobody reads this one any more
+    sweep_barrier();  // the next chunk has arrived, and this one is no longer read
     int4* const here = const_cast<int4*>(round_) - kChunk;
     stage(here);
     round_ = here == memory_ ? memory_ + kChunk : memory_;
@@ -110,8 +110,8 @@ struct Record {
     for (int k = 0; k < kArcs / kPerEntry; ++k) arc[k] = at[1 + k];
   }
   __device__ __forceinline__ int meta() const { return kPerEntry == 2 ? head.z : arc[0].y; }
-  // No distance of a vertex is in a slot that the next one names: it still has that in registers. Where there are no arcs
-  // the distances of an earlier record stay, and have the weight "no path".
+  // A record names no slot that holds the distance of the vertex before, which is still in registers. A record without arcs
+  // keeps the distances of an earlier one, with the weight "no path".
   __device__ __forceinline__ void gather(const char* slots) {
 #pragma unroll
     for (int k = 0; k < kArcs; ++k)
@@ -159,7 +159,7 @@ struct Sweep {
   __device__ __forceinline__ const Cell& cell() const { return cells[blockIdx.x / groups()]; }
 };
 
-// What climbs have come to at the vertices of a cell with a source.
+// Results of climbs at the vertices of a cell with a source.
 class Climbed {
  public:
   __device__ __forceinline__ Climbed(const Sweep& s, const Cell& cell, const int* source)
@@ -169,7 +169,7 @@ class Climbed {
         left_(cell.members),
         coming_(*outline_),
         source_(source) {}
-  // Lowers `a` for the next vertex: only an ancestor of a source, or the source, has something from a climb.
+  // Lowers `a` for the next vertex: climbs reach only the source and its ancestors.
   __device__ __forceinline__ void lower(int label, Columns& a) {
     const int from = coming_.x, deep = coming_.y;
     ++outline_;
@@ -251,7 +251,7 @@ __device__ __forceinline__ void sweep_cell(const Sweep& s, Sink& sink) {
   }
   hit = kThreads == 32 ? __any_sync(0xffffffffu, hit) : __syncthreads_or(hit);
   copy_async_wait();
-  sweep_barrier();  // the boundary and two chunks are there
+  sweep_barrier();  // the boundary and two chunks have arrived
   char* const my_slots = reinterpret_cast<char*>(slots);
   if (hit) {
     Climbed climbs(s, cell, source);

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["Table", "sources_per_table", "table_pays"]
 
 _ACROSS, _HIGH = 16, 64  # kAcross and kHigh of table.cuh
-_SWEPT = 17  # what a vertex of a sweep costs besides its arcs, in arcs
+_SWEPT = 17  # cost of a vertex of a sweep besides its arcs, in arcs
 _STATIC = 1024  # bytes of shared memory that a block takes besides
 _MOST_TILES = 65_535  # of targets, the grid's y
 _MOST = 8192  # sources per block: more do not pay

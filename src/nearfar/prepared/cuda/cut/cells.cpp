@@ -25,7 +25,7 @@
 #include <stdexcept>
 #include <vector>
 
-#include "cpu/interrupt.hpp"
+#include "cpu/threads/interrupt.hpp"
 #include "prepared/order/arcs_view.hpp"
 #include "prepared/order/structure.hpp"
 
@@ -243,7 +243,7 @@ class Cutter {
     } while (done < mine.size());
   }
 
-  // What comes next in the stream is the weight of an arc, or "no path". Positions are counted in
+  // The next entry of the stream is the weight of an arc, or "no path". Positions are counted in
   // values.
   void place(int64_t arc) {
     const std::size_t position = stream.size() / (wide_ ? 2 : 1);

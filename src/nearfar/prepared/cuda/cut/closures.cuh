@@ -1,8 +1,8 @@
-// The matrices of the pieces of an elimination tree: distances from what the members look at to the members.
+// Matrices of the pieces of an elimination tree: distances from the boundary and the members to the members.
 //
 // A warp takes 32 rows of a matrix, a lane a row, and goes through the members from the highest label down, as a sweep
-// does that begins at one vertex of the boundary, or at one member. In the top of the tree, which has no boundary and
-// where climbs end, the distances are those over all ways: there a climb comes before it.
+// from one vertex of the boundary or from one member does. The top of the tree has no boundary and ends the climbs; its
+// distances are those over all paths, so a climb precedes the sweep.
 //
 // Arrays: pieces; jobs[..] {piece, first row}; for each member, from *_first on, its arcs in *_way {row that the arc
 // leads to, arc}: down and, in the top, up; weights of the arcs; matrices, written.

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 __all__ = ["DevicePieces", "closures", "most_members"]
 
 _MOST = 512
-_ADVICE = "use device='cpu', or a GPU with more memory"
 
 
 @dataclass(frozen=True)
@@ -89,7 +88,7 @@ def closures(
 ) -> Any:
     """Compute the distances from the boundary of each piece to its members."""
     dtype = down_weight.dtype
-    runtime.require_memory(pieces.host.n_values * dtype.itemsize, _ADVICE)
+    runtime.require_memory(pieces.host.n_values * dtype.itemsize)
     matrices = runtime.cupy().empty(pieces.host.n_values, dtype)
     kernel = runtime.program("prepared/cuda/cut/closures.cuh", macros).kernel("closures")
     up_first, up, down_first, down = pieces.ways

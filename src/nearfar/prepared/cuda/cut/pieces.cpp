@@ -1,4 +1,4 @@
-// Cuts what the bottom cells leave of an elimination tree into pieces for products of matrices.
+// Cuts the part of an elimination tree above the bottom cells into pieces for products of matrices.
 //
 // A piece is a connected part of the tree. All that its vertices can look at outside of it is its
 // boundary, what its highest vertex has arcs to. With the distances from the boundary to every
@@ -21,7 +21,7 @@
 #include <utility>
 #include <vector>
 
-#include "cpu/interrupt.hpp"
+#include "cpu/threads/interrupt.hpp"
 #include "prepared/order/arcs_view.hpp"
 #include "prepared/order/structure.hpp"
 

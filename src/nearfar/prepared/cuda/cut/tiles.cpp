@@ -19,7 +19,7 @@
 #include <stdexcept>
 #include <vector>
 
-#include "cpu/interrupt.hpp"
+#include "cpu/threads/interrupt.hpp"
 #include "prepared/order/arcs_view.hpp"
 #include "prepared/order/structure.hpp"
 

@@ -1,12 +1,12 @@
 // The climb of each source through the elimination tree: distances to all ancestors over arcs upwards.
 //
-// Only labels below the top of the tree hand on what they have: the distances within the top are known (upper.cuh),
-// so that the chain ends at the first ancestor that lies there.
+// Only labels below the top of the tree relax their arcs: the distances within the top are known (upper.cuh), so the chain
+// ends at the first ancestor in the top.
 //
-// A warp per source. An ancestor is named by its depth, so the search space is an array in shared memory. The
-// path to the root is known before any distance is: labels are fetched kAhead levels before they are worked on,
-// over `jump`, their vertices kNodes levels and their arcs kArcs levels before, so that no level waits for memory
-// (Dibbelt, Strasser and Wagner 2016, the upper half of the elimination tree query).
+// A warp per source. An ancestor is named by its depth, so the search space is an array in shared memory. The path to the
+// root is known before any distance: labels are fetched kAhead levels ahead over `jump`, their nodes kNodes levels and
+// their arcs kArcs levels ahead, so that no level waits for memory (Dibbelt, Strasser and Wagner 2016, the upper half of
+// the elimination tree query).
 //
 // Arrays: node[n] by label {first arc, arcs, parent or -1, depth}; jump[n], the ancestor kAhead levels up or -1;
 // arcs of the way up: head_depth and weight; label[n] of vertices; sources[count], vertices; stop[n], the depth
@@ -71,7 +71,7 @@ extern "C" __global__ void __launch_bounds__(WARPS * 32)
   const int top = node[from].w;
   for (int i = lane; i <= top; i += 32) mine[i] = i == top ? value_t(0) : far_value();
   __syncwarp();
-  // The steps of a round are not left early: where they end what is under way would have to be moved, and thus waited for.
+  // A round is not left early: the loads in flight would have to be moved, and thus waited for.
   const int levels = top - until;
   for (int level = 0; level < levels; level += kAhead) {
 #pragma unroll

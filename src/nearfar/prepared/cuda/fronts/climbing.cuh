@@ -1,14 +1,14 @@
 // The climb from a source through the elimination tree, by a thread block: distances to all ancestors over arcs upwards.
 //
 // An ancestor is named by its depth, so the search space is an array in shared memory. The path to the root is known before
-// any distance is (Dibbelt, Strasser and Wagner 2016, the upper half of the elimination tree query): the first warp
-// climbs, and while it is on some levels of the path the others copy the arcs of the next ones to shared memory, so that no
-// level waits for memory beyond it. A lane has one label of such a chunk, and finds it by jumps of powers of two.
+// any distance (Dibbelt, Strasser and Wagner 2016, the upper half of the elimination tree query): while the first warp
+// climbs some levels of the path, the others copy the arcs of the next levels to shared memory, so that no level waits for
+// memory beyond it. A lane has one label of such a chunk, and finds it by jumps of powers of two.
 //
-// Macros: WARPS of a block, at least 2; ROOM, arcs of a chunk that are copied: those of levels that have no room are
-// read where they are.
+// Macros: WARPS of a block, at least 2; ROOM, arcs of a chunk that are copied; the arcs of other levels are read from
+// global memory.
 // requires: prepared/cuda/values.cuh
-// requires: cuda/copy_async.cuh
+// requires: cuda/primitives/copy_async.cuh
 #pragma once
 
 constexpr int kClimbWarps = WARPS, kClimbThreads = 32 * kClimbWarps;
@@ -26,10 +26,10 @@ struct WaysUp {
   const value_t* weight;
 };
 
-// What a lane knows of its label of a chunk.
+// State of a lane for its label of a chunk.
 struct Level {
-  int first, arcs;  // where its arcs are
-  int place;        // and in shared memory; beyond kRoom they are not there
+  int first, arcs;  // start of its arcs, and their number
+  int place;        // start in shared memory; from kRoom on they are not copied
 };
 
 class Climb {
@@ -42,8 +42,7 @@ class Climb {
         depths_(reinterpret_cast<int*>(memory + 2 * kRoom * sizeof(value_t))) {}
 
   // From a label to the ancestors below depth `until`, and over their arcs beyond. Returns the depth of the label. By all
-  // threads of the block; the distances are there for all of them afterwards, and so is what the second warp does
-  // meanwhile().
+  // threads of the block, which see the distances and the results of the second warp's meanwhile() afterwards.
   template <class F>
   __device__ __forceinline__ int run(int from, int until, F meanwhile) {
     const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
@@ -126,7 +125,7 @@ class Climb {
     value_t weight[kSome];
   };
 
-  // Lowers what the levels of a chunk lead to, from depth `deep` up; by one warp.
+  // Lowers the heads of the arcs of a chunk, from depth `deep` up; by one warp.
   __device__ __forceinline__ void follow(const Level& mine, int half, int deep, int levels) const {
     const bool few = mine.arcs <= 32 * kSome && fits(mine.place, mine.arcs);
     if (__all_sync(0xffffffffu, few))
@@ -134,7 +133,7 @@ class Climb {
     else
       follow<true>(mine, half, deep, levels);
   }
-  // Many: whether levels may have more arcs than are read ahead, or no room for them.
+  // Many: whether levels may have more arcs than are read ahead, or than fit shared memory.
   template <bool Many>
   __device__ __forceinline__ void follow(const Level& mine, int half, int deep, int levels) const {
     const int lane = threadIdx.x & 31;

@@ -1,15 +1,15 @@
 // Distances from few sources to all labels that are in no bottom cell: climbs and products in one launch.
 //
-// What climb.cuh and upper.cuh do for many sources. Few of them fill few blocks, and what takes time is one step after the
-// other: a level of pieces waits for the one above. So a level is made as short as it can be. A block has one job of a
-// level or two, kUnit members of a piece for 32 * COLUMNS sources each, and while the grid meets at the barrier between two
-// levels it reads everything of its next job that does not depend on the level above: the piece, the rows to read, the
-// weights, and what climbs have come to. Behind the barrier come the distances to the boundary, all together, and
-// nothing else.
+// The work of climb.cuh and upper.cuh for few sources. Few sources fill few blocks, and the time is that of dependent steps:
+// a level of pieces waits for the one above, so a level must be short. A block has one or two jobs of a level, kUnit
+// members of a piece for 32 * COLUMNS sources each. While the grid meets at the barrier between two levels, it reads all
+// inputs of its next job that do not depend on the level above: the piece, the rows to read, the weights, and the results of
+// climbs. After the barrier it reads only the distances to the boundary, all together.
 //
-// For each piece on the way of a source the block that has climbed from there takes the least over the ancestors in it: a
-// product of one row, for all of these pieces at once and without a barrier in between. The top of the tree is a piece without
-// a boundary, for which that is all.
+// For each piece on the way of a source, the block that climbed from the source takes the least over the ancestors in the
+// piece: a product of one row, for all of these pieces at once and without a barrier in between. The top of the tree is a
+// piece without a boundary and needs nothing else.
+//
 //
 // Arrays: of climbs those of climb.cuh; of products those of upper.cuh. lowest[n], of each label its lowest ancestor that is
 // in a piece, itself included, as a number of a member, or -1; way[members] {lowest ancestor in the next piece up, alike; first
@@ -22,8 +22,8 @@
 // requires: prepared/cuda/column_order.cuh
 // requires: prepared/cuda/pieces.cuh
 // requires: prepared/cuda/columns.cuh
-// requires: cuda/split_barrier.cuh
-// requires: cuda/early_launch.cuh
+// requires: cuda/primitives/split_barrier.cuh
+// requires: cuda/primitives/early_launch.cuh
 
 constexpr int kHigh = kUnit, kEach = kHigh / kClimbWarps;  // members of a job, and of a warp
 constexpr int kPerUnit = 16 / sizeof(value_t);
@@ -50,7 +50,7 @@ struct Products {
   const unsigned short* rows_up;
 };
 
-// Members of a piece and sources: what a block does of a level.
+// Members of a piece and sources: the share of a level that a block does.
 class Job {
  public:
   __device__ __forceinline__ Job(const Products& given, int4* memory)
@@ -71,7 +71,7 @@ class Job {
     for (int e = 0; e < kEach; ++e) best_[e] = all_far();
   }
 
-  // Takes what climbs have come to, where a source is below the piece.
+  // Takes the results of climbs, where a source is below the piece.
   __device__ __forceinline__ void take_climbs() {
     bool below[COLUMNS];
 #pragma unroll
@@ -85,11 +85,11 @@ class Job {
       const value_t* const there = given_.rows + row * given_.pitch + column_ * COLUMNS;
 #pragma unroll
       for (int j = 0; j < COLUMNS; ++j)
-        if (below[j] & (row >= 0)) best_[e].x[j] = there[j];  // nobody has written the other columns yet
+        if (below[j] & (row >= 0)) best_[e].x[j] = there[j];  // the other columns are not written yet
     }
   }
 
-  // Over the boundary, once the level above is there; writes the distances.
+  // Adds the boundary, once the level above is finished; writes the distances.
   __device__ __forceinline__ void finish() {
     const int steps = (piece_.boundary_count + kStage - 1) / kStage;
 #pragma unroll

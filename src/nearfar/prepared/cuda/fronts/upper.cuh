@@ -1,17 +1,17 @@
 // Distances from many sources to all labels that are in no bottom cell: products of matrices with (min, +).
 //
-// The labels are cut into pieces (pieces.cpp). A path to a member of a piece comes in over the boundary, whose distances
-// levels above have found, or over an ancestor of the source in the piece, to which the climb (climb.cuh) has the
-// distance. With the distances from both to all members at hand (closures.cuh) there is no chain from label to label
-// within a piece, and a separator of the graph with all of its arcs is one product.
+// The labels are cut into pieces (pieces.cpp). A path enters a piece over the boundary, whose distances the levels above
+// have found, or over an ancestor of the source in the piece, whose distance the climb (climb.cuh) has found. With the
+// distances from both to all members (closures.cuh) there is no chain from label to label within a piece, and a separator
+// with all of its arcs is one product.
 //
-// A job is kHigh members of a piece and a group of sources: what the members look at is copied to shared memory STAGES steps
-// of kDeep rows ahead. Groups do not depend on each other, so there is no barrier between levels of pieces: blocks take
-// jobs level by level and group by group, and a job waits until all of its group above are done, which are taken long before
-// where there are many groups. Which block has which job decides nothing.
+// A job is kHigh members of a piece and a group of sources: rows of the boundary are copied to shared memory STAGES steps of
+// kDeep rows ahead. Groups do not depend on each other, so there is no barrier between levels of pieces: blocks take jobs
+// level by level and group by group, and a job waits until all jobs of its group above are done, which with many groups were
+// taken long before. The answer does not depend on which block has which job.
 //
-// Few sources fill few blocks: with SHARES > 1 so many warps take the steps of one job in turns, each with memory of its
-// own and no barrier, and join what they found at the end.
+// Few sources fill few blocks: with SHARES > 1, SHARES warps take the steps of one job in turns, each with its own memory
+// and without a barrier, and merge their results at the end.
 //
 // Macros: COLUMNS sources side by side, of 16 bytes together, GROUPS of them per thread, ACROSS threads side by side; EACH
 // labels per thread, DOWN threads one below the other; SHARES, with more than 1 ACROSS * DOWN is 32; STAGES.
@@ -20,12 +20,12 @@
 // rows[..][pitch]. pitch is a multiple of the sources of a block. progress: jobs taken, blocks that have ended, and parts done of
 // each group; 0 before and after.
 // Dynamic shared memory: SHARES * STAGES * kStage units of 16 bytes, then the sources of a block and one more number.
-// Launch: ACROSS * DOWN * SHARES threads, as many blocks as are resident at most. Races: none; what a job reads was
-// written before the count of its group was raised, and a block reads it behind that count.
+// Launch: ACROSS * DOWN * SHARES threads, as many blocks as are resident at most. Races: none; the inputs of a job are
+// written before the count of its group is raised, and a block reads them after that count.
 // requires: prepared/cuda/pieces.cuh
 // requires: prepared/cuda/columns.cuh
-// requires: cuda/copy_async.cuh
-// requires: cuda/grid_barrier.cuh
+// requires: cuda/primitives/copy_async.cuh
+// requires: cuda/primitives/grid_barrier.cuh
 
 constexpr int kTeam = ACROSS * DOWN, kThreads = kTeam * SHARES;
 constexpr int kWide = ACROSS * GROUPS;  // in units of COLUMNS sources
@@ -163,7 +163,7 @@ extern "C" __global__ void __launch_bounds__(kThreads, SHARES == 1 ? 8 : 1)
     for (int t = 0; t < EACH; ++t)
 #pragma unroll
       for (int g = 0; g < GROUPS; ++g) best.x[t][g] = all_far();
-    // Whoever has a job of a level above works at it, or waits for one above that.
+    // The block of a job of a level above works at it, or waits for one above that.
     if (threadIdx.x == 0 && before > 0) {
       while (load_acquire(done + group) < static_cast<uint32>(before)) {
       }
@@ -181,7 +181,7 @@ extern "C" __global__ void __launch_bounds__(kThreads, SHARES == 1 ? 8 : 1)
       place = place == STAGES - 1 ? 0 : place + 1;
     }
     if (hit) {
-      // What climbs left is fetched a step ahead, too, but through registers: most of it is "no path".
+      // Results of climbs are fetched a step ahead, too, but through registers: most of them are "no path".
       Columns coming[kMine];
       uint32 wanted = 0;
       auto fetch = [&](int x, int4* stage) {
@@ -232,7 +232,7 @@ extern "C" __global__ void __launch_bounds__(kThreads, SHARES == 1 ? 8 : 1)
     const int4* const to = member + part.members + part.first;
     Columns* const out = reinterpret_cast<Columns*>(rows) + column;
     if (SHARES > 1) {
-      // Each thread joins what all warps have of some entries.
+      // Each thread merges the results of all warps for some entries.
       constexpr int kEntries = EACH * GROUPS * kTeam;
       Columns* const joined = reinterpret_cast<Columns*>(memory);
 #pragma unroll
@@ -269,7 +269,7 @@ extern "C" __global__ void __launch_bounds__(kThreads, SHARES == 1 ? 8 : 1)
     }
   }
   __syncthreads();  // all know that there is no job left
-  // The last block leaves everything as it was.
+  // The last block resets all counters.
   if (threadIdx.x == 0) taken = atomicAdd(progress + 1, 1u) == gridDim.x - 1;
   __syncthreads();
   if (taken)

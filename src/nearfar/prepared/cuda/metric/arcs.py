@@ -80,7 +80,7 @@ class DeviceArcs:
 
 def device_arcs(graph: Graph, preparation: Preparation) -> DeviceArcs:
     """Upload the structure for customization to the current device; cached on the graph."""
-    return _ARCS.of(graph, lambda: _made(graph, preparation), runtime.device().ordinal)
+    return _ARCS.of(graph, lambda: _upload_arcs(graph, preparation), runtime.device().ordinal)
 
 
 def share_arcs(prepared: Prepared, structure: DeviceArcs) -> None:
@@ -110,7 +110,7 @@ def threads() -> int:
     return min(640, runtime.device().threads_per_multiprocessor)
 
 
-def _made(graph: Graph, preparation: Preparation) -> DeviceArcs:
+def _upload_arcs(graph: Graph, preparation: Preparation) -> DeviceArcs:
     tree, arcs = preparation.tree, preparation.arcs
     n, n_arcs = tree.n_vertices, arcs.n_arcs
     runtime.require_memory(

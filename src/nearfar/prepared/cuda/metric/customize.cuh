@@ -1,33 +1,33 @@
-// Customization on the device: what the arcs weigh, triangle by triangle; several metrics at once.
+// Customization on the device: weights of the arcs, triangle by triangle; several metrics at once.
 //
-// Two arcs up from one label, x - y and x - z with z above y, make a triangle with the arc y - z. Lower triangles
-// (basic customization): y - z weighs at most the way over x. Upper triangles (perfect customization): x - y and x - z
-// are no longer than the ways over the third vertex, where y - z carries its distance already.
-// Dibbelt, Strasser and Wagner 2016, sections 6 and 7. The CPU's form (customize.simd.cpp)
-// gathers by label; here each triangle is found from its lowest label and lowers an arc by an atomic, so that
-// a level of the tree is one flat list whatever the degrees: some lanes take an arc x - y, and each of them some of the arcs
-// x - z before it. The third sides are listed once per structure where there is memory for 4 bytes per triangle; otherwise
-// each is found among the arcs of y, which are sorted by depth.
+// Two arcs up from one label, x - y and x - z with z above y, make a triangle with the arc y - z. Lower triangles (basic
+// customization): y - z weighs at most the path over x. Upper triangles (perfect customization): x - y and x - z weigh at
+// most the paths over the third vertex, where y - z has its final distance. Dibbelt, Strasser and Wagner 2016, sections 6
+// and 7. The CPU's form (customize.simd.cpp) gathers by label; here each triangle is found from its lowest label and lowers
+// an arc by an atomic, so that a level of the tree is one flat list whatever the degrees: some lanes take an arc x - y, and
+// each of them some of the arcs x - z before it. The third sides are listed once per structure where there is memory for 4
+// bytes per triangle; otherwise each is found among the arcs of y, which are sorted by depth.
 //
-// All that a level waits for is latency, so each lane has kBatch triangles under way at a time, and which arcs they are
-// has been read before the barrier: behind it weights are read, lowered, and that is all.
+// A level is bound by latency, so each lane has kBatch triangles in flight, and the indices of its arcs are read before the
+// barrier: after it only weights are read and lowered.
 //
-// Levels are heights of labels: the arcs of a level have all of their triangles from below. One cooperative launch
-// takes them with a barrier over the grid between two of them. The `crowded` ones at the bottom have more arcs than the
-// device has warps, with few triangles each: there 8 lanes take an arc; above a whole warp does. Levels near the root have
-// few arcs, and the barrier takes longer than they do: a cluster of blocks goes through those, with its own barrier.
+// Levels are heights of labels: the arcs of a level have all of their triangles from below. One cooperative launch takes
+// them with a barrier over the grid in between. The `crowded` ones at the bottom have more arcs than the device has warps,
+// with few triangles each: there 8 lanes take an arc; above a whole warp does. Levels near the root have few arcs and would
+// be shorter than the barrier: a cluster of blocks goes through those, with its own barrier.
+//
 //
 // Macros: those of values.cuh and types.cuh; SIDES values per arc, up and down, or one for both; THREADS per block.
-// Arrays: arcs[..] {first arc of the label x, this arc, first arc of its head y, arcs of y}, by level, without those that have no
-// arc before them at their label; third_first[..], alike: where the third sides of an arc's triangles begin in third[triangles],
-// or null; level_first[..] of which the levels from `level` to `end` are taken; depth[n_arcs] of heads; weights[metrics][n_arcs][SIDES]; detours
-// alike, "no path" at the start; edge[entries] and place[entries], twice the arc plus 1 where it leads
-// down; of_edges[metrics][m]; flags[metrics][n_arcs] of customize.hpp.
-// Races: atomics of a level lower arcs of later levels, which nobody reads before a barrier.
+// Arrays: arcs[..] {first arc of the label x, this arc, first arc of its head y, arcs of y}, by level, without the first arc
+// of each label; third_first[..], alike: the starts of the third sides of an arc's triangles in third[triangles], or null;
+// level_first[..] of which the levels from `level` to `end` are taken; depth[n_arcs] of heads;
+// weights[metrics][n_arcs][SIDES]; detours alike, "no path" at the start; edge[entries] and place[entries], twice the arc
+// plus 1 where it leads down; of_edges[metrics][m]; flags[metrics][n_arcs] of customize.hpp.
+// Races: atomics of a level lower arcs of later levels, which are not read before a barrier.
 // requires: prepared/cuda/values.cuh
-// requires: cuda/memory.cuh
-// requires: cuda/split_barrier.cuh
-// requires: cuda/cluster_barrier.cuh
+// requires: cuda/primitives/memory.cuh
+// requires: cuda/primitives/split_barrier.cuh
+// requires: cuda/primitives/cluster_barrier.cuh
 
 constexpr int kFewLanes = 8, kManyLanes = 32;  // per arc
 constexpr int kBatch = sizeof(value_t) == 4 ? 4 : 2;  // triangles per lane
@@ -168,7 +168,7 @@ __device__ __forceinline__ void for_levels(const Structure& s, const int* level_
   }
 }
 
-// What an arc has in both directions; two values of 32 bits come in one load.
+// Weights of an arc in both directions; two values of 32 bits come in one load.
 struct Sides {
   value_t x[SIDES];
 };
@@ -258,7 +258,7 @@ struct UpperTriangles {
         }
       }
   }
-  // The lanes of an arc join what they have, and one of them lowers it.
+  // The lanes of an arc merge their results, and one of them lowers it.
   template <int Lanes>
   __device__ __forceinline__ void end() {
     const uint32 all = 0xffffffffu >> (32 - Lanes) << (threadIdx.x & 31) / Lanes * Lanes;
@@ -326,8 +326,8 @@ __device__ __forceinline__ bool is_far(value_t x) {
   return x >= (SIGNED_VALUES ? far_value() / 2 : far_value());
 }
 
-// Which arcs carry the distance between their ends, and which of those queries need: `ties`, an arc that only equals a
-// detour is not needed.
+// Flags of arcs: whether an arc carries the distance between its ends, and whether queries need it; with `ties`, an arc that
+// only equals a detour is not needed.
 extern "C" __global__ void mark_arcs(const value_t* weights, const value_t* detours, long long count, int ties,
                                      unsigned char* flags) {
   const long long stride = static_cast<long long>(gridDim.x) * blockDim.x;

@@ -196,7 +196,7 @@ extern "C" __global__ void __launch_bounds__(256)
       const value_t other = __shfl_xor_sync(kEveryLane, best, step);
       best = other < best ? other : best;
     }
-    // Lane `whose` takes what the group with that number found.
+    // Lane `whose` takes the result of the group with that number.
     const value_t taken = __shfl_sync(kEveryLane, best, lane % (32 / kGroup) * kGroup);
     if (lane / (32 / kGroup) == turn) distance = taken;
   }

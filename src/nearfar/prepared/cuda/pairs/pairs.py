@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nearfar.errors import OptionError, OutOfMemoryError, VariantUnavailable, VertexError
+from nearfar.errors import OptionError, OutOfMemoryError, VariantUnavailable, VertexError, keyword
 from nearfar.graph.slots import Slot
 from nearfar.prepared.cpu.labels import label_bytes, label_offsets
 from nearfar.prepared.cpu.pairs import pair_distances, pair_indices, widened
@@ -73,7 +73,7 @@ class Walks:
         if room < 1:
             raise VariantUnavailable(
                 f"the elimination tree is {self.tree.height} high, and a walk's distances do not "
-                "fit the shared memory of this device: use device='cpu'"
+                f"fit the shared memory of this device: use {keyword('device', 'cpu')}"
             )
         warps = min(_WARPS, room)
         return warps, warps * each
@@ -88,7 +88,7 @@ class DeviceLabels:
     ----------
     prepared : Prepared
     walks : object
-        What walks read.
+        Arrays that walks read.
     up, down : arrays
         Rows of all labels; the same array where every edge weighs the same in both directions.
     """
@@ -110,24 +110,18 @@ class DeviceLabels:
 
         Parameters
         ----------
-        pairs : list of (source, target), or int array of shape (k, 2)
-            On the host or on the device.
-        threads : int or None
-            As for :meth:`Prepared.distances_of_pairs`.
-        sums : {"fixed", "search"}
+        pairs, threads, sums
             As for :meth:`Prepared.distances_of_pairs`.
 
         Returns
         -------
         array, shape (k,)
-            As of :meth:`Prepared.distances_of_pairs`; on the device where ``pairs`` are.
+            On the device where ``pairs`` are.
 
         Raises
         ------
-        VertexError
-            If one of them is not a vertex.
-        OptionError
-            If ``pairs`` has another shape.
+        VertexError, OptionError
+            As :meth:`Prepared.distances_of_pairs`.
         """
         prepared = self.prepared.summing(sums)
         return _answer(prepared, pairs, check_threads(threads), self._meet)
@@ -160,7 +154,7 @@ def device_labels(prepared: Prepared, memory: int | None = None) -> DeviceLabels
     """
     needed = label_bytes(prepared)
     free = bytes_left(memory, lambda: runtime.memory()[0])
-    advice = "query without labels: distances_of_pairs(pairs, device='cuda')"
+    advice = f"query without labels: distances_of_pairs(pairs, {keyword('device', 'cuda')})"
     if needed > free:
         raise OutOfMemoryError(needed, free, advice)
     walks = device_walks(prepared)
@@ -282,7 +276,7 @@ def _shared_walk(prepared: Prepared, starts: Any, ends: Any, devices: list[int])
 
 def device_walks(prepared: Prepared) -> Walks:
     """Upload the data for walks to the current device, once."""
-    return _WALKS.of(prepared, lambda: _made(prepared), runtime.device().ordinal)
+    return _WALKS.of(prepared, lambda: _open_walks(prepared), runtime.device().ordinal)
 
 
 def walks_over(prepared: Prepared, up: QueryArcs, down: QueryArcs) -> Walks:
@@ -299,13 +293,13 @@ def _side(prepared: Prepared, arcs: QueryArcs) -> tuple[Any, Any, Any]:
     node[:, 0], node[:, 1] = arcs.first[:-1], np.diff(arcs.first)
     node[:, 2], node[:, 3] = tree.parent, tree.depth
     needed = node.nbytes + arcs.head_depth.nbytes + arcs.weight.nbytes
-    runtime.require_memory(needed, "use device='cpu', or a GPU with more memory")
+    runtime.require_memory(needed)
     parts = (node, plain(arcs.head_depth), plain(arcs.weight))
     node_, depths, weights = (runtime.upload(part) for part in parts)
     return node_, depths, weights
 
 
-def _made(prepared: Prepared) -> Walks:
+def _open_walks(prepared: Prepared) -> Walks:
     tree, there = prepared.preparation.tree, device_tree(prepared)
     n = tree.n_vertices
     spine = np.empty((n, 4), dtype=np.int32)
@@ -314,10 +308,12 @@ def _made(prepared: Prepared) -> Walks:
     top = ends[np.searchsorted(ends, np.arange(n))]
     offset = label_offsets(tree)
     if offset[-1] // 8 >= 2**31:
-        raise VariantUnavailable(f"labels of {offset[-1]} values are too many: use device='cpu'")
+        raise VariantUnavailable(
+            f"labels of {offset[-1]} values are too many: use {keyword('device', 'cpu')}"
+        )
     spine[:, 0], spine[:, 1], spine[:, 2] = top, tree.parent[top], tree.depth
     spine[:, 3] = offset[:-1] // 8
-    runtime.require_memory(spine.nbytes, "use device='cpu', or a GPU with more memory")
+    runtime.require_memory(spine.nbytes)
     up = (there.node, there.head_depth, there.weight)
     down = up if prepared.metric.sides == 1 else _side(prepared, prepared.metric.swept[1])
     macros = {**there.macros, "PRUNES": int(prepared.summed.n_negative == 0)}

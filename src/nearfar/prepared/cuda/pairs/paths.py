@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from nearfar import _cpu
-from nearfar.errors import VariantUnavailable
+from nearfar.errors import VariantUnavailable, keyword
 from nearfar.graph.slots import Slot
 from nearfar.prepared.cuda.device import plain
 from nearfar.prepared.cuda.pairs.pairs import Walks, device_walks, walks_over
@@ -25,7 +25,7 @@ _OPENED: Slot[_Opened] = Slot("origins of arcs on the device")
 _WARPS = 4  # per block, at most
 _STATIC = 1024  # bytes of shared memory that a block takes besides
 _SHARE = 4  # of the free memory one part may be steps
-_ADVICE = "give fewer pairs at a time, or use device='cpu'"
+_ADVICE = f"give fewer pairs at a time, or use {keyword('device', 'cpu')}"
 
 
 @dataclass(frozen=True)
@@ -55,14 +55,14 @@ def device_paths(
 ) -> tuple[Any, Any, Any]:
     """Return the edges of a shortest path for each pair."""
     cp = runtime.cupy()
-    opened = _OPENED.of(prepared, lambda: _made(prepared), runtime.device().ordinal)
+    opened = _OPENED.of(prepared, lambda: _open(prepared), runtime.device().ordinal)
     walks, height = opened.walks, max(opened.walks.tree.height, 1)
     each = height * (2 * walks.up[2].dtype.itemsize + 4)
     warps = min(_WARPS, (runtime.device().shared_per_block - _STATIC) // each)
     if warps < 1:
         raise VariantUnavailable(
             f"the elimination tree is {height} high, and a walk does not fit the shared memory of "
-            "this device: use device='cpu'"
+            f"this device: use {keyword('device', 'cpu')}"
         )
     there, to = cp.asarray(starts), cp.asarray(ends)
     room = int(runtime.memory()[0] // (_SHARE * 16 * height))
@@ -121,10 +121,12 @@ def _some(opened: _Opened, starts: Any, ends: Any, warps: int, each: int) -> tup
     return counts, edges, reached
 
 
-def _made(prepared: Prepared) -> _Opened:
+def _open(prepared: Prepared) -> _Opened:
     metric, arcs = prepared.metric, prepared.preparation.arcs
     if arcs.n_arcs >= 2**30:
-        raise VariantUnavailable(f"{arcs.n_arcs} arcs are too many for paths: use device='cpu'")
+        raise VariantUnavailable(
+            f"{arcs.n_arcs} arcs are too many for paths: use {keyword('device', 'cpu')}"
+        )
     # Those that the CPU follows, so that of equally short paths both take the same one.
     same = metric.swept[0] is metric.up and metric.swept[1] is metric.down
     walks = device_walks(prepared) if same else walks_over(prepared, metric.up, metric.down)
@@ -133,7 +135,7 @@ def _made(prepared: Prepared) -> _Opened:
     _cpu.prepared_path_lengths(origins, metric.sides, length)
     first = arcs.first.astype(np.int32)
     needed = first.nbytes + arcs.head_depth.nbytes + origins.nbytes + length.nbytes
-    runtime.require_memory(needed, "use device='cpu', or a GPU with more memory")
+    runtime.require_memory(needed)
     macros = {**walks.tree.macros, "PRUNES": int(prepared.n_negative == 0), "SIDES": metric.sides}
     first_, depths, origins_, length_ = (
         runtime.upload(plain(part)) for part in (first, arcs.head_depth, origins, length)

@@ -1,7 +1,7 @@
 // Distances between sources and targets: a product of matrices with minimum and sum.
 //
 // A shortest path between two labels goes over a common ancestor, and two labels share exactly the ancestors of their
-// lowest common one (Ouyang et al. 2018, "H2H"). The climbs of all sources and targets lie in memory by depth, so a
+// lowest common one (Ouyang et al. 2018, "H2H"). The climbs of all sources and targets are stored by depth, so a
 // distance is the least sum over the depths down to that of the lowest common ancestor. Sources and targets come
 // sorted by label, which is a postorder: of three labels in order the ends share what each shares with the middle. So
 // how deep the labels of two tiles go together is known from the ends of the tiles, and where tiles do not overlap no
@@ -50,7 +50,7 @@ extern "C" __global__ void __launch_bounds__(256)
   to_end[i] = common_depth(spine, labels[i], labels[last]);
 }
 
-// What the targets of a thread are from an ancestor.
+// Distances of a thread's targets from an ancestor.
 __device__ __forceinline__ void ways(const Columns* all, int down, value_t (&way)[kEach]) {
 #pragma unroll
   for (int u = 0; u < kEach / COLUMNS; ++u) {
@@ -67,7 +67,7 @@ extern "C" __global__ void __launch_bounds__(kAcross * kDown)
           long long target_pitch, value_t* rows) {
   __shared__ Columns near[kDeep][kAcross];
   __shared__ Columns far[kDeep][kHigh / COLUMNS];
-  __shared__ int ends[2], deepest, shallowest;  // ends: which tile is first, what they share
+  __shared__ int ends[2], deepest, shallowest;  // ends: which tile is first, their common part
   const int across = threadIdx.x % kAcross, down = threadIdx.x / kAcross;
   const long long column = static_cast<long long>(blockIdx.x) * kWide;
   const int row = blockIdx.y * kHigh;

@@ -38,11 +38,11 @@ class Restoration:
         free, _ = runtime.memory()
         wanted = min(most, self.kernel.resident_blocks(_THREADS))
         self.blocks = max(1, min(wanted, free // (_SHARE * each)))
-        runtime.require_memory(self.blocks * each, "use device='cpu'")
+        runtime.require_memory(self.blocks * each)
         cp = runtime.cupy()
         self.spaces = cp.empty((self.blocks, n), dtype=dtype)
         self.queues = cp.empty((self.blocks, 2, n), dtype=np.int32)
-        # Rounding takes less than this nearly always; what it took more is found by widening.
+        # Rounding nearly always takes less than this; if it took more, widening finds it.
         self.slack = dtype.type(np.finfo(dtype).eps * (2**8 if dtype.itemsize == 4 else 2**16))
 
     @staticmethod

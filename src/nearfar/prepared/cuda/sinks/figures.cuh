@@ -1,7 +1,7 @@
-// The sum of the distances that a thread has seen per source, the greatest of them, and how many do not count.
+// Sum, maximum and number of excluded distances that a thread has read per source.
 //
-// Whole numbers are added modulo 2^64: the caller sees from the greatest whether that can have happened. Sums of floats
-// depend on their order and are not made. No distance is negative, so that 0 is the greatest of none.
+// Integers are added modulo 2^64: the caller knows from the maximum whether they can have overflowed. Sums of floats depend
+// on their order and are not made. Distances are not negative, so the maximum of none is 0.
 //
 // Macros: COLUMNS; WHOLE (integers).
 // requires: prepared/cuda/values.cuh
@@ -26,7 +26,7 @@ __device__ __forceinline__ void raise(double* at, double x) {
 
 struct Figures {
   uint64 sum[COLUMNS];
-  uint32 missed[COLUMNS];  // those that do not count: mostly none
+  uint32 missed[COLUMNS];  // distances that do not count: mostly none
   value_t greatest[COLUMNS];
 
   __device__ __forceinline__ void clear() {

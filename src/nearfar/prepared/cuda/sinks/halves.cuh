@@ -1,10 +1,10 @@
 // Sums of float64 per source, in the order of a row that is added by halves: entry i and entry i + half, until one is left.
 //
-// That order is the same on every device. kLevels halvings are one launch: a thread has one source and one entry of what
-// they leave, and adds the entries that lead to it depth first, so nothing between is stored. An entry that an odd
-// width leaves alone stays as it is.
+// That order is the same on every device. kLevels halvings are one launch: a thread has one source and one entry of the
+// result, and adds the entries that lead to it depth first, so nothing in between is stored. At an odd width the last entry
+// without a partner is kept.
 //
-// Macros: KIND of what is added: 0 float64 as it is, 1 distances, 2 their reciprocals without those of 0.
+// Macros: KIND of the terms: 0 float64 values, 1 distances, 2 their reciprocals without those of 0.
 // Arrays: values[..][pitch]; listed[width], rows of `values`, or null for the first `width`; but[pitch], labels whose own
 // entry does not count, or null; vertex[n], entries of labels; sums[after][pitch], written; step, of values.cuh.
 // Launch: kAcross threads, (pitch / kAcross, up to `after`) blocks. Races: none.
@@ -25,7 +25,7 @@ struct Row {
   int own;
   entry_t bound;
   double step;
-  int width[kLevels + 1];  // of the row after so many halvings
+  int width[kLevels + 1];  // of the row after this number of halvings
 
   __device__ __forceinline__ double entry(int i) const {
     const long long row = listed == nullptr ? i : listed[i];
@@ -42,7 +42,7 @@ struct Row {
   }
 };
 
-// CHECKED: entries may be alone.
+// CHECKED: entries may have no partner.
 template <int Level, bool Checked>
 struct Half {
   __device__ static __forceinline__ double sum(const Row& row, int i) {

@@ -1,28 +1,27 @@
-// Rows of sums over shortcuts become rows of the sums that a search makes, bit for bit: one block per row.
+// Rows of sums over shortcuts become rows with the sums of a search, bit for bit: one block per row.
 //
-// Shortcuts add in another order than a search, which adds from the source on, so a sweep's floats are off by
-// rounding. The search's distance of a vertex is the least such sum over all paths, and relaxing to the end
-// finds it from anything that is a sum along a path. So the sums are made again, from the source on, over edges that are
-// tight up to `slack` in the row as it was, which are little more than a tree of shortest paths; a vertex whose
-// sum improves relaxes its own edges in the next round. An edge left out leads to a sum above
-// the bound of its head, and a vertex that was reached has a sum within its bound: once all are reached no edge
-// can improve any, whatever the slack was, and the row is what a search returns. Where rounding took more than the slack
-// some vertex is not reached, and the rounds go on with more slack, at last without a bound.
+// Shortcuts add in another order than a search, which adds from the source on, so a sweep's floats are off by rounding. The
+// search's distance of a vertex is the least such sum over all paths, and relaxing to the fixed point finds it from any
+// sums along paths. The sums are recomputed from the source on over edges that are tight up to `slack` in the given row,
+// which are little more than a tree of shortest paths; a vertex whose sum improves relaxes its own edges in the next round.
+// An edge that is left out leads to a sum above the bound of its head, and a reached vertex has a sum within its bound: once
+// all are reached no edge can improve any, whatever the slack, and the row is that of a search. Where rounding exceeded the
+// slack some vertex is not reached, and the rounds continue with more slack, at last without a bound.
 //
-// The sequential form is cpu/polish.hpp. Rounds go by the number of edges, which needs no sorting.
+// The sequential form is cpu/distances/polish.hpp. Rounds go by the number of edges, which needs no sorting.
 //
 // Macros: those of types.cuh, THREADS per block. Weights must not be negative.
 // Arrays: offsets[n + 1] and edges[m] of the graph; sources[count]; rows[count][n], replaced; for each block
 // exact[n] and queue[2][n]. Launch: any number of blocks of THREADS; rows are dealt out by block.
-// Races: blocks share nothing. Within one, atomics lower distances while others read them: a value read is a
-// sum along a path, and each improvement puts the vertex into the next round. A queue that would be too long
-// is replaced by all vertices.
-// requires: cuda/memory.cuh
-// requires: cuda/edges.cuh
-// requires: cuda/warp.cuh
-// requires: cuda/walk_rows.cuh
+// Races: blocks share nothing. Within one, atomics lower distances while others read them: a value read is a sum along a
+// path, and each improvement puts the vertex into the next round. A queue that would be too long is replaced by all
+// vertices.
+// requires: cuda/primitives/memory.cuh
+// requires: cuda/primitives/edges.cuh
+// requires: cuda/primitives/warp.cuh
+// requires: cuda/primitives/walk_rows.cuh
 
-constexpr int kWidest = 2;  // how often the slack is widened; then there is no bound
+constexpr int kWidest = 2;  // number of times that the slack is widened; then there is no bound
 
 // Non-negative floats are ordered as their bits are.
 __device__ __forceinline__ float lower(float* to, float x) {
@@ -45,7 +44,7 @@ extern "C" __global__ void __launch_bounds__(THREADS)
     if (threadIdx.x == 0) {
       length[0] = 1;
       length[1] = length[2] = 0;
-      missing = -1;  // the source is there
+      missing = -1;  // the source is reached
       queue[0] = source;
     }
     __syncthreads();

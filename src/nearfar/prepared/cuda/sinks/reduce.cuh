@@ -1,13 +1,13 @@
-// What the distances of each source come to: read once as the sweep wrote them, [label][source], never as rows.
+// Reduction of the distances of each source, read once in the sweep's layout [label][source], never as rows.
 //
-// A thread has sources of its own (COLUMNS of them, or one) and runs down a slice of the labels, so that a warp reads
-// what lies next to each other and needs no other warp until the end of its slice. What slices found is joined by atomics
-// on whole numbers and greatest values, or by a second run over the nearest of each slice: no order decides anything.
+// A thread has its own sources (COLUMNS of them, or one) and runs down a slice of the labels, so that a warp reads adjacent
+// memory and works without other warps until the end of its slice. Slices are merged by atomics on integers and maxima, or by
+// a second run over the nearest of each slice: the result does not depend on any order.
 //
-// Distances beyond `bound` and "no path" do not count. The source itself counts where it is listed; the caller takes it
-// off again, except from the nearest, where it would take a place.
+// Distances beyond `bound` and "no path" do not count. The source itself counts where it is listed; the caller subtracts it,
+// except from the nearest, where it would take a place.
 //
-// Macros: COLUMNS of a thread (figures); SPAN (histogram); KEEP, the nearest per source, and FOUND_NAMES: names lie beside
+// Macros: COLUMNS of a thread (figures); SPAN (histogram); KEEP, the nearest per source, and FOUND_NAMES: names are stored with
 // the values (nearest). Arrays: values[..][pitch]; listed[some], rows of `values`, or null for the first `some`; sources[pitch],
 // labels or -1. All that is written has one entry per column of the sweep, the unused ones of its padding included.
 // Races: atomics, whose results do not depend on their order.
@@ -24,7 +24,7 @@ __device__ __forceinline__ const value_t* row_of(const value_t* values, const in
 }
 
 // Count, sum and greatest distance.
-// sums, missed (how many do not count) and greatest [pitch], joined with what is there.
+// sums, missed (number that does not count) and greatest [pitch], merged with their present values.
 // Launch: 32 * kReduceWarps threads, (pitch / (32 * COLUMNS), slices) blocks.
 extern "C" __global__ void __launch_bounds__(32 * kReduceWarps)
     figures(const value_t* values, long long pitch, const int* listed, int some, value_t bound,
@@ -47,7 +47,7 @@ extern "C" __global__ void __launch_bounds__(32 * kReduceWarps)
   mine.leave(sums + column, missed + column, greatest + column);
 }
 
-// Each row of a slice in turn: its number and the distance in a column. A row that is not looked up is the next in memory.
+// Hands each row of a slice on: its number and the distance in a column. Rows without a list are adjacent in memory.
 template <class Take>
 __device__ __forceinline__ void each_row(const value_t* values, const int* listed, int begin, int end,
                                          long long pitch, long long column, Take take) {
@@ -64,10 +64,10 @@ __device__ __forceinline__ void each_row(const value_t* values, const int* liste
   }
 }
 
-// How many distances per half-open bin.
+// Number of distances per half-open bin.
 // edges[SPAN], bins + 1 of them, rising, then the greatest number there is; SPAN is a power of two. counts[bins][pitch],
-// joined with what is there. Of the counters of a thread the first is for what is below or does not count, the last for
-// what is beyond: all lanes take the same steps.
+// merged with their present values. The first counter of a thread is for distances that are below or do not count, the last
+// for those beyond, so that all lanes take the same steps.
 // Dynamic shared memory: edges, rounded up to 16 bytes, then (bins + 2) * kAcross counters of 32 bits.
 // Launch: kAcross threads, (pitch / kAcross, slices) blocks.
 extern "C" __global__ void __launch_bounds__(kAcross)

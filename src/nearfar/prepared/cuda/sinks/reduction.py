@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from nearfar.errors import keyword
 from nearfar.graph.saturation import FARTHEST, may_saturate
 from nearfar.prepared.cuda.bottoms.cells import Sweep
 from nearfar.prepared.cuda.bottoms.table import Table
@@ -15,6 +16,7 @@ from nearfar.prepared.cuda.device import device_tree, far_value
 from nearfar.prepared.cuda.shapes import padded
 from nearfar.registry import FIGURES, Partial
 from nearfar.system.devices import runtime, several
+from nearfar.system.devices.arrays import as_dtype
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Mapping, Sequence
@@ -37,10 +39,10 @@ _SINK = "prepared/cuda/sinks/sweep_figures.cuh"
 _BLOCKS = 2048  # that fill a device
 _LEAST_SLICE = 512  # labels
 _STATIC = 1024  # bytes of shared memory that a block takes besides
-_ADVICE = "use fewer sources per block (block=), or device='cpu'"
+_ADVICE = f"use fewer sources per block ({keyword('block', ...)}), or {keyword('device', 'cpu')}"
 _BINS = 8192  # kBins of source_order.cuh
 _STATUS = 16  # bytes: status of place_figures.cuh
-# Of what is kept of a row, what place_figures.cuh writes.
+# Kinds of reduction that place_figures.cuh writes.
 _PLACED = {
     "count": ("counts",),
     "sum": ("totals",),
@@ -108,7 +110,7 @@ class DeviceReduction:
         }
         self.zeroed: list[Any] = []
         self.counts = reduction.kind in FIGURES or self.checks
-        self.form: Any = None  # what it was made for, in `reduced`
+        self.form: Any = None  # key of its purpose in `reduced`
         bins = max(len(reduction.edges) - 1, 0)
         kept = 2 * self._slices(self.width) * reduction.k * 8
         halved = 8 * (self.width // 32 + 2) if self.halves else 0
@@ -324,7 +326,7 @@ class DeviceReduction:
         cp, count = runtime.cupy(), len(sources)
         timer = runtime.Timer().start()
         given = runtime.upload(sources.astype(np.int32))
-        # In the order of the tree: what is near a source is then near those beside it, too.
+        # In the order of the tree: vertices near a source are then near adjacent sources, too.
         there, order = cp.empty(count, dtype=np.int64), cp.empty(count, dtype=np.int32)
         self._order.set(sources=given, count=np.int32(count), ordered=there, order=order)
         self._order()
@@ -403,7 +405,7 @@ class DeviceReduction:
             distances = cp.full((count, k), far, dtype=dtype)
             near = self.near[:, back].T.astype(dtype)
             if self.fixed is not None:
-                near = (near.astype(np.float64) * self.fixed.step).astype(dtype)
+                near = as_dtype(near.astype(np.float64) * self.fixed.step, dtype)
             distances[:, :keep] = cp.where(none, dtype.type(far), near)
         return bins, vertices, distances
 

@@ -1,13 +1,13 @@
-// Sources in the order of the tree, roughly: those whose labels lie in one bin of 2^shift labels side by side.
+// Sources approximately in the order of the tree: those whose labels are in one bin of 2^shift labels side by side.
 //
-// Which of one bin comes first is left to the atomics; no distance depends on it. A sort would tell them apart, which
-// brings nothing more, and takes several launches that the host waits for.
+// The order within a bin is left to the atomics; no distance depends on it. A full sort gains nothing more and takes several
+// launches that the host waits for.
 //
 // Arrays: sources[count], vertices; label[n] of vertices; ordered[count], the sources in that order; order[count], their
 // places among the sources. Launch: one block of 1024 threads; (n - 1) >> shift < kBins.
 // Races: atomics in shared memory.
-// requires: cuda/types.cuh
-// requires: cuda/warp.cuh
+// requires: cuda/primitives/types.cuh
+// requires: cuda/primitives/warp.cuh
 
 constexpr int kThreads = 1024, kBins = 8192, kEach = kBins / kThreads;
 

@@ -1,6 +1,6 @@
-// Count, sum and greatest of the distances in the cells of the bottom pass: nothing is stored.
+// Count, sum and maximum of the distances in the cells of the bottom pass; no distance is stored.
 //
-// A thread keeps the figures of its sources in registers while it goes through a cell, and joins them with those of other
+// A thread keeps the figures of its sources in registers while it goes through a cell, and merges them with those of other
 // cells at the end by atomics, whose results do not depend on their order.
 //
 // Macros and arrays: those of sweep_cells.cuh; bound, sums, missed and greatest as in reduce.cuh.

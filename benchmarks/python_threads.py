@@ -1,0 +1,103 @@
+"""Python threads that solve on one graph at once: ``python_threads.py -o FILE``.
+
+Each thread takes sources from one counter and solves with ``threads=1``; a sample is the wall time
+until all are solved, by 1, 2, 4, 8, ... Python threads in turns. Every distance array is compared
+with the one that a single thread found, some of which are proven. The small graph shows what a call
+costs besides its solve, which the interpreter's lock lets one thread at a time do.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import sys
+import sysconfig
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+import nearfar
+from nearfar.system.threads import default_threads
+from result_file import Rows, add_output
+from turns import line, take_turns
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+ROUNDS = 3
+#: Name -> graph, whether it is prepared, and the number of solves in a sample.
+CASES: dict[str, tuple[tuple[str, dict[str, Any]], bool, int]] = {
+    "roads": (("road_like", {"vertices": 200_000}), False, 64),
+    "random": (("uniform_random", {"vertices": 100_000, "degree": 8}), False, 64),
+    "small": (("road_like", {"vertices": 3_000}), False, 1024),
+    "prepared": (("road_like", {"vertices": 50_000}), True, 1024),
+}
+
+
+def solver(graph: nearfar.Graph, prepared: bool) -> Callable[[int], Any]:
+    """What a thread calls with a source."""
+    if prepared:
+        made = nearfar.prepare(graph)
+        return lambda source: nearfar.distances(made, [source], threads=1)[0]
+    return lambda source: nearfar.sssp(graph, source, threads=1).distances
+
+
+def together(solve: Callable[[int], Any], sources: list[int], threads: int) -> list[Any]:
+    """What threads that start at once find from all sources."""
+    found: list[Any] = [None] * len(sources)
+    counter = itertools.count()
+
+    def work() -> None:
+        while (at := next(counter)) < len(sources):
+            found[at] = solve(sources[at])
+
+    with ThreadPoolExecutor(threads) as pool:
+        for done in [pool.submit(work) for _ in range(threads)]:
+            done.result()
+    return found
+
+
+def same(first: list[Any], found: list[Any]) -> bool:
+    """Whether two lists of rows are equal."""
+    return all(np.array_equal(one, other) for one, other in zip(first, found, strict=True))
+
+
+def measured(name: str, most: int) -> dict[str, Any]:
+    """One case by all numbers of threads."""
+    (family, size), prepared, solves = CASES[name]
+    graph = nearfar.generate(family, **size)
+    solve = solver(graph, prepared)
+    sources = np.random.default_rng(16).integers(0, graph.n_vertices, solves).tolist()
+    for source in sources[:4]:
+        paths = nearfar.sssp(graph, source)
+        nearfar.verify(graph, paths)
+        if not np.array_equal(paths.distances, solve(source)):
+            raise SystemExit(f"{name}: distances from {source} are wrong")
+    counts = [1 << power for power in range(most.bit_length())]
+    ways = {
+        str(threads): (lambda threads=threads: together(solve, sources, threads))
+        for threads in counts
+    }
+    size = {"vertices": graph.n_vertices, "edges": graph.n_edges, "solves": solves}
+    return line(name, "1", take_turns(ways, ROUNDS, same), **size, proven=True)
+
+
+def main() -> int:
+    """Measure the chosen cases and write them."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    add_output(parser)
+    parser.add_argument("--cases", nargs="+", choices=list(CASES), default=list(CASES))
+    parser.add_argument("--most", type=int, default=default_threads(), help="threads at most")
+    args = parser.parse_args()
+    free = bool(sysconfig.get_config_var("Py_GIL_DISABLED"))
+    lock = getattr(sys, "_is_gil_enabled", lambda: True)()
+    python = {"free_threaded": free, "interpreter_lock": lock}
+    rows = Rows(args.output, list(CASES), by="what")
+    for name in args.cases:
+        rows.add({**measured(name, args.most), **python})
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

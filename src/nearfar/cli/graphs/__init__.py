@@ -1,0 +1,1 @@
+"""Commands that make, describe, convert and prepare graphs."""

@@ -1,0 +1,143 @@
+"""Repeat a paper's experiments on this machine: all samples as JSON, tables, and figures.
+
+An interrupted run resumes when the command is given again. Figures need matplotlib: pip install
+'nearfar[plot]'. Real graphs are read from the folder that NEARFAR_DATA names.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from nearfar.cli.arguments import at_least_one, at_least_zero, device_name
+from nearfar.cli.console import Exit, emit, note, rows
+from nearfar.errors import OptionError
+
+if TYPE_CHECKING:
+    import argparse
+
+NAME = "experiment"
+CALLS = ("nearfar.lab.experiments.run",)
+HELP = "repeat a paper's experiments: tables and figures"
+EXAMPLES = """\
+nearfar experiment list
+nearfar experiment martin-2009 -o martin
+nearfar experiment ortega-arranz-2015 --scale paper --device cuda -o ortega
+nearfar experiment martin-2009 --scale paper --only 'lists-*' --budget 600 -o martin"""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add arguments."""
+    parser.add_argument("name", metavar="NAME", help="an experiment, or 'list'")
+    parser.add_argument(
+        "--scale",
+        default="small",
+        metavar="SCALE",
+        help="small (default; minutes on two cores), paper (the paper's sizes) or beyond",
+    )
+    parser.add_argument(
+        "--device",
+        default="auto",
+        type=device_name,
+        choices=["auto", "cpu", "cuda"],
+        help="cuda measures the GPU's methods too (default: auto, where there is a GPU)",
+    )
+    parser.add_argument("-o", "--output", type=Path, metavar="DIR", help="folder for results")
+    parser.add_argument("--rounds", type=int, metavar="N", help="timed solves per source")
+    parser.add_argument("--sources", type=int, metavar="N", help="sources per graph")
+    parser.add_argument("--graphs", type=int, metavar="N", help="graphs per size")
+    parser.add_argument("--seed", type=int, metavar="N", help="seed of the first graph")
+    parser.add_argument(
+        "--per-method",
+        type=at_least_zero,
+        metavar="SECONDS",
+        help="a method that has solved a graph for so long begins no other solve there",
+    )
+    parser.add_argument(
+        "--workers",
+        type=at_least_one,
+        default=1,
+        metavar="N",
+        help="processes that make the graphs of the next tasks; they idle while a task is timed",
+    )
+    parser.add_argument(
+        "--overlap",
+        action="store_true",
+        help="these go on while a task is timed, on a core each, and it on the others; for methods "
+        "of a GPU",
+    )
+    parser.add_argument(
+        "--only",
+        nargs="+",
+        default=[],
+        metavar="PATTERN",
+        help="only tasks whose key matches, as in a shell, in this order; the others can follow",
+    )
+    parser.add_argument(
+        "--budget",
+        type=at_least_zero,
+        metavar="SECONDS",
+        help="begin no task after so many seconds",
+    )
+    parser.add_argument(
+        "--restart", action="store_true", help="delete the folder's results and start over"
+    )
+    parser.add_argument(
+        "--progress", action="store_true", help="report progress where there is no terminal too"
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    """List experiments, or run one."""
+    from nearfar.lab.experiments import experiments
+    from nearfar.lab.experiments import run as run_experiment
+    from nearfar.lab.experiments.render import markdown_table
+
+    if args.name == "list":
+        known = experiments()
+        facts = [
+            {
+                "name": e.name,
+                "title": e.title,
+                "paper": e.paper,
+                "scales": [s for s in e.scales if s != "tiny"],
+            }
+            for e in known.values()
+        ]
+        emit(args, facts, rows((e.name, e.title) for e in known.values()))
+        return Exit.OK
+    if args.output is None:
+        raise OptionError("give a folder for the results: -o DIR")
+    if args.output.exists() and not args.output.is_dir():
+        raise OptionError(f"-o {args.output} is a file: give a folder for the results")
+    outcome = run_experiment(
+        args.name,
+        out=args.output,
+        scale=args.scale,
+        device=args.device,
+        rounds=args.rounds,
+        sources=args.sources,
+        graphs=args.graphs,
+        seed=args.seed,
+        per_method=args.per_method,
+        only=args.only,
+        budget=args.budget,
+        restart=args.restart,
+        workers=args.workers,
+        overlap=args.overlap,
+        progress=False if args.quiet else (True if args.progress else None),
+    )
+    lines: list[str] = []
+    for table in outcome.results["tables"]:
+        lines += [f"## {table['title']}", "", *markdown_table(table), "", table["caption"], ""]
+    emit(args, outcome.results, lines[:-1], summary=True)
+    note(
+        args,
+        f"{outcome.measured} tasks measured, {outcome.kept} kept from before; "
+        f"results in {args.output}",
+    )
+    for remark in outcome.results["remarks"]:
+        note(args, remark)
+    if outcome.wrong:
+        note(args, f"wrong answers: {', '.join(outcome.wrong)}")
+    return Exit.FAILED_PROOF if outcome.wrong else Exit.OK

@@ -1,0 +1,1 @@
+"""Commands that compute answers from a graph, a raster or tables of places."""

@@ -1,0 +1,163 @@
+"""Draw a map of travel times, with every edge in the colour of its distance.
+
+The graph needs coordinates, such as those of OpenStreetMap extracts and of DIMACS files with a .co
+file. An .html file is an interactive map; .geojson and .gpkg files hold the streets within each of
+--breaks, around one source or around each of many (--more).
+"""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+from nearfar.cli.answers import check_folder
+from nearfar.cli.arguments import add_graph, number, read_graph, vertex_list
+from nearfar.cli.console import Exit, duration, emit, rows
+from nearfar.cli.flags import add_flags, add_solver, call_of, refuse_others
+from nearfar.errors import OptionError
+from nearfar.system.output import replacing
+
+if TYPE_CHECKING:
+    import argparse
+
+    from nearfar.answer.paths import Paths
+    from nearfar.graph.graph import Graph
+
+NAME = "map"
+HELP = "draw a map of travel times"
+CALLS = ("nearfar.sssp", "nearfar.isochrones")
+EXAMPLES = """\
+nearfar map town.osm.pbf 25291537 -o town.png
+nearfar map town.osm.pbf 25291537 --read-option mode=walk --title "On foot" -o town.svg
+nearfar map town.osm.pbf 60.17,24.94 -o town.html
+nearfar map town.osm.pbf 25291537 --breaks 300 600 900 --polygons -o town.geojson
+nearfar map town.osm.pbf 25291537 --more 60.17,24.94 60.18,24.95 --breaks 300 -o reach.geojson
+nearfar map roads.gr.gz 1 --limit 60000 -o near.pdf"""
+
+_PICTURES = (".png", ".svg", ".pdf")
+_GEOGRAPHY = (".geojson", ".gpkg")
+_SUFFIXES = (*_PICTURES, ".html", *_GEOGRAPHY)
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add arguments."""
+    from nearfar.solve.one import sssp
+
+    add_graph(parser)
+    add_flags(parser, sssp, ["source", "limit"])
+    parser.add_argument(
+        "-o", "--output", metavar="IMAGE", required=True, help=f"{', '.join(_SUFFIXES)}"
+    )
+    parser.add_argument("--title", default="", help="heading of the map")
+    parser.add_argument(
+        "--breaks",
+        type=number,
+        nargs="+",
+        metavar="D",
+        help="distances whose reach .geojson and .gpkg hold, in units of the weights",
+    )
+    parser.add_argument(
+        "--polygons", action="store_true", help="areas instead of lines in them; needs shapely"
+    )
+    parser.add_argument(
+        "--more", metavar="VERTEX", nargs="+", help="further sources, for .geojson and .gpkg"
+    )
+    add_solver(parser, sssp)
+
+
+def _write_reach(args: argparse.Namespace, graph: Graph) -> int:
+    """Write what each of many sources reaches, one search within the largest break for each."""
+    import nearfar
+    from nearfar.answer import write_geography
+
+    if args.breaks is None:
+        raise OptionError("--more goes with --breaks")
+    refuse_others(
+        args,
+        {"breaks", "polygons", "more", "output", "device", "threads"},
+        "--more goes without {flag}",
+    )
+    sources = [
+        *(vertex_list(args, graph, [args.source], "source") or []),
+        *(vertex_list(args, graph, args.more, "source") or []),
+    ]
+    began = time.perf_counter()
+    found = nearfar.isochrones(
+        graph,
+        sources,
+        args.breaks,
+        polygons=args.polygons,
+        device=args.device,
+        threads=args.threads,
+    )
+    write_geography(found, args.output)
+    facts = {
+        "sources": sources,
+        "features": len(found["features"]),
+        "output": args.output,
+        "attribution": found.get("attribution"),
+        "draw_seconds": time.perf_counter() - began,
+    }
+    took = duration(facts["draw_seconds"])
+    lines = [("reach", f"of {len(sources):,} sources in {args.output}, in {took}")]
+    if facts["attribution"]:
+        lines.append(("data", facts["attribution"]))
+    emit(args, facts, rows(lines), summary=True)
+    return Exit.OK
+
+
+def _draw(args: argparse.Namespace, graph: Graph, paths: Paths) -> None:
+    """Write the file in the format of the suffix."""
+    from nearfar.answer import draw_isochrones, draw_page, isochrones, write_geography
+    from nearfar.solve.isochrone import shown_unit
+
+    if args.output.lower().endswith(_GEOGRAPHY):
+        write_geography(isochrones(paths, args.breaks, polygons=args.polygons), args.output)
+        return
+    scale, unit = shown_unit(graph)
+    if args.output.lower().endswith(".html"):
+        draw_page(paths, args.output, title=args.title, scale=scale, unit=unit)
+        return
+    with replacing(args.output) as temporary:
+        draw_isochrones(paths, temporary, title=args.title, scale=scale, unit=unit)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Solve, prove and draw."""
+    import nearfar
+
+    if not args.output.lower().endswith(_SUFFIXES):
+        raise OptionError(f"output {args.output!r}: use one of {', '.join(_SUFFIXES)}")
+    if (args.breaks is not None) != args.output.lower().endswith(_GEOGRAPHY):
+        raise OptionError(
+            f"--breaks requires {' or '.join(_GEOGRAPHY)}, and these require --breaks"
+        )
+    if args.polygons and args.breaks is None:
+        raise OptionError("--polygons requires --breaks")
+    check_folder(args.output)
+    graph, _ = read_graph(args)
+    if args.more is not None:
+        return _write_reach(args, graph)
+    call = call_of(args, graph, nearfar.sssp)
+    paths = nearfar.sssp(graph, **call)
+    nearfar.verify(graph, paths)
+    began = time.perf_counter()
+    _draw(args, graph, paths)
+    facts = {
+        "source": call["source"],
+        "reached": paths.n_reached,
+        "engine": paths.engine,
+        "proved": True,
+        "output": args.output,
+        "attribution": graph.attributes.get("attribution"),
+        "draw_seconds": time.perf_counter() - began,
+    }
+    lines = [
+        ("map", f"{args.output}, drawn in {duration(facts['draw_seconds'])}"),
+        ("reached", f"{paths.n_reached:,} of {graph.n_vertices:,} vertices, proved"),
+        ("method", f"{paths.engine} ({paths.reason})"),
+    ]
+    if facts["attribution"]:
+        lines.append(("data", facts["attribution"]))
+    emit(args, facts, rows(lines), summary=True)
+    return Exit.OK

@@ -1,0 +1,72 @@
+"""Find the nearest of some places for every vertex, or the k nearest.
+
+Prints a line per vertex: the vertex, then each place with its distance, nearest first, padded with
+"-" and inf (null with --json).
+"""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from nearfar.cli.arguments import add_graph, at_least_one, read_graph, vertex_list
+from nearfar.cli.console import Exit, duration, emit, note
+from nearfar.cli.flags import add_flags, add_solver, call_of
+from nearfar.cli.queries.distances import plain_values
+
+if TYPE_CHECKING:
+    import argparse
+
+NAME = "nearest"
+HELP = "the k nearest of some places for every vertex"
+CALLS = ("nearfar.nearest",)
+EXAMPLES = """\
+nearfar nearest roads.gr.gz --source 17 99
+nearfar nearest roads.nfp --source 17 99 250 -k 2 --vertex 4 8
+nearfar nearest roads.gr.gz --source 17 99 --limit 9000 --json"""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add arguments."""
+    from nearfar.solve.nearest import nearest
+
+    add_graph(parser)
+    add_flags(parser, nearest, ["sources"], help={"sources": "the places; ways lead away"})
+    parser.add_argument(
+        "-k", type=at_least_one, default=1, metavar="K", help="how many (default: 1)"
+    )
+    parser.add_argument("--vertex", nargs="+", metavar="VERTEX", help="print only these vertices")
+    add_flags(parser, nearest, ["limit"])
+    add_solver(parser, nearest)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Find the places and print them."""
+    import nearfar
+
+    graph, _ = read_graph(args)
+    call = call_of(args, graph, nearfar.nearest)
+    shown = vertex_list(args, graph, args.vertex)
+    stats: dict[str, Any] = {}
+    began = time.perf_counter()
+    found = nearfar.nearest(graph, **call, stats=stats)
+    seconds = time.perf_counter() - began
+    at = np.arange(graph.n_vertices) if shown is None else graph.indices_of(shown)
+    names = graph.name_of(at).tolist()
+    sources, distances = plain_values((found.sources[at], found.distances[at]), graph)
+    lines = []
+    for name, near, far in zip(names, sources, distances, strict=True):
+        cells = [cell for pair in zip(near, far, strict=True) for cell in pair]
+        lines.append("\t".join("-" if cell is None else str(cell) for cell in [name, *cells]))
+    facts = {
+        "vertices": names,
+        "sources": sources,
+        "distances": distances,
+        "reason": stats["reason"],
+        "seconds": seconds,
+    }
+    emit(args, facts, lines)
+    note(args, f"{len(names):,} vertices, {stats['reason']}, {duration(seconds)}")
+    return Exit.OK

@@ -1,0 +1,225 @@
+"""Compute the least cost from some cells of a raster to all others, and draw routes.
+
+"-" with --elevation uses only the terrain, in seconds by Tobler's hiking function. Cells are
+ROW,COLUMN (PLANE,ROW,COLUMN) or a .geojson file of points in the raster's coordinates. Every
+surface is proven.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from nearfar.cli.answers import check_folder
+from nearfar.cli.arguments import at_least_one, number
+from nearfar.cli.console import Exit, duration, emit, rows
+from nearfar.errors import GraphFormatError, OptionError, quoted
+from nearfar.system.output import replacing
+
+if TYPE_CHECKING:
+    import argparse
+
+    from nearfar.raster import Raster, Surface
+
+NAME = "raster"
+CALLS = ("nearfar.raster.cost_distance", "nearfar.raster.Raster")
+HELP = "least costs over a raster, from some cells to all others"
+EXAMPLES = """\
+nearfar raster cost.tif --from wells.geojson -o surface.tif
+nearfar raster cost.npy --from 120,45 --to 900,1400 --paths routes.geojson --plot map.png
+nearfar raster - --elevation dem.tif --from 10,10 --limit 3600 -o an-hour.tif"""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add arguments."""
+    parser.add_argument("cost", metavar="COST", help=".tif, .npy or .map; - for 1 everywhere")
+    parser.add_argument(
+        "--from", dest="sources", nargs="+", metavar="CELL", required=True, help="where to start"
+    )
+    parser.add_argument("--to", nargs="+", metavar="CELL", help="where --paths and --plot lead")
+    parser.add_argument("-o", "--output", metavar="FILE", help="the surface, as .tif or .npy")
+    parser.add_argument(
+        "--allocation", metavar="FILE", help="which source is nearest, numbered from 0; .tif, .npy"
+    )
+    parser.add_argument("--paths", metavar="FILE", help="routes as GeoJSON; needs --to")
+    parser.add_argument("--plot", metavar="IMAGE", help="a picture; .png, .svg or .pdf")
+    parser.add_argument("--title", default="", help="heading of the picture")
+    parser.add_argument("--elevation", metavar="FILE", help="an elevation model: slopes cost more")
+    parser.add_argument(
+        "--connectivity", type=at_least_one, metavar="N", help="4, 8, 16; 6, 18, 26 in a volume"
+    )
+    parser.add_argument(
+        "--step", choices=("mean", "enter"), default="mean", help="cost of a step per length"
+    )
+    parser.add_argument(
+        "--cell-size", type=number, nargs="+", metavar="L", help="length of a cell, along each axis"
+    )
+    parser.add_argument("--no-data", type=number, metavar="X", help="a cost that marks barriers")
+    parser.add_argument(
+        "--negative", choices=("error", "barrier"), default="error", help="of negative costs"
+    )
+    parser.add_argument("--limit", type=number, metavar="D", help="leave out what costs more")
+    parser.add_argument(
+        "--device",
+        choices=("auto", "cpu", "cuda"),
+        default="auto",
+        help="where to run (default: auto, where the estimate is lower)",
+    )
+    parser.add_argument(
+        "--threads", type=at_least_one, metavar="N", help="CPU workers (default: all cores)"
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    """Solve, prove, write and draw."""
+    from nearfar.raster import cost_distance, draw_surface, write_raster
+
+    if args.paths and not args.to:
+        raise OptionError("--paths needs --to")
+    for file in (args.output, args.allocation, args.paths, args.plot):
+        if file:
+            check_folder(file)
+    began = time.perf_counter()
+    raster = _read(args)
+    read = time.perf_counter() - began
+    sources = _cells(raster, args.sources)
+    ends = _cells(raster, args.to) if args.to else []
+    surface = cost_distance(
+        raster, sources, limit=args.limit, device=args.device, threads=args.threads
+    )
+    surface.verify()
+    routes = surface.paths_to(ends) if len(ends) else []
+    lengths = [surface.distance_to(cell) for cell in ends]
+    if args.output:
+        write_raster(surface, args.output)
+    if args.allocation:
+        write_raster(surface.allocation, args.allocation, like=raster)
+    if args.paths:
+        _write_routes(surface, ends, routes, lengths, args.paths)
+    if args.plot:
+        draw_surface(surface, args.plot, routes=routes, title=args.title)
+    reached = int(surface.reachable.sum())
+    files = [f for f in (args.output, args.allocation, args.paths, args.plot) if f]
+    facts = {
+        "shape": list(raster.shape),
+        "sources": [list(cell) for cell in sources],
+        "targets": [list(cell) for cell in ends],
+        "distances": [None if d == float("inf") else d for d in lengths],
+        "reached": reached,
+        "barriers": raster.n_barriers,
+        "engine": surface.engine,
+        "proved": True,
+        "files": files,
+        "read_seconds": read,
+        "seconds": surface.stats["seconds"],
+    }
+    size = " x ".join(map(str, raster.shape))
+    lines = [
+        ("raster", f"{size} cells, {raster.n_barriers:,} barriers, {raster.dtype}"),
+        ("reached", f"{reached:,} cells from {len(sources):,} sources, proved"),
+        ("method", f"{surface.engine}, {duration(surface.stats['seconds'])}"),
+    ]
+    for cell, distance in zip(ends, lengths, strict=True):
+        lines.append(("to " + ",".join(map(str, cell)), f"{distance:g}"))
+    if files:
+        lines.append(("wrote", ", ".join(files)))
+    emit(args, facts, rows(lines), summary=True)
+    return Exit.OK
+
+
+def _read(args: argparse.Namespace) -> Raster:
+    """Return the raster of the arguments."""
+    from nearfar.raster import Raster, read_raster
+
+    keywords: dict[str, Any] = {
+        "connectivity": args.connectivity,
+        "step": args.step,
+        "negative": args.negative,
+    }
+    if args.cell_size:
+        size = args.cell_size
+        keywords["cell_size"] = size[0] if len(size) == 1 else tuple(size)
+    if args.no_data is not None:
+        keywords["no_data"] = args.no_data
+    if args.cost != "-":
+        return read_raster(args.cost, elevation=args.elevation, **keywords)
+    if not args.elevation:
+        raise OptionError("with - for the costs, give --elevation")
+    size = {name: keywords[name] for name in ("cell_size", "no_data") if name in keywords}
+    terrain = read_raster(args.elevation, negative="barrier", **size)
+    keywords |= {"cell_size": terrain.cell_size, "no_data": None}
+    heights = terrain.cost
+    if terrain.no_data is not None:
+        heights = np.where(heights == terrain.no_data, np.nan, heights)
+    raster = Raster(None, elevation=heights, **keywords)
+    raster.georeference = terrain.georeference
+    return raster
+
+
+def _cells(raster: Raster, given: list[str]) -> list[tuple[int, ...]]:
+    """Return the cells of arguments: ROW,COLUMN or files of points."""
+    cells: list[tuple[int, ...]] = []
+    for word in given:
+        if word.lower().endswith((".geojson", ".json")):
+            cells += [tuple(cell) for cell in raster.cells_at(_points(word)).tolist()]
+            continue
+        try:
+            cells.append(tuple(int(part) for part in word.split(",")))
+        except ValueError:
+            raise OptionError(
+                f"{quoted(word)} is no cell: give ROW,COLUMN or a .geojson file of points"
+            ) from None
+    return cells
+
+
+def _points(path: str) -> list[tuple[float, float]]:
+    """Return the points of a GeoJSON file."""
+    try:
+        with open(path, encoding="utf-8") as file:
+            tree = json.load(file)
+    except (json.JSONDecodeError, UnicodeDecodeError) as error:
+        raise GraphFormatError(f"is no JSON: {error}", path) from None
+    found: list[tuple[float, float]] = []
+    waiting = [tree]
+    while waiting:
+        node = waiting.pop(0)
+        if not isinstance(node, dict):
+            continue
+        waiting += node.get("features") or node.get("geometries") or []
+        waiting += [node["geometry"]] if isinstance(node.get("geometry"), dict) else []
+        places: Any = node.get("coordinates")
+        try:
+            if node.get("type") == "Point":
+                found.append((float(places[0]), float(places[1])))
+            elif node.get("type") == "MultiPoint":
+                found += [(float(place[0]), float(place[1])) for place in places]
+        except (TypeError, ValueError, IndexError):
+            raise GraphFormatError(f"a point is {quoted(places)}", path) from None
+    if not found:
+        raise GraphFormatError("holds no points", path)
+    return found
+
+
+def _write_routes(
+    surface: Surface, ends: list[tuple[int, ...]], routes: Any, lengths: Any, path: str
+) -> None:
+    """Write routes as lines; an unreached target has no geometry."""
+    features = []
+    for end, route, length in zip(ends, routes, lengths, strict=True):
+        line = None
+        if len(route) and surface.raster.ndim == 2:
+            points = surface.raster.points_of(route).tolist()
+            line = {"type": "LineString", "coordinates": points if len(points) > 1 else points * 2}
+        elif len(route):
+            line = {"type": "LineString", "coordinates": route[:, ::-1].tolist()}
+        about = {"target": list(end), "cost": None if not len(route) else length}
+        features.append({"type": "Feature", "properties": about, "geometry": line})
+    with replacing(path) as temporary:
+        temporary.write_text(
+            json.dumps({"type": "FeatureCollection", "features": features}) + os.linesep,
+            encoding="utf-8",
+        )

@@ -1,0 +1,87 @@
+"""Find the shortest route between two places, or several alternative routes.
+
+A place is LAT,LON in degrees, X,Y in other coordinates, or a vertex. It is snapped to the nearest
+street, and the parts of the first and the last street count. Prints the length and the number of
+edges of each route. More than one route needs a file of 'nearfar prepare'.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from nearfar.cli.answers import check_folder
+from nearfar.cli.arguments import add_graph, load_methods, read_graph
+from nearfar.cli.console import Exit, emit
+from nearfar.cli.flags import add_flags, call_of
+from nearfar.cli.places import add_snapping, one_place, remarks
+from nearfar.cli.queries.sssp import distance_text
+from nearfar.errors import OptionError
+
+if TYPE_CHECKING:
+    import argparse
+
+NAME = "route"
+CALLS = ("nearfar.route", "nearfar.routes")
+HELP = "the shortest route between two places, and alternatives"
+EXAMPLES = """\
+nearfar route roads.nfp 60.17,24.94 60.19,24.96 -o route.geojson
+nearfar route roads.nfp 60.17,24.94 60.19,24.96 -k 3 --stretch 1.4 --json
+nearfar route town.osm.pbf 60.17,24.94 60.19,24.96"""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add arguments."""
+    from nearfar.solve.places.alternatives import routes
+
+    add_graph(parser)
+    texts = {"origin": "LAT,LON, or X,Y, or a vertex", "destination": "likewise"}
+    texts |= {
+        "k": "routes at the most (default: 1)",
+        "stretch": "how much longer alternatives may be",
+        "sharing": "how much of the shortest route they may share",
+        "local": "how much of it around an alternative is itself shortest",
+    }
+    add_flags(parser, routes, texts, flags={"k": "-k"}, help=texts)
+    parser.set_defaults(k=1)
+    parser.add_argument("-o", "--output", metavar="FILE", help="also write them; .geojson or .gpkg")
+    add_snapping(parser, routes)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Find the routes and print them."""
+    import nearfar
+    from nearfar.answer.geography import write_geography
+    from nearfar.solve.places.route import routes_geojson
+
+    if args.output is not None:
+        if not args.output.lower().endswith((".geojson", ".json", ".gpkg")):
+            raise OptionError(f"output {args.output!r}: end it in .geojson or .gpkg")
+        check_folder(args.output)
+    graph, _ = read_graph(args)
+    load_methods()
+    several = args.k != 1
+    call = call_of(args, graph, nearfar.routes if several else nearfar.route)
+    call |= {end: one_place(args, graph, call[end], end) for end in ("origin", "destination")}
+    with remarks(args, graph):
+        if not several:
+            found = [nearfar.route(graph, **call)]
+        elif isinstance(graph, nearfar.Prepared):
+            found = nearfar.routes(graph, **call)
+        else:
+            raise OptionError(f"-k {args.k} needs a prepared graph: nearfar prepare {args.graph}")
+    if args.output is not None:
+        write_geography(routes_geojson(found), args.output)
+    unit = graph.attributes.get("unit")
+    facts = [
+        {
+            "length": one.length,
+            "unit": unit,
+            "vertices": one.vertices,
+            "edges": one.edges,
+            "coordinates": one.points,
+        }
+        for one in found
+    ]
+    lines = [f"{distance_text(one.length, unit)}\t{len(one.edges):,} edges" for one in found]
+    emit(args, facts, lines)
+    return Exit.OK

@@ -1,0 +1,64 @@
+// One bind function per part of the module; module.cpp calls them all. A family that adds a C++
+// file adds a static Binder (see NEARFAR_BIND) there, so no list has to be kept anywhere.
+#pragma once
+
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+
+#include <functional>
+#include <utility>
+#include <vector>
+
+#include "cpu/graph/graph_view.hpp"
+
+namespace nearfar {
+
+namespace nb = nanobind;
+
+inline std::vector<std::function<void(nb::module_&)>>& binders() {
+  static std::vector<std::function<void(nb::module_&)>> all;
+  return all;
+}
+
+struct Binder {
+  explicit Binder(std::function<void(nb::module_&)> bind) { binders().push_back(std::move(bind)); }
+};
+
+// NEARFAR_BIND(m) { m.def(...); } at namespace scope of a .cpp file.
+#define NEARFAR_CONCAT_(a, b) a##b
+#define NEARFAR_CONCAT(a, b) NEARFAR_CONCAT_(a, b)
+#define NEARFAR_BIND(m)                                                                     \
+  static void NEARFAR_CONCAT(bind_, __LINE__)(::nanobind::module_ & m);                     \
+  static const ::nearfar::Binder NEARFAR_CONCAT(binder_,                                    \
+                                                __LINE__)(NEARFAR_CONCAT(bind_, __LINE__)); \
+  static void NEARFAR_CONCAT(bind_, __LINE__)(::nanobind::module_ & m)
+
+// Types that say more in the stubs (`_cpu.pyi`) than their bases do.
+using Fields = nb::typed<nb::dict, nb::str, nb::any>;  // values by name
+using Ids = nb::ndarray<const int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;  // vertices
+template <class T>
+using Owned = nb::ndarray<nb::numpy, T, nb::ndim<1>>;  // what as_numpy makes
+
+using ConstArray = nb::ndarray<nb::ro, nb::c_contig, nb::device::cpu>;  // any dtype, read-only
+using Array = nb::ndarray<nb::c_contig, nb::device::cpu>;               // any dtype, written to
+
+void check_array(const Array& array, nb::dlpack::dtype dtype, std::size_t size, const char* name);
+
+// Data pointer of an output array after checking dtype and size.
+template <class T>
+T* checked(const Array& array, std::size_t size, const char* name) {
+  check_array(array, nb::dtype<T>(), size, name);
+  return static_cast<T*>(array.data());
+}
+
+// A NumPy array that owns the vector's memory.
+template <class T>
+Owned<T> as_numpy(std::vector<T>&& values) {
+  auto* kept = new std::vector<T>(std::move(values));
+  nb::capsule owner(kept, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
+  return Owned<T>(kept->data(), {kept->size()}, owner);
+}
+
+}  // namespace nearfar

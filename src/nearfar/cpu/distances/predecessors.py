@@ -1,0 +1,73 @@
+"""Predecessors from finished distances, by the pass over tight edges that all variants share."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from nearfar import _cpu
+from nearfar.cuda.distances.predecessors import device_predecessors
+from nearfar.system.devices import runtime
+from nearfar.system.devices.arrays import is_device_array, to_host, upload
+from nearfar.system.threads import on_threads
+
+if TYPE_CHECKING:
+    from nearfar.graph.graph import Graph
+
+__all__ = ["tight_predecessors"]
+
+
+def tight_predecessors(
+    graph: Graph,
+    sources: Any,
+    distances: Any,
+    *,
+    by_device: bool = False,
+    threads: int = 1,
+    stats: dict[str, Any] | None = None,
+) -> Any:
+    """Compute predecessors from finished distances by the tight-edge rule.
+
+    An edge (u, v) is tight when ``d[u] + w == d[v]``. A vertex takes the smallest id among its
+    tight edges from strictly nearer vertices; vertices that only zero-weight edges reach take
+    theirs in breadth-first levels, so that the result is a tree, the same on every device. With
+    negative weights the tree is the breadth-first one over tight edges. O(n + m) for each source.
+    """
+    if distances.ndim == 1 and not isinstance(sources, int):
+        sources = int(np.ravel(sources)[0])
+    solved, distances = graph.tight_form(sources, distances)
+    rows = [sources] if isinstance(sources, int) else [int(row) for row in sources]
+    if is_device_array(distances):
+        return _on_device(solved, rows, distances, stats)
+    if by_device and distances.size:
+        row = distances.shape[-1] * 2 * (distances.dtype.itemsize + solved.index_dtype.itemsize)
+        step = max(1, int(0.5 * runtime.memory()[0] // row))
+        if distances.ndim == 1 or len(rows) <= step:
+            return to_host(_on_device(solved, rows, distances, stats))
+        out = np.empty(distances.shape, dtype=solved.index_dtype)
+        for first in range(0, len(rows), step):
+            part = slice(first, first + step)
+            out[part] = to_host(_on_device(solved, rows[part], distances[part], stats))
+        return out
+    out = np.empty(distances.shape, dtype=solved.index_dtype)
+    if distances.ndim == 1:
+        _cpu.predecessors(solved.view, rows[0], distances, bool(solved.n_negative), out)
+        return out
+
+    def one(i: int) -> None:
+        form, row = solved.tight_form(rows[i], distances[i])
+        row = np.ascontiguousarray(row)
+        _cpu.predecessors(form.view, rows[i], row, bool(form.n_negative), out[i])
+
+    on_threads(one, len(rows), threads)
+    return out
+
+
+def _on_device(graph: Graph, rows: list[int], distances: Any, stats: dict[str, Any] | None) -> Any:
+    """Return predecessors computed on the device, adding its seconds to the counters."""
+    found, counters = device_predecessors(graph, rows, upload(distances))
+    if stats is not None:
+        name = "predecessor_device_seconds"
+        stats[name] = stats.get(name, 0.0) + counters["device_seconds"]
+    return found

@@ -1,0 +1,296 @@
+// Work on finished distances: summary, masks, predecessors by the tight-edge rule, and
+// the proof that an answer is right. All in O(n + m), independent of the solver that found them.
+//
+// An edge (u, v) is tight when d[u] + w = d[v]. Predecessor rule, the same on every device:
+//   1. a reached vertex with a tight edge from a strictly nearer vertex takes the smallest such id;
+//   2. the others reach their distance only through edges that add nothing (weight zero, or one
+//      that a float sum absorbs): they are taken in breadth-first levels from the vertices of 1,
+//      each from the smallest id of the level before. Two such vertices can therefore never vouch
+//      for each other, which a plain "any tight edge" rule would allow.
+// With negative edges "nearer" orders nothing, and rule 2 serves for all vertices, from the source.
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/variant.h>
+
+#include <algorithm>
+#include <tuple>
+#include <variant>
+#include <vector>
+
+#include "cpu/bindings/dtypes.hpp"
+#include "cpu/distances/tight_edges.hpp"
+#include "cpu/search/search.hpp"
+#include "cpu/threads/spread.hpp"
+
+namespace nearfar {
+namespace {
+
+// A limit as Python gives it, whole for integer distances; none is "unreached", which nothing
+// exceeds.
+using Limit = std::optional<std::variant<int64_t, double>>;
+
+template <class W>
+W bound_of(const Limit& limit) {
+  if (!limit) return unreached<W>();
+  if constexpr (std::is_floating_point_v<W>) {
+    return limit_as<W>(std::visit([](auto value) { return static_cast<double>(value); }, *limit));
+  } else {
+    const int64_t* const exact = std::get_if<int64_t>(&*limit);
+    if (exact == nullptr) throw nb::type_error("limit: integer distances have a whole one");
+    return *exact >= static_cast<int64_t>(unreached<W>()) ? unreached<W>() : static_cast<W>(*exact);
+  }
+}
+
+// Conditions of the proof; nearfar.answer.proof has a sentence for each.
+enum class Flaw {
+  source_distance,
+  impossible_distance,
+  beyond_limit,
+  missed,
+  not_shortest,
+  source_predecessor,
+  overflow,
+  no_vertex,
+  no_predecessor,
+  unreached_predecessor,
+  not_tight,
+  circle,
+};
+
+void predecessors(const GraphView& view, int64_t source, ConstArray distances, bool any_sign,
+                  Array out) {
+  nb::gil_scoped_release release;
+  view.visit([&](const auto& csr) {
+    using C = std::decay_t<decltype(csr)>;
+    TightEdges<C> tight(csr, static_cast<const typename C::Weight*>(distances.data()));
+    tight.predecessors(static_cast<typename C::Index>(source), any_sign,
+                       static_cast<typename C::Index*>(out.data()));
+  });
+}
+
+template <class W>
+bool below_range(W d) {
+  if constexpr (std::is_floating_point_v<W>)
+    return d < std::numeric_limits<W>::lowest();
+  else
+    return false;
+}
+
+// Whether a sum lies below the range of its type: no distance can stand for it.
+template <class W>
+bool leaves_range(W d, W w) {
+  if constexpr (std::is_floating_point_v<W>) {
+    return below_range(d + w);
+  } else {
+    W sum;
+    return w < 0 && __builtin_add_overflow(d, w, &sum);
+  }
+}
+
+// The first flaw, or none where the answer is proven, with the edge (u, v) or vertex v that has it.
+std::tuple<std::optional<Flaw>, int64_t, int64_t> verify(const GraphView& view, int64_t source,
+                                                         ConstArray distances,
+                                                         std::optional<ConstArray> preds,
+                                                         bool any_sign, Limit limit) {
+  std::optional<Flaw> found;
+  int64_t at_u = -1, at_v = -1;
+  view.visit([&](const auto& csr) {
+    using C = std::decay_t<decltype(csr)>;
+    using I = typename C::Index;
+    using W = typename C::Weight;
+    const W bound = bound_of<W>(limit);
+    nb::gil_scoped_release release;
+    const W* d = static_cast<const W*>(distances.data());
+    auto fail = [&](Flaw flaw, int64_t u, int64_t v) { found = flaw, at_u = u, at_v = v; };
+    const I s = static_cast<I>(source);
+    if (d[s] != W{0}) return fail(Flaw::source_distance, s, s);
+    for (I u = 0; u < csr.n; ++u) {
+      if (d[u] != d[u] || (!any_sign && d[u] < 0) || below_range(d[u]))
+        return fail(Flaw::impossible_distance, u, u);
+      if (d[u] == unreached<W>()) continue;
+      if (d[u] > bound) return fail(Flaw::beyond_limit, u, u);
+      for (I e = csr.indptr[u]; e < csr.indptr[u + 1]; ++e) {
+        const I v = csr.indices[e];
+        const W sum = saturating_add(d[u], csr.weights[e]);
+        if (leaves_range(d[u], csr.weights[e])) return fail(Flaw::overflow, u, v);
+        if (sum < d[v] && !(sum > bound))
+          return fail(d[v] == unreached<W>() ? Flaw::missed : Flaw::not_shortest, u, v);
+        // A saturated sum at an unreached vertex is a finite distance that does not fit.
+        if (sum == unreached<W>() && d[v] == sum && bound == sum) return fail(Flaw::overflow, u, v);
+      }
+    }
+    std::vector<I> own;
+    const I* p = preds ? static_cast<const I*>(preds->data()) : nullptr;
+    if (!p) {
+      own.resize(static_cast<std::size_t>(csr.n));
+      TightEdges<C>(csr, d).predecessors(s, any_sign, own.data());
+      p = own.data();
+    }
+    if (p[s] != -1) return fail(Flaw::source_predecessor, p[s], s);
+    for (I v = 0; v < csr.n; ++v) {
+      const bool reached = d[v] != unreached<W>();
+      if (p[v] < -1 || p[v] >= csr.n) return fail(Flaw::no_vertex, p[v], v);
+      if (v != s && reached != (p[v] >= 0))
+        return fail(reached ? Flaw::no_predecessor : Flaw::unreached_predecessor, p[v], v);
+      if (p[v] >= 0 && d[p[v]] == unreached<W>()) return fail(Flaw::unreached_predecessor, p[v], v);
+    }
+    std::vector<bool> tight(static_cast<std::size_t>(csr.n), false);
+    for (I u = 0; u < csr.n; ++u) {
+      if (d[u] == unreached<W>()) continue;
+      for (I e = csr.indptr[u]; e < csr.indptr[u + 1]; ++e) {
+        const I v = csr.indices[e];
+        if (p[v] == u && saturating_add(d[u], csr.weights[e]) == d[v]) tight[v] = true;
+      }
+    }
+    for (I v = 0; v < csr.n; ++v)
+      if (p[v] >= 0 && !tight[v]) return fail(Flaw::not_tight, p[v], v);
+    // Tree: walk up from every vertex; a walk that meets its own trail has found a cycle.
+    std::vector<I> trail_of(static_cast<std::size_t>(csr.n), I{-1});
+    for (I v = 0; v < csr.n; ++v) {
+      if (p[v] < 0) continue;
+      I u = v;
+      while (u != s && trail_of[u] < 0) trail_of[u] = v, u = p[u];
+      if (u != s && trail_of[u] == v) return fail(Flaw::circle, u, v);
+    }
+  });
+  return {found, at_u, at_v};
+}
+
+// How many vertices are reached, and the farthest of them; -1 when nothing is reached.
+struct Summary {
+  int64_t reached = 0, farthest = -1;
+};
+
+template <class W>
+Summary summary_of(const W* d, int64_t n) {
+  constexpr int64_t kLanes = sizeof(W) == 4 ? 32 : 1;  // more of 64 bits gain nothing in SSE2
+  constexpr W kNone = std::numeric_limits<W>::lowest();
+  W top[kLanes];
+  BitsOf<W> missing[kLanes] = {};
+  std::fill_n(top, kLanes, kNone);
+  const auto note = [&](int64_t lane, W distance) {
+    const bool out = distance == unreached<W>();
+    const W known = out ? kNone : distance;
+    missing[lane] += out;
+    top[lane] = known > top[lane] ? known : top[lane];
+  };
+  int64_t v = 0;
+  for (; v + kLanes <= n; v += kLanes)
+    for (int64_t i = 0; i < kLanes; ++i) note(i, d[v + i]);
+  for (; v < n; ++v) note(0, d[v]);
+  Summary found;
+  found.reached = n;
+  for (const BitsOf<W> count : missing) found.reached -= static_cast<int64_t>(count);
+  if (found.reached == 0) return found;
+  const W most = *std::max_element(top, top + kLanes);
+  for (v = 0; v + kLanes <= n; v += kLanes) {
+    bool here = false;
+    for (int64_t i = 0; i < kLanes; ++i) here |= d[v + i] == most;
+    if (here) break;
+  }
+  found.farthest = std::find(d + v, d + n, most) - d;
+  return found;
+}
+
+std::tuple<int64_t, int64_t> distance_summary(ConstArray distances) {
+  Summary found;
+  with_weight_type(distances.dtype(), [&](auto tag) {
+    nb::gil_scoped_release release;
+    using W = decltype(tag);
+    const auto n = static_cast<int64_t>(distances.size());
+    found = summary_of(static_cast<const W*>(distances.data()), n);
+  });
+  return {found.reached, found.farthest};
+}
+
+using Rows = nb::ndarray<nb::ro, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+
+// The same of each row.
+std::tuple<Owned<int64_t>, Owned<int64_t>> row_summaries(Rows rows, int threads) {
+  const std::size_t k = rows.shape(0), n = rows.shape(1);
+  std::vector<int64_t> reached(k), farthest(k);
+  with_weight_type(rows.dtype(), [&](auto tag) {
+    nb::gil_scoped_release release;
+    using W = decltype(tag);
+    const W* first = static_cast<const W*>(rows.data());
+    spread(static_cast<int64_t>(k), threads, [&](BatchCounter& counter, Interrupt& interrupt) {
+      for (int64_t row; (row = counter.take()) >= 0;) {
+        interrupt.poll(n);
+        const auto i = static_cast<std::size_t>(row);
+        const Summary found = summary_of(first + i * n, static_cast<int64_t>(n));
+        reached[i] = found.reached, farthest[i] = found.farthest;
+      }
+    });
+  });
+  return {as_numpy(std::move(reached)), as_numpy(std::move(farthest))};
+}
+
+// Makes every distance above the bound unreached.
+void mask_above(Array distances, Limit limit, int threads) {
+  with_weight_type(distances.dtype(), [&](auto tag) {
+    using W = decltype(tag);
+    const W bound = bound_of<W>(limit);
+    nb::gil_scoped_release release;
+    W* d = static_cast<W*>(distances.data());
+    constexpr std::size_t kShare = std::size_t{1} << 18;
+    const std::size_t size = distances.size();
+    spread(static_cast<int64_t>((size + kShare - 1) / kShare), threads,
+           [&](BatchCounter& counter, Interrupt& interrupt) {
+             for (int64_t share; (share = counter.take()) >= 0;) {
+               interrupt.poll(kShare);
+               const std::size_t begin = static_cast<std::size_t>(share) * kShare;
+               const std::size_t end = std::min(size, begin + kShare);
+               for (std::size_t v = begin; v < end; ++v)
+                 d[v] = d[v] > bound ? unreached<W>() : d[v];
+             }
+           });
+  });
+}
+
+// The first edge whose finite sum reaches the "unreached" value while its target is unreached, so
+// that the run may have lost a distance to saturation. -1 when there is none.
+int64_t first_saturated_edge(const GraphView& view, ConstArray distances) {
+  nb::gil_scoped_release release;
+  return view.visit([&](const auto& csr) -> int64_t {
+    using C = std::decay_t<decltype(csr)>;
+    using W = typename C::Weight;
+    const W* d = static_cast<const W*>(distances.data());
+    for (typename C::Index u = 0; u < csr.n; ++u) {
+      if (d[u] == unreached<W>()) continue;
+      for (auto e = csr.indptr[u]; e < csr.indptr[u + 1]; ++e)
+        if (d[csr.indices[e]] == unreached<W>() &&
+            saturating_add(d[u], csr.weights[e]) == unreached<W>())
+          return e;
+    }
+    return -1;
+  });
+}
+
+}  // namespace
+
+NEARFAR_BIND(m) {
+  nb::enum_<Flaw>(m, "Flaw")
+      .value("source_distance", Flaw::source_distance)
+      .value("impossible_distance", Flaw::impossible_distance)
+      .value("beyond_limit", Flaw::beyond_limit)
+      .value("missed", Flaw::missed)
+      .value("not_shortest", Flaw::not_shortest)
+      .value("source_predecessor", Flaw::source_predecessor)
+      .value("overflow", Flaw::overflow)
+      .value("no_vertex", Flaw::no_vertex)
+      .value("no_predecessor", Flaw::no_predecessor)
+      .value("unreached_predecessor", Flaw::unreached_predecessor)
+      .value("not_tight", Flaw::not_tight)
+      .value("circle", Flaw::circle);
+  m.def("predecessors", &predecessors, nb::arg("view"), nb::arg("source"), nb::arg("distances"),
+        nb::arg("any_sign"), nb::arg("out"));
+  m.def("verify", &verify, nb::arg("view"), nb::arg("source"), nb::arg("distances"),
+        nb::arg("predecessors").none(), nb::arg("any_sign"), nb::arg("limit").none());
+  m.def("distance_summary", &distance_summary, nb::arg("distances"));
+  m.def("row_summaries", &row_summaries, nb::arg("rows"), nb::arg("threads"));
+  m.def("mask_above", &mask_above, nb::arg("distances"), nb::arg("limit").none(),
+        nb::arg("threads") = 1);
+  m.def("first_saturated_edge", &first_saturated_edge, nb::arg("view"), nb::arg("distances"));
+}
+
+}  // namespace nearfar

@@ -1,0 +1,66 @@
+// Predecessors of finished distances from one source, by the tight-edge rule; see proof.cpp.
+#pragma once
+
+#include <algorithm>
+#include <vector>
+
+#include "cpu/graph/graph_view.hpp"
+
+namespace nearfar {
+
+template <class C>
+class TightEdges {
+ public:
+  using I = typename C::Index;
+  using W = typename C::Weight;
+
+  TightEdges(const C& csr, const W* d) : csr_(csr), d_(d) {}
+
+  void predecessors(I source, bool any_sign, I* p) const {
+    std::fill(p, p + csr_.n, I{-1});
+    std::vector<I> level;
+    std::vector<bool> done(static_cast<std::size_t>(csr_.n), false);
+    bool plateau = any_sign;
+    if (!any_sign) {
+      for (I u = 0; u < csr_.n; ++u) {
+        if (d_[u] == unreached<W>()) continue;
+        for (I e = csr_.indptr[u]; e < csr_.indptr[u + 1]; ++e) {
+          const I v = csr_.indices[e];
+          // A sum that saturates looks like the distance of a vertex that is not reached.
+          if (saturating_add(d_[u], csr_.weights[e]) != d_[v] || d_[v] == unreached<W>()) continue;
+          if (d_[u] < d_[v]) {
+            if (p[v] < 0) p[v] = u;  // u ascends, so the first is the smallest
+          } else if (u != v) {
+            plateau = true;
+          }
+        }
+      }
+      if (!plateau) return;
+      for (I v = 0; v < csr_.n; ++v)
+        if (p[v] >= 0 || v == source) done[v] = true, level.push_back(v);
+    } else {
+      done[source] = true;
+      level.push_back(source);
+    }
+    for (std::vector<I> next; !level.empty(); level.swap(next)) {
+      next.clear();
+      for (const I u : level) {
+        for (I e = csr_.indptr[u]; e < csr_.indptr[u + 1]; ++e) {
+          const I v = csr_.indices[e];
+          if (done[v] || d_[v] == unreached<W>()) continue;
+          if (saturating_add(d_[u], csr_.weights[e]) != d_[v]) continue;
+          if (!any_sign && d_[u] != d_[v]) continue;
+          if (p[v] < 0) next.push_back(v);
+          if (p[v] < 0 || u < p[v]) p[v] = u;
+        }
+      }
+      for (const I v : next) done[v] = true;
+    }
+  }
+
+ private:
+  const C& csr_;
+  const W* d_;
+};
+
+}  // namespace nearfar

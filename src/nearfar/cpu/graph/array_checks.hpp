@@ -1,0 +1,33 @@
+// Results of one pass over unvalidated indices or weights, at the speed of memory.
+//
+// With `out` the pass also copies, and looks at what it writes, so that what is checked is what
+// will be used. Fresh memory is the dearer half of a copy: it is cleared at the first touch.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "cpu/instructions/isa.hpp"
+
+namespace nearfar {
+
+// A NaN shows in the sum alone, an infinity also in the least or the greatest.
+template <class W>
+struct Extent {
+  W least, most;
+  double sum;  // of eight sums, of every eighth weight: the same bits on every processor
+};
+
+#define NEARFAR_DECLARE_CHECKS(level)                                     \
+  namespace level {                                                       \
+  /* The greatest of unsigned numbers, 0 of none; `out` may be null. */   \
+  template <class U>                                                      \
+  U greatest_of(const U* in, U* out, std::size_t count);                  \
+  /* Of no weights the least is above the greatest; `out` may be null. */ \
+  template <class W>                                                      \
+  Extent<W> extent_of(const W* in, W* out, std::size_t count);            \
+  }
+NEARFAR_FOR_EACH_ISA(NEARFAR_DECLARE_CHECKS)
+#undef NEARFAR_DECLARE_CHECKS
+
+}  // namespace nearfar

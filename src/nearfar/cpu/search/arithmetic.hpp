@@ -1,0 +1,76 @@
+// Sums and keys of distances, without a branch for saturation.
+//
+// Integer sums of two non-negative values fit the unsigned type of the same width, and "unreached"
+// is the signed maximum. So a sum that would overflow compares greater than or equal to every
+// distance there is and never improves: saturation costs nothing per edge. Floats saturate at
+// infinity by themselves. Everything here is forced inline: builds for several instruction sets
+// share this header, and no out-of-line copy made for a newer processor may reach an older one (see
+// cpu/instructions/isa.hpp).
+#pragma once
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+
+#include "cpu/graph/graph_view.hpp"
+
+#define NEARFAR_INLINE __attribute__((always_inline)) inline
+#define NEARFAR_COLD __attribute__((noinline, cold))
+
+namespace nearfar {
+
+// Unsigned integer as wide as a weight.
+template <class Weight>
+using BitsOf = std::conditional_t<sizeof(Weight) == 4, uint32_t, uint64_t>;
+
+template <class Weight>
+using SumOf = std::conditional_t<std::is_floating_point_v<Weight>, Weight, BitsOf<Weight>>;
+
+// d + w for d reached and w >= 0.
+template <class Weight>
+NEARFAR_INLINE SumOf<Weight> candidate(Weight d, Weight w) {
+  return static_cast<SumOf<Weight>>(d) + static_cast<SumOf<Weight>>(w);
+}
+
+template <class Weight>
+NEARFAR_INLINE bool improves(SumOf<Weight> sum, Weight current) {
+  return sum < static_cast<SumOf<Weight>>(current);
+}
+
+// Bit patterns of non-negative numbers order like the numbers (-0.0 never occurs in a Graph).
+template <class Weight>
+NEARFAR_INLINE BitsOf<Weight> ordered_bits(Weight d) {
+  return std::bit_cast<BitsOf<Weight>>(d);
+}
+
+template <class Weight>
+NEARFAR_INLINE Weight from_ordered_bits(BitsOf<Weight> bits) {
+  return std::bit_cast<Weight>(bits);
+}
+
+__extension__ typedef unsigned __int128 Wide;
+
+// (distance, vertex) in one integer that compares by distance first: one comparison and one move
+// per heap step, and a defined order between equal distances.
+template <class Index, class Weight>
+struct PackedKey {
+  static constexpr bool narrow = sizeof(Index) == 4 && sizeof(Weight) == 4;
+  static constexpr int shift = narrow ? 32 : 64;
+  using Type = std::conditional_t<narrow, uint64_t, Wide>;
+
+  static NEARFAR_INLINE Type make(Weight d, Index v) {
+    return (static_cast<Type>(ordered_bits(d)) << shift) |
+           static_cast<std::make_unsigned_t<Index>>(v);
+  }
+  static NEARFAR_INLINE Weight distance(Type key) {
+    return from_ordered_bits<Weight>(static_cast<BitsOf<Weight>>(key >> shift));
+  }
+  static NEARFAR_INLINE Index vertex(Type key) { return static_cast<Index>(key); }
+};
+
+NEARFAR_INLINE void prefetch(const void* address) {
+  __builtin_prefetch(address, 0, 3);
+}
+
+}  // namespace nearfar

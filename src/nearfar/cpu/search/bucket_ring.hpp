@@ -1,0 +1,266 @@
+// The bucket queue of delta-stepping: a ring of buckets over the nearest distances, one far pile
+// beyond.
+//
+// Bucket number of a distance is (distance - base) / delta, rounded down; the ring holds the
+// numbers from the current one up to current + kSlots - 1, and a bitmap finds the next bucket in
+// use, so that thousands of empty ones cost nothing. Entries beyond the ring wait in the far pile
+// and are dealt out when the ring runs empty; base then moves to the least of them, so a gap of any
+// size is skipped at once. Rounding may put an entry into a neighbouring bucket: the mapping stays
+// monotone, which is all that is needed, because a stale entry is recognised by its distance and
+// not by its bucket. Buffers go back to a stack of spares when their bucket has been worked off,
+// and the next bucket takes the one that is still warm in cache.
+#pragma once
+
+#include "cpu/memory/buffer.hpp"
+
+namespace nearfar {
+
+template <class C>
+class BucketRing {
+ public:
+  using Index = typename C::Index;
+  using Weight = typename C::Weight;
+  struct Entry {
+    Index vertex;
+    Weight distance;
+  };
+  using Bucket = Buffer<Entry>;
+
+  static constexpr uint64_t kSlots = 512;
+  static constexpr uint64_t kEmpty = ~uint64_t{0};
+
+  explicit BucketRing(double delta) : delta_(delta), inverse_(1 / delta) {}
+
+  static Weight least(const Bucket& bucket) {
+    Weight low = bucket.data[0].distance;
+    for (std::size_t i = 1; i < bucket.size; ++i)
+      low = bucket.data[i].distance < low ? bucket.data[i].distance : low;
+    return low;
+  }
+
+  double delta() const { return delta_; }
+  uint64_t current() const { return current_; }
+
+  // Bucket number, at least the current one; kSlots or more beyond it means the far pile.
+  NEARFAR_INLINE uint64_t bucket_of(Weight d) const {
+    const double x = static_cast<double>(d - base_) * inverse_;
+    if (!(x < end_)) return kEmpty;
+    const auto number = static_cast<int64_t>(x);
+    return number < static_cast<int64_t>(current_) ? current_ : static_cast<uint64_t>(number);
+  }
+
+  NEARFAR_INLINE void push(uint64_t number, Entry entry) {
+    if (number == kEmpty) [[unlikely]] {
+      put_far(entry);
+      return;
+    }
+    const uint64_t slot = number & (kSlots - 1);
+    Bucket& bucket = slots_[slot];
+    if (bucket.size == bucket.capacity) [[unlikely]]
+      grow(bucket, slot);
+    bucket.data[bucket.size++] = entry;
+  }
+  NEARFAR_INLINE void push(Entry entry) { push(bucket_of(entry.distance), entry); }
+
+  // Number of the next bucket to work off, or kEmpty when the ring is empty. Entries of the far
+  // pile that the window has reached by now are drawn into the ring first, so that no pending entry
+  // is nearer.
+  uint64_t next() {
+    const uint64_t found = first();
+    if (found == kEmpty || far_.size == 0 || static_cast<double>(found) < far_first_) return found;
+    advance(static_cast<uint64_t>(far_first_));
+    draw();
+    return first();
+  }
+
+  // Number of the first bucket in use from the current one on, or kEmpty when there is none.
+  uint64_t first() const {
+    const uint64_t at = current_ & (kSlots - 1);
+    uint64_t word = at / 64;
+    uint64_t bits = used_[word] & (~uint64_t{0} << (at % 64));
+    for (uint64_t i = 0; i <= kWords; ++i) {
+      if (bits != 0) {
+        const uint64_t slot = word * 64 + static_cast<uint64_t>(__builtin_ctzll(bits));
+        return current_ + ((slot - at) & (kSlots - 1));
+      }
+      word = (word + 1) % kWords;
+      bits = used_[word];
+    }
+    return kEmpty;
+  }
+
+  // Entries in the ring and in the far pile, stale ones too; for counters.
+  std::size_t near_size() const {
+    std::size_t all = 0;
+    for (uint64_t word = 0; word < kWords; ++word)
+      for (uint64_t bits = used_[word]; bits != 0; bits &= bits - 1)
+        all += slots_[word * 64 + static_cast<uint64_t>(__builtin_ctzll(bits))].size;
+    return all;
+  }
+  std::size_t far_size() const { return far_.size; }
+
+  // Makes `number` the current bucket and moves its entries into `out`, which must be empty.
+  void take(uint64_t number, Bucket& out) {
+    advance(number);
+    const uint64_t slot = number & (kSlots - 1);
+    used_[slot / 64] &= ~(uint64_t{1} << (slot % 64));
+    out.swap(slots_[slot]);
+    if (slots_[slot].capacity != 0) recycle(slots_[slot]);
+  }
+
+  // Where bucket `number` begins, in distance, up to rounding.
+  Weight begin_of(uint64_t number) const {
+    const double low = static_cast<double>(base_) + static_cast<double>(number) * delta_;
+    return low < static_cast<double>(unreached<Weight>()) ? static_cast<Weight>(low) : base_;
+  }
+
+  bool empty() const { return far_.size == 0 && first() == kEmpty; }
+
+  // Extends the ring to entries from distance `low` on, which may precede all pending ones.
+  void go_back(Weight low) {
+    if (empty()) return rebase(low);
+    const double number = static_cast<double>(low - base_) * inverse_;
+    if (number >= static_cast<double>(current_)) return;
+    if (number < 0 || static_cast<double>(highest_) >= number + static_cast<double>(kSlots) - 1)
+      renumber(low, delta_);
+    else
+      advance(static_cast<uint64_t>(number));
+  }
+
+  // Makes `number` the current bucket without taking it.
+  void advance(uint64_t number) {
+    current_ = number;
+    end_ = static_cast<double>(number + kSlots);
+  }
+
+  // Where the current bucket begins, in distance, up to rounding.
+  Weight lower_end() const { return begin_of(current_); }
+
+  // Where the current bucket ends, in distance, up to rounding.
+  Weight upper_end() const {
+    const double end = static_cast<double>(base_) + static_cast<double>(current_ + 1) * delta_;
+    return end < static_cast<double>(unreached<Weight>()) ? static_cast<Weight>(end)
+                                                          : unreached<Weight>();
+  }
+
+  // The least distance in the far pile; false when the pile is empty.
+  bool far_least(Weight& low) const {
+    if (far_.size == 0) return false;
+    low = least(far_);
+    return true;
+  }
+
+  // Deals the far pile out from distance `low` on, which no pending entry undercuts. The ring must
+  // be empty.
+  void deal(Weight low) {
+    rebase(low);
+    draw();
+  }
+
+  // Changes the width, to one whose inverse does not overflow: between denormal distances nothing
+  // is narrow enough. No pending entry is nearer than `low`, except by rounding.
+  void widen(Weight low, double delta) {
+    renumber(low, delta);
+    ++changes_;
+  }
+  uint64_t changes() const { return changes_; }
+
+  // Drops what is pending and starts over from distance 0 with another width, in the memory that is
+  // there.
+  void restart(double delta) {
+    for (uint64_t word = 0; word < kWords; ++word) {
+      for (uint64_t bits = used_[word]; bits != 0; bits &= bits - 1)
+        recycle(slots_[word * 64 + static_cast<uint64_t>(__builtin_ctzll(bits))]);
+      used_[word] = 0;
+    }
+    far_.size = 0;
+    set_width(delta);
+    rebase(0);
+  }
+
+ private:
+  static constexpr uint64_t kWords = kSlots / 64;
+  static constexpr double kLeast = 1e-300;
+
+  void put_far(Entry entry) {
+    const double number = static_cast<double>(entry.distance - base_) * inverse_;
+    if (far_.size == 0 || number < far_first_) far_first_ = number;
+    far_.push(entry);
+  }
+
+  // Moves what lies in the window from the far pile to the ring. When that is a small part of a
+  // large pile, buckets are too narrow for these distances, and drawing again and again would cost
+  // more than it orders: widen them.
+  void draw() {
+    const std::size_t all = far_.size;
+    deal_out();
+    if (far_.size > 256 && (all - far_.size) * 16 < all) widen(lower_end(), 8 * delta_);
+  }
+  void deal_out() {
+    const std::size_t all = far_.size;
+    far_.size = 0;
+    for (std::size_t i = 0; i < all; ++i) push(far_.data[i]);  // never overtakes its own reading
+  }
+
+  void renumber(Weight low, double delta) {
+    gather();
+    set_width(delta);
+    rebase(low);
+    deal_out();
+  }
+
+  // Moves all that is in the ring to the far pile.
+  void gather() {
+    for (uint64_t word = 0; word < kWords; ++word) {
+      for (uint64_t bits = used_[word]; bits != 0; bits &= bits - 1) {
+        Bucket& bucket = slots_[word * 64 + static_cast<uint64_t>(__builtin_ctzll(bits))];
+        for (std::size_t i = 0; i < bucket.size; ++i) far_.push(bucket.data[i]);
+        recycle(bucket);
+      }
+      used_[word] = 0;
+    }
+  }
+
+  void set_width(double delta) {
+    delta_ = delta < kLeast ? kLeast : delta;
+    inverse_ = 1 / delta_;
+  }
+
+  void rebase(Weight low) {
+    base_ = low;
+    current_ = 0;
+    end_ = static_cast<double>(kSlots);
+    highest_ = 0;
+  }
+
+  NEARFAR_COLD void grow(Bucket& bucket, uint64_t slot) {
+    used_[slot / 64] |= uint64_t{1} << (slot % 64);
+    const uint64_t number = current_ + ((slot - current_) & (kSlots - 1));
+    highest_ = number > highest_ ? number : highest_;
+    if (bucket.capacity == 0 && n_spare_ > 0) {
+      bucket.swap(spare_[--n_spare_]);
+      return;
+    }
+    bucket.reserve(bucket.capacity == 0 ? 128 : bucket.capacity + bucket.capacity / 2);
+  }
+  void recycle(Bucket& bucket) {
+    bucket.size = 0;
+    spare_[n_spare_++].swap(bucket);
+  }
+
+  Weight base_ = 0;
+  double delta_;
+  double inverse_;
+  double end_ = kSlots;  // of the ring, in bucket numbers
+  uint64_t current_ = 0;
+  uint64_t highest_ = 0;  // no bucket beyond it is in use
+  uint64_t changes_ = 0;
+  uint64_t used_[kWords] = {};
+  Bucket slots_[kSlots];
+  Bucket spare_[kSlots + 2];  // there are never more buffers than slots, one taken and one replaced
+  std::size_t n_spare_ = 0;
+  Bucket far_;
+  double far_first_ = 0;  // least bucket number in the far pile, where there is one
+};
+
+}  // namespace nearfar

@@ -1,0 +1,50 @@
+"""Figures of rows of distances on the device; see row_figures.cuh."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from nearfar.cuda.device_graph import C_NAMES
+from nearfar.system.devices import runtime
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["row_figures"]
+
+_BLOCKS = 2048  # rows that fill a device; fewer are cut into slices
+_LEAST_SLICE = 4096  # entries
+_MOST_ROWS = 32_768  # of the grid's y
+
+
+def row_figures(
+    rows: Any,
+) -> tuple[NDArray[np.int64], NDArray[np.int64] | None, NDArray[Any], NDArray[Any]]:
+    """Return the number of reached entries of each row, and their sum, minimum and maximum.
+
+    This is one launch without CuPy's kernels, which would be compiled in the first call of a
+    process: the figures of slices, a few numbers per row, are combined on the host.
+    """
+    cp = runtime.cupy()
+    rows = cp.ascontiguousarray(rows)
+    dtype, (count, width) = np.dtype(rows.dtype), rows.shape
+    whole = dtype.kind == "i"
+    slices = max(1, min(_BLOCKS // max(count, 1), width // _LEAST_SLICE))
+    shape = (count, slices)
+    counts, least, most = (cp.empty(shape, kind) for kind in (np.int64, dtype, dtype))
+    sums = cp.empty(shape if whole else (1, 1), np.int64)
+    macros: dict[str, str | int] = {"INDEX_T": "int", "OFFSET_T": "int", "WEIGHTED": 1}
+    macros |= {"WEIGHT_T": C_NAMES[dtype.name], "WHOLE": int(whole)}
+    if count:
+        kernel = runtime.program("cuda/distances/row_figures.cuh", macros).kernel("row_figures")
+        arguments = {"rows": rows, "count": np.int64(count), "width": np.int64(width)}
+        arguments |= {"counts": counts, "sums": sums, "least": least, "most": most}
+        kernel((slices, min(count, _MOST_ROWS)), 256, arguments)
+    return (
+        runtime.download(counts).sum(axis=1),
+        runtime.download(sums).sum(axis=1) if whole else None,
+        runtime.download(least).min(axis=1),
+        runtime.download(most).max(axis=1),
+    )

@@ -1,0 +1,1 @@
+"""Graphs on the device: upload, checks, and the orders of their rows."""

@@ -1,0 +1,25 @@
+// The distance of a vertex that rows skip, from those of its neighbours: see row_shortcuts.cuh.
+//
+// requires: cuda/primitives/distance.cuh
+// requires: cuda/graph/row_marks.cuh
+#pragma once
+
+// Its neighbours were taken out later, or not at all, so their distances are computed by recursion, at most
+// Depth deep: as many times as vertices have been taken out. A reader of a distance that another thread
+// lowers meanwhile computes the new one itself.
+template <int Depth, int Width, class Row, class Distance>
+__device__ __noinline__ weight_t beyond_row(const Row* heads, const Distance& distance, vertex_t v) {
+  weight_t least = distance.at(v);
+  if constexpr (Depth > 0) {
+    const Row* const row = heads + static_cast<long long>(v) * Width;
+    if (__ldg(&row[Width - 1].target) != kRemovedRow) return least;
+    for (int i = 0; i < Width - 1; ++i) {
+      const vertex_t u = __ldg(&row[i].target);
+      if (u < 0) break;
+      const weight_t sum =
+          add_saturating(beyond_row<Depth - 1, Width>(heads, distance, u), row[i].weight);
+      least = sum < least ? sum : least;
+    }
+  }
+  return least;
+}

@@ -1,0 +1,94 @@
+"""Short rows at fixed positions on the device, addressed by the vertex.
+
+See row_heads.cuh, and row_shortcuts.cuh for rows that bypass vertices of few edges.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from nearfar.errors import keyword
+from nearfar.graph.slots import Slot
+from nearfar.system.devices import runtime
+
+if TYPE_CHECKING:
+    from nearfar.cuda.device_graph import DeviceGraph
+    from nearfar.graph.graph import Graph
+
+__all__ = ["ENOUGH_OUT", "SHORTCUT_DEGREE", "RowHeads", "row_heads"]
+
+# : Mean degree up to which removing a vertex adds few edges.
+SHORTCUT_DEGREE = 3.0
+# : Share of the vertices that must be removed for the wider rows to pay.
+ENOUGH_OUT = 0.25
+
+_THREADS = 256
+_CHOICES = 3  # rounds, after which nearly all suitable vertices are chosen
+_ROW_HEADS: Slot[RowHeads] = Slot("heads of rows")
+
+
+@dataclass(frozen=True)
+class RowHeads:
+    """Heads of all rows.
+
+    Attributes
+    ----------
+    edges : cupy array of uint8
+        n * width edge records.
+    width : int
+        Edges per vertex.
+    seconds : float
+        Device time for building them.
+    depth : int
+        Number of rounds in which vertices of few edges were removed.
+    out : float
+        Share of the vertices that were removed.
+    """
+
+    edges: Any
+    width: int
+    seconds: float
+    depth: int = 0
+    out: float = 0.0
+
+
+def row_heads(graph: Graph, device: DeviceGraph, width: int, *, depth: int = 0) -> RowHeads:
+    """Return the heads of a graph's rows, built on first use and kept with it. O(n + m) once."""
+    ones = depth > 0 and not device.weighted
+
+    def make() -> RowHeads:
+        record = 2 * device.vertex_dtype.itemsize if ones else device.record
+        size = max(device.n, 1) * width * record
+        runtime.require_memory(
+            size, f"use {keyword('local_limit', 0)}, or a CPU method ({keyword('device', 'cpu')})"
+        )
+        # A record of mixed sizes has padding, which kernels load with the rest.
+        edges = runtime.cupy().zeros(size, dtype=np.uint8)
+        macros = {**device.macros, "ROW_HEAD": width}
+        if ones:
+            macros |= {"WEIGHTED": 1, "ONES": 1}
+        rows = runtime.program("cuda/graph/row_heads.cuh", macros).kernel("row_heads")
+        past = runtime.program("cuda/graph/row_shortcuts.cuh", macros) if depth else None
+        state = runtime.cupy().zeros(max(device.n, 1) if depth else 0, dtype=np.uint8)
+        n_out = runtime.cupy().zeros(1, dtype=np.uint32)
+        blocks, n = runtime.device().multiprocessors * 8, np.int64(device.n)
+        timer = runtime.Timer().start()
+        given = {"offsets": device.offsets, "edges": device.edges}
+        rows(blocks, _THREADS, {**given, "heads": edges, "n": n})
+        if past is not None:
+            for time in range(depth):
+                for name in ("removable", *("choose_removed",) * _CHOICES):
+                    past.kernel(name)(blocks, _THREADS, {"heads": edges, "state": state, "n": n})
+                given = {"heads": edges, "state": state, "n": n}
+                given |= {"time": np.int64(time), "n_out": n_out}
+                past.kernel("lead_past")(blocks, _THREADS, given)
+        seconds = timer.stop().seconds
+        out = int(n_out.get()[0]) / max(device.n, 1) if depth else 0.0
+        return RowHeads(edges, width, seconds, depth, out)
+
+    here = runtime.device().ordinal
+    key = (here, device.vertex_dtype, device.offset_dtype, width, depth)
+    return _ROW_HEADS.of(graph, make, key, alone=True)

@@ -1,0 +1,76 @@
+"""Rows sorted by weight on the device, once per graph and in place."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from nearfar.cuda.device_graph import device_graph
+from nearfar.graph.slots import Slot
+from nearfar.system.devices import runtime
+
+if TYPE_CHECKING:
+    from nearfar.cuda.device_graph import DeviceGraph
+    from nearfar.graph.graph import Graph
+
+__all__ = ["SEGMENT", "SortedRows", "rows_are_sorted", "sorted_rows"]
+
+_SORTED_ROWS: Slot[SortedRows] = Slot("sorted rows")
+
+SEGMENT = 512  # edges; a longer row is sorted piece by piece
+_THREADS = 256  # kSortThreads of sort_rows.cuh
+
+
+@dataclass(frozen=True)
+class SortedRows:
+    """Device graph whose rows are sorted by weight, and results of the sort.
+
+    Attributes
+    ----------
+    device : DeviceGraph
+        Graph whose edges are sorted in place, which does not affect other users of it.
+    entered : cupy array of uint8, shape (n,)
+        1 for vertices with an in-edge.
+    n_entered : int
+        Number of these vertices.
+    seconds : float
+        Device time of the sort.
+    """
+
+    device: DeviceGraph
+    entered: Any
+    n_entered: int
+    seconds: float
+
+
+def sorted_rows(graph: Graph) -> SortedRows:
+    """Return the sorted form of a weighted graph on the current device, cached. O(m log^2)."""
+    device = device_graph(graph)
+    return _SORTED_ROWS.of(graph, lambda: _sort(device), _key(device))
+
+
+def rows_are_sorted(graph: Graph, device: DeviceGraph) -> bool:
+    """Return whether :func:`sorted_rows` was called before, so that the edges are sorted."""
+    return _SORTED_ROWS.filled(graph, _key(device))
+
+
+def _key(device: DeviceGraph) -> tuple[Any, ...]:
+    return runtime.device().ordinal, device.vertex_dtype, device.offset_dtype
+
+
+def _sort(device: DeviceGraph) -> SortedRows:
+    cp = runtime.cupy()
+    runtime.require_memory(device.n)
+    entered = cp.zeros(max(device.n, 1), dtype=np.uint8)
+    seconds = 0.0
+    if device.m:
+        program = runtime.program("cuda/graph/sort_rows.cuh", {**device.macros, "SEGMENT": SEGMENT})
+        blocks = (device.m + SEGMENT - 1) // SEGMENT
+        timer = runtime.Timer().start()
+        arguments = {"offsets": device.offsets, "edges": device.edges, "entered": entered}
+        arguments |= {"n": np.int64(device.n), "m": np.int64(device.m)}
+        program.kernel("sort_rows")(blocks, _THREADS, arguments)
+        seconds = timer.stop().seconds
+    return SortedRows(device, entered, int(cp.count_nonzero(entered)), seconds)

@@ -1,0 +1,1 @@
+"""Lists of edges: text, and tables through pyarrow."""

@@ -1,0 +1,1 @@
+"""Formats of road networks and maps: DIMACS, OpenStreetMap, TNTP and MovingAI."""

@@ -1,0 +1,1 @@
+"""Centrality: betweenness, closeness and their relatives."""

@@ -1,0 +1,356 @@
+// The graph that betweenness walks: dead ends folded away, vertices numbered by nearness or degree.
+//
+// Some things are known about paths before any search, and each makes every search cheaper:
+// - A vertex with one neighbour, and then a whole tree that hangs on one vertex, is entered and
+//   left by that vertex alone. What paths do inside is a product of numbers of sources and targets;
+//   outside, the tree counts as further sources and targets at its root (Baglioni et al. 2012).
+//   Sums of floats that begin elsewhere tie elsewhere, so trees are folded for integers only.
+// - A vertex without a way on (most of a peer-to-peer or web graph) ends paths and does nothing
+//   else: one with a single edge into it counts as a target at the tail of that edge, the others
+//   are kept apart as sinks and looked at once per search, by the edges that enter them.
+// - Vertices numbered in breadth-first order have their neighbours close by in memory: a fifth off
+//   every search of a road network or a mesh. Where lanes of sources search (lane_passes.hpp), the
+//   number falls with the degree instead.
+// Baglioni et al., "Fast exact computation of betweenness centrality in social networks", ASONAM
+// 2012.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <type_traits>
+#include <vector>
+
+#include "cpu/graph/graph_view.hpp"
+
+namespace nearfar::measures {
+
+template <class C>
+class Compact {
+ public:
+  using Index = typename C::Index;
+  using Weight = typename C::Weight;
+  static constexpr Index kNone = -1;
+
+  // Numbers of targets: at a vertex itself and at what is folded onto it together, and folded
+  // alone.
+  struct Ends {
+    Index all, behind;
+  };
+
+  // fold: whether to fold and to keep sinks apart; rows must have neither parallel edges nor
+  // self-loops, and only then need weights be positive. lanes: whether the edges are counted and
+  // lanes of sources may search. is_source and is_target: one per vertex.
+  Compact(const C& csr, bool fold, bool lanes, const std::vector<uint8_t>& is_source,
+          const std::vector<uint8_t>& is_target)
+      : given_(csr), n_(size(csr.n)) {
+    for (std::size_t e = 0; e < size(csr.m); ++e) {
+      least = std::min(least, csr.weights[e]);
+      most = std::max(most, csr.weights[e]);
+    }
+    const Rows in = transposed({csr.indptr, csr.indices, nullptr});
+    const Rows out = transposed(in.view());
+    symmetric = in.first == out.first && in.ends == out.ends;
+    root_.assign(n_, kNone);
+    sources.assign(n_, 0);
+    ends_.assign(n_, {0, 0});
+    inside_.assign(n_, 0);
+    std::vector<Index> own(n_);    // targets at the vertices themselves
+    std::vector<double> from(n_);  // sources
+    for (std::size_t v = 0; v < n_; ++v) {
+      own[v] = ends_[v].all = is_target[v];
+      from[v] = sources[v] = is_source[v];
+    }
+    std::vector<double> pairs(n_, 0);  // of a source and a target in one branch below
+    std::vector<Index> folded;
+    if (fold && symmetric && !std::is_floating_point_v<Weight>)
+      fold_trees(out, pairs, folded);
+    else if (fold && !symmetric)
+      fold_sinks(in);
+    any_folded = std::any_of(root_.begin(), root_.end(), [](Index u) { return u != kNone; });
+    number(in, out, fold && !symmetric, lanes);
+    count_inside(own, from, pairs, folded);
+    copy(in);
+    enter_sinks(in);
+    carry_over(own);
+  }
+
+  // Kept vertices have numbers from 1 to n - 1, those that are not sinks below `core`. Vertex 0 is
+  // nobody: what does not count can be read from it.
+  Index n = 0, core = 0;
+  bool any_folded = false;
+  bool for_lanes = false;                        // numbers fall with the degree
+  bool symmetric = false;                        // every edge has its opposite, of whatever weight
+  Weight least = unreached<Weight>(), most = 0;  // weights, folded ones too
+  Weight deepest = 0;                            // no folded vertex is farther from its root
+
+  Csr<Index, Weight> csr;                     // kept edges; rows ascend
+  std::vector<Index> vertex;                  // given number of a kept vertex
+  std::vector<Index> starts;                  // kept vertices to search from, near ones in a row
+  std::vector<Index> edge;                    // given number of a kept edge
+  std::vector<Index> core_end;                // of each row: from here on edges lead to sinks
+  std::vector<Index> sink_first, sink_tails;  // edges into sink core + i
+  std::vector<Weight> sink_weights;
+  std::vector<Ends> ends;       // of kept vertices
+  std::vector<double> sources;  // of kept vertices, with what is folded onto them
+
+  Index n_sinks() const { return n - core; }
+
+  // Adds what paths do inside folded trees and, with the kept vertices' sums, all of it.
+  void add_up(const std::vector<double>& kept, double* vertices) const {
+    for (std::size_t v = 0; v < n_; ++v) vertices[v] += inside_[v];
+    for (std::size_t i = 1; i < size(n); ++i) vertices[size(vertex[i])] += kept[i];
+  }
+
+ private:
+  static std::size_t size(Index i) { return static_cast<std::size_t>(i); }
+
+  struct View {
+    const Index* first;
+    const Index* ends;
+    const Index* edges;  // null: in order
+  };
+  struct Rows {
+    std::vector<Index> first, ends, edges;
+    View view() const { return {first.data(), ends.data(), edges.data()}; }
+    std::size_t degree(std::size_t v) const { return size(first[v + 1] - first[v]); }
+  };
+
+  // Rows of the opposite edges, each ascending.
+  Rows transposed(const View& rows) const {
+    Rows made;
+    const std::size_t m = size(given_.m);
+    made.first.assign(n_ + 1, 0);
+    made.ends.resize(m);
+    made.edges.resize(m);
+    for (std::size_t e = 0; e < m; ++e) ++made.first[size(rows.ends[e]) + 1];
+    for (std::size_t v = 0; v < n_; ++v) made.first[v + 1] += made.first[v];
+    std::vector<Index> at(made.first.begin(), made.first.end() - 1);
+    for (std::size_t v = 0; v < n_; ++v)
+      for (Index e = rows.first[v]; e < rows.first[v + 1]; ++e) {
+        const std::size_t k = size(at[size(rows.ends[e])]++);
+        made.ends[k] = static_cast<Index>(v);
+        made.edges[k] = rows.edges == nullptr ? e : rows.edges[e];
+      }
+    return made;
+  }
+
+  // Onto its only neighbour that is left goes each vertex that has one.
+  void fold_trees(const Rows& out, std::vector<double>& pairs, std::vector<Index>& folded) {
+    std::vector<Index> degree(n_);
+    for (std::size_t v = 0; v < n_; ++v) {
+      degree[v] = static_cast<Index>(out.degree(v));
+      if (degree[v] == 1) folded.push_back(static_cast<Index>(v));
+    }
+    std::vector<Weight> depth(n_, 0);
+    std::size_t done = 0;
+    for (std::size_t i = 0; i < folded.size(); ++i) {
+      const std::size_t v = size(folded[i]);
+      if (degree[v] == 0) continue;  // the last of a component that is a tree: its root
+      Index k = out.first[v];
+      while (root_[size(out.ends[size(k)])] != kNone) ++k;
+      const std::size_t u = size(out.ends[size(k)]);
+      root_[v] = static_cast<Index>(u);
+      folded[done++] = static_cast<Index>(v);
+      pairs[u] += sources[v] * static_cast<double>(ends_[v].all);
+      sources[u] += sources[v];
+      ends_[u].all += ends_[v].all;
+      const Weight w = given_.weights[out.edges[size(k)]];
+      depth[u] = std::max(depth[u], saturating_add(depth[v], std::max(w, back(out, u, v))));
+      deepest = std::max(deepest, depth[u]);
+      if (--degree[u] == 1) folded.push_back(static_cast<Index>(u));
+      degree[v] = 0;
+    }
+    folded.resize(done);
+  }
+
+  Weight back(const Rows& out, std::size_t u, std::size_t v) const {
+    const auto row = out.ends.begin() + out.first[u], end = out.ends.begin() + out.first[u + 1];
+    const auto at = std::lower_bound(row, end, static_cast<Index>(v));
+    return given_.weights[out.edges[static_cast<std::size_t>(at - out.ends.begin())]];
+  }
+
+  // Onto its only predecessor goes each vertex without a way on that has one.
+  void fold_sinks(const Rows& in) {
+    for (std::size_t v = 0; v < n_; ++v) {
+      if (given_.indptr[v + 1] != given_.indptr[v] || in.degree(v) != 1) continue;
+      const std::size_t u = size(in.ends[size(in.first[v])]);
+      root_[v] = static_cast<Index>(u);
+      ends_[u].all += ends_[v].all;
+      sources[v] = 0;  // reaches nothing
+    }
+  }
+
+  // Breadth-first along edges of either direction, sinks last and by the number of edges into them.
+  void number(const Rows& in, const Rows& out, bool sinks_apart, bool lanes) {
+    label_.assign(n_, kNone);
+    component_.push_back(kNone);
+    vertex.push_back(kNone);
+    const auto kept = [&](std::size_t v) { return root_[v] == kNone; };
+    const auto is_sink = [&](std::size_t v) {
+      return sinks_apart && out.degree(v) == 0 && in.degree(v) > 0;
+    };
+    const auto meet = [&](Index t) {
+      if (label_[size(t)] != kNone || !kept(size(t)) || is_sink(size(t))) return;
+      label_[size(t)] = static_cast<Index>(vertex.size());
+      component_.push_back(components_);
+      vertex.push_back(t);
+    };
+    double values = 0;  // that distances from eight sources to a vertex take, over all vertices
+    for (std::size_t s = 0; s < n_; ++s) {
+      const std::size_t first = vertex.size();
+      std::size_t i = first;
+      meet(static_cast<Index>(s));
+      if (i == vertex.size()) continue;
+      std::vector<std::size_t> levels{first};
+      for (; i < vertex.size(); ++i) {
+        if (i == levels.back()) levels.push_back(vertex.size());
+        const std::size_t v = size(vertex[i]);
+        for (Index e = out.first[v]; e < out.first[v + 1]; ++e) meet(out.ends[size(e)]);
+        if (!symmetric)
+          for (Index e = in.first[v]; e < in.first[v + 1]; ++e) meet(in.ends[size(e)]);
+      }
+      const auto all = static_cast<double>(vertex.size() - first);
+      for (std::size_t k = 1; k < levels.size(); ++k) {
+        const double missed = 1 - static_cast<double>(levels[k] - levels[k - 1]) / all;
+        values += all * (1 - missed * missed * missed * missed * missed * missed * missed * missed);
+      }
+      ++components_;
+    }
+    core = static_cast<Index>(vertex.size());
+    for (Index i = 1; i < core; ++i)
+      if (sources[size(vertex[size(i)])] > 0) starts.push_back(vertex[size(i)]);
+    for_lanes = lanes && starts.size() >= kFewestInLanes &&
+                values < kMostValues * static_cast<double>(core);
+    if (for_lanes) number_by_degree(in, out);
+    for (std::size_t v = 0; v < n_; ++v)
+      if (kept(v) && is_sink(v)) vertex.push_back(static_cast<Index>(v));
+    std::stable_sort(vertex.begin() + core, vertex.end(),
+                     [&](Index a, Index b) { return in.degree(size(a)) < in.degree(size(b)); });
+    n = static_cast<Index>(vertex.size());
+    for (std::size_t i = size(core); i < vertex.size(); ++i)
+      label_[size(vertex[i])] = static_cast<Index>(i);
+    for (Index& v : starts) v = label_[size(v)];
+  }
+
+  void number_by_degree(const Rows& in, const Rows& out) {
+    std::vector<std::pair<Index, Index>> degrees(n_);  // to and from vertices that are kept
+    for (Index i = 1; i < core; ++i) {
+      const std::size_t v = size(vertex[size(i)]);
+      for (Index e = out.first[v]; e < out.first[v + 1]; ++e)
+        degrees[v].first += root_[size(out.ends[size(e)])] == kNone;
+      degrees[v].second = static_cast<Index>(in.degree(v));
+    }
+    const std::vector<Index> component = component_;
+    const auto was = [&](Index v) { return size(label_[size(v)]); };
+    std::stable_sort(vertex.begin() + 1, vertex.end(),
+                     [&](Index a, Index b) { return degrees[size(a)] > degrees[size(b)]; });
+    for (Index i = 1; i < core; ++i) component_[size(i)] = component[was(vertex[size(i)])];
+    for (Index i = 1; i < core; ++i) label_[size(vertex[size(i)])] = i;
+  }
+
+  // Pairs of a source and a target whose path has a vertex inside, as far as trees alone decide:
+  // from below it to below it in another branch, from below it to elsewhere, from elsewhere to
+  // below it. At a root the last are left to the searches, which come by.
+  void count_inside(const std::vector<Index>& own, const std::vector<double>& from,
+                    const std::vector<double>& pairs, const std::vector<Index>& folded) {
+    if (folded.empty()) return;
+    std::vector<double> all_sources(size(components_), 0), all_targets(size(components_), 0);
+    for (std::size_t i = 1; i < size(core); ++i) {
+      all_sources[size(component_[i])] += sources[size(vertex[i])];
+      all_targets[size(component_[i])] += static_cast<double>(ends_[size(vertex[i])].all);
+    }
+    std::vector<Index> where(n_, kNone);
+    for (std::size_t i = 1; i < size(core); ++i) where[size(vertex[i])] = component_[i];
+    for (std::size_t i = folded.size(); i-- > 0;) {  // a root is folded after its branches
+      const std::size_t v = size(folded[i]);
+      where[v] = where[size(root_[v])];
+    }
+    for (std::size_t v = 0; v < n_; ++v) {
+      const double sources_below = sources[v] - from[v],
+                   targets_below = static_cast<double>(ends_[v].all - own[v]);
+      const double to_others = all_targets[size(where[v])] - static_cast<double>(ends_[v].all);
+      const double from_others = all_sources[size(where[v])] - sources[v];
+      inside_[v] = sources_below * targets_below - pairs[v] + sources_below * to_others;
+      if (root_[v] != kNone) inside_[v] += from_others * targets_below;
+    }
+  }
+
+  // Heads are dealt to rows in the order of their numbers, which leaves rows in that order.
+  void copy(const Rows& in) {
+    first_.assign(size(n) + 1, 0);
+    const auto each_kept = [&](auto&& act) {
+      for (Index t = 1; t < n; ++t) {
+        const std::size_t v = size(vertex[size(t)]);
+        for (Index k = in.first[v]; k < in.first[v + 1]; ++k) {
+          const Index u = label_[size(in.ends[size(k)])];
+          if (u != kNone) act(size(u), t, in.edges[size(k)]);
+        }
+      }
+    };
+    each_kept([&](std::size_t u, Index, Index) { ++first_[u + 1]; });
+    for (std::size_t v = 0; v < size(n); ++v) first_[v + 1] += first_[v];
+    const std::size_t m = size(first_.back());
+    indices_.resize(m);
+    edge.resize(m);
+    weights_.resize(m);
+    std::vector<Index> at(first_.begin(), first_.end() - 1);
+    each_kept([&](std::size_t u, Index t, Index e) {
+      const std::size_t k = size(at[u]++);
+      indices_[k] = t;
+      edge[k] = e;
+      weights_[k] = given_.weights[e];
+    });
+    core_end.assign(first_.begin() + 1, first_.end());
+    if (n_sinks() > 0)
+      for (std::size_t v = 0; v < size(n); ++v) {
+        const auto row = indices_.begin() + first_[v], end = indices_.begin() + first_[v + 1];
+        core_end[v] = static_cast<Index>(std::lower_bound(row, end, core) - indices_.begin());
+      }
+    csr.n = n;
+    csr.m = static_cast<Index>(indices_.size());
+    csr.indptr = first_.data();
+    csr.indices = indices_.data();
+    csr.weights = weights_.data();
+  }
+
+  void enter_sinks(const Rows& in) {
+    sink_first.push_back(0);
+    for (std::size_t i = size(core); i < size(n); ++i) {
+      const std::size_t v = size(vertex[i]);
+      for (Index e = in.first[v]; e < in.first[v + 1]; ++e) {
+        sink_tails.push_back(label_[size(in.ends[size(e)])]);
+        sink_weights.push_back(given_.weights[in.edges[size(e)]]);
+      }
+      sink_first.push_back(static_cast<Index>(sink_tails.size()));
+    }
+  }
+
+  // Numbers of sources and targets, by kept vertex.
+  void carry_over(const std::vector<Index>& own) {
+    std::vector<double> by_label(size(n), 0);
+    ends.assign(size(n), {0, 0});
+    for (std::size_t i = 1; i < size(n); ++i) {
+      const std::size_t v = size(vertex[i]);
+      by_label[i] = sources[v];
+      ends[i] = {ends_[v].all, ends_[v].all - own[v]};
+    }
+    sources = std::move(by_label);
+  }
+
+  static constexpr std::size_t kFewestInLanes = 4;  // sources
+  static constexpr double kMostValues = 5;          // with which eight lanes are faster than one
+
+  const C& given_;
+  const std::size_t n_;
+  std::vector<Index> root_;  // what a vertex is folded onto
+  std::vector<Index> label_, component_;
+  Index components_ = 0;
+  std::vector<Ends> ends_;  // by given number
+  std::vector<double> inside_;
+  std::vector<Index> first_, indices_;
+  std::vector<Weight> weights_;
+};
+
+}  // namespace nearfar::measures

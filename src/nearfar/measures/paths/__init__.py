@@ -1,0 +1,1 @@
+"""All shortest paths from a source, as a graph, as numbers and one by one."""

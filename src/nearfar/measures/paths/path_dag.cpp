@@ -1,0 +1,63 @@
+// The DAG of shortest paths from one source, for Python: order, successors, numbers of paths.
+#include "measures/paths/path_dag.hpp"
+
+#include "cpu/bindings/bindings.hpp"
+
+namespace nearfar::measures {
+namespace {
+
+// From finished distances of a graph without parallel edges and self-loops. "mantissas" and
+// "exponents" are numbers of paths by place in "order"; all is empty but "cycle" where there is
+// one.
+Fields path_dag(GraphView& view, int64_t source, const Array& distances, double tolerance) {
+  std::vector<int64_t> order, first, heads, edges, exponents, cycle;
+  std::vector<double> mantissas;
+  view.visit_packed([&](const auto& csr) {
+    using C = std::decay_t<decltype(csr)>;
+    using Weight = typename C::Weight;
+    const auto n = static_cast<std::size_t>(csr.n);
+    const Weight* const row = checked<Weight>(distances, n, "distances");
+    if (source < 0 || static_cast<std::size_t>(source) >= n || row[source] != 0)
+      throw nb::index_error("source is not a vertex at distance 0");
+    nb::gil_scoped_release release;
+    Interrupt interrupt;
+    PathDag<C> dag(csr, true);
+    dag.build(static_cast<typename C::Index>(source), row, unreached<Weight>(), nullptr, tolerance,
+              interrupt);
+    cycle = dag.cycle();
+    if (!cycle.empty()) return;
+    for (std::size_t i = 0; i < dag.reached(); ++i) {
+      order.push_back(dag.vertex(i));
+      first.push_back(static_cast<int64_t>(dag.begin(i)));
+      for (std::size_t j = dag.begin(i); j < dag.end(i); ++j) {
+        heads.push_back(dag.vertex(dag.next(j)));
+        edges.push_back(dag.edge(j));
+      }
+    }
+    first.push_back(static_cast<int64_t>(heads.size()));
+    for (const Scaled& paths : scaled_paths(dag)) {
+      mantissas.push_back(paths.mantissa());
+      exponents.push_back(paths.exponent());
+    }
+  });
+  nb::dict found;
+  found["order"] = as_numpy(std::move(order));
+  found["first"] = as_numpy(std::move(first));
+  found["heads"] = as_numpy(std::move(heads));
+  found["edges"] = as_numpy(std::move(edges));
+  found["mantissas"] = as_numpy(std::move(mantissas));
+  found["exponents"] = as_numpy(std::move(exponents));
+  found["cycle"] = as_numpy(std::move(cycle));
+  return found;
+}
+
+}  // namespace
+}  // namespace nearfar::measures
+
+namespace nearfar {
+NEARFAR_BIND(m) {
+  using nb::arg;
+  m.def("path_dag", &measures::path_dag, arg("view"), arg("source"), arg("distances"),
+        arg("tolerance") = 0.0);
+}
+}  // namespace nearfar

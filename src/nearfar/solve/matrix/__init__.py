@@ -1,0 +1,1 @@
+"""Searches on the arrays of a SciPy matrix as they are."""

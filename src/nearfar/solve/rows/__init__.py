@@ -1,0 +1,1 @@
+"""Rows of many sources: their sinks, files and reductions."""

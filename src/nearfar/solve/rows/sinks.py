@@ -1,0 +1,228 @@
+"""Sinks of the rows of a run: an array on the host or on a device, or a sparse matrix.
+
+:mod:`nearfar.solve.rows.reductions` has sinks that reduce rows,
+:mod:`nearfar.solve.rows.files` those that write files.
+"""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+
+from nearfar.errors import DistanceOverflowError, OptionError, keyword
+from nearfar.graph.dtypes import unreached_value
+from nearfar.graph.saturation import widened
+from nearfar.system.devices import runtime, several
+from nearfar.system.memory import empty
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["ArraySink", "CsrSink", "DeviceArraySink", "InMemory", "Sink"]
+
+
+class Sink(Protocol):
+    """Receiver of blocks of rows, each once, from threads of several devices in any order.
+
+    Attributes
+    ----------
+    on_device : bool
+        Whether it takes rows on the device, from a method that leaves them on the device.
+    in_order : bool
+        Whether it takes the rows of all the caller's sources in their order, repeated ones
+        included; else those of distinct sources.
+    """
+
+    on_device: bool
+    in_order: bool
+
+    def start(self, shape: tuple[int, int], dtype: np.dtype[Any]) -> None:
+        """Prepare for rows of this shape and dtype."""
+
+    def has(self, number: int) -> bool:
+        """Return whether an interrupted run finished a block."""
+
+    def memory(self, first: int, count: int) -> NDArray[Any] | None:
+        """Return memory for the solver to write rows ``first`` to ``first + count`` to, or None."""
+
+    def put(self, number: int, first: int, rows: NDArray[Any]) -> None:
+        """Take a solved block."""
+
+    def finish(self) -> Any:
+        """Return the result of the rows."""
+
+    def close(self) -> None:
+        """Release the resources that the sink holds besides the result, also after an error."""
+
+
+class InMemory:
+    """Base of the sinks that keep rows in memory."""
+
+    in_order = False
+
+    def has(self, number: int) -> bool:
+        """Return False: no block is finished before the run."""
+        return False
+
+    def close(self) -> None:
+        """Do nothing: no resource is held."""
+
+
+class DeviceArraySink(InMemory):
+    """Sink with a new array on the device, or the caller's; nothing is copied to the host.
+
+    With ``shared`` several devices solve rows. Devices other than that of the array write to it
+    through their link, or their rows are copied.
+    """
+
+    on_device = True
+
+    def __init__(self, given: Any = None, shared: bool = False) -> None:
+        self.given, self.array, self.shared = given, given, shared
+        self.home = runtime.device().ordinal if given is None else int(given.device.id)
+        self._one_at_a_time = threading.Lock()
+
+    def start(self, shape: tuple[int, int], dtype: np.dtype[Any]) -> None:
+        """Check the caller's array, or allocate one that several devices write to."""
+        if self.given is not None:
+            _check_out(self.given, shape, dtype)
+        elif self.shared:
+            self.array = runtime.cupy().empty(shape, dtype)
+
+    def memory(self, first: int, count: int) -> Any:
+        """Return the rows themselves, if they are contiguous and accessible from the device."""
+        if self.array is None or not several.open_way(runtime.device().ordinal, self.home):
+            return None
+        part = self.array[first : first + count]
+        return part if part.flags.c_contiguous else None
+
+    def put(self, number: int, first: int, rows: Any) -> None:
+        """Take the rows without a copy, or copy them to the array on its device."""
+        if self.array is None:
+            self.array = rows
+            return
+        if rows.size == 0:
+            return
+        with self._one_at_a_time, runtime.on_device(self.home):
+            part = self.array[first : first + len(rows)]
+            if part.__cuda_array_interface__ == rows.__cuda_array_interface__:
+                return
+            if rows.dtype.itemsize > self.array.dtype.itemsize:
+                if self.given is not None:
+                    raise DistanceOverflowError(
+                        f"a distance does not fit {self.array.dtype}: give out of dtype "
+                        f"{rows.dtype}"
+                    )
+                self.array = widened(self.array, rows.dtype)
+                part = self.array[first : first + len(rows)]
+            part[...] = widened(several.here(rows), self.array.dtype)
+
+    def finish(self) -> Any:
+        """Return the array."""
+        return self.array
+
+
+def _check_out(given: Any, shape: tuple[int, int], dtype: np.dtype[Any]) -> None:
+    wide = np.dtype(np.float64 if dtype.kind == "f" else np.int64)
+    if given.shape != shape or given.dtype not in (dtype, wide):
+        raise OptionError(
+            f"{keyword('out')} has shape {given.shape} and dtype {given.dtype}: "
+            f"give {shape} and {dtype} (or {wide})"
+        )
+
+
+class ArraySink(InMemory):
+    """Sink with a new array or the caller's, which ``threads`` write to."""
+
+    on_device = False
+
+    def __init__(self, given: Any = None, threads: int = 1) -> None:
+        self.given, self.array, self.threads = given, given, threads
+        self._one_at_a_time = threading.Lock()
+
+    def start(self, shape: tuple[int, int], dtype: np.dtype[Any]) -> None:
+        """Check the caller's array, or allocate one."""
+        if self.given is None:
+            self.array = empty(shape, dtype, self.threads)
+            return
+        if not isinstance(self.given, np.ndarray):
+            kind = type(self.given).__name__
+            raise OptionError(f"{keyword('out')} is a {kind}: give an array, a path or 'csr'")
+        _check_out(self.given, shape, dtype)
+        if not self.given.flags.writeable:
+            raise OptionError(
+                f"{keyword('out')} is read-only: give an array that can be written to"
+            )
+
+    def memory(self, first: int, count: int) -> NDArray[Any] | None:
+        """Return the rows themselves, if they are contiguous."""
+        part: NDArray[Any] = self.array[first : first + count]
+        return part if part.flags.c_contiguous else None
+
+    def put(self, number: int, first: int, rows: NDArray[Any]) -> None:
+        """Copy rows that were not solved in place; widen the array to 64 bits when the rows are."""
+        with self._one_at_a_time:
+            self._put(first, rows)
+
+    def _put(self, first: int, rows: NDArray[Any]) -> None:
+        part = self.array[first : first + len(rows)]
+        if rows.base is part or (rows.size and np.shares_memory(rows, part)):
+            return
+        if rows.dtype.itemsize > self.array.dtype.itemsize:
+            if self.given is not None:
+                raise DistanceOverflowError(
+                    f"a distance does not fit {self.array.dtype}: give out of dtype {rows.dtype}"
+                )
+            if first == 0 and len(rows) == len(self.array):
+                self.array = rows
+                return
+            self.array = widened(self.array, rows.dtype)
+        self.array[first : first + len(rows)] = widened(rows, self.array.dtype)
+
+    def finish(self) -> Any:
+        """Return the array."""
+        return self.array
+
+
+class CsrSink(InMemory):
+    """Sink that keeps the reached pairs as a sparse matrix, zeros included."""
+
+    on_device = False
+
+    def __init__(self, width: int) -> None:
+        self.width = width
+        self.blocks: dict[int, tuple[NDArray[Any], NDArray[Any], NDArray[Any]]] = {}
+
+    def start(self, shape: tuple[int, int], dtype: np.dtype[Any]) -> None:
+        """Remember the shape."""
+        self.shape, self.dtype = shape, dtype
+
+    def memory(self, first: int, count: int) -> NDArray[Any] | None:
+        """Return None: rows are solved in separate memory."""
+        return None
+
+    def put(self, number: int, first: int, rows: NDArray[Any]) -> None:
+        """Take the reached entries."""
+        reached = rows != unreached_value(rows.dtype)
+        columns = np.nonzero(reached)[1].astype(np.int64)
+        self.blocks[number] = np.count_nonzero(reached, axis=1), columns, rows[reached]
+
+    def put_sparse(self, number: int, indptr: Any, columns: Any, distances: Any) -> None:
+        """Take a block whose rows a variant returned as sparse."""
+        self.blocks[number] = np.diff(indptr), columns.astype(np.int64), distances
+
+    def finish(self) -> Any:
+        """Return a ``scipy.sparse.csr_array``, each row in order of the column."""
+        from scipy.sparse import csr_array
+
+        blocks = [self.blocks[number] for number in sorted(self.blocks)]
+        counts = np.concatenate([np.zeros(1, np.int64), *(block[0] for block in blocks)])
+        none: list[NDArray[Any]] = [np.empty(0, self.dtype)]
+        values = np.concatenate([block[2] for block in blocks] or none)
+        columns = np.concatenate([np.empty(0, np.int64), *(block[1] for block in blocks)])
+        shape = len(counts) - 1, self.shape[1]
+        found = csr_array((values, columns, np.cumsum(counts)), shape=shape)
+        found.sort_indices()
+        return found

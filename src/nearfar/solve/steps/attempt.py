@@ -1,0 +1,258 @@
+"""Run a plan to the finished distances of some sources, with the steps that all variants share.
+
+One source and many take the same steps: run the variant, check that every sum fitted, mask
+distances beyond the limit or the last target, and repeat in 64 bits the rows in which a sum did not
+fit. Only the shape differs: one source gives a vector and may stop at its targets; many give a
+block of rows, and targets are its columns. A method for one source serves many by running source by
+source.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from nearfar.cpu.distances.predecessors import tight_predecessors
+from nearfar.cpu.potentials import refuse_reached_cycle
+from nearfar.errors import DistanceOverflowError, NegativeCycleError, quoted
+from nearfar.graph.dtypes import unreached_value
+from nearfar.graph.saturation import narrowed, widened
+from nearfar.registry import Answer, Declined, Workspace
+from nearfar.solve.arrays import clear_unreached, entries, mask_beyond
+from nearfar.solve.matrix.fresh import UNCHECKED
+from nearfar.solve.steps.plan import Plan
+from nearfar.solve.steps.saturation import below, lost_rows
+from nearfar.system.devices import runtime
+from nearfar.system.devices.arrays import is_device_array, to_host
+from nearfar.system.threads import on_threads
+
+if TYPE_CHECKING:
+    from nearfar.graph.graph import Graph
+
+__all__ = ["Solved", "add_counters", "solve"]
+
+
+@dataclass(slots=True)
+class Solved:
+    """Finished distances of some sources: a vector for one, a block of rows for many."""
+
+    plan: Plan  # the plan that produced them; later sources begin with it
+    distances: Any
+    predecessors: Any  # computed by the variant, or needed by the mask; else None
+    stats: dict[str, Any]
+    partials: Any  # of the reduction, as in :class:`nearfar.registry.Answer`
+    lost: list[int]  # rows in which a distance may be missing because it does not fit
+    certain: bool  # as reported by the variant
+    wide: tuple[int, ...] = ()  # rows that were repeated in 64 bits
+
+
+def solve(plan: Plan, rows: Any, out: Any = None) -> Solved:
+    """Answer some sources by a plan, or by the plans that replace it."""
+    found = attempt(plan, rows, out)
+    while isinstance(found, Plan):
+        found = attempt(found, rows, out)
+    if found.lost:
+        found = _joined(found, solve(found.plan.wider(), [rows[i] for i in found.lost]))
+    if found.distances.dtype != plan.dtype:
+        found.distances = narrowed(found.distances, plan.dtype)
+        if found.distances.dtype != plan.dtype:
+            found.stats["repeated_in_64_bits"] = True
+    return found
+
+
+def attempt(plan: Plan, rows: Any, out: Any) -> Solved | Plan:
+    """Run a plan; return its answer, or the plan to try instead, whose reason says why."""
+    graph, request = plan.graph, plan.request
+    try:
+        answer, saturated = _run(plan, rows, out)
+    except Declined as declined:
+        return plan.without(declined)
+    except NegativeCycleError:
+        if plan.method != "auto" or plan.by_source:
+            raise
+        # Batch methods refuse any negative cycle, but a cycle only affects the rows that reach it.
+        return plan.searched("a negative cycle somewhere")
+    found, before, stats = answer.distances, answer.predecessors, answer.stats
+    last = None if request.targets is None else _last_target(plan, found)
+    lost = _lost(plan, rows, found, saturated, last)
+    if lost and graph.weight_dtype.itemsize == 8:
+        if saturated is not True or plan.by_source:
+            _refuse_lost(graph, [int(rows[i]) for i in lost])
+        # Batch methods reserve some of the 64 bits; searches use all of them.
+        return plan.searched("sums near the end of 64 bits", device="cpu", threads=1)
+    signed = plan.signed
+    wanted = before is None and (plan.single or request.predecessors)
+    if signed and wanted and request.limit is not None:
+        before = tight_predecessors(
+            graph, rows, found, by_device=plan.on_device, threads=request.threads, stats=stats
+        )
+    bound = request.limit
+    if last is not None:
+        bound = last if bound is None else min(bound, last)
+    if plan.single and request.targets is not None and not signed:
+        stats["proof_limit"] = bound
+    if bound is not None and (last is not None or not answer.masked):
+        found = mask_beyond(graph, found, bound, request.threads)
+    if before is not None and not signed:
+        before = clear_unreached(before, found)
+    return Solved(plan, found, before, stats, answer.partials, lost, bool(saturated))
+
+
+# ---- run ----------------------------------------------------------------------------------------
+
+
+def _run(plan: Plan, rows: Any, out: Any) -> tuple[Answer, Any]:
+    """Run the variant; also return whether a sum saturated, or the rows in which one did."""
+    if plan.single:
+        answer = _search(plan, rows[0])
+    elif plan.by_source:
+        return _source_by_source(plan, rows, out)
+    else:
+        answer = _batch(plan, rows, out)
+    return answer, answer.stats.get("saturated", False)
+
+
+def _search(plan: Plan, source: int) -> Answer:
+    request, variant = plan.request, plan.variant
+    work = Workspace(
+        request.threads,
+        request.limit,
+        request.targets,
+        request.stats,
+        predecessors=request.predecessors,
+    )
+    began = time.perf_counter()
+    answer = variant.run(plan.graph, source, plan.settings, work)
+    answer.stats.setdefault("seconds", time.perf_counter() - began)
+    if variant.device == "cpu" and not variant.parallel:
+        answer.stats["workers"] = 1
+    return answer
+
+
+def _batch(plan: Plan, rows: Any, out: Any) -> Answer:
+    request, dtype = plan.request, plan.graph.weight_dtype
+    work = Workspace(
+        request.threads,
+        request.limit,
+        columns=plan.columns,
+        out=out if out is not None and out.dtype == dtype else None,
+        on_device=plan.keep,
+        predecessors=request.predecessors,
+        devices=plan.devices,  # None while the caller cuts the rows
+        reduction=None if plan.variant.reduces else plan.reduction,
+    )
+    answer = plan.variant.run(plan.graph, np.asarray(rows, np.int64), plan.settings, work)
+    if plan.keep:
+        answer.distances = runtime.upload(answer.distances)
+    else:
+        answer.distances = to_host(answer.distances, work.out, request.threads)
+    return answer
+
+
+def _source_by_source(plan: Plan, rows: Any, out: Any) -> tuple[Answer, list[int]]:
+    graph, variant, columns, limit = plan.graph, plan.variant, plan.columns, plan.request.limit
+    shape = (len(rows), graph.n_vertices if columns is None else len(columns))
+    fits = out is not None and out.shape == shape and out.dtype == graph.weight_dtype
+    usable = fits and not is_device_array(out)
+    matrix = out if usable else np.empty(shape, dtype=graph.weight_dtype)
+    work = Workspace(1, limit, columns)
+
+    def one(i: int) -> dict[str, Any]:
+        answer = variant.run(graph, int(rows[i]), plan.settings, work)
+        row = to_host(answer.distances)
+        matrix[i] = row if columns is None else row[columns]
+        if columns is not None and plan.signed:
+            # A column's path may lead over a vertex whose own distance does not fit.
+            lost = bool(lost_rows(graph, [rows[i]], row, limit))
+            answer.stats["saturated"] = answer.stats.get("saturated") or lost
+        return answer.stats
+
+    parts = on_threads(one, len(rows), plan.request.threads if variant.device == "cpu" else 1)
+    total = {
+        name: sum(int(part.get(name, 0)) for part in parts)
+        for name in ("iterations", "edges_relaxed", "vertices_processed")
+    }
+    saturated = [i for i, part in enumerate(parts) if part.get("saturated")]
+    return Answer(runtime.upload(matrix) if plan.keep else matrix, total), saturated
+
+
+def add_counters(total: dict[str, Any], stats: dict[str, Any]) -> dict[str, Any]:
+    """Add a block's counters to those of a run."""
+    for name, value in stats.items():
+        counts = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+        add = counts and name not in ("lanes", "lane_bits")
+        total[name] = total.get(name, 0) + value if add else value
+    return total
+
+
+# ---- sums that do not fit -----------------------------------------------------------------------
+
+
+def _last_target(plan: Plan, found: Any) -> Any:
+    """Return the distance of the farthest target, if a search may have stopped at it; else None."""
+    # A path of negative weights may visit vertices farther than its end: no search stops.
+    if not plan.single or plan.signed:
+        return None
+    farthest = entries(found, plan.request.targets).max()
+    return None if farthest == unreached_value(farthest.dtype) else farthest.item()
+
+
+def _lost(plan: Plan, rows: Any, found: Any, saturated: Any, last: Any) -> list[int]:
+    """Find the rows in which a distance of the answer may be missing because it does not fit."""
+    if plan.variant.unsafe or plan.variant is UNCHECKED:  # it checked for saturation itself
+        return []
+    if saturated:
+        return list(range(len(rows))) if saturated is True else saturated
+    if found.dtype != plan.graph.weight_dtype:
+        return []  # the variant computes in 64 bits
+    if last is not None:
+        return []  # the search stopped there: vertices that it did not settle prove nothing
+    request = plan.request
+    return lost_rows(plan.graph, rows, found, request.limit, plan.columns, threads=request.threads)
+
+
+def _refuse_lost(graph: Graph, sources: list[int]) -> None:
+    """Raise for sums that do not fit 64 bits; they may have hidden a negative cycle."""
+    for source in sources:
+        refuse_reached_cycle(graph, source)
+    raise DistanceOverflowError(
+        f"a distance from {quoted(graph.name_of(sources[0]))} does not fit "
+        f"{graph.weight_dtype}: scale the weights down"
+    )
+
+
+def _joined(found: Solved, wide: Solved) -> Solved:
+    """Take over the rows that were lost in 32 bits and reach more in 64, or are certainly wrong."""
+    plan, lost = found.plan, found.lost
+    before = found.distances.reshape(-1, found.distances.shape[-1])
+    k, before = len(before), before[lost]
+    after = wide.distances.reshape(before.shape)
+    none, none_wide = (unreached_value(np.dtype(a.dtype)) for a in (before, after))
+    wrong = (before == none) & (after != none_wide)
+    if plan.signed and (low := below(before)) is not None:
+        wrong |= low
+    more = to_host(wrong.any(axis=1)) | found.certain
+    stats = wide.stats if plan.single else add_counters(found.stats, wide.stats)
+    found = Solved(plan, found.distances, found.predecessors, stats, None, [], False)
+    if not more.any():
+        return found
+    found.wide = tuple(lost[i] for i in np.flatnonzero(more))
+    if plan.single:
+        reason = f"{wide.plan.reason}; repeated in 64 bits because a 32-bit sum saturated"
+        found.plan = wide.plan._replace(reason=reason)
+    elif after.dtype.kind == "i" and after.dtype != plan.dtype:
+        found.plan = wide.plan  # later rows skip the attempt in 32 bits
+    if len(found.wide) == k:
+        found.distances, found.predecessors = wide.distances, wide.predecessors
+        return found
+    places = np.array(found.wide)
+    found.distances = widened(found.distances, np.dtype(after.dtype))
+    found.distances[places] = after[more]
+    if found.predecessors is not None and wide.predecessors is not None:
+        found.predecessors[places] = wide.predecessors[more]
+    else:
+        found.predecessors = None
+    return found

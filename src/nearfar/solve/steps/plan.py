@@ -1,0 +1,187 @@
+"""Plans of a solve as values: the graph in one width, a variant and its options.
+
+An attempt that cannot answer returns the plan to try next, with the reason.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from nearfar.choose import ranking
+from nearfar.errors import NegativeWeightError, VariantUnavailable
+from nearfar.graph.saturation import widest
+from nearfar.options import build_options
+from nearfar.prepared import is_prepared
+from nearfar.registry import canonical_method, find, having, is_family, variants
+from nearfar.solve.matrix.fresh import UNCHECKED, MatrixGraph, takes
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from nearfar.graph.graph import Graph
+    from nearfar.registry import Declined, Request, RowReduction, Variant
+
+__all__ = ["Plan", "first_plan", "select"]
+
+
+class Plan(NamedTuple):
+    """Graph, variant and options by which a request is solved."""
+
+    graph: Graph  # with weights of the dtype of the computation
+    request: Request
+    method: str  # as the caller named it
+    options: dict[str, Any]  # of the variant, as the caller gave them
+    allow_unsafe: bool
+    devices: Sequence[int] | None  # devices over which the variant shares the rows of a block
+    single: bool  # one source: a vector, which may end at its targets
+    columns: NDArray[np.int64] | None  # targets of many sources; None for every vertex
+    dtype: np.dtype[Any]  # dtype of the answer, if every distance in it fits
+    variant: Variant
+    reason: str  # reason for this variant, in words
+    settings: Any  # the options as the variant takes them
+    keep: bool = False  # rows stay on the device
+    reduction: RowReduction | None = None  # columns kept of each row
+
+    @property
+    def by_source(self) -> bool:
+        """Whether the variant is for a single source; several are then solved one by one."""
+        return "sssp" in self.variant.problems
+
+    @property
+    def on_device(self) -> bool:
+        """Whether the variant solves a batch on the device."""
+        return self.variant.device == "cuda" and not self.by_source
+
+    @property
+    def signed(self) -> bool:
+        """Whether a further edge can shorten a path."""
+        return self.variant.weights == "any" and self.graph.n_negative > 0
+
+    def scratch_bytes(self) -> int:
+        """Return an upper bound of the bytes that the variant takes besides the rows."""
+        return self.variant.scratch_bytes(self.graph, self.request)
+
+    def using(self, variant: Variant, reason: str, options: dict[str, Any] | None = None) -> Plan:
+        """Return a plan with another variant, by default with the caller's options."""
+        given = self.options if options is None else options
+        settings = build_options(variant.options, given, variant.id, having)
+        return self._replace(variant=variant, reason=reason, options=given, settings=settings)
+
+    def wider(self) -> Plan:
+        """Return a plan that computes in 64 bits."""
+        return self._replace(graph=widest(self.graph))
+
+    def searched(self, why: str, **request: Any) -> Plan:
+        """Return a plan that searches source by source, because of ``why``, in words."""
+        single = replace(self.request, problem="sssp", **request)
+        chosen, reason = select(self.graph, single, "auto")
+        return self.using(chosen, f"{self.reason}; {why}: {reason}", {})
+
+    def without(self, declined: Declined) -> Plan:
+        """Return a plan with the variant that is chosen after this one declined."""
+        if self.method != "auto":
+            raise VariantUnavailable(f"{self.variant.id}: {declined}") from declined
+        if isinstance(self.graph, MatrixGraph):
+            self.graph.check()  # raises if the method is unknown
+        return self.using(*_choice(self.graph, self.request, "auto", self.allow_unsafe))
+
+    def within(self, memory: int) -> Plan:
+        """Return a plan whose variant and number of workers need at most half of some memory."""
+        plan = self
+        if plan.variant.device != "cpu" or is_prepared(plan.graph):
+            return plan
+        if plan.method == "auto" and plan.scratch_bytes() > memory // 2:
+            for choice in ranking.rank(plan.graph, plan.request):
+                if choice.variant.scratch_bytes(plan.graph, plan.request) <= memory // 2:
+                    plan = plan.using(choice.variant, f"{choice.reason}; others need more memory")
+                    break
+        while plan.request.threads > 1 and plan.scratch_bytes() > memory // 2:
+            request = replace(plan.request, threads=plan.request.threads // 2)
+            reason = f"{plan.reason}; more than {request.threads} workers have no room"
+            plan = plan._replace(request=request, reason=reason)
+        return plan
+
+
+def first_plan(
+    graph: Graph,
+    request: Request,
+    method: str,
+    options: dict[str, Any],
+    *,
+    allow_unsafe: bool = False,
+    devices: Sequence[int] | None = None,
+) -> Plan:
+    """Make the plan that a request begins with."""
+    bare = isinstance(graph, MatrixGraph) and method == "auto" and not options
+    if bare and takes(graph, request):
+        variant, reason = UNCHECKED, "one search of a matrix: its rows are read as they are"
+    else:
+        variant, reason = _choice(graph, request, method, allow_unsafe)
+    settings = build_options(variant.options, options, variant.id, having)
+    single = request.problem == "sssp"
+    return Plan(
+        graph,
+        request,
+        method,
+        options,
+        allow_unsafe,
+        devices,
+        single,
+        None if single else request.targets,
+        graph.weight_dtype,
+        variant,
+        reason,
+        settings,
+    )
+
+
+def _choice(graph: Graph, request: Request, method: str, allow_unsafe: bool) -> tuple[Variant, str]:
+    """Choose a variant for the request, for a batch possibly one for a single source."""
+    if request.problem == "sssp":
+        return select(graph, request, method, allow_unsafe=allow_unsafe)
+    try:
+        return select(graph, request, method)
+    except (VariantUnavailable, NegativeWeightError):
+        single = replace(request, problem="sssp")
+        if method == "auto":  # methods for batches have less than the whole range for sums
+            searches = ranking.cheapest(graph, single) is not None
+        else:
+            searches = any("sssp" in v.problems for v in find(method, request.device))
+        if not searches:
+            raise
+    return select(graph, single, method)
+
+
+def select(
+    graph: Graph, request: Request, method: str, *, allow_unsafe: bool = False
+) -> tuple[Variant, str]:
+    """Return the named variant, or the one that ranks first, and the reason in words."""
+    if method == "auto":
+        return ranking.best(graph, request)
+    if is_family(method):
+        family = canonical_method(method)
+        found = ranking.cheapest(graph, request, family)
+        if found is not None:
+            return found[0], f"the cheapest of {family}: {found[1]}"
+    reasons = []
+    for candidate in find(method, request.device, allow_unsafe=allow_unsafe):
+        answer = candidate.can_run(graph, request)
+        if answer is True:
+            return candidate, "asked for by name"
+        if (
+            candidate.weights == "nonnegative"
+            and graph.n_negative
+            and candidate.available() is True
+        ):
+            accepting = [
+                v.id
+                for v in variants(problem=request.problem)
+                if v.weights == "any" and v.can_run(graph, request) is True
+            ]
+            raise NegativeWeightError(graph.first_negative, graph.n_negative, accepting)
+        reasons.append(f"{candidate.id}: {answer}")
+    raise VariantUnavailable("; ".join(reasons))

@@ -1,0 +1,161 @@
+"""Check the arguments of a call and make a Request of them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from nearfar.errors import OptionError, keyword, quoted
+from nearfar.graph.build import csr_arrays
+from nearfar.graph.graph import Graph
+from nearfar.graph.like import GraphLike
+from nearfar.graph.turns import TurnGraph
+from nearfar.options import canonical_device, check_limit
+from nearfar.registry import Request, find
+from nearfar.solve.matrix.fresh import fresh_matrix
+from nearfar.system.devices import runtime
+from nearfar.system.threads import check_threads
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from numpy.typing import NDArray
+
+    from nearfar.registry import Problem
+
+__all__ = [
+    "as_graph",
+    "as_graph_or_turns",
+    "check_stats",
+    "check_targets",
+    "make_request",
+    "vertex_indices",
+]
+
+_SAMPLED = 8  # sources that are sampled for how far a limit or targets reach
+
+
+def as_graph(graph: GraphLike, weight: Any = "weight") -> Graph:
+    """Return a Graph from a Graph, a SciPy sparse matrix or a NetworkX graph."""
+    if isinstance(weight, str) and weight == "weight":
+        if isinstance(graph, Graph):
+            return graph  # one query takes as long as a small search
+        if hasattr(graph, "tocsr"):
+            return _fresh(graph) or Graph.from_scipy(graph)
+    return Graph.from_any(graph, weight)
+
+
+def as_graph_or_turns(graph: GraphLike, weight: Any = "weight") -> Graph | TurnGraph:
+    """Return a graph as :func:`as_graph` does; a graph with turns is returned unchanged."""
+    return graph if isinstance(graph, TurnGraph) else as_graph(graph, weight)
+
+
+def _fresh(matrix: Any) -> Graph | None:
+    """Return a graph over a CSR matrix that is validated later, if its dtypes are usual ones."""
+    shape = matrix.shape
+    if getattr(matrix, "format", "") != "csr" or len(shape) != 2 or shape[0] != shape[1]:
+        return None
+    return fresh_matrix(csr_arrays(matrix), Graph.from_csr)
+
+
+def check_stats(stats: Any, progress: Any = None) -> None:
+    """Empty the dict of statistics; refuse arguments that cannot be filled or called."""
+    if stats is not None and not isinstance(stats, dict):
+        raise OptionError(f"{keyword('stats')} is {quoted(stats)}: give a dict to fill, or None")
+    if stats:
+        stats.clear()
+    if progress is not None and not callable(progress):
+        raise OptionError(f"{keyword('progress')} is {quoted(progress)}: give a function, or None")
+
+
+def check_targets(graph: Graph, targets: Iterable[Any] | None) -> NDArray[np.int64] | None:
+    """Return target indices, or None when no early stop is asked for."""
+    if targets is None:
+        return None
+    found = vertex_indices(graph, targets, "target")
+    if not len(found):
+        raise OptionError(
+            f"{keyword('targets')} is empty: name at least one vertex, or leave it out"
+        )
+    return found if len(found) == 1 else np.unique(found)
+
+
+def vertex_indices(graph: Graph | TurnGraph, vertices: Any, what: str) -> NDArray[np.int64]:
+    """Return the indices of a vertex, or of those in any sequence, set, array or iterator."""
+    if runtime.is_device_array(vertices):
+        vertices = runtime.download(vertices)
+    if isinstance(vertices, np.ndarray):
+        vertices = np.atleast_1d(vertices)
+    elif isinstance(vertices, (str, bytes)) or not hasattr(vertices, "__iter__"):
+        vertices = [vertices]
+    return graph.indices_of(vertices, what)
+
+
+def make_request(
+    graph: Graph,
+    problem: Problem,
+    sources: Any,
+    *,
+    method: str,
+    device: str,
+    threads: int | None,
+    limit: Any,
+    targets: NDArray[np.int64] | None,
+    predecessors: bool,
+    once: bool = False,
+    stats: Literal["basic", "full"] = "basic",
+    out: Any = None,
+    reduced: bool = False,
+    sparse: bool = False,
+) -> Request:
+    """Return the checked request; sources and targets are vertex indices already.
+
+    ``once`` says that the graph was made for this request only, ``reduced`` that only a few
+    numbers of each row are kept, ``sparse`` that only reached entries are.
+
+    The answer is on the device of the arrays: ``"auto"`` is ``"cuda"`` for a graph or an ``out``
+    on a device, unless the method has no CUDA form.
+    """
+    device = canonical_device(device)
+    if not isinstance(method, str):
+        raise OptionError(
+            f"{keyword('method')} is {quoted(method)}: give a name, `nearfar methods` lists them "
+            "all"
+        )
+    there = out is not None and runtime.is_device_array(out)
+    if device == "auto" and (there or (graph.on_device and _has_device_form(method))):
+        device = "cuda"
+    if device == "cuda":
+        runtime.import_and_open()
+    return Request(
+        problem=problem,
+        sources=_sample(sources, limit is None and targets is None)
+        if problem != "sssp"
+        else (int(sources[0]),),
+        n_sources=len(sources),
+        device=device,
+        predecessors=bool(predecessors),
+        limit=check_limit(limit, graph.weight_dtype),
+        targets=targets,
+        threads=check_threads(threads),
+        stats=stats,
+        once=once,
+        comes_back=not reduced and not there,
+        sparse=sparse,
+    )
+
+
+def _sample(sources: Any, whole: bool) -> tuple[int, ...]:
+    """Return a sample of many sources, or any vertex where whole rows are solved."""
+    if whole or not len(sources):
+        return (0,)
+    step = -(-len(sources) // _SAMPLED)
+    return tuple(int(source) for source in sources[step // 2 :: step])
+
+
+def _has_device_form(method: str) -> bool:
+    if method == "auto":
+        return True
+    found = find(method, allow_unsafe=True) if "@" not in method else []
+    return any(variant.device == "cuda" for variant in found)
