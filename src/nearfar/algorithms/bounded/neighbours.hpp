@@ -75,8 +75,8 @@ class Neighbours {
   static constexpr std::size_t kMembers = 2 * kLanes;
   static constexpr std::size_t kNear = 3 * kMembers;  // among which they are looked for
   static constexpr std::size_t kFew = 24, kTogether = 8;
-  static constexpr std::size_t kAround = 4096;  // whose lanes fit a core's cache
-  static constexpr int kMisses = 64;            // sources before the next try
+  static constexpr std::size_t kAround = 1 << 14;  // whose lanes take a few megabytes at most
+  static constexpr int kMisses = 64;               // sources before the next try
   using Settled = typename Search<C>::Settled;
 
   // A distance farther by `more`, and by what the rounding of a sum may add; 0 if sums of such
