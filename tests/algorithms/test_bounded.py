@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import itertools
+import subprocess
+import sys
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -126,6 +129,38 @@ def test_auto_looks_how_far_a_limit_leads() -> None:
     reach = within(graph, near, (0, 1, 2))
     assert reach is not None
     assert reach[0] < 200
+
+
+LITTLE_MEMORY = """
+import resource
+import numpy as np
+import nearfar
+from nearfar import Graph, _cpu
+
+n = 10_000_000
+at = np.arange(n + 1, dtype=np.int32)
+graph = Graph.from_csr(at, np.minimum(at[1:], n - 1), np.ones(n), copy=False)
+sources = np.arange(0, n, 20_000)
+_cpu.bounded_figures(graph.view, sources[:2], 3.0, 1)
+used = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
+resource.setrlimit(resource.RLIMIT_AS, (used + (24 << 20), resource.RLIM_INFINITY))
+counts = _cpu.bounded_figures(graph.view, sources, 200.0, 1)[0]
+assert (counts == np.minimum(200, n - 1 - sources)).all()
+try:
+    np.empty(n)
+except MemoryError:
+    print("a row does not fit")
+"""
+
+
+@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="reads Linux's /proc")
+def test_a_worker_takes_memory_for_what_it_reaches() -> None:
+    """500 searches of 200 vertices among ten million run where a single row does not fit."""
+    run = subprocess.run(
+        [sys.executable, "-c", LITTLE_MEMORY], capture_output=True, text=True, check=False
+    )
+    assert run.returncode == 0, run.stderr
+    assert "a row does not fit" in run.stdout
 
 
 def test_memory_follows_what_is_reached() -> None:

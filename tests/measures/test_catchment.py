@@ -200,3 +200,25 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     assert np.load(out)[:, 0].tolist() == [40, 70, 30]
     assert main([*call, "--column", "area", "--decay", "steep"]) != 0
     assert "decay" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("decay", FACTORS, ids=str)
+@pytest.mark.parametrize("dtype", ["int32", "int64", "float32", "float64"])
+def test_sources_near_each_other_have_the_bits_of_single_searches(
+    decay: object, dtype: str
+) -> None:
+    g = nearfar.generate("road_like", vertices=900, seed=4)
+    g = g.with_weights((g.weights / g.mean_weight * 10).astype(dtype))
+    limit = 60.0
+    assert np.median(nearfar.distances(g, limit=limit, reduce="count")) > 40
+    rng = np.random.default_rng(6)
+    at = rng.integers(0, g.n_vertices, 2000)
+    values = np.where(rng.random((2000, 3)) < 0.1, np.nan, rng.normal(size=(2000, 3)))
+    kinds = ["sum", "mean", "count", "min", "max"]
+    call = {"limit": limit, "decay": decay, "threads": 1}
+    found = nearfar.catchment(g, (at, values), aggregate=kinds, **call)
+    for source in range(0, g.n_vertices, 9):
+        alone = nearfar.catchment(g, (at, values), aggregate=kinds, sources=[source], **call)
+        np.testing.assert_array_equal(found[source], alone[0])
+    sums = nearfar.catchment(g, (at, values), **call)
+    np.testing.assert_array_equal(sums, found[..., 0])
