@@ -9,16 +9,19 @@ integer costs in float32, cost of the entered voxel. ``forms``: other neighbourh
 slopes on one raster. ``links``: back-links, allocation and proof. ``cuda``: the same surfaces on a
 GPU: the search alone, from and to CuPy arrays, and from and to NumPy arrays. ``--large`` takes 216
 million pixels and 512^3 voxels without the peers, which need minutes, and wants 16 cores; ``--scale
-tiny`` shows whether it runs. ``bytes_per_cell``: the costs, and by how much a call raised the
-resident memory at most; on a GPU all that the search has there.
+tiny`` shows whether it runs. ``memory``: the costs, and by how much a call raises the resident
+memory of a process at most; in ``cuda`` all arrays that the search has on the device.
 """
 
 from __future__ import annotations
 
+import math
 import os
 import sys
 from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor
 from functools import partial
+from multiprocessing import get_context
 from typing import Any
 
 import numpy as np
@@ -123,36 +126,6 @@ def about(raster: Raster, surface: Any) -> dict[str, Any]:
     }
 
 
-class Memory:
-    """By how much calls raise the peak of this process's resident memory."""
-
-    def __init__(self, cost: np.ndarray) -> None:
-        self.cost, self.most = cost, {}
-
-    def measured(self, contenders: dict[str, Callable[[], Any]]) -> dict[str, Callable[[], Any]]:
-        """The same calls, each noting what it takes."""
-        return {name: lambda n=name, f=run: self._call(n, f) for name, run in contenders.items()}
-
-    def _call(self, name: str, run: Callable[[], Any]) -> Any:
-        with open("/proc/self/clear_refs", "w") as file:
-            file.write("5")  # resets the peak
-        before = self._status("VmRSS")
-        found = run()
-        self.most[name] = max(self.most.get(name, 0), self._status("VmHWM") - before)
-        return found
-
-    @staticmethod
-    def _status(field: str) -> int:
-        with open("/proc/self/status") as file:
-            return next(int(line.split()[1]) * 1024 for line in file if line.startswith(field))
-
-    @property
-    def bytes_per_cell(self) -> dict[str, float]:
-        """By contender, costs included."""
-        size = self.cost.size
-        return {name: (most + self.cost.nbytes) / size for name, most in self.most.items()}
-
-
 def near(a: Any, b: Any) -> bool:
     """Whether two surfaces agree to single precision."""
     a, b = (np.asarray(one, dtype=np.float64) for one in (a, b))
@@ -178,12 +151,10 @@ def surfaces(scale: str) -> Rows:
         contenders = ours(raster, source)
         if not LARGE:
             contenders |= peers_of_surfaces(cost, source)
-        memory = Memory(cost)
-        samples = take_turns(memory.measured(contenders), ROUNDS, near, PATIENCE)
+        samples = take_turns(contenders, ROUNDS, near, PATIENCE)
         surface = cost_distance(raster, source)
         surface.verify()
-        yield line(kind, "nearfar, threads: 1", samples, **about(raster, surface),
-                   bytes_per_cell=memory.bytes_per_cell)  # fmt: skip
+        yield line(kind, "nearfar, threads: 1", samples, **about(raster, surface))
 
 
 def peers_of_surfaces(cost: np.ndarray, source: tuple[int, ...]) -> dict[str, Callable[[], Any]]:
@@ -239,21 +210,70 @@ def volumes(scale: str) -> Rows:
         raster = Raster(values, step="enter", lengths=False)
         contenders = ours(raster, (0, 0, 0))
         if not LARGE:
-            try:
-                import dijkstra3d
-
-                data = np.asfortranarray(values)
-                contenders["dijkstra3d"] = lambda data=data: dijkstra3d.distance_field(
-                    data, (0, 0, 0)
-                )
-            except ImportError:
-                print("dijkstra3d is not installed: left out")
-        memory = Memory(values)
-        samples = take_turns(memory.measured(contenders), ROUNDS, near, PATIENCE)
+            contenders |= peers_of_volumes(values)
+        samples = take_turns(contenders, ROUNDS, near, PATIENCE)
         surface = cost_distance(raster, (0, 0, 0))
         surface.verify()
-        yield line(kind, "nearfar, threads: 1", samples, **about(raster, surface),
-                   bytes_per_cell=memory.bytes_per_cell)  # fmt: skip
+        yield line(kind, "nearfar, threads: 1", samples, **about(raster, surface))
+
+
+def peers_of_volumes(cost: np.ndarray) -> dict[str, Callable[[], Any]]:
+    """dijkstra3d, from the first voxel."""
+    try:
+        import dijkstra3d
+    except ImportError:
+        print("dijkstra3d is not installed: left out")
+        return {}
+    data = np.asfortranarray(cost)
+    return {"dijkstra3d": lambda: dijkstra3d.distance_field(data, (0, 0, 0))}
+
+
+def memory(scale: str) -> Rows:
+    """Resident memory at the peak of a call, each in a process of its own."""
+    os.environ["MALLOC_MMAP_THRESHOLD_"] = "65536"  # freed arrays go back at once
+    side = 100 if scale == "tiny" else 1_500
+    shapes = {"random": (side, side), "voxels": (max(side // 12, 16),) * 3}
+    for kind, shape in shapes.items():
+        found = {}
+        for name in contenders_of(kind, tuple(20 for _ in shape)):
+            with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
+                found[name] = pool.submit(bytes_at_peak, kind, shape, name).result()
+        cells = math.prod(shape)
+        per_cell = {name: round(size / cells, 2) for name, size in found.items()}
+        print(f"{kind}: {per_cell} bytes per cell", flush=True)
+        yield {"what": kind, "cells": cells, "bytes_per_cell": per_cell}
+
+
+def contenders_of(kind: str, shape: tuple[int, ...]) -> dict[str, Callable[[], Any]]:
+    """Ours on one core, and the peers."""
+    if kind == "voxels":
+        cost = np.random.default_rng(4).integers(1, 256, shape).astype(np.float32)
+        raster, source = Raster(cost, step="enter", lengths=False), (0, 0, 0)
+        peers = peers_of_volumes(cost)
+    else:
+        cost = KINDS[kind](*shape)
+        raster, source = Raster(cost), start(kind, cost)
+        peers = peers_of_surfaces(cost, source)
+    mine = {"nearfar": lambda: cost_distance(raster, source, threads=1).distances}
+    return {**mine, **{name: run for name, run in peers.items() if "threads: 2" not in name}}
+
+
+def bytes_at_peak(kind: str, shape: tuple[int, ...], name: str) -> int:
+    """The costs, and by how much one call raises this process's resident memory at most."""
+    contenders_of(kind, tuple(20 for _ in shape))[name]()  # what is imported or compiled first
+    run = contenders_of(kind, shape)[name]
+    with open("/proc/self/clear_refs", "w") as file:
+        file.write("5")  # resets the peak
+    before = _status("VmRSS")
+    answer = run()
+    assert answer is not None
+    return _status("VmHWM") - before + 4 * math.prod(shape)
+
+
+def _status(field: str) -> int:
+    """A size of this process, in bytes."""
+    with open("/proc/self/status") as file:
+        return next(int(line.split()[1]) * 1024 for line in file if line.startswith(field))
 
 
 def forms(scale: str) -> Rows:
@@ -270,12 +290,10 @@ def forms(scale: str) -> Rows:
     }
     source = start("random", cost)
     for name, raster in rasters.items():
-        memory = Memory(cost)
-        samples = take_turns(memory.measured(ours(raster, source)), 3, near, PATIENCE)
+        samples = take_turns(ours(raster, source), 3, near, PATIENCE)
         surface = cost_distance(raster, source)
         surface.verify()
-        yield line(name, "nearfar, threads: 1", samples, **about(raster, surface),
-                   bytes_per_cell=memory.bytes_per_cell)  # fmt: skip
+        yield line(name, "nearfar, threads: 1", samples, **about(raster, surface))
 
 
 def links(scale: str) -> Rows:
@@ -355,6 +373,13 @@ if __name__ == "__main__":
         sys.argv.remove("--large")
     answer(
         __doc__ or "",
-        {"surfaces": surfaces, "volumes": volumes, "forms": forms, "links": links, "cuda": cuda},
+        {
+            "surfaces": surfaces,
+            "volumes": volumes,
+            "memory": memory,
+            "forms": forms,
+            "links": links,
+            "cuda": cuda,
+        },
         lambda part, row: None,
     )

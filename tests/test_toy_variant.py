@@ -117,11 +117,10 @@ def test_the_commands_and_the_tables_list_it(more: dict[str, str]) -> None:
         python(more, "-m", "nearfar.cli.main", "methods", "--family", "toy", "--json")
     )
     assert [v["id"] for v in listed] == ["toy@cpu"]
-    pages = "from docs.generators import methods as m; print(m.page(), m.short_table())"
+    pages = "from docs.generators import methods as m; print(m.page())"
     page = python(more, "-c", pages)
     assert "| `toy@cpu` | the nearest vertex that waits" in page
     assert "\n## Toy\n" in page
-    assert "| toy | `toy` | cpu | nonnegative |" in page
 
 
 def test_conformance_proves_it(more: dict[str, str]) -> None:

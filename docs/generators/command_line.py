@@ -127,7 +127,7 @@ def details(
         if one not in general and one not in known
     ]
     named = [
-        f"`{(action.option_strings or [action.metavar])[-1]}`{default_of(action)}"
+        f"`{(action.option_strings or [str(action.metavar)])[-1]}`{default_of(action)}"
         for one, action in actions
         if one in known and one not in general
     ]

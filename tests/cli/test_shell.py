@@ -137,7 +137,7 @@ def test_errors_speak_of_flags(graph_file: Path, tmp_path: Path) -> None:
         (["distances", "GRAPH", "--reduce", "median"], "--reduce is 'median': use 'count'"),
         (["nearest", "GRAPH", "--source", "0", "-k", "0"], "'0' is not an integer of at least"),
         (["sssp", "GRAPH", "0", "--limit", "far"], "argument --limit: 'far' is not a number"),
-        (["sssp", "GRAPH", "0", "--threads", "two"], "argument --threads: 'two' is not a whole"),
+        (["sssp", "GRAPH", "0", "--threads", "two"], "argument --threads: 'two' is not an integer"),
         (["help"], "did you mean '--help'?"),
         (["version"], "did you mean '--version'?"),
     ],

@@ -187,13 +187,13 @@ def test_tops(top, count, dtype):
 
 @pytest.mark.usefixtures("emulated_gpu")
 def test_levels_in_two_launches(monkeypatch):
-    """Two of three levels are launched in another shape, each launch with counters of its own."""
+    """Some of four levels are launched in another shape, each launch with counters of its own."""
     prepared = ready(np.int32)
     monkeypatch.setattr(device_shapes, "ONE_LAUNCH", 0)
     monkeypatch.setattr(device_above, "_SHARED_OUT", 8)
     sources = np.arange(prepared.n_vertices)
     sweep = Sweep(prepared, PassShape(8, 60, 32, 1), len(sources), top=2)
-    assert sweep.above.held.pieces.host.n_levels == 3
+    assert sweep.above.held.pieces.host.n_levels == 4
     query = sweep.columns(len(sources), True)
     names = [launch.kernel.name for launch in query.launches]
     assert names == ["climb", "upper", "upper", "sweep"]

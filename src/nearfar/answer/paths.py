@@ -73,7 +73,11 @@ class Paths:
     reason : str
         Reason for the choice.
     stats : dict
-        Seconds and counters of the run; on the CPU ``"workers"``, the number of threads.
+        Seconds and counters of the run; on the CPU ``"workers"``, the number of threads. Of
+        :func:`sssp` also ``"call_seconds"``, the whole call. Its parts are ``"seconds"``, the
+        method; within it ``"device_seconds"``, the kernel of a GPU; ``"predecessor_seconds"`` if
+        they were asked for; and ``"download_seconds"``, distances on their way to the host. The
+        rest is the choice of the method and the checks of the answer.
     limit : int, float or None
         Limit above which vertices are left unreached.
     """

@@ -104,9 +104,9 @@ class SavedAnswer:
             try:
                 out[row] = empty if value is None or value == "" else read(value)
             except (TypeError, ValueError, OverflowError):
-                kind = "integer" if whole else "number"
+                kind = "an integer" if whole else "a number"
                 raise GraphFormatError(
-                    f"row {row + 1}: distance {quoted(value)} is not a {kind}", self.path
+                    f"row {row + 1}: distance {quoted(value)} is not {kind}", self.path
                 ) from None
         if not whole or self.graph.weight_dtype == np.int64:
             return out

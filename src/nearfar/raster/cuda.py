@@ -37,7 +37,7 @@ def macros(dtype: np.dtype[Any], ndim: int, rule: int, steps: NDArray[np.int8]) 
         "SIDE": side,
         "DEPTH": depth,
         "HALO": halo,
-        "THREADS": 512 if ndim == 2 else 256,
+        "THREADS": 256 if ndim == 3 else 384 if wide else 512,  # shared memory holds so many warps
         "RESIDENT": 1 if ndim == 2 else 4,
         "RULE": rule,
         "STEPS": len(steps),
@@ -79,7 +79,7 @@ def search(
     marks = np.zeros(n_tiles, dtype=np.uint32)
     marks[of_tile] = _SOURCE
     table, low, scale = given["table"] or (np.zeros(3, dtype=dtype), dtype.type(0), dtype.type(0))
-    program = runtime.program("raster/tiles.cuh", macro)
+    program = runtime.program("raster/kernels/tiles.cuh", macro)
     kernel = program.kernel("relax_tiles")
     shared, blocks, block = _launch_shape(kernel, macro, dtype.itemsize, n_tiles)
     least = runtime.upload(np.full(8, unreached, dtype=dtype))

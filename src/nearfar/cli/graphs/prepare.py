@@ -32,7 +32,7 @@ EXAMPLES = """\
 nearfar prepare roads.gr.gz -o roads.nfp
 nearfar prepare roads.gr.gz --dry-run
 nearfar prepare town.osm.pbf --turns -o town-turns.nfp
-nearfar prepare roads.gr.gz -o roads.nfp --order levels
+nearfar prepare roads.gr.gz -o roads.nfp --order metis
 nearfar prepare roads.nfp --reweight evening.npy -o evening.nfp"""
 
 

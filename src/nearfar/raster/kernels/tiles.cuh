@@ -26,9 +26,9 @@
 // requires: cuda/primitives/memory.cuh
 // requires: cuda/primitives/distance.cuh
 // requires: cuda/primitives/split_barrier.cuh
-// requires: raster/steps.cuh
-// requires: raster/flat_tile.cuh
-// requires: raster/volume_tile.cuh
+// requires: raster/kernels/steps.cuh
+// requires: raster/kernels/flat_tile.cuh
+// requires: raster/kernels/volume_tile.cuh
 
 constexpr int kMarkBits = 8;
 constexpr uint32 kFew = DIMS == 2 ? 1 : 4;  // tiles per worker that keep the device busy

@@ -5,7 +5,7 @@
 // Races: a thread may overwrite in shared memory a lesser distance that another line just stored. The next
 // round finds it again, because what it came from is still there, and only a round without a store ends the
 // tile.
-// requires: raster/steps.cuh
+// requires: raster/kernels/steps.cuh
 #pragma once
 
 #if DIMS == 3

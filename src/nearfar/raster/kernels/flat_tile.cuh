@@ -7,7 +7,7 @@
 // its fixed point when nothing waits. Within a group distances pass from line to line in registers.
 // The halo is lowered like the rest but never stored: where it fell, the tile that owns it can be lowered.
 // Races: none within the tile, which one warp owns; `__syncwarp` orders a line's stores before the next loads.
-// requires: raster/steps.cuh
+// requires: raster/kernels/steps.cuh
 // requires: cuda/primitives/copy_async.cuh
 #pragma once
 
