@@ -377,7 +377,7 @@ RASTER_CUDA_TRICKS = (
         "one block per multiprocessor",
         "blocks of four warps",
         (
-            ('"THREADS": 512 if ndim == 2', '"THREADS": 128 if ndim == 2'),
+            ("384 if wide else 512", "128"),
             ('"RESIDENT": 1 if ndim == 2', '"RESIDENT": 4 if ndim == 2'),
         ),
     ),

@@ -17,10 +17,10 @@ from pathlib import Path
 from typing import Any
 
 from nearfar.lab import checkout
-from nearfar.lab.bench.report import write_json
 from nearfar.lab.experiments import find
 from nearfar.lab.experiments.experiment import Settings
 from nearfar.lab.experiments.runner import RESULTS_SCHEMA
+from result_file import write_result
 
 
 def folder_content(folder: Path) -> dict[str, Any]:
@@ -87,7 +87,7 @@ def main(argv: list[str] | None = None) -> int:
             runs |= {label: before} if before else {}
         runs[label] = joined(runs[label], document) if label in runs else document
     for label, document in runs.items():
-        write_json(checkout.ROOT / checkout.RESULTS / f"{label}.json", kept(document))
+        write_result(checkout.ROOT / checkout.RESULTS / f"{label}.json", kept(document))
         print(f"kept {label}: {len(document['tasks'])} tasks")
     return 0
 

@@ -15,6 +15,7 @@ import numpy as np
 
 import nearfar
 from nearfar.errors import DistanceOverflowError
+from nearfar.graph.dtypes import unreached_value
 from nearfar.registry import Request, Variant
 from soak_oracle import Rows, answer, differs, host, length_of, lightest, simple_paths, wrong_tree
 from soak_trial import (
@@ -254,6 +255,8 @@ def distances_trial(
     if soak.chance(0.3 if soak.device == "cpu" else 0.1):
         given["block"] = int(soak.one_of([1, 3, 17] if len(rows) <= 60 else [50, 170]))
     limit = soak.limit(rows, apart=True) if within or soak.chance(0.25) else None
+    if within and limit is not None and limit >= unreached_value(graph.weight_dtype):
+        limit = None  # such a method is refused where distances take a wider dtype
     if limit is not None:
         given["limit"] = limit
     elif within:
