@@ -261,7 +261,8 @@ def _trial(small: Small, name: str, door: str, call: Callable[[], Any], judge: J
     # Sums of such weights may leave 64 bits on the way: then there is an error, never a number.
     wide = small.kind == np.int64 and name.startswith("limits")
     refusals: Errors = (DistanceOverflowError, SolverError, VariantUnavailable) if wide else ()
-    return Trial(edges, call, judge, rows, door, error, {} if stats is None else stats, refusals)
+    engine = door.rpartition(" by ")[2].split(" [")[0].partition(" from ")[0]  # without arguments
+    return Trial(edges, call, judge, rows, engine, error, {} if stats is None else stats, refusals)
 
 
 def _searches(soak: Soak, small: Small, name: str) -> Iterator[Trial]:

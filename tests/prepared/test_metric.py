@@ -190,3 +190,28 @@ def test_rows_whose_sums_round_small_weights_away_are_exact() -> None:
     found = nearfar.distances(prepared, sources, method="elimination_tree_rows")
     want = nearfar.distances(graph, sources, method="dijkstra_binary_heap")
     np.testing.assert_array_equal(found, want)
+
+
+@pytest.mark.usefixtures("emulated_gpu")
+@pytest.mark.parametrize("way", ["update", "reweight", "with_weights"])
+def test_a_direction_with_another_weight_makes_a_graph_directed(way: str) -> None:
+    """Predecessors on a GPU are pulled over the rows of an undirected graph."""
+    path = Graph.from_edges([0, 1, 2, 0], [1, 2, 3, 3], [1, 1, 1, 9], directed=False)
+    same = path.effective_weights.copy()
+    at = int(path.indptr[1])  # 1 -> 0
+    other = same.copy()
+    other[at] = 5
+    assert not path.with_weights(same * 2).directed
+    prepared = nearfar.prepare(path, force=True)
+    assert not prepared.reweight(same * 2).directed
+    changed = {
+        "update": lambda: prepared.update([at], [5]),
+        "reweight": lambda: prepared.reweight(other),
+        "with_weights": lambda: path.with_weights(other),
+    }[way]()
+    assert changed.directed
+    want = nearfar.all_pairs(changed, predecessors=True, device="cpu")
+    found = nearfar.all_pairs(changed, predecessors=True, device="cuda")
+    for a, b in zip(found, want, strict=True):
+        np.testing.assert_array_equal(np.asarray(a), b)
+    np.testing.assert_array_equal(want[0], [[0, 1, 2, 3], [5, 0, 1, 2], [6, 1, 0, 1], [7, 2, 1, 0]])

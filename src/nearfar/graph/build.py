@@ -194,6 +194,19 @@ def checked_weights(
     return weights, scan
 
 
+def is_symmetric(indptr: NDArray[Any], indices: NDArray[Any], weights: NDArray[Any] | None) -> bool:
+    """Return whether each edge has a reverse edge of the same weight."""
+    from scipy.sparse import csr_array
+
+    if weights is None:
+        return True  # the rows of an undirected graph have both directions
+    n = len(indptr) - 1
+    # Transposing sorts rows and keeps parallel edges in order.
+    turned = csr_array((weights, indices, indptr), shape=(n, n)).T.tocsr()
+    back = turned.T.tocsr()
+    return np.array_equal(back.indices, turned.indices) and np.array_equal(back.data, turned.data)
+
+
 def csr_arrays(matrix: Any) -> tuple[Any, Any, Any]:
     """Return ``indptr, indices, data`` of a square sparse matrix in CSR."""
     csr = matrix.tocsr()

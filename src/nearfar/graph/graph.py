@@ -610,7 +610,8 @@ class Graph(Vertices, Exchange):
         Returns
         -------
         Graph
-            Graph that shares the rows. For an undirected graph, ``weights`` has both directions.
+            Graph that shares the rows. ``weights`` has both directions of an undirected graph, and
+            where they differ the result is directed.
 
         Raises
         ------
@@ -618,6 +619,8 @@ class Graph(Vertices, Exchange):
             If there is not one weight per edge, or one is not a finite number.
         """
         made = Graph.from_csr(self.indptr, self.indices, weights, **self._metadata_with(unit))
+        if not self.directed and not made.on_device:
+            made.directed = not build.is_symmetric(made.indptr, made.indices, made.weights)
         entering = ENTERING.get(self)
         if entering is not None:
             ENTERING.put(made, entering)
