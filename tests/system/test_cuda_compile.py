@@ -280,8 +280,6 @@ def cases(kind: str) -> Iterator[Case]:
         form = {"PULL": pull, "SORTED": is_sorted, "SIGNED": signed, "SEGMENT": 512}
         form |= {"COUNTED": 1 - pull}
         listed.append(("cuda/distances/tight_edges.cuh", {**types(kind), **form}))
-    for one, other in (("float", "double"), ("double", "float")):
-        listed.append(("cuda/cast.cuh", {**types(kind), "FROM_T": one, "TO_T": other}))
     whole_numbers = {"WHOLE": int("float" not in kind)}
     listed.append(("cuda/distances/row_figures.cuh", {**types(kind), **whole_numbers}))
     search = "algorithms/breadth_first/breadth_first.cuh"

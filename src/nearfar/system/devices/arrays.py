@@ -14,9 +14,6 @@ if TYPE_CHECKING:
 
 __all__ = ["as_dtype", "is_device_array", "module_of", "to_host", "upload"]
 
-_C_FLOATS = {"float32": "float", "float64": "double"}
-_CAST_BLOCKS, _CAST_THREADS = 4096, 256
-
 
 def module_of(array: Any) -> Any:
     """Return NumPy, or CuPy for an array on a device."""
@@ -31,17 +28,22 @@ def as_dtype(array: Any, dtype: Any) -> Any:
     wanted = np.dtype(dtype)
     if array.dtype == wanted:
         return array
-    if not is_device_array(array) or {wanted.name, array.dtype.name} != _C_FLOATS.keys():
-        return array.astype(wanted)
+    made = array.astype(wanted)
+    if not is_device_array(array):
+        return made
     module = runtime.cupy()
-    given = module.ascontiguousarray(array)
-    made = module.empty(given.shape, wanted)
-    if given.size:
-        macros = {"FROM_T": _C_FLOATS[given.dtype.name], "TO_T": _C_FLOATS[wanted.name]}
-        kernel = runtime.program("cuda/cast.cuh", macros).kernel("cast")
-        arguments = {"given": given, "made": made, "count": np.int64(given.size)}
-        blocks = min(-(-given.size // _CAST_THREADS), _CAST_BLOCKS)
-        kernel(blocks, _CAST_THREADS, arguments)
+    if (array.dtype, wanted) == (np.float32, np.float64):
+        bits = module.ascontiguousarray(array).view(np.int32)
+        units = bits & 0x7FFFFFFF  # of a denormal: multiples of 2**-149
+        denormal = module.where(bits < 0, -1.0, 1.0) * units.astype(np.float64) * 2.0**-149
+        return module.where(units < 1 << 23, denormal, made)
+    if (array.dtype, wanted) == (np.float64, np.float32):
+        size = abs(array)
+        small = size < 2.0**-126
+        units = np.rint(module.where(small, size, 0.0) * 2.0**149).astype(np.int32)
+        sign = module.where(np.signbit(array), np.int32(-(2**31)), np.int32(0))
+        bits = module.where(small, units | sign, module.ascontiguousarray(made).view(np.int32))
+        return bits.view(np.float32)
     return made
 
 
