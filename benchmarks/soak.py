@@ -54,6 +54,12 @@ Emit = Callable[[dict[str, Any]], None]
 # ---- one case -----------------------------------------------------------------------------------
 
 
+def ending(error: BaseException, lines: int) -> str:
+    """The end of a traceback, with files below the checkout."""
+    text = "".join(traceback.format_exception(error)[-lines:])
+    return text.replace(f"{Path(__file__).resolve().parents[1]}/", "")
+
+
 def wrong_with(trial: Trial) -> str | None:
     """Make the call of a trial; what is wrong with it, or None."""
     try:
@@ -63,13 +69,13 @@ def wrong_with(trial: Trial) -> str | None:
             return None
         if isinstance(error.__cause__, Declined):
             return None  # a variant saw that it does not suit the graph, and says so
-        return "".join(traceback.format_exception(error)[-3:])
+        return ending(error, 3)
     if trial.error:
         return f"an answer instead of {' or '.join(e.__name__ for e in trial.error)}"
     try:
         return trial.judge(found)
     except Exception as error:  # an answer of another kind
-        return f"{str(found)[:500]}: {''.join(traceback.format_exception(error)[-3:])}"
+        return f"{str(found)[:500]}: {ending(error, 3)}"
 
 
 def trials(soak: Soak, without: list[str]) -> Iterator[tuple[str, Trial]]:
@@ -108,7 +114,7 @@ def run_case(case: Case, device: str, place: Path, without: list[str], emit: Emi
         except StopIteration:
             break
         except Exception as error:  # a door failed outside of a call
-            text = "".join(traceback.format_exception(error)[-6:])
+            text = ending(error, 6)
             emit({"wrong": {"case": case.title, "call": "(between calls)", "found": text}})
             break
         found = wrong_with(trial)
