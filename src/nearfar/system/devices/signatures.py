@@ -68,13 +68,7 @@ _ARRAYS: dict[type, bool] = {}  # whether a type is that of device arrays
 def raw_bytes(
     kernel: str, declared: Mapping[str, Parameter], arguments: Mapping[str, Any]
 ) -> list[bytes]:
-    """Return the bytes of a kernel's arguments by name, in the order of its parameters.
-
-    Raises
-    ------
-    TypeError
-        For a wrong name, or a value that does not suit its parameter.
-    """
+    """Return the bytes of a kernel's arguments by name, or raise TypeError for a wrong one."""
     if declared.keys() != arguments.keys():
         names = arguments.keys()
         parts = (("needs", declared.keys() - names), ("has no", names - declared.keys()))
