@@ -334,9 +334,62 @@ RASTER_TRICKS = (
 RASTER_CUDA_TRICKS = (
     NOTHING,
     Trick(
+        "lines that nothing waits for",
+        "a sweep lowers every line",
+        (("uint32 next = after(here), fell", "uint32 next = here != 0 ? kAll : 0, fell"),),
+    ),
+    Trick(
+        "faces",
+        "every line waits, wherever something came from",
+        (("const bool source = faces & kSource;", "const bool source = faces != 0;"),),
+    ),
+    Trick(
+        "lines in registers",
+        "one line at a time",
+        (
+            (
+                "constexpr int kGroup = sizeof(weight_t) == 8 || RULE == 2 ? 4 : 8;",
+                "constexpr int kGroup = 1;",
+            ),
+        ),
+    ),
+    Trick(
         "windows",
         "all that waits is solved in the next phase",
         (("threshold = add_saturating(first, delta);", "threshold = unreached();"),),
+    ),
+    Trick(
+        "narrow windows",
+        "windows sixteen times as full",
+        (
+            (
+                "constexpr uint32 kFew = DIMS == 2 ? 1 : 4;",
+                "constexpr uint32 kFew = DIMS == 2 ? 16 : 64;",
+            ),
+        ),
+    ),
+    Trick(
+        "following a corridor",
+        "a phase per tile",
+        (("alone && nothing_waits && given <= limit;", "false;"),),
+    ),
+    Trick(
+        "one block per multiprocessor",
+        "blocks of four warps",
+        (
+            ("384 if wide else 512", "128"),
+            ('"RESIDENT": 1 if ndim == 2', '"RESIDENT": 4 if ndim == 2'),
+        ),
+    ),
+    Trick(
+        "asynchronous copies of costs",
+        "ordinary loads",
+        (
+            (
+                "copy_async_value(t.c + at, cost + y * g.columns + x);",
+                "t.c[at] = cost[y * g.columns + x];",
+            ),
+        ),
     ),
 )
 

@@ -97,7 +97,9 @@ def test_aggregates(decay: Any) -> None:
     call: dict[str, Any] = {"limit": limit, "decay": decay, "aggregate": kinds}
     want = nearfar.catchment(graph, (at, values), **call)
     found = nearfar.catchment(graph, (at, values), device="cuda", **call)
-    np.testing.assert_allclose(found, want, rtol=1e-13)  # sums are in order of distance there
+    np.testing.assert_allclose(found, want, rtol=1e-13)
+    if decay in (None, "linear"):
+        np.testing.assert_array_equal(found, want)
 
 
 def test_a_graph_on_the_device() -> None:
@@ -120,3 +122,28 @@ def test_what_it_does_not_serve() -> None:
         nearfar.distances(graph, [0], method=METHOD)
     with pytest.raises(VariantUnavailable, match="have no targets"):
         nearfar.distances(graph, [0], targets=[1], limit=5, method=METHOD)
+
+
+@pytest.mark.parametrize("dtype", ["int32", "float64"])
+def test_sources_that_outgrow_a_small_table_get_a_larger_one(
+    dtype: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cuda, "_SAMPLED", 2)
+    monkeypatch.setattr(cuda, "_FEWEST_SLOTS", 16)
+    rng = np.random.default_rng(4)
+    # Two sampled sources reach nothing; of the others most reach more than 12 vertices.
+    tails, heads = rng.integers(1, 150, (2, 500))
+    tails[tails == 40] = heads[heads == 40] = 41
+    weights = rng.integers(1, 9, 500).astype(dtype)
+    graph = Graph.from_edges(tails, heads, weights, n_vertices=151, directed=False)
+    sources = np.r_[0, np.arange(1, 40), 40, np.arange(41, 80)]
+    assert cuda._slots(graph, sources, 6) == 16
+    stats: dict[str, Any] = {}
+    reached = nearfar.distances(graph, sources, limit=6, reduce="count", method=METHOD, stats=stats)
+    assert stats["sources_on_the_cpu"] == 0
+    assert (reached > 16).any()
+    check(graph, sources, 6)
+    values = rng.random(151)
+    call: dict[str, Any] = {"limit": 6, "sources": sources}
+    found = nearfar.catchment(graph, values, device="cuda", **call)
+    np.testing.assert_array_equal(found, nearfar.catchment(graph, values, **call))

@@ -53,10 +53,12 @@ def test_no_data_and_negative_costs_are_corners_too() -> None:
 
 
 @pytest.mark.usefixtures("emulated_gpu")
-def test_a_gpu_refuses_and_names_the_cpu() -> None:
-    raster = Raster(noise((70, 131), np.float32, holes=0.2), cut_corners=False)
-    with pytest.raises(OptionError, match="cut_corners=False is solved on the CPU"):
-        cost_distance(raster, (35, 65), device="cuda")
+def test_the_emulated_device_gives_the_bits_of_the_cpu() -> None:
+    for dtype in (np.float32, np.float64):
+        raster = Raster(noise((70, 131), dtype, holes=0.2), cut_corners=False)
+        want = cost_distance(raster, (35, 65))
+        got = cost_distance(raster, (35, 65), device="cuda")
+        np.testing.assert_array_equal(got.distances, want.distances)
 
 
 @pytest.mark.parametrize(

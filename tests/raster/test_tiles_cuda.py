@@ -56,6 +56,12 @@ def test_corridors_wind_through_many_phases() -> None:
     same(Raster(np.zeros((70, 70), dtype=np.float32)), [(0, 0), (69, 69)])
 
 
+@pytest.mark.usefixtures("emulated_gpu")
+def test_corridors_are_followed_within_a_phase() -> None:
+    surface = cost_distance(Raster(serpentine(160)), (0, 0), device="cuda")
+    assert surface.stats["tile_visits"] > 3 * surface.stats["phases"]
+
+
 @pytest.mark.usefixtures("checked_loads")
 def test_nothing_is_read_before_it_is_written() -> None:
     same(Raster(noise((40, 70), np.float32)), (20, 35))

@@ -109,8 +109,8 @@ def catchment(
     Notes
     -----
     O(r log r) per source for r vertices within the limit and their edges. Values are added in order
-    of vertex, so the result does not depend on the number of threads. A GPU adds in order of
-    distance, which may differ in the last place.
+    of vertex, so the result does not depend on the number of threads. A GPU adds in the same order;
+    its exponential function and its interpolation may differ in the last place.
 
     Examples
     --------

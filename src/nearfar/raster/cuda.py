@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nearfar.errors import OptionError, keyword
 from nearfar.graph.dtypes import limit_in_dtype, unreached_value
 from nearfar.system.devices import runtime
 
@@ -18,12 +17,14 @@ if TYPE_CHECKING:
 __all__ = ["macros", "search"]
 
 _C_TYPES = {"float32": "float", "float64": "double", "int32": "int", "int64": "long long"}
+_SOURCE = 64  # a tile with a source, in tiles.cuh's marks
 
 
 def macros(dtype: np.dtype[Any], ndim: int, rule: int, steps: NDArray[np.int8]) -> dict[str, Any]:
     """Return the macros of the program."""
     wide = dtype.itemsize == 8
-    side = (32 if wide or rule == 2 else 64) if ndim == 2 else 16
+    halo = 2 if len(steps) == 16 else 1
+    side = 32 - 2 * halo if ndim == 2 else 16
     depth = 1 if ndim == 2 else 4 if wide else 8 if rule == 2 else 16
     offsets = np.zeros((len(steps), 3), dtype=int)
     offsets[:, 3 - steps.shape[1] :] = steps
@@ -35,7 +36,9 @@ def macros(dtype: np.dtype[Any], ndim: int, rule: int, steps: NDArray[np.int8]) 
         "DIMS": ndim,
         "SIDE": side,
         "DEPTH": depth,
-        "HALO": 2 if len(steps) == 16 else 1,
+        "HALO": halo,
+        "THREADS": 256 if ndim == 3 else 384 if wide else 512,  # shared memory holds so many warps
+        "RESIDENT": 1 if ndim == 2 else 4,
         "RULE": rule,
         "STEPS": len(steps),
         "OFFSETS": ",".join("{" + ",".join(map(str, row)) + "}" for row in offsets.tolist()),
@@ -51,10 +54,6 @@ def search(
 ) -> tuple[NDArray[Any], dict[str, Any]]:
     """Return distances, on the device if the costs were given there, and counters."""
     runtime.device()  # or the reason why there is none
-    if not grid.cut_corners:
-        raise OptionError(
-            f"cut_corners=False is solved on the CPU: leave out {keyword('device', 'cuda')}"
-        )
     cp = runtime.cupy()
     dtype = grid.dtype
     given = grid.describe_steps(dtype)
@@ -77,13 +76,14 @@ def search(
     of_tile = (planes // depth * tiles[1] + rows // side) * tiles[2] + columns // side
     keys = np.full(n_tiles, unreached, dtype=dtype)
     np.minimum.at(keys, of_tile, begin)
+    marks = np.zeros(n_tiles, dtype=np.uint32)
+    marks[of_tile] = _SOURCE
     table, low, scale = given["table"] or (np.zeros(3, dtype=dtype), dtype.type(0), dtype.type(0))
-    program = runtime.program("raster/tiles.cuh", macro)
+    program = runtime.program("raster/kernels/tiles.cuh", macro)
     kernel = program.kernel("relax_tiles")
-    block = 4 * side if grid.ndim == 2 else 256
-    blocks = max(1, min(kernel.resident_blocks(block), n_tiles))
+    shared, blocks, block = _launch_shape(kernel, macro, dtype.itemsize, n_tiles)
     least = runtime.upload(np.full(8, unreached, dtype=dtype))
-    state = cp.zeros(12, dtype=np.uint32)
+    state = cp.zeros(40, dtype=np.uint32)
     arguments = {
         "cost": cost,
         "elevation": elevation,
@@ -95,6 +95,7 @@ def search(
         "last": dtype.type(len(table) - 2),
         "distance": distance,
         "key": runtime.upload(keys),
+        "marks": runtime.upload(marks),
         "queue": cp.empty(n_tiles, dtype=np.int32),
         "state": state,
         "least": least,
@@ -105,18 +106,39 @@ def search(
         "delta": _first_delta(grid, side),
     }
     timer = runtime.Timer().start()
-    kernel(blocks, block, arguments, cooperative=True)
+    kernel(blocks, block, arguments, shared=shared, cooperative=True)
     timer.stop()
     _cut(distance, limit, ends)
     counters = state.get()
     found = distance if grid.device_cost is not None else runtime.download(distance)
     return found.reshape(grid.shape), {
-        "phases": int(counters[9]),
-        "tile_visits": int(counters[10]),
+        "phases": int(counters[8]),
+        "tile_visits": int(counters[9]),
         "tiles": n_tiles,
         "device_seconds": timer.seconds,
         "device_bytes": sum(getattr(value, "nbytes", 0) for value in arguments.values()),
     }
+
+
+def _launch_shape(
+    kernel: Any, macro: dict[str, Any], itemsize: int, n_tiles: int
+) -> tuple[int, int, int]:
+    """Return bytes of shared memory, blocks and threads of a block: as in the kernel's header."""
+    halo, side = 2 * macro["HALO"], macro["SIDE"] + 2 * macro["HALO"]
+    if macro["DIMS"] == 2:
+        cells = (side + halo) * (side + halo - 1) + halo
+    else:
+        cells = (side * side + 1) * (macro["DEPTH"] + halo)
+    each = cells * itemsize * (3 if macro["RULE"] == 2 else 2)
+    block, warps = macro["THREADS"], 1
+    if macro["DIMS"] == 2:
+        device = runtime.device()
+        fit = (device.shared_per_block - 1024) // each
+        warps = max(1, min(block // 32, fit, -(-n_tiles // device.multiprocessors)))
+        block = 32 * warps
+    kernel.allow_shared(each * warps)
+    blocks = max(1, min(kernel.resident_blocks(block, each * warps), -(-n_tiles // warps)))
+    return each * warps, blocks, block
 
 
 def _passable(grid: Raster, given: dict[str, Any]) -> tuple[Any, Any]:

@@ -7,18 +7,19 @@
 //
 // MODE 0: how many vertices are reached and how far the farthest is. MODE 1: also the vertices and distances, in
 // order of distance, then vertex, from starts[k] on; counts of an earlier launch say where. MODE 2: dense rows,
-// out[count][n]. MODE 3: aggregates of values on the vertices, added in the order of MODE 1.
-// Macros: those of types.cuh with 32-bit vertices; SLOTS, a power of two up to 2^15; LOG_SLOTS; LANES_EACH, the
-// threads that share a row, a power of two up to 32; MODE.
+// out[count][n]. MODE 3: aggregates of values on the vertices, added in order of vertex.
+// Macros: those of types.cuh with 32-bit vertices; SLOTS, a power of two up to 2^15; LOG_SLOTS; THREADS, whole warps;
+// LANES_EACH, the threads that share a row, a power of two up to 32; MODE.
 //
-// Arrays: sources[count]; counts[count], greatest[count]; stats[0] edges, [1] rounds, [2] vertices. Values:
+// Arrays: sources; which[count], positions of those to search from, or null for the first ones; for each source
+// counts, greatest; stats[0] edges, [1] rounds, [2] vertices. Values:
 // rows place[v] to place[v + 1] of values[][width], NaN for none; sums, shares, least, most: [count][width].
-// Launch: 128 threads, any grid; blocks take every gridDim.x-th source.
+// Launch: THREADS threads, any grid; blocks take every gridDim.x-th source.
 // Races: a distance may fall while a thread relaxes from it; the one that lowers it queues its vertex again.
 // requires: cuda/primitives/edges.cuh
 // requires: cuda/primitives/distance.cuh
 
-constexpr int kThreads = 128;
+constexpr int kThreads = THREADS;
 constexpr uint32 kMost = SLOTS / 4 * 3;
 constexpr int kFree = -1;
 constexpr unsigned short kPad = 0xffff;
@@ -107,12 +108,16 @@ __device__ uint32 list_places(Table& table) {
 
 __device__ __forceinline__ bool comes_before(const Table& table, unsigned short a, unsigned short b) {
   if (a == kPad || b == kPad) return a != kPad;
+#if MODE == 3
+  return table.keys[a] < table.keys[b];
+#endif
   if (table.keys[a] == table.source || table.keys[b] == table.source) return table.keys[a] == table.source;
   const weight_t one = table.far[a], other = table.far[b];
   return one < other || (one == other && table.keys[a] < table.keys[b]);
 }
 
-// All threads: sorts queue[0] by distance, then vertex, the source first (Batcher's bitonic network).
+// All threads: sorts queue[0], MODE 3 by vertex, else by distance, then vertex, the source first (Batcher's bitonic
+// network).
 __device__ void sort_places(Table& table, uint32 count) {
   unsigned short* const list = table.queue[0];
   uint32 width = 1;
@@ -200,7 +205,7 @@ __device__ void add_up(const Table& table, uint32 count, const Values& on, const
 }
 
 extern "C" __global__ void __launch_bounds__(kThreads)
-    bounded_search(const offset_t* offsets, const Edge* edges, const long long* sources, long long count,
+    bounded_search(const offset_t* offsets, const Edge* edges, const long long* sources, const long long* which, long long count,
                    weight_t limit, long long* counts, weight_t* greatest, uint64* stats, const long long* starts,
                    int* vertices, weight_t* distances, long long n, const long long* place,
                    const double* values, long long width, double* sums, double* shares, double* least,
@@ -209,7 +214,8 @@ extern "C" __global__ void __launch_bounds__(kThreads)
   __shared__ Table table;
   __shared__ weight_t farthest[kThreads];
   uint64 relaxed = 0, steps = 0, reached = 0;
-  for (long long k = blockIdx.x; k < count; k += gridDim.x) {
+  for (long long turn = blockIdx.x; turn < count; turn += gridDim.x) {
+    const long long k = which ? which[turn] : turn;
     __syncthreads();
     uint32 rounds = 0;
     const bool whole =

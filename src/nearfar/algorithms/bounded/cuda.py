@@ -28,10 +28,12 @@ if TYPE_CHECKING:
 __all__ = ["bounded_cuda", "device_aggregates"]
 
 _KERNELS = "algorithms/bounded/bounded.cuh"
-_SLOTS = 2048  # of a block's table, for distances of 8 bytes too within 48 KiB
+_SLOTS = 2048  # of a block's largest table, for distances of 8 bytes too within 48 KiB
+_FEWEST_SLOTS = 256
 _HELD = _SLOTS // 4 * 3
-_BLOCK = 128
-_PER_MULTIPROCESSOR = 8  # blocks that may be resident
+_THREADS = 64
+_PER_MULTIPROCESSOR = 32  # blocks; more than may be resident wait
+_SAMPLED = 256  # sources by which the size of the table is chosen
 _LONG_ROWS = 16  # mean degree from which a warp shares a row
 _FIGURES, _ROWS, _DENSE, _VALUES = range(4)
 _DECAYS = {"flat": 0, "linear": 1, "exponential": 2, "table": 3}
@@ -51,14 +53,13 @@ class _Launched:
     def __init__(
         self, graph: Graph, sources: NDArray[np.int64], limit: Any, mode: int, **arrays: Any
     ) -> None:
-        cp, device = runtime.cupy(), device_graph(graph)
-        k, dtype = len(sources), graph.weight_dtype
-        counts, greatest = cp.empty(max(k, 1), np.int64), cp.empty(max(k, 1), dtype)
-        stats = cp.zeros(3, np.uint64)
-        macros: dict[str, str | int] = dict(device.macros)
-        macros |= {"SLOTS": _SLOTS, "LOG_SLOTS": _SLOTS.bit_length() - 1, "MODE": mode}
-        macros["LANES_EACH"] = 32 if graph.mean_degree >= _LONG_ROWS else 4
+        cp, dtype, k = runtime.cupy(), graph.weight_dtype, len(sources)
+        slots = _slots(graph, sources, limit)
+        self._counts, self._greatest = cp.empty(max(k, 1), np.int64), cp.empty(max(k, 1), dtype)
+        self._stats = cp.zeros(3, np.uint64)
         given = {
+            "sources": cp.asarray(sources), "limit": _limit(limit, dtype),
+            "counts": self._counts, "greatest": self._greatest, "stats": self._stats,
             "starts": None, "vertices": None, "distances": None, "n": np.int64(graph.n_vertices),
             "place": None, "values": None, "width": np.int64(0),
             "sums": None, "shares": None, "least": None, "most": None,
@@ -67,26 +68,15 @@ class _Launched:
         }  # fmt: skip
         timer = runtime.Timer().start()
         if k:
-            grid = min(k, runtime.device().multiprocessors * _PER_MULTIPROCESSOR)
-            runtime.program(_KERNELS, macros).kernel("bounded_search")(
-                grid,
-                _BLOCK,
-                {
-                    "offsets": device.offsets,
-                    "edges": device.edges,
-                    "sources": cp.asarray(sources),
-                    "count": np.int64(k),
-                    "limit": _limit(limit, dtype),
-                    "counts": counts,
-                    "greatest": greatest,
-                    "stats": stats,
-                    **given,
-                },
-            )
+            _launch(graph, slots, mode, None, k, given)
+            if slots < _SLOTS:
+                beyond = np.flatnonzero(runtime.download(self._counts)[:k] < 0)
+                if len(beyond):
+                    _launch(graph, _SLOTS, mode, cp.asarray(beyond), len(beyond), given)
         timer.stop()
-        self.counts = runtime.download(counts)[:k]
-        self.greatest = runtime.download(greatest)[:k]
-        edges, rounds, vertices = (int(x) for x in runtime.download(stats))
+        self.counts = runtime.download(self._counts)[:k]
+        self.greatest = runtime.download(self._greatest)[:k]
+        edges, rounds, vertices = (int(x) for x in runtime.download(self._stats))
         self.given_up = np.flatnonzero(self.counts < 0)
         self.stats = {
             "edges_relaxed": edges,
@@ -95,6 +85,41 @@ class _Launched:
             "device_seconds": timer.seconds,
             "sources_on_the_cpu": len(self.given_up),
         }
+
+
+def _launch(
+    graph: Graph, slots: int, mode: int, which: Any, count: int, given: dict[str, Any]
+) -> None:
+    """Search from the sources at some positions, None for the first ones."""
+    device = device_graph(graph)
+    macros: dict[str, str | int] = dict(device.macros)
+    macros |= {"SLOTS": slots, "LOG_SLOTS": slots.bit_length() - 1, "MODE": mode}
+    macros |= {"THREADS": _THREADS, "LANES_EACH": 32 if graph.mean_degree >= _LONG_ROWS else 4}
+    runtime.program(_KERNELS, macros).kernel("bounded_search")(
+        min(count, runtime.device().multiprocessors * _PER_MULTIPROCESSOR),
+        _THREADS,
+        {
+            "offsets": device.offsets,
+            "edges": device.edges,
+            "which": which,
+            "count": np.int64(count),
+            **given,
+        },
+    )
+
+
+def _slots(graph: Graph, sources: NDArray[np.int64], limit: Any) -> int:
+    """Choose the least table that holds what a sample of many sources reaches, with room to spare.
+
+    Small tables are soon cleared, and many fit a multiprocessor.
+    """
+    if len(sources) < 32 * _SAMPLED:
+        return _SLOTS
+    some = np.ascontiguousarray(sources[:: len(sources) // _SAMPLED])
+    counts = _Launched(graph, some, limit, _FIGURES).counts
+    if (counts < 0).any():
+        return _SLOTS
+    return min(_SLOTS, max(_FEWEST_SLOTS, 1 << (2 * int(counts.max())).bit_length()))
 
 
 def _can_run(graph: Graph, request: Request) -> Literal[True] | str:
