@@ -315,7 +315,7 @@ def test_reweight_and_update(data: st.DataObject) -> None:
         data.draw(st.lists(st.integers(0, 50), min_size=m, max_size=m)), dtype=graph.weight_dtype
     )
     prepared = prepared.reweight(weights, perfect=data.draw(st.sampled_from([None, True, False])))
-    check_all(Graph(graph.indptr, graph.indices, weights, directed=graph.directed), prepared)
+    check_all(graph.with_weights(weights), prepared)
     if not m:
         return
     for _ in range(data.draw(st.integers(1, 5))):
@@ -328,7 +328,7 @@ def test_reweight_and_update(data: st.DataObject) -> None:
         prepared = prepared.update(some, new, perfect=perfect)
         assert prepared.perfect == (before if perfect is None else perfect)
         np.testing.assert_array_equal(prepared.weights, weights)
-    check_all(Graph(graph.indptr, graph.indices, weights, directed=graph.directed), prepared)
+    check_all(graph.with_weights(weights), prepared)
 
 
 def test_update_recomputes_little_and_refuses_nonsense() -> None:

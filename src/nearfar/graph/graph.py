@@ -68,7 +68,7 @@ class Graph(Vertices, Exchange):
     weights : int32, int64, float32 or float64 array, shape (m,), or None
         None means that every edge counts 1.
     directed : bool
-        False when the arrays hold every edge in both directions.
+        False when the arrays hold every edge in both directions, with the same weight.
     vertex_names : array, shape (n,), a range of n numbers, or None
         External names, which answers use. A range, such as ``range(1, n + 1)`` for a file
         that counts from 1, takes no memory.
@@ -115,6 +115,11 @@ class Graph(Vertices, Exchange):
             attributes,
             copy,
         )
+        one_way = None if directed else self._arrays.one_way_edge()
+        if one_way is not None:
+            tail = int(np.searchsorted(self.indptr, one_way, side="right")) - 1
+            weight = 1 if self.weights is None else self.weights[one_way]
+            build.refuse_one_way(one_way, tail, int(self.indices[one_way]), weight)
 
     def _fill(
         self,
@@ -618,9 +623,9 @@ class Graph(Vertices, Exchange):
         GraphError
             If there is not one weight per edge, or one is not a finite number.
         """
-        made = Graph.from_csr(self.indptr, self.indices, weights, **self._metadata_with(unit))
-        if not self.directed and not made.on_device:
-            made.directed = not build.is_symmetric(made.indptr, made.indices, made.weights)
+        kept = {**self._metadata_with(unit), "directed": True}
+        made = Graph(self.indptr, self.indices, weights, **kept)
+        made.directed = self.directed or made._arrays.one_way_edge() is not None
         entering = ENTERING.get(self)
         if entering is not None:
             ENTERING.put(made, entering)

@@ -21,6 +21,7 @@ from nearfar.errors import (
     keyword,
     quoted,
 )
+from nearfar.graph import build, on_device
 from nearfar.graph.build import HostArrays, checked_weights
 from nearfar.graph.dtypes import unreached_value
 from nearfar.graph.given import frozen
@@ -310,7 +311,8 @@ class Prepared(Graph):
         if runtime.is_device_array(weights):
             return self._reweighted_there([weights], perfect, unit)[0]
         given = None if weights is None else np.asarray(weights)
-        graph = Graph(self.indptr, self.indices, given, **self._metadata_with(unit))
+        arrays = build.validate(self.indptr, self.indices, given)
+        graph = Graph.from_checked(arrays, **self._metadata_with(unit))
         return weighed(graph, self.preparation, perfect, check_threads(threads), {})
 
     def reweight_each(
@@ -355,7 +357,9 @@ class Prepared(Graph):
         structure = device_arcs(self, self.preparation)
         besides = self._metadata_with(unit)
         graphs = [
-            Graph(structure.indptr, structure.indices, one, copy=False, **besides)
+            Graph.from_checked(
+                on_device.validate(structure.indptr, structure.indices, one, copy=False), **besides
+            )
             for one in weights
         ]
         return weighed_there(graphs, structure, perfect, {})
