@@ -22,17 +22,6 @@ if TYPE_CHECKING:
 
     from nearfar.graph.graph import Graph
 
-__all__ = [
-    "LABELLED",
-    "labelled_matrix",
-    "labelled_pairs",
-    "labelling_library",
-    "nearest_frame",
-    "paths_frame",
-    "vertex_frame",
-    "with_unreached",
-]
-
 # : Libraries of tables that an answer may be returned in.
 LABELLED = ("pandas", "polars", "xarray")
 

@@ -29,16 +29,6 @@ if TYPE_CHECKING:
     from nearfar.answer.paths import Paths
     from nearfar.graph.graph import Graph
 
-__all__ = [
-    "check_limits",
-    "isochrones",
-    "reach_features",
-    "reached_lines",
-    "route_lines",
-    "routes",
-    "write_geography",
-]
-
 _DEGREE = math.radians(1) * EARTH_RADIUS  # metres
 
 

@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 
     from nearfar.answer.paths import Paths
 
-__all__ = ["draw_isochrones"]
-
 _METRES_PER_DEGREE = 111_320.0
 _PAPER, _INK, _FAINT = "#10131a", "#f2f0ea", "#3a404d"
 

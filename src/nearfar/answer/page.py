@@ -29,8 +29,6 @@ if TYPE_CHECKING:
 
     from nearfar.answer.paths import Paths
 
-__all__ = ["draw_page"]
-
 
 def draw_page(
     paths: Paths,

@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 
     from nearfar.graph.graph import Graph
 
-__all__ = ["FlatPaths", "Paths"]
-
 
 @dataclass(frozen=True, slots=True)
 class FlatPaths:

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
     from nearfar.graph.graph import Graph
 
-__all__ = ["certify", "verify"]
-
 _BROKEN = {
     Flaw.source_distance: "the source {v} has distance {dv}, not 0",
     Flaw.impossible_distance: (

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
     from nearfar.graph.graph import Graph
 
-__all__ = ["Parts", "line_of", "one_per_street", "parts_of", "tails_of"]
-
 
 class Parts(NamedTuple):
     """Straight parts of some edges, ordered by edge from tail to head.

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
     from nearfar.graph.turns import TurnGraph
 
-__all__ = ["TurnPaths", "turn_paths"]
-
 
 @dataclass(slots=False, repr=False, eq=False)
 class TurnPaths(Paths):

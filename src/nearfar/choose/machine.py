@@ -20,21 +20,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-__all__ = [
-    "CPU",
-    "H200",
-    "Machine",
-    "assumed",
-    "generation",
-    "graphics",
-    "machine",
-    "processor",
-    "profile_path",
-    "reset",
-    "store",
-    "stored",
-]
-
 _FORMAT = 1
 
 

@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from nearfar.choose.machine import Machine
     from nearfar.graph.graph import Graph
 
-__all__ = ["Choice", "Explanation", "best", "cheapest", "explain", "rank"]
-
 _WORTH = 2e-3  # seconds on the CPU below which no GPU is looked for
 # A search among many costs more than alone, in the units of the batch variants' costs: each row is
 # new memory, and workers share caches. On smaller graphs the start from Python also counts.

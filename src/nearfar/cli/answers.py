@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from nearfar.answer.paths import Paths
     from nearfar.graph.graph import Graph
 
-__all__ = ["check_output", "save_answer"]
-
 SUFFIXES = (".csv", ".csv.gz", ".parquet", ".npz", ".json")
 _ROWS = 1 << 16
 

@@ -19,26 +19,6 @@ if TYPE_CHECKING:
     from nearfar.graph.graph import Graph
     from nearfar.graph.turns import TurnGraph
 
-__all__ = [
-    "STDIN",
-    "add_graph",
-    "add_reader_options",
-    "at_least_one",
-    "at_least_zero",
-    "byte_count",
-    "decay_of",
-    "device_name",
-    "key_values",
-    "load_methods",
-    "number",
-    "read_graph",
-    "read_vertex",
-    "reader_options",
-    "value_of",
-    "vertex_list",
-    "write_graph",
-]
-
 # : Name of standard input.
 STDIN = "/dev/stdin"
 

@@ -12,8 +12,6 @@ if TYPE_CHECKING:
 
     from nearfar.choose.ranking import Explanation
 
-__all__ = ["WHY_NOT", "not_ranked", "show"]
-
 # : Excluded with --explain.
 WHY_NOT = "--explain ranks all methods and solves nothing: leave out {flag}"
 

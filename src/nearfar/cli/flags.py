@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Callable, Iterable, Mapping
 
-__all__ = ["SHELL", "add_flags", "add_solver", "call_of", "refuse_others"]
-
 #: Parameters that reading the file, or the terminal, takes care of.
 _NOT_FLAGS = {"graph", "weight", "stats", "progress", "options", "trace"}
 #: Parameters of several vertices: a flag names one, and takes several.

@@ -31,8 +31,6 @@ except KeyboardInterrupt:  # imports take most of a short run, so Ctrl-C is like
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-__all__ = ["build_parser", "commands", "main"]
-
 _DESCRIPTION = "Exact shortest paths in weighted graphs on CPU cores and NVIDIA GPUs."
 _EXAMPLES = """\
 nearfar info roads.gr.gz

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from nearfar.graph.graph import Graph
     from nearfar.solve.places.given import NamedPlaces
 
-__all__ = ["add_snapping", "add_tables", "one_place", "read_places", "remarks"]
-
 # : Columns that name places, in order of preference, if --id names none.
 _IDS = ("id", "name", "label", "osmid", "geoid")
 _PLACE = re.compile(r"(-?\d+(?:\.\d+)?),\s*(-?\d+(?:\.\d+)?)")

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
     from nearfar.graph.graph import Graph
 
-__all__ = ["SavedAnswer", "load_answer"]
-
 
 class SavedAnswer:
     """Table read from a file, in the graph's vertex order.

@@ -22,17 +22,6 @@ if TYPE_CHECKING:
 
     from nearfar.graph.graph import Graph
 
-__all__ = [
-    "as_number",
-    "csv_columns",
-    "parquet_columns",
-    "read_columns",
-    "read_numbers",
-    "read_table",
-    "unreached_as_inf",
-    "vertices_of",
-]
-
 
 def csv_columns(source: Source) -> tuple[dict[str, list[Any]], list[int]]:
     """Return the columns of text by their headings, and the line of each row.

@@ -13,8 +13,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from nearfar.graph.facts import Facts
 
-__all__ = ["bucket_search", "heap_search"]
-
 
 def bucket_search(facts: Facts) -> float:
     """Estimate one search with the buckets of delta-stepping; non-negative weights."""

@@ -20,16 +20,6 @@ if TYPE_CHECKING:
 
     from nearfar.graph.graph import Graph
 
-__all__ = [
-    "cycle_total",
-    "negative_cycle_error",
-    "note_proven",
-    "potentials",
-    "proof_wanted",
-    "refuse_negative_cycle",
-    "refuse_reached_cycle",
-]
-
 _PROVEN: Slot[NDArray[np.bool_]] = Slot("vertices that reach no negative cycle")
 
 

@@ -25,8 +25,6 @@ from nearfar.system.devices.arrays import to_host
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["adjacency", "check_limit", "source_indices", "whole_numbers"]
-
 
 def adjacency(
     csgraph: Any, directed: bool = True, unweighted: bool = False, *, finite: bool = False

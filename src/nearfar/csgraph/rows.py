@@ -23,8 +23,6 @@ from nearfar.system.devices.arrays import as_dtype, module_of
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["NO_VERTEX", "Engine", "NegativeCycleError", "Rows", "nearest_source", "solve_rows"]
-
 NO_VERTEX = -9999
 
 # : Number of sources from which it pays to check whether the weights are integers.

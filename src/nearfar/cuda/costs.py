@@ -13,8 +13,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from nearfar.graph.facts import Facts
 
-__all__ = ["chain", "one_launch"]
-
 
 def chain(facts: Facts) -> float:
     """Estimate a lower bound of the dependent steps of a solve."""

@@ -18,8 +18,6 @@ from nearfar.system.devices import runtime, several
 if TYPE_CHECKING:
     from nearfar.graph.graph import Graph
 
-__all__ = ["C_NAMES", "DeviceGraph", "Rows", "device_graph", "upload_bytes", "upload_rows"]
-
 # : By device and whether ids are 64 bits wide.
 DEVICE_GRAPH: Slot[DeviceGraph] = Slot("on the device")
 

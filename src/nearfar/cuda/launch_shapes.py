@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from nearfar.graph.graph import Graph
     from nearfar.options import LaunchOptions
 
-__all__ = ["DEFAULT", "LaunchShape", "graph_class", "resolve", "store", "store_path", "stored"]
-
 _FORMAT = 1
 
 

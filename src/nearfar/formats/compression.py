@@ -19,16 +19,6 @@ from nearfar.errors import MissingDependencyError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-__all__ = [
-    "COMPRESSIONS",
-    "compression_of",
-    "gathered",
-    "import_extra",
-    "packer",
-    "split_suffix",
-    "unpacked",
-]
-
 COMPRESSIONS = {".gz": "gzip", ".xz": "xz", ".zst": "zstandard", ".bz2": "bzip2"}
 _MAGIC = {
     "gzip": re.compile(rb"\x1f\x8b"),

@@ -46,17 +46,6 @@ if TYPE_CHECKING:
 
     Progress = Callable[[str, int, int], None]
 
-__all__ = [
-    "Sink",
-    "Source",
-    "array_of_names",
-    "chunks_of_rows",
-    "finish",
-    "library_errors",
-    "narrowed",
-    "replacing",
-]
-
 _HEAD = 1 << 16
 _SLICE = 1 << 18
 _MARK = b"\xef\xbb\xbf"

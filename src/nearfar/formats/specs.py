@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
     from nearfar.graph.graph import Graph
 
-__all__ = ["Format", "formats", "register", "with_suffix"]
-
 _table: dict[str, Format] = {}
 _discovering = threading.RLock()  # one thread imports, the others wait for it
 _discovered = False

@@ -16,8 +16,6 @@ from nearfar.errors import OptionError, did_you_mean, quoted
 if TYPE_CHECKING:
     from nearfar.graph.graph import Graph
 
-__all__ = ["GENERATORS", "Generator", "Parameter", "generate", "generator", "parameter_help"]
-
 
 @dataclass(frozen=True, slots=True)
 class Parameter:

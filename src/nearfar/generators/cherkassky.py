@@ -24,8 +24,6 @@ from nearfar.graph.graph import Graph
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["spacyc", "spgrid", "sprand"]
-
 _ARTIFICIAL = 10**8  # weight of the edges from an artificial source
 
 

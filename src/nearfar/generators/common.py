@@ -15,20 +15,6 @@ from nearfar.graph.graph import Graph
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = [
-    "build",
-    "check_choice",
-    "check_fraction",
-    "check_int",
-    "check_range",
-    "first_of_parallel",
-    "index_dtype",
-    "random_weights",
-    "to_dtype",
-    "weight_type",
-    "with_distinct_others",
-]
-
 _MAX_VERTICES = 2**40
 
 

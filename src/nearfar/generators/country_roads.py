@@ -29,8 +29,6 @@ from nearfar.graph.graph import Graph
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["country_roads"]
-
 _SPACING = 150.0  # metres between junctions, on average
 _ARTERIAL, _MOTORWAY = 12, 48  # every so many lines
 _DENSITY = 0.36, 0.88  # share of the streets that exist: in the emptiest place, in the fullest

@@ -17,8 +17,6 @@ from nearfar.graph.graph import Graph
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["delaunay"]
-
 
 @generator("delaunay", "Delaunay mesh of random points in the unit square, Euclidean weights")
 def delaunay(

@@ -22,8 +22,6 @@ from nearfar.system.threads import default_threads
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Stream", "threads"]
-
 _MASK = (1 << 64) - 1
 _GOLDEN = 0x9E3779B97F4A7C15
 

@@ -24,8 +24,6 @@ from nearfar.graph.graph import Graph
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["road_like"]
-
 _SPACING = 150.0  # metres between junctions
 _ARTERIAL, _MOTORWAY = 12, 48  # every so many lines
 _DISTRICT = 16  # junctions along a side

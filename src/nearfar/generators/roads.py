@@ -13,8 +13,6 @@ from nearfar.graph.graph import Graph
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["SPEEDS", "Streets", "network"]
-
 SPEEDS = (30.0, 50.0, 70.0, 110.0)  # km/h: street, wider street, arterial, motorway
 
 

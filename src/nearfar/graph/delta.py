@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from nearfar.graph.graph import Graph
 
-__all__ = ["paper_delta"]
-
 
 def paper_delta(graph: Graph, delta: float | None = None) -> float | int:
     """Return the delta of a run: the given one, or c * w / d (section IV.C) with c = 32, a warp.

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
     from nearfar.graph.graph import Graph
 
-__all__ = ["DENSE_MAX_BYTES", "DenseView", "dense_bytes", "dense_view", "fits_dense"]
-
 # : Largest matrix that is built: n = 32,768 with 32-bit weights. The paper goes to n = 15 * 2**10.
 DENSE_MAX_BYTES = 4 * 2**30
 _DENSE: Slot[DenseView] = Slot("matrix")

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
     from nearfar.graph.graph import Graph
 
-__all__ = ["Exchange"]
-
 #: What to use for an object of another library, by the first part of its module.
 _DOORS = {
     "igraph": "Graph.from_igraph",

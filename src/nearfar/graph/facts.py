@@ -25,15 +25,6 @@ if TYPE_CHECKING:
 
     from nearfar.graph.graph import Graph
 
-__all__ = [
-    "Facts",
-    "degree_spread",
-    "estimated_hops",
-    "share_of_edges",
-    "weight_spread",
-    "within",
-]
-
 _BALL = 2048  # vertices at which a sampled sweep stops
 _EDGES = 1 << 15  # edges at which it stops
 _LEVELS = 64  # hops at which it stops

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["from_frames"]
-
 #: Columns, or levels of the index, that hold the ends of edges: OSMnx, pandana, others, momepy.
 _ENDS = (("u", "v"), ("from", "to"), ("source", "target"), ("node_start", "node_end"))
 #: Columns of nodes that hold their ids where the index does not: momepy, others.

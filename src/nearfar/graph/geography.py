@@ -21,19 +21,6 @@ if TYPE_CHECKING:
     from nearfar.graph.graph import Graph
     from nearfar.graph.snapping.lines import EdgeLines
 
-__all__ = [
-    "EARTH_RADIUS",
-    "from_geodataframe",
-    "from_osmnx",
-    "is_geographic",
-    "lines_of_rows",
-    "nearest_in",
-    "nearest_vertices",
-    "on_earth",
-    "rows_of_edges",
-    "vertex_tree",
-]
-
 EARTH_RADIUS = 6_371_008.8  # metres, the mean one
 
 _TREE: Slot[Any] = Slot("tree of coordinates")

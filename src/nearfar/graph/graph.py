@@ -35,8 +35,6 @@ if TYPE_CHECKING:
     from nearfar.graph.slots import Kept
     from nearfar.graph.turns import TurnGraph
 
-__all__ = ["NARROW_VIEW", "Graph", "join_transposes"]
-
 _TRANSPOSE: Slot[Graph] = Slot("transpose")
 _NAMELESS: Slot[Graph] = Slot("without names")
 # : The graph in other dtypes, by dtype.

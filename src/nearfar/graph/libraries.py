@@ -29,17 +29,6 @@ if TYPE_CHECKING:
     from nearfar.graph.graph import Graph
     from nearfar.graph.on_device import DeviceArrays
 
-__all__ = [
-    "edges_once",
-    "from_edge_index",
-    "from_igraph",
-    "from_rustworkx",
-    "needed",
-    "to_igraph",
-    "to_networkx",
-    "to_pandas",
-]
-
 
 def needed(name: str, what: str, extra: str | None = None) -> Any:
     """Return a library that a conversion needs."""

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["are_names", "as_names", "numbered"]
-
 _NUMBERS = (bool, int, float, np.number, np.bool_)
 
 

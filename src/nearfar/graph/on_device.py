@@ -29,8 +29,6 @@ from nearfar.system.devices.structs import struct_dtype
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["DeviceArrays", "from_edges", "validate"]
-
 _KERNELS = "cuda/graph/scan_graph.cuh"
 _NOWHERE = 2**63 - 1  # kNowhere in the kernel
 _THREADS = 256

@@ -12,8 +12,6 @@ from nearfar.system.devices.arrays import as_dtype
 if TYPE_CHECKING:
     from nearfar.graph.graph import Graph
 
-__all__ = ["FARTHEST", "heaviest_path", "may_saturate", "narrowed", "widened", "widest"]
-
 # : The greatest distance that a dtype can hold, as a Python number.
 FARTHEST: dict[np.dtype[Any], int | float] = {
     np.dtype(np.int32): 2**31 - 2,

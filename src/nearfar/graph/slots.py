@@ -9,8 +9,6 @@ if TYPE_CHECKING:
 
     from nearfar.graph.graph import Graph
 
-__all__ = ["Kept", "Slot"]
-
 T = TypeVar("T")
 
 _ABSENT = object()

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["Vertices"]
-
 _SEVERAL = (list, tuple, set, frozenset, range, np.ndarray)
 
 

@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from nearfar.graph.like import GraphLike
     from nearfar.solve.places.given import Places
 
-__all__ = ["accessibility"]
-
 _DECAYS = (
     "None, 'linear', 'exponential', 'gaussian' (with a limit above 0), ('exponential', scale), "
     "('gaussian', scale), ('table', ascending distances, factors) or a function"

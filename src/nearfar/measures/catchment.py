@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     from nearfar.graph.like import GraphLike
     from nearfar.options import Device
 
-__all__ = ["catchment"]
-
 _KINDS = ("sum", "mean", "count", "min", "max")
 _AT_ONCE = 1 << 16  # sources between two calls of progress
 

@@ -32,8 +32,6 @@ if TYPE_CHECKING:
 
     from nearfar.graph.graph import Graph
 
-__all__ = ["center", "diameter", "eccentricity", "periphery", "radius"]
-
 
 def eccentricity(
     graph: Any,

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from nearfar.graph.graph import Graph
     from nearfar.graph.like import GraphLike
 
-__all__ = ["GraphStatistics", "Reach", "describe"]
-
 
 def describe(graph: GraphLike, source: Any = None, *, seed: int = 1) -> GraphStatistics:
     """Measure degrees, weights, components and extent of a graph.

@@ -34,20 +34,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = [
-    "LARGEST_ON_DEVICE",
-    "Simple",
-    "check_tolerance",
-    "many_rows",
-    "measured",
-    "measured_turns",
-    "on_device_or_cores",
-    "refuse_cycle",
-    "simple",
-    "source_indices",
-    "takes_device",
-]
-
 Answer = TypeVar("Answer")
 
 # : Sources times vertices and edges, from which a GPU is worth its copies and its compiler.

@@ -10,8 +10,6 @@ from nearfar.solve.steps.request import as_graph
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-__all__ = ["table"]
-
 
 def table(graph: Any, library: str | None = None, /, **columns: ArrayLike) -> Any:
     """Put values of all vertices into a table with the vertices' names.

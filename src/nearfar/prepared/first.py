@@ -33,16 +33,6 @@ if TYPE_CHECKING:
     from nearfar.prepared.order.preparation import Preparation
     from nearfar.registry import Answer, Workspace
 
-__all__ = [
-    "FirstOptions",
-    "can_be_prepared",
-    "cost_of_preparing",
-    "is_ready",
-    "made_ready",
-    "of_prepared",
-    "with_trees",
-]
-
 #: Graphs prepared by a call for itself; the structure only, for the graph in another dtype.
 _READY: Slot[Prepared] = Slot("prepared")
 _STRUCTURE: Slot[Preparation] = Slot("preparation")

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from nearfar.graph.facts import Facts
     from nearfar.graph.graph import Graph
 
-__all__ = ["POLISH", "Guess", "guess", "row_seconds", "undirected_degree"]
-
 _ARC = 3.3e-10  # seconds per arc and source, in vector lanes
 _WRITTEN = 1.5e-9  # seconds per distance that is written
 #: Seconds per vertex for the left-to-right sums of a row of floats.

@@ -16,8 +16,6 @@ from nearfar.prepared.prepared import Prepared
 if TYPE_CHECKING:
     from nearfar.graph.graph import Graph
 
-__all__ = ["Outlook", "outlook"]
-
 #: Vertices up to which an order is found to have exact figures: less than a second.
 _QUICK = 100_000
 

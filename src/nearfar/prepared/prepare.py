@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 
     from nearfar.graph.like import GraphLike
 
-__all__ = ["foreseen", "load", "prepare"]
-
 
 @overload
 def prepare(  # type: ignore[overload-overlap]

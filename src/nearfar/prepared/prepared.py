@@ -68,8 +68,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["Prepared", "Sums", "weighed", "weighed_there"]
-
 Sums = Literal["fixed", "search"]
 
 _OTHER_DTYPE: Slot[Prepared] = Slot("prepared in another dtype")

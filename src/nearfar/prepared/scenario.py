@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from nearfar.prepared.order.preparation import Preparation
     from nearfar.prepared.prepared import Prepared
 
-__all__ = ["Scenario", "changes_of", "renewed_without", "without_edges"]
-
 
 class Scenario(NamedTuple):
     """Prepared graph and a copy with changed streets.

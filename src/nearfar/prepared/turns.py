@@ -30,8 +30,6 @@ if TYPE_CHECKING:
 
     from nearfar.prepared.prepared import Prepared, Sums
 
-__all__ = ["PreparedTurns", "has_turns", "turn_order", "turns_of"]
-
 _ARRAYS = ("starts", "ends", "vertices", "edges", "extra")
 _GRAPH = ("indptr", "indices", "weights", "vertex_names", "coordinates")
 

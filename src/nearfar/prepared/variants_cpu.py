@@ -33,15 +33,6 @@ if TYPE_CHECKING:
 
     from nearfar.graph.graph import Graph
 
-__all__ = [
-    "FirstOptions",
-    "TreeOptions",
-    "TreeRowsOptions",
-    "elimination_tree",
-    "elimination_tree_rows",
-    "prepare_first",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class TreeOptions:

@@ -44,8 +44,6 @@ if TYPE_CHECKING:
     from nearfar.graph.facts import Facts
     from nearfar.graph.graph import Graph
 
-__all__ = ["DeviceTreeOptions", "elimination_tree_rows", "prepare_first", "sources_per_sweep"]
-
 
 @dataclass(frozen=True, slots=True)
 class DeviceTreeOptions:

@@ -13,8 +13,6 @@ from nearfar.errors import ClusterError, MissingDependencyError, listed, quoted
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["Workers", "check_workers", "connect", "connected"]
-
 _WAIT = 10  # seconds for a scheduler to answer
 _VERSION = (
     "__import__('nearfar').__version__"

@@ -34,8 +34,6 @@ if TYPE_CHECKING:
     from nearfar.graph.like import GraphLike
     from nearfar.options import Device, Devices
 
-__all__ = ["distances"]
-
 _CHUNK = 1 << 28  # bytes of a block of rows, at most
 _SAVE = 2.0  # seconds between two manifests
 _AHEAD = 3  # blocks that wait at the cluster per thread

@@ -39,8 +39,6 @@ from nearfar.system.output import replacing
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Given", "Job", "Made", "measure", "open_graph", "solve_block"]
-
 _LONG = 0.25  # seconds that a measurement of speed takes at least
 
 _opening = threading.Lock()

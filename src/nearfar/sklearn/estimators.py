@@ -26,8 +26,6 @@ except ImportError:
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["GeodesicKNeighborsTransformer", "Isomap"]
-
 
 class _Geodesic(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """Base of both estimators: neighbours of the samples, and the graph that joins them."""

@@ -17,17 +17,6 @@ if TYPE_CHECKING:
 
     from nearfar.graph.graph import Graph
 
-__all__ = [
-    "clear_unreached",
-    "distinct_sources",
-    "entries",
-    "external_names",
-    "mask_beyond",
-    "reach",
-    "repeat_rows",
-    "row_figures",
-]
-
 _FEW = 16  # entries: a few small copies from a device are faster than one large copy
 _REPEATED = 1 << 26  # bytes of rows that are repeated at a time
 

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from nearfar.options import Device
     from nearfar.registry import Problem
 
-__all__ = ["explain"]
-
 
 def explain(
     graph: GraphLike,

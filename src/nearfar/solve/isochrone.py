@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from nearfar.options import Device
     from nearfar.solve.option_types import SearchOptions
 
-__all__ = ["isochrone", "isochrones", "shown_unit"]
-
 _AT_ONCE = 1024  # sources whose searches run together
 
 _SUFFIXES = (".png", ".svg", ".pdf", ".html")

@@ -34,8 +34,6 @@ if TYPE_CHECKING:
     from nearfar.graph.graph import Graph
     from nearfar.graph.turns import TurnGraph
 
-__all__ = ["Nearest", "k_nearest"]
-
 _ROWS = 1 << 26  # bytes of rows that are merged at a time
 
 

@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from nearfar.graph.graph import Graph
     from nearfar.graph.like import GraphLike
 
-__all__ = ["k_shortest_paths"]
-
 _BY = itemgetter(1)  # the length
 
 

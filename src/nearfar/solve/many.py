@@ -51,9 +51,6 @@ if TYPE_CHECKING:
     from nearfar.graph.like import GraphLike
     from nearfar.options import Device, Devices
 
-__all__ = ["all_pairs", "distances"]
-
-
 _PAIRS_ALONE = (
     f"{keyword('pairs')} cannot be combined with sources, targets, out, reduce or predecessors"
 )

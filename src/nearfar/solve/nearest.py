@@ -36,8 +36,6 @@ if TYPE_CHECKING:
     from nearfar.options import Device
     from nearfar.solve.option_types import SearchOptions
 
-__all__ = ["Nearest", "join_sources", "nearest", "nearest_indices"]
-
 _CHOICES_OF_JOINED: Slot[dict[Hashable, tuple[Variant, str]]] = Slot("choices with joined sources")
 
 

@@ -34,8 +34,6 @@ if TYPE_CHECKING:
     from nearfar.options import Device
     from nearfar.solve.option_types import SearchOptions
 
-__all__ = ["WALKED", "shortest_path", "solve_one", "sssp"]
-
 # : Reason of the choice where a prepared graph answers a point query.
 WALKED = "prepared: a walk to the root of the elimination tree from both ends"
 

@@ -40,8 +40,6 @@ if TYPE_CHECKING:
     from nearfar.prepared.guess import Guess
     from nearfar.registry import Request
 
-__all__ = ["pair_distances"]
-
 # : Entries of a table per requested pair, up to which it takes less than walks or labels.
 _FILLED = 64
 _MOST_TABLE = 2**30  # bytes of it without ``memory=``

@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from nearfar.raster.raster import Raster
     from nearfar.raster.surface import Surface
 
-__all__ = ["nearest_of", "rows_of", "surface_of"]
-
 
 def _refuse(method: str, **given: Any) -> None:
     """Refuse a method that only graphs with stored edges have."""

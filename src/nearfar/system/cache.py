@@ -18,8 +18,6 @@ from nearfar.system.host import lock_file
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-__all__ = ["folder", "load", "locked", "update"]
-
 _read: dict[Path, tuple[float, dict[str, Any]]] = {}
 
 

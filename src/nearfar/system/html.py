@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-__all__ = ["facts_table", "table"]
-
 
 def facts_table(title: str, facts: Iterable[tuple[str, object]]) -> str:
     """Return labels and values below a title."""

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import DTypeLike, NDArray
 
-__all__ = ["bytes_left", "empty", "free_memory"]
-
 #: Control groups of version 2 and 1 as a container sees them: folder, limit, use, idle pages.
 _GROUPS = (
     ("/sys/fs/cgroup", "memory.max", "memory.current", "inactive_file"),

@@ -22,8 +22,6 @@ from nearfar.system.host import NO_LOCKS, lock_file
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["naming", "only_writer", "replacing"]
-
 _serial = itertools.count()
 
 #: Characters of the final name that the temporary one keeps, the suffixes among them: some writers

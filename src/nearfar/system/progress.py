@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from types import TracebackType
 
-__all__ = ["Finished", "Progress", "time_left"]
-
 _FIRST = 0.5  # seconds before the first bar
 _LINE_EVERY = 10.0  # seconds between lines where the bar cannot be redrawn
 

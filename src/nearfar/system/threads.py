@@ -12,8 +12,6 @@ from nearfar.errors import OptionError, keyword, quoted
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["check_threads", "default_threads", "on_threads"]
-
 T = TypeVar("T")
 
 

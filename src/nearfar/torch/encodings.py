@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from nearfar.options import Device
     from nearfar.solve.option_types import MethodOptions
 
-__all__ = ["shortest_path_distances"]
-
 
 def shortest_path_distances(
     edge_index: Any,

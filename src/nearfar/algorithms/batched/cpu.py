@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from nearfar.graph.facts import Facts
     from nearfar.graph.graph import Graph
 
-__all__ = ["lanes", "worker_per_source"]
-
 BATCH = frozenset({"batch", "all_pairs"})
 _SHARED_CACHE = 2**25  # bytes
 

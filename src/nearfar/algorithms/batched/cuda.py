@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from nearfar.graph.facts import Facts
     from nearfar.graph.graph import Graph
 
-__all__ = ["block_per_source", "block_per_source_global", "lanes"]
-
 BATCH = frozenset({"batch", "all_pairs"})
 MOST_ENTRIES = 8192  # of each queue in shared memory
 MOST_BLOCKS, LEAST_THREADS = 8, 128  # of a multiprocessor and of a block in shared memory

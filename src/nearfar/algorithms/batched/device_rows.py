@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
     from nearfar.graph.graph import Graph
 
-__all__ = ["Rows", "Values", "steps_allowed"]
-
 
 def steps_allowed(n: int) -> int:
     """Return the watchdog's bound on the steps of a row, far beyond that of any graph."""

@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     from nearfar.cuda.device_graph import DeviceGraph
     from nearfar.graph.graph import Graph
 
-__all__ = ["Essential", "essential", "sparse", "stages"]
-
 _SHARES = (0.3, 0.5, 0.7, 0.9)  # share of the edges whose sources are solved when edges are dropped
 _WORTH = 0.1  # share of the edges that the last rows of a block must at least decide
 _SPARSE = 4.0  # edges per vertex below which nearly all are essential

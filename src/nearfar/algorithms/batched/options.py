@@ -11,8 +11,6 @@ from nearfar.options import DeltaOptions
 if TYPE_CHECKING:
     from nearfar.graph.graph import Graph
 
-__all__ = ["BlockOptions", "LaneOptions", "WorkerOptions"]
-
 # : Below this number of vertices the queue is short, and a heap costs less than a ring of buckets.
 BUCKETS_FROM = 512
 

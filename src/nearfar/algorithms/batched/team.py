@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from nearfar.registry import Answer, Workspace
     from nearfar.system.devices.landing import Following, Landing
 
-__all__ = ["NONE", "Batch", "Search", "in_stages"]
-
 #: No rows.
 NONE = np.empty(0, dtype=np.int64)
 

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from nearfar.options import NoOptions
     from nearfar.registry import Request
 
-__all__ = ["goldberg_radzik", "solve", "subtree"]
-
 
 def solve(
     graph: Graph,

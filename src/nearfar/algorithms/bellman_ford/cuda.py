@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from nearfar.graph.graph import Graph
     from nearfar.registry import Request, Workspace
 
-__all__ = ["KERNELS", "QueueRun", "decide", "finish", "one_launch"]
-
 KERNELS = "algorithms/bellman_ford/queue.cuh"
 BLOCK = 256
 _PATIENCE = 4096  # rounds, on a graph with negative weights

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from nearfar.graph.graph import Graph
     from nearfar.registry import Request, RowReduction, SparseRows, Workspace
 
-__all__ = ["bounded", "reduced_in_parts"]
-
 _AT_ONCE = 4096  # sources whose sparse rows are reduced at a time
 _ADDED = {"sum": "sum", "mean": "sum", "summary": "sum", "harmonic": "harmonic"}
 

@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from nearfar.graph.graph import Graph
     from nearfar.registry import Request, RowReduction, SparseRows, Workspace
 
-__all__ = ["bounded_cuda", "device_aggregates"]
-
 _KERNELS = "algorithms/bounded/bounded.cuh"
 _SLOTS = 2048  # of a block's largest table, for distances of 8 bytes too within 48 KiB
 _FEWEST_SLOTS = 256

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
     from nearfar.graph.graph import Graph
 
-__all__ = ["NearestWithin", "nearest_within"]
-
 _SAMPLED = 8  # sources that are sampled for how far the limit reaches
 _SHARE = 4  # share of the vertices from which a search of all vertices is cheaper
 

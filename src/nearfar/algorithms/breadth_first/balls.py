@@ -17,17 +17,6 @@ if TYPE_CHECKING:
     from nearfar.cuda.graph.row_heads import RowHeads
     from nearfar.graph.graph import Graph
 
-__all__ = [
-    "BALL_WIDTH",
-    "Balls",
-    "History",
-    "balls",
-    "balls_at_hand",
-    "give_up",
-    "history_of",
-    "may_have_balls",
-]
-
 BALL_WIDTH = 64  # words per vertex: measured, see the page on breadth-first search
 SHORTCUT_DEPTH = 3  # rounds of removing vertices of few edges
 _ROW_EDGES = 8  # kRowEdges of balls.cuh

@@ -34,8 +34,6 @@ if TYPE_CHECKING:
     from nearfar.graph.graph import Graph
     from nearfar.registry import Request, Workspace
 
-__all__ = ["BreadthFirstOptions", "breadth_first"]
-
 _STATE = "algorithms/breadth_first/search_state.cuh"
 _STAGE, _LONG, _CHUNK, _HEAVY = 128, 256, 256, 2048  # of that file
 # Counters of struct Control, and of struct Tally, that a solve reports.

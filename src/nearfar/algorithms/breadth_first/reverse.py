@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from nearfar.cuda.device_graph import DeviceGraph
     from nearfar.graph.graph import Graph
 
-__all__ = ["Reverse", "reverse_of", "reversing_pays"]
-
 _FILE = "algorithms/breadth_first/reverse.cuh"
 _HEAVY = 512  # kReverseHeavy of that file
 _THREADS = 1024

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from nearfar.options import NoOptions
     from nearfar.registry import Request, Workspace
 
-__all__ = ["DaryOptions"]
-
 
 @dataclass(frozen=True, slots=True)
 class DaryOptions:

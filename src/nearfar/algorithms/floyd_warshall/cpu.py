@@ -24,18 +24,6 @@ if TYPE_CHECKING:
     from nearfar.graph.facts import Facts
     from nearfar.graph.graph import Graph
 
-__all__ = [
-    "FloydWarshallOptions",
-    "filled",
-    "fits_matrix",
-    "floyd_warshall",
-    "in_range",
-    "keeps_predecessors",
-    "matrix_bytes",
-    "needs_64_bits",
-    "rows_left",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class FloydWarshallOptions:

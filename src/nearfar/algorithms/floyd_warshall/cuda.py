@@ -33,8 +33,6 @@ if TYPE_CHECKING:
     from nearfar.graph.graph import Graph
     from nearfar.registry import Request
 
-__all__ = ["add_min_ceiling", "floyd_warshall", "solve_matrix", "tight_stops"]
-
 _KERNELS = "algorithms/floyd_warshall/tiles.cuh"
 _PAD, _TILE = 128, 64
 

@@ -22,16 +22,6 @@ if TYPE_CHECKING:
 
     from nearfar.graph.facts import Facts
 
-__all__ = [
-    "JohnsonOptions",
-    "Shifted",
-    "johnson",
-    "potentials_seconds",
-    "shift_rows",
-    "shifted",
-    "solve_shifted",
-]
-
 _SHIFTED: Slot[Shifted] = Slot("without negative weights")
 
 
@@ -91,6 +81,7 @@ def shifted(graph: Graph) -> Shifted:
 
 
 def fits_shifted(graph: Graph, request: Request) -> Literal[True] | str:
+    """Return True if shifted weights cannot overflow, or the reason in words."""
     bits = {"int64": 60, "float64": 1020}.get(graph.weight_dtype.name)
     if bits is not None and heaviest_path(graph) >= 2**bits:
         return f"Johnson's method needs path weights below 2^{bits}"

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from nearfar.graph.facts import Facts
     from nearfar.graph.graph import Graph
 
-__all__ = ["johnson"]
-
 # Methods for the reweighted graph, of which the first that fits is used.
 _INSIDE = ("block_per_source", "block_per_source_global", "lanes")
 

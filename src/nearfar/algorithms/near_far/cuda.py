@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from nearfar.algorithms.near_far.one_launch.driver import OneLaunchOptions, solve_in_one_launch
+from nearfar.algorithms.near_far.one_launch.driver import solve_in_one_launch
+from nearfar.algorithms.near_far.one_launch.options import OneLaunchOptions
 from nearfar.algorithms.near_far.partitioned import PartitionedOptions, solve_partitioned, splits
 from nearfar.cuda.costs import chain, one_launch
 from nearfar.registry import Estimate, variant
@@ -13,8 +14,6 @@ if TYPE_CHECKING:
     from nearfar.graph.facts import Facts
     from nearfar.graph.graph import Graph
     from nearfar.registry import Answer, Request, Workspace
-
-__all__ = ["near_far", "near_far_partitioned"]
 
 
 def _cost(facts: Facts, request: Request) -> Estimate:

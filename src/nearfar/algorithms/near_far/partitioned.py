@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from nearfar.algorithms.near_far.one_launch.driver import OneLaunchOptions, range_delta
+from nearfar.algorithms.near_far.one_launch.driver import range_delta
 from nearfar.algorithms.near_far.one_launch.host import STAGE, entry_bytes, most_steps
+from nearfar.algorithms.near_far.one_launch.options import OneLaunchOptions
 from nearfar.cuda.device_graph import Rows, upload_rows
 from nearfar.cuda.graph.sorted_rows import SEGMENT
 from nearfar.errors import OptionError, SolverError, VariantUnavailable
@@ -36,8 +37,6 @@ if TYPE_CHECKING:
     from nearfar.graph.graph import Graph
     from nearfar.options import Devices
     from nearfar.registry import Request, Workspace
-
-__all__ = ["Partitioned", "PartitionedOptions", "bounds", "solve_partitioned", "splits"]
 
 _KERNELS = "algorithms/near_far/partitioned.cuh"
 _PARTITIONED: Slot[Partitioned] = Slot("partitioned over devices")

@@ -25,8 +25,6 @@ from nearfar.system.output import replacing
 if TYPE_CHECKING:
     import argparse
 
-__all__ = ["write_csv"]
-
 NAME = "table"
 CALLS = ("nearfar.table", "nearfar.nearest_places")
 HELP = "distances between places, coordinates in two tables"

@@ -13,8 +13,6 @@ if TYPE_CHECKING:
 
     from nearfar.graph.graph import Graph
 
-__all__ = ["exact_rows", "rows_in_32_bits"]
-
 
 def exact_rows(
     graph: Graph,

@@ -15,8 +15,6 @@ from nearfar.system.threads import on_threads
 if TYPE_CHECKING:
     from nearfar.graph.graph import Graph
 
-__all__ = ["tight_predecessors"]
-
 
 def tight_predecessors(
     graph: Graph,

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from nearfar.cuda.device_graph import DeviceGraph
     from nearfar.graph.graph import Graph
 
-__all__ = ["device_predecessors", "mask_above"]
-
 _THREADS = 256
 _KERNELS = "cuda/distances/tight_edges.cuh"
 _PASS: Slot[_Pass] = Slot("predecessors")

@@ -12,8 +12,6 @@ from nearfar.system.devices import runtime
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["row_figures"]
-
 _BLOCKS = 2048  # rows that fill a device; fewer are cut into slices
 _LEAST_SLICE = 4096  # entries
 _MOST_ROWS = 32_768  # of the grid's y

@@ -21,8 +21,6 @@ from nearfar.system.devices.structs import filled, struct_dtype
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["kronecker_rows"]
-
 _KERNELS = "cuda/graph/kronecker_rows.cuh"
 _LIMITS = tuple(round(float(limit) * 2**32) for limit in np.cumsum([0.57, 0.19, 0.19]))
 _THREADS = 256

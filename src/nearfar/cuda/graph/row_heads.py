@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from nearfar.cuda.device_graph import DeviceGraph
     from nearfar.graph.graph import Graph
 
-__all__ = ["ENOUGH_OUT", "SHORTCUT_DEGREE", "RowHeads", "row_heads"]
-
 # : Mean degree up to which removing a vertex adds few edges.
 SHORTCUT_DEGREE = 3.0
 # : Share of the vertices that must be removed for the wider rows to pay.

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from nearfar.cuda.device_graph import DeviceGraph
     from nearfar.graph.graph import Graph
 
-__all__ = ["SEGMENT", "SortedRows", "rows_are_sorted", "sorted_rows"]
-
 _SORTED_ROWS: Slot[SortedRows] = Slot("sorted rows")
 
 SEGMENT = 512  # edges; a longer row is sorted piece by piece

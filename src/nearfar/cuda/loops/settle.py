@@ -33,8 +33,6 @@ if TYPE_CHECKING:
     from nearfar.registry import Workspace
     from nearfar.system.devices.runtime import Program
 
-__all__ = ["COUNT_SLOTS", "Criterion", "Settle", "Steps", "pinned_like", "settle_loop"]
-
 COUNT_SLOTS = 64  # kCountSlots of settle.cuh
 _SETTLED, _WORKING, _EDGES = 0, 1, 2  # the fields of SettleCounts
 

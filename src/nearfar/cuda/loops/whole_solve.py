@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from nearfar.cuda.device_graph import DeviceGraph
     from nearfar.registry import Workspace
 
-__all__ = ["WholeSolve", "row_lanes"]
-
 _MOST_RECORDS = 1 << 15
 _NO_ARRAY, _NONE, _ROOM = np.uint64(0), np.int64(0), np.int64(_MOST_RECORDS)
 

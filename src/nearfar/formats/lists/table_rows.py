@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from nearfar.errors import GraphFormatError
     from nearfar.formats.files import Source
 
-__all__ = ["ARROW", "PARQUET", "TEXT", "Rows", "has_zeros", "is_text", "sniff"]
-
 ARROW = (".arrow", ".feather", ".ipc")
 PARQUET = (".parquet", ".pq")
 # : Suffixes of text, and their separators.

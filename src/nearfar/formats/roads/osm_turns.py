@@ -15,8 +15,6 @@ from nearfar.formats.roads.osm_tags import restricts
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-__all__ = ["Restrictions"]
-
 
 class Restrictions:
     """Restrictions of an extract for a mode, collected first and then matched with the ways.

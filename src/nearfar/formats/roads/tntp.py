@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from nearfar.graph.graph import Graph
     from nearfar.graph.turns import TurnGraph
 
-__all__ = ["Traffic", "read_flows", "read_traffic", "read_trips"]
-
 # : Columns of a link's line after its two ends.
 COLUMNS = (*("capacity", "length", "free_flow_time", "b", "power", "speed", "toll", "link_type"),)
 _KEY = re.compile(r"\s*<([^>]+)>\s*(.*?)\s*$")

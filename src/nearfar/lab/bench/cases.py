@@ -23,9 +23,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["Case", "case", "counters", "proven", "time_cases", "time_once"]
-
-
 #: Variants and dtypes that have run in this process: their kernels are compiled.
 _SEEN: set[tuple[str, str]] = set()
 

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from nearfar.graph.graph import Graph
     from nearfar.lab.bench.peers.base import Peer
 
-__all__ = ["compare", "measure"]
-
 #: A sample repeats short solves until it lasts about this long (seconds), and divides.
 _SHORTEST = 0.02
 _MOST_CALLS = 200

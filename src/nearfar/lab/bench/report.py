@@ -16,18 +16,6 @@ if TYPE_CHECKING:
 
     from nearfar.lab.bench.result import Result, Run
 
-__all__ = [
-    "document",
-    "left_out",
-    "link_share",
-    "markdown",
-    "milliseconds",
-    "number",
-    "plot",
-    "table",
-    "write_json",
-]
-
 SCHEMA = "nearfar-bench-peers/1"
 
 

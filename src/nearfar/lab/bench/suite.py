@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["SUITE", "SuiteGraph", "data_file", "data_folder", "draw_sources", "load", "named"]
-
 _SEED = 1
 _CANDIDATES = 64
 

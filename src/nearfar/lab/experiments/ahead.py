@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     from nearfar.graph.graph import Graph
     from nearfar.lab.experiments.experiment import Experiment, Settings, Task
 
-__all__ = ["Ahead"]
-
 
 class Ahead:
     """Inputs of an experiment's tasks, as many at a time as there are workers."""

@@ -20,22 +20,6 @@ from nearfar.lab.experiments.render import cell
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-__all__ = [
-    "CONTRADICTED",
-    "NOT_MEASURED",
-    "NOT_REPRODUCED",
-    "REPRODUCED",
-    "SMALLER",
-    "Claim",
-    "OneOf",
-    "Stated",
-    "beside",
-    "claim",
-    "spread",
-    "table_of_claims",
-    "verdicts",
-]
-
 REPRODUCED, SMALLER = "reproduced", "same direction but smaller"
 NOT_REPRODUCED, CONTRADICTED = "not reproduced", "contradicted"
 NOT_MEASURED = "not measured"

@@ -17,21 +17,6 @@ if TYPE_CHECKING:
 
     from nearfar.graph.graph import Graph
 
-__all__ = [
-    "SCALES",
-    "Column",
-    "Done",
-    "Experiment",
-    "Figure",
-    "Input",
-    "Panel",
-    "Series",
-    "Settings",
-    "Table",
-    "Task",
-    "whole",
-]
-
 #: ``tiny`` is for tests: seconds, and numbers that mean nothing.
 SCALES = ("tiny", "small", "paper", "beyond")
 _KEY = re.compile(r"[a-z0-9][a-z0-9._-]*")

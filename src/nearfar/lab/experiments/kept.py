@@ -22,18 +22,6 @@ from nearfar.lab.experiments.render import by_family, draw, markdown_table
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterable, Sequence
 
-__all__ = [
-    "Counts",
-    "Kept",
-    "KernelRows",
-    "Row",
-    "at_once",
-    "describe",
-    "kernel_seconds",
-    "patterns",
-    "share",
-]
-
 _KERNEL_TIMES = f"{checkout.RESULTS}/kernel_times.json"
 _COUNTS = f"{checkout.RESULTS}/paper_counts.json"
 Row = dict[str, Any]

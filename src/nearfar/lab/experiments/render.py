@@ -12,8 +12,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
-__all__ = ["by_family", "cell", "draw", "markdown_table"]
-
 _MARKERS = "osD^vP*X<>hd"
 _MOST_BARS = 120
 #: What an axis shows whose label is a bare unit.

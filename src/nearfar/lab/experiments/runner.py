@@ -32,8 +32,6 @@ from nearfar.system.output import only_writer
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-__all__ = ["MANIFEST_SCHEMA", "RESULTS_SCHEMA", "SAMPLE_SCHEMA", "Outcome", "execute", "rebuild"]
-
 RESULTS_SCHEMA = "nearfar-experiment-results/1"
 MANIFEST_SCHEMA = "nearfar-experiment-manifest/1"
 SAMPLE_SCHEMA = "nearfar-experiment-sample/1"

@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from nearfar.lab.bench.cases import Case
     from nearfar.lab.experiments.experiment import Input, Settings
 
-__all__ = ["geometric", "hops", "timed", "weighted"]
-
 
 def weighted(graph: Graph, low: int, high: int, stream: str) -> Graph:
     """Return the same edges with uniform random int32 weights, both ends included; seed 1."""

@@ -13,8 +13,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-__all__ = ["Renderer", "number_in", "slug"]
-
 _NUMBER = re.compile(r"^[~<>=\s]*([-+]?\d[\d,]*\.?\d*(?:[eE][-+]?\d+)?|[-+]?\.\d+)")
 _RULE = re.compile(r"^\|?\s*:?-{3,}:?\s*(\|\s*:?-+:?\s*)*\|?$")
 _INLINE = re.compile(

@@ -47,8 +47,6 @@ if TYPE_CHECKING:
     from nearfar.graph.graph import Graph
     from nearfar.options import Device, Devices
 
-__all__ = ["betweenness", "raw_betweenness", "sampled_sources", "scales"]
-
 _BACKWARD: Slot[NDArray[np.int64]] = Slot("backward edges")
 
 

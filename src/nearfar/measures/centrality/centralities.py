@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from nearfar.graph.graph import Graph
     from nearfar.graph.turns import TurnGraph
 
-__all__ = ["average_length", "closeness", "efficiency", "harmonic"]
-
 _ENTRIES = 1 << 23  # of rows that are held at once
 
 

@@ -32,8 +32,6 @@ if TYPE_CHECKING:
 
     from nearfar.options import Devices
 
-__all__ = ["ZeroCycleFrom", "device_path_counts", "device_shares", "in_a_width_that_fits"]
-
 Solved = TypeVar("Solved")
 
 _FILES = {

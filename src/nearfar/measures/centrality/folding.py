@@ -19,8 +19,6 @@ from nearfar.graph.slots import Slot
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Core", "Counts", "core_of"]
-
 _LEAST_SHARE = 0.1  # share of the vertices; fewer are not worth a second graph
 
 

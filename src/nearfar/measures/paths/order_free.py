@@ -11,8 +11,6 @@ from nearfar.prepared.prepared import Prepared
 if TYPE_CHECKING:
     from nearfar.graph.graph import Graph
 
-__all__ = ["in_steps"]
-
 _STEPS: Slot[tuple[Graph, FixedPoint | None]] = Slot("weights in fixed point")
 
 

@@ -28,15 +28,6 @@ if TYPE_CHECKING:
     from nearfar.graph.graph import Graph
     from nearfar.options import Device
 
-__all__ = [
-    "AllShortestPaths",
-    "PathCounts",
-    "ShortestPathDag",
-    "all_shortest_paths",
-    "path_counts",
-    "shortest_path_dag",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class PathCounts:

@@ -13,8 +13,6 @@ if TYPE_CHECKING:
 
     from nearfar.graph.graph import Graph
 
-__all__ = ["Demand", "read_demand"]
-
 _COLUMNS = ("source", "target", "demand")
 
 

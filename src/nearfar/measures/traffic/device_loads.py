@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["device_loads"]
-
 _DIRECTED: Slot[Graph] = Slot("directed")
 _HIGH, _LOW = 61, 36  # bits of an amount's integer and fractional part
 _MOST_PAIRS = 1 << 28  # low parts that 64 bits can add up

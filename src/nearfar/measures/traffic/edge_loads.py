@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     from nearfar.graph.graph import Graph
     from nearfar.options import Device
 
-__all__ = ["EdgeLoads", "Searched", "Skims", "Trips", "edge_loads", "skims"]
-
 
 @dataclass(frozen=True, slots=True)
 class EdgeLoads:

@@ -39,8 +39,6 @@ if TYPE_CHECKING:
     from nearfar.graph.graph import Graph
     from nearfar.options import Device
 
-__all__ = ["Assignment", "AssignmentStep", "UserClass", "assign"]
-
 _WHOLE_STEP = 1 - 1e-9  # step above which the last aim says nothing about directions
 _MOST_SHARE = 0.99  # of the last aim in a conjugate one
 _MOST_TRIALS = 60  # of a step

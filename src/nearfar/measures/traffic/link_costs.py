@@ -13,8 +13,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["Bpr", "LinkCosts", "edge_numbers", "link_costs"]
-
 _DIFFERENCE = 1e-6  # of a flow, relative, for slopes by difference
 _LARGEST_PRODUCT = 8  # powers up to this are products
 

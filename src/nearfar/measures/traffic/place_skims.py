@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from nearfar.graph.graph import Graph
     from nearfar.graph.snapping.snap import Snapped
 
-__all__ = ["place_skims"]
-
 #: Lengths and totals between vertices.
 Between = tuple["NDArray[Any]", list["NDArray[Any]"]]
 

@@ -25,21 +25,6 @@ if TYPE_CHECKING:
     from nearfar.prepared.order.tree import Tree
     from nearfar.prepared.prepared import Prepared
 
-__all__ = [
-    "C_VALUES",
-    "DeviceAbove",
-    "DeviceCells",
-    "DeviceTree",
-    "device_above",
-    "device_cells",
-    "device_tree",
-    "factor_bytes",
-    "far_value",
-    "plain",
-    "require_factor",
-    "top_flags",
-]
-
 _TREE: Slot[DeviceTree] = Slot("elimination tree on the device")
 _CELLS: Slot[DeviceCells] = Slot("cells on the device")
 _ABOVE: Slot[DeviceAbove] = Slot("labels above cells on the device")

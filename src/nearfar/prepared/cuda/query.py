@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
     from nearfar.prepared.cuda.device import DeviceTree
 
-__all__ = ["Query", "query_bytes", "to_rows"]
-
 _TILE, _NEAR = 64, 2  # kTile and kNear of rows.cuh
 
 

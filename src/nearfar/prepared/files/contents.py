@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
     from nearfar.prepared.prepared import Prepared
 
-__all__ = ["check_contents"]
-
 
 def check_contents(prepared: Prepared) -> None:
     """Refuse arrays whose entries do not belong together.

@@ -36,8 +36,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["read_arrays", "write_arrays"]
-
 _MAGIC = b"nearfar\0"
 _VERSION = 2
 _PREFIX = struct.Struct("<8sIIQ")

@@ -21,9 +21,6 @@ if TYPE_CHECKING:
 
     from nearfar.prepared.prepared import Prepared
 
-__all__ = ["assembled", "check_kinds", "kept_arrays", "kept_values"]
-
-
 _MOST = 2**63
 #: Kinds of the values that a file keeps besides arrays.
 _KINDS: dict[str, tuple[type, ...]] = {

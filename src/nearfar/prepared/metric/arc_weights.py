@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
     from nearfar.graph.graph import Graph
 
-__all__ = ["Metric", "QueryArcs", "customized", "detours_are_longer", "renewed", "value_dtype"]
-
 T = TypeVar("T")
 
 

@@ -44,8 +44,6 @@ if TYPE_CHECKING:
 
     from nearfar.prepared.order.preparation import Preparation
 
-__all__ = ["FixedPoint", "fixed_point"]
-
 _BITS = 62  # of the bound in steps; a bit more would still fit
 _SIGNED_BITS = 60  # with negative weights half of the range means "no path"
 _LEAST_BITS = 24  # significant, of a weight that is rounded

@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 
     from nearfar.graph.graph import Graph
 
-__all__ = ["ORDERS", "Structure", "checked_order", "elimination_order", "structure_of"]
-
 #: Ways to dissect the reduced graph.
 ORDERS = ("auto", "multilevel", "metis")
 

@@ -13,8 +13,6 @@ if TYPE_CHECKING:
 
     from nearfar.prepared.order.tree import Arcs, Figures, Tree
 
-__all__ = ["Preparation"]
-
 
 @dataclass(frozen=True, slots=True)
 class Preparation:

@@ -17,17 +17,6 @@ if TYPE_CHECKING:
     from nearfar.graph.graph import Graph
     from nearfar.prepared.order.elimination import Structure
 
-__all__ = [
-    "Arcs",
-    "Figures",
-    "Tree",
-    "analyse",
-    "arc_bytes",
-    "build_arcs",
-    "check_worth",
-    "weighing_seconds",
-]
-
 #: More arcs than this for every vertex and edge of the graph do not pay: a sweep over them costs
 #: more than a search. Roads have 2 to 3, grids and triangulations up to 10, social graphs hundreds.
 _MOST_ARCS_PER_ITEM = 16

@@ -35,8 +35,6 @@ if TYPE_CHECKING:
 
     from nearfar.graph.graph import Graph
 
-__all__ = ["FileSink", "Written", "checksum", "finished_blocks"]
-
 _VERSION = 1
 
 

@@ -27,8 +27,6 @@ from nearfar.system.devices.arrays import as_dtype, is_device_array, module_of, 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["ReducingSink", "Reduction", "combine", "finish", "identity", "result_bytes"]
-
 _AT_ONCE = 1 << 18  # entries reduced at once, which stay in the cache
 _ON_THE_WAY = 40  # bytes per entry that reducing rows on a device takes
 _PLAIN = ("count", "sum", "mean", "max", "summary", "harmonic")

@@ -19,8 +19,6 @@ from nearfar.system.output import naming, replacing
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["NpyRows", "ParquetRows", "RowForm", "ZarrRows", "read_rows", "sync_folder"]
-
 
 def sync_folder(folder: Path) -> None:
     """Make the names of the files in a folder survive a loss of power."""

@@ -20,8 +20,6 @@ from nearfar.system.memory import empty
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["ArraySink", "CsrSink", "DeviceArraySink", "InMemory", "Sink"]
-
 
 class Sink(Protocol):
     """Receiver of blocks of rows, each once, from threads of several devices in any order.

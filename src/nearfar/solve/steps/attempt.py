@@ -32,8 +32,6 @@ from nearfar.system.threads import on_threads
 if TYPE_CHECKING:
     from nearfar.graph.graph import Graph
 
-__all__ = ["Solved", "add_counters", "solve"]
-
 
 @dataclass(slots=True)
 class Solved:

@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from nearfar.graph.graph import Graph
     from nearfar.registry import Declined, Request, RowReduction, Variant
 
-__all__ = ["Plan", "first_plan", "select"]
-
 
 class Plan(NamedTuple):
     """Graph, variant and options by which a request is solved."""

@@ -24,15 +24,6 @@ if TYPE_CHECKING:
 
     from nearfar.registry import Problem
 
-__all__ = [
-    "as_graph",
-    "as_graph_or_turns",
-    "check_stats",
-    "check_targets",
-    "make_request",
-    "vertex_indices",
-]
-
 _SAMPLED = 8  # sources that are sampled for how far a limit or targets reach
 
 

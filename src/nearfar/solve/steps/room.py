@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from nearfar.solve.rows.sinks import Sink
     from nearfar.solve.steps.run import Run
 
-__all__ = ["is_path", "packed_edges", "sink_of"]
-
 _ALWAYS_FREE = 1 << 24  # bytes
 _REDUCED = 1 << 18  # rows of a block whose rows are not materialised
 # : Options that make a matrix smaller, in Python and on the command line.

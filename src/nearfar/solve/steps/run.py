@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     from nearfar.solve.steps.attempt import Solved
     from nearfar.solve.steps.plan import Plan
 
-__all__ = ["Run"]
-
 
 class Run:
     """Run of many sources in blocks; each block begins with the plan that the last ended with."""

@@ -23,8 +23,6 @@ from nearfar.system.devices.arrays import to_host
 if TYPE_CHECKING:
     from nearfar.graph.graph import Graph
 
-__all__ = ["below", "lost_rows"]
-
 
 def lost_rows(
     graph: Graph,

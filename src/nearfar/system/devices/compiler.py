@@ -30,18 +30,6 @@ if TYPE_CHECKING:
 
     from nearfar.system.devices import nvrtc
 
-__all__ = [
-    "PACKAGE",
-    "Resources",
-    "assemble",
-    "cache_directory",
-    "compile_kernel",
-    "is_relocatable",
-    "kernel_files",
-    "options_for",
-    "resources",
-]
-
 PACKAGE = Path(__file__).resolve().parents[2]
 _MAGIC = b"nearfar kernel 1\n"
 _REQUIRES = re.compile(r"^//\s*requires:\s*(\S+)\s*$", re.MULTILINE)

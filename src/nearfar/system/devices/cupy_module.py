@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
     from nearfar.system.devices.nvrtc import Compiler
 
-__all__ = ["HOW", "cupy", "cupy_nvrtc", "import_and_open", "import_cupy", "load"]
-
 _cupy: Any = None  # once it is imported
 HOW = "pip install 'nearfar[cuda13]' (driver 580 or newer) or 'nearfar[cuda12]'"
 

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["LARGE", "Following", "Landing", "download"]
-
 # : Bytes from which a copy is worth separate threads.
 LARGE = 1 << 27
 _BUFFER, _BUFFERS = 1 << 23, 8  # best of 4 to 32 MB, 8 and 16, with one GPU and with two

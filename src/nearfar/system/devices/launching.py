@@ -18,8 +18,6 @@ from nearfar.system.devices.signatures import Parameter, parameters, raw_bytes
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-__all__ = ["Kernel", "Launch", "Program", "first_cooperative", "set_observer"]
-
 _observer: Callable[[str, Callable[[], None]], None] | None = None
 _VECTOR = 16  # bytes of the widest load from shared memory
 _PADDING = bytes(8)

@@ -18,8 +18,6 @@ from nearfar.errors import KernelCompileError, VariantUnavailable
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["device_runtime", "link"]
-
 _NAME = "libcudadevrt.a"
 _CUBIN, _LIBRARY = 0, 4  # CU_JIT_INPUT_CUBIN, CU_JIT_INPUT_LIBRARY
 

@@ -16,8 +16,6 @@ from nearfar.errors import MissingDependencyError
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-__all__ = ["Compiler", "Result", "load_library"]
-
 
 class Result(NamedTuple):
     """Machine code, or None if the source was refused, and the compiler's log."""

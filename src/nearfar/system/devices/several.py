@@ -20,17 +20,6 @@ from nearfar.system.devices import runtime
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Sequence
 
-__all__ = [
-    "chosen",
-    "copy_to",
-    "each_block",
-    "here",
-    "in_turns",
-    "joined",
-    "open_way",
-    "warn_of",
-]
-
 B = TypeVar("B")
 R = TypeVar("R")
 

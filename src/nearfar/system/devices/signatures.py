@@ -13,8 +13,6 @@ from nearfar.system.devices.structs import c_dtype, kernel_text
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["Parameter", "parameters", "raw_bytes"]
-
 _ENTRY = r"__global__[^;{{]*?\b{name}\s*\("
 _MARKS = re.compile(r"\b(?:const|volatile|__restrict__|__grid_constant__)\b")
 _NULL, _ADDRESS = bytes(8), struct.Struct("Q").pack

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["c_dtype", "enum_names", "filled", "kernel_text", "struct_dtype"]
-
 _NUMBERS = {
     "int": "i4",
     "unsigned int": "u4",

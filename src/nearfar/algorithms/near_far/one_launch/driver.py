@@ -42,8 +42,6 @@ if TYPE_CHECKING:
     from nearfar.graph.graph import Graph
     from nearfar.registry import Workspace
 
-__all__ = ["OneLaunchOptions", "first_delta", "range_delta", "solve_in_one_launch"]
-
 _CHUNK, _HEAVY = 512, 1024  # kChunk and kHeavy of one_launch_rows.cuh
 _LOCAL = 8192  # entries' worth of shared memory for the local lists, at least
 _HEADED = 1024  # entries of a local list that carry their rows, if there is memory

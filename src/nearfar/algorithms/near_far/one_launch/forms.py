@@ -34,17 +34,6 @@ if TYPE_CHECKING:
     from nearfar.algorithms.near_far.one_launch.options import OneLaunchOptions
     from nearfar.graph.graph import Graph
 
-__all__ = [
-    "ROAD_LIKE",
-    "Form",
-    "form_of",
-    "give_up",
-    "growth_of",
-    "is_skewed",
-    "learn",
-    "too_narrow",
-]
-
 _HISTORY: Slot[_History] = Slot("forms tried")
 
 ROAD_LIKE, _DENSE, _SKEWED = 5.0, 16.0, 50.0  # mean degrees, and greatest over mean degree

@@ -27,18 +27,6 @@ if TYPE_CHECKING:
     from nearfar.cuda.graph.row_heads import RowHeads
     from nearfar.registry import Workspace
 
-__all__ = [
-    "PLAIN_ENGINE",
-    "STAGE",
-    "STATIC",
-    "Engine",
-    "Shape",
-    "TooNarrow",
-    "entry_bytes",
-    "local_bytes",
-    "most_steps",
-]
-
 STAGE = 128  # kStage of one_launch_rows.cuh
 STATIC = 6144  # upper bound of the static shared memory of a kernel, in bytes
 _RESERVED = 1024  # bytes of it that the device reserves per block

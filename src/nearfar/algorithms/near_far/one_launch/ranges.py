@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from nearfar.graph.graph import Graph
     from nearfar.registry import Workspace
 
-__all__ = ["solve_by_ranges"]
-
 _TALLIES_BYTES = 4 * 128
 _SIFT = 256  # kSiftRoom of one_launch_due.cuh
 _RANGES: Slot[_Ranges] = Slot("near-far by ranges")

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
     from nearfar.graph.graph import Graph
 
-__all__ = ["Forms", "Peer", "TookTooLong", "run_program"]
-
 
 class Peer(ABC):
     """Contender of a measurement.

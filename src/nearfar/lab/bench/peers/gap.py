@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 
     from nearfar.graph.graph import Graph
 
-__all__ = ["Gap", "WrongAnswer"]
-
 
 def write_wsg(graph: Graph, path: Path, backwards: Graph | None = None) -> None:
     """Write GAP's serialised form: a flag, m, n, 64-bit offsets, then (target, weight) pairs.

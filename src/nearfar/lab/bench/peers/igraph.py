@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
     from nearfar.graph.graph import Graph
 
-__all__ = ["Igraph"]
-
 
 class Igraph(Peer):
     """Dijkstra of igraph, one thread."""

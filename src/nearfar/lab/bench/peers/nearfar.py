@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from nearfar.answer.paths import Paths
     from nearfar.graph.graph import Graph
 
-__all__ = ["Nearfar"]
-
 
 class Nearfar(Peer):
     """``nearfar.sssp`` on the CPU."""

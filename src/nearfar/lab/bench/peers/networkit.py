@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
     from nearfar.graph.graph import Graph
 
-__all__ = ["Networkit"]
-
 
 class Networkit(Peer):
     """Dijkstra of NetworKit, one thread."""

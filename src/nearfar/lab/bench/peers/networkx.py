@@ -13,8 +13,6 @@ if TYPE_CHECKING:
 
     from nearfar.graph.graph import Graph
 
-__all__ = ["Networkx"]
-
 
 class Networkx(Peer):
     """Dijkstra of NetworkX, one thread."""

@@ -27,8 +27,6 @@ if TYPE_CHECKING:
 
     from nearfar.graph.graph import Graph
 
-__all__ = ["Pasgal"]
-
 _LIMIT = 600.0
 _BLOCK = 1 << 20
 

@@ -20,8 +20,6 @@ from nearfar.lab.bench.peers.base import Peer, on_path
 if TYPE_CHECKING:
     from nearfar.graph.graph import Graph
 
-__all__ = ["Program"]
-
 
 class Program(Peer):
     """Base of such peers, which time themselves.

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
     from nearfar.graph.graph import Graph
 
-__all__ = ["Rustworkx"]
-
 
 class Rustworkx(Peer):
     """Dijkstra of rustworkx, one thread."""

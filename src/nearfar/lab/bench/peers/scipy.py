@@ -14,8 +14,6 @@ from nearfar.lab.bench.peers.base import Peer
 if TYPE_CHECKING:
     from nearfar.graph.graph import Graph
 
-__all__ = ["Scipy"]
-
 
 class Scipy(Peer):
     """Dijkstra with a Fibonacci heap, one thread."""

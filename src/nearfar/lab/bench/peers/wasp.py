@@ -20,8 +20,6 @@ from nearfar.lab.bench.peers.gap import Gap, write_wsg
 if TYPE_CHECKING:
     from pathlib import Path
 
-__all__ = ["Wasp"]
-
 
 class Wasp(Gap):
     """Wasp's asynchronous delta-stepping."""

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from nearfar.prepared.cuda.cut.cells import PassShape
     from nearfar.prepared.prepared import Prepared
 
-__all__ = ["Sweep"]
-
 _STORE = "prepared/cuda/bottoms/sweep.cuh"
 
 

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from nearfar.prepared.cuda.device import DeviceTree
     from nearfar.prepared.prepared import Prepared
 
-__all__ = ["TileSweep", "row_sweep"]
-
 _SWEEPS: Slot[Sweep | TileSweep] = Slot("sweeps of rows on the device")
 _TILES: Slot[DeviceTiles] = Slot("tiles of rows on the device")
 _WEIGHTS: Slot[Any] = Slot("weights of tiles on the device")

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
     from nearfar.prepared.prepared import Prepared
 
-__all__ = ["Table", "sources_per_table", "table_pays"]
-
 _ACROSS, _HIGH = 16, 64  # kAcross and kHigh of table.cuh
 _SWEPT = 17  # cost of a vertex of a sweep besides its arcs, in arcs
 _STATIC = 1024  # bytes of shared memory that a block takes besides

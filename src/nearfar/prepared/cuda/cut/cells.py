@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 
     from nearfar.prepared.metric.arc_weights import QueryArcs
 
-__all__ = ["Cells", "PassShape", "cut"]
-
 
 @dataclass(frozen=True, slots=True)
 class PassShape:

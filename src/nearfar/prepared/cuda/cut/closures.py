@@ -13,8 +13,6 @@ from nearfar.system.devices import runtime
 if TYPE_CHECKING:
     from nearfar.prepared.cuda.cut.pieces import Pieces
 
-__all__ = ["DevicePieces", "closures", "most_members"]
-
 _MOST = 512
 
 

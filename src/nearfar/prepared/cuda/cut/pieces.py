@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from nearfar.prepared.metric.arc_weights import QueryArcs
     from nearfar.prepared.order.tree import Tree
 
-__all__ = ["Pieces", "cut_pieces", "ways_up"]
-
 UNIT, DEEP = 16, 8  # kUnit and kDeep of pieces.cpp
 
 

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from nearfar.prepared.cuda.query import Query
     from nearfar.prepared.prepared import Prepared
 
-__all__ = ["Above", "add_climb", "climb_arguments"]
-
 _MATRICES: Slot[Any] = Slot("matrices of pieces of the elimination tree on the device")
 # GROUPS, ACROSS, EACH, DOWN, SHARES and STAGES of upper.cuh, for few jobs and for many.
 _FEW_JOBS, _MANY_JOBS = (1, 8, 4, 4, 8, 3), (2, 16, 4, 4, 1, 4)

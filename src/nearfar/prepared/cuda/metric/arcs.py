@@ -18,16 +18,6 @@ if TYPE_CHECKING:
     from nearfar.prepared.order.preparation import Preparation
     from nearfar.prepared.prepared import Prepared
 
-__all__ = [
-    "ADVICE",
-    "CLUSTER",
-    "DeviceArcs",
-    "customize_kernel",
-    "device_arcs",
-    "share_arcs",
-    "threads",
-]
-
 ADVICE = "give weights on the host, or use a GPU with more memory"
 CLUSTER = 8  # blocks: as many as any device with clusters allows
 _ARCS: Slot[DeviceArcs] = Slot("arcs on the device")

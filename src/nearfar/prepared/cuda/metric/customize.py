@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from nearfar.graph.graph import Graph
     from nearfar.prepared.cuda.metric.arcs import DeviceArcs
 
-__all__ = ["customized_there"]
-
 _FEW = 128  # arcs of all metrics in a level that is left to one cluster
 
 

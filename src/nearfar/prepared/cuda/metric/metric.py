@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from nearfar.prepared.cuda.device import DeviceCells
     from nearfar.prepared.cuda.metric.arcs import DeviceArcs
 
-__all__ = ["DeviceMetric"]
-
 T = TypeVar("T")
 _NEEDED = 4  # kNeeded of customize.hpp
 

@@ -22,16 +22,6 @@ if TYPE_CHECKING:
     from nearfar.prepared.metric.arc_weights import QueryArcs
     from nearfar.prepared.prepared import Prepared, Sums
 
-__all__ = [
-    "DeviceLabels",
-    "Walks",
-    "device_labels",
-    "device_pair_distances",
-    "device_walks",
-    "there_indices",
-    "walks_over",
-]
-
 _WALKS: Slot[Walks] = Slot("walks on the device")
 _WARPS = 8  # per block, at most
 _LEAST_SHARE = 1 << 14  # pairs that are worth a device of their own

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
     from nearfar.prepared.prepared import Prepared
 
-__all__ = ["device_paths"]
-
 _OPENED: Slot[_Opened] = Slot("origins of arcs on the device")
 _WARPS = 4  # per block, at most
 _STATIC = 1024  # bytes of shared memory that a block takes besides

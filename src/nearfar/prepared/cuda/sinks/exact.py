@@ -12,8 +12,6 @@ from nearfar.system.devices import runtime
 if TYPE_CHECKING:
     from nearfar.prepared.prepared import Prepared
 
-__all__ = ["Restoration"]
-
 _THREADS = 256
 _SHARE = 4  # of the free memory one part may be scratch
 

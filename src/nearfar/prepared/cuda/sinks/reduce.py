@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from nearfar.prepared.prepared import Prepared
     from nearfar.registry import RowReduction
 
-__all__ = ["reduced", "reduces"]
-
 _READY: Slot[DeviceReduction] = Slot("reduction that was used last on the device")
 
 

@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from nearfar.prepared.prepared import Prepared
     from nearfar.registry import RowReduction
 
-__all__ = ["DeviceReduction", "has_room"]
-
 _ADDED = ("sum", "mean", "summary")
 _LEVELS = 6  # kLevels of halves.cuh
 _MOST_ROWS = 65_535  # of a grid's y

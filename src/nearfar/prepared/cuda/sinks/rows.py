@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from nearfar.prepared.cuda.query import Query
     from nearfar.prepared.prepared import Prepared
 
-__all__ = ["DeviceRows", "RowForm"]
-
 
 @dataclass(frozen=True, slots=True)
 class RowForm:
