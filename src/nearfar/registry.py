@@ -11,20 +11,16 @@ import importlib
 import pkgutil
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
+from typing import Any, Literal, NamedTuple, Protocol
 
 from nearfar.errors import OptionError, VariantUnavailable, did_you_mean, keyword, quoted
+from nearfar.graph.facts import Facts
+from nearfar.graph.graph import Graph
 from nearfar.graph.slots import Slot
 from nearfar.options import NoOptions, canonical_device
 from nearfar.system.devices import runtime
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from nearfar.graph.facts import Facts
-    from nearfar.graph.graph import Graph
 
 _EVERY_DTYPE = frozenset({"int32", "int64", "float32", "float64"})
 #: Problems in words.

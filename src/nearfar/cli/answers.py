@@ -12,22 +12,20 @@ from __future__ import annotations
 import gzip
 import json
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nearfar.errors import MissingDependencyError, OptionError
 from nearfar.graph.dtypes import unreached_value
+from nearfar.graph.graph import Graph
 from nearfar.system.output import replacing
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from numpy.typing import NDArray
-
     from nearfar.answer.paths import Paths
-    from nearfar.graph.graph import Graph
 
 SUFFIXES = (".csv", ".csv.gz", ".parquet", ".npz", ".json")
 _ROWS = 1 << 16

@@ -14,9 +14,9 @@ import numpy as np
 from nearfar.cli.console import Progress, note
 from nearfar.cli.parser import set_completer
 from nearfar.errors import OptionError, VertexError, listed, quoted
+from nearfar.graph.graph import Graph
 
 if TYPE_CHECKING:
-    from nearfar.graph.graph import Graph
     from nearfar.graph.turns import TurnGraph
 
 # : Name of standard input.

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+import argparse
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from nearfar.cli.console import Exit, duration, emit
 
 if TYPE_CHECKING:
-    import argparse
-    from collections.abc import Iterator, Mapping
-
     from nearfar.choose.ranking import Explanation
 
 # : Excluded with --explain.

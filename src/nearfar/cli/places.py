@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import argparse
 import contextlib
 import re
 import warnings
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,12 +18,9 @@ from nearfar.cli.tables import as_number, csv_columns, parquet_columns
 from nearfar.errors import OptionError, listed, quoted
 from nearfar.formats.files import Source
 from nearfar.graph.geography import on_earth
+from nearfar.graph.graph import Graph
 
 if TYPE_CHECKING:
-    import argparse
-    from collections.abc import Callable, Iterator
-
-    from nearfar.graph.graph import Graph
     from nearfar.solve.places.given import NamedPlaces
 
 # : Columns that name places, in order of preference, if --id names none.

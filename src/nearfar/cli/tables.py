@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
+import argparse
 import csv
 import io
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nearfar.cli.answers import parquet
 from nearfar.cli.arguments import read_vertex
 from nearfar.errors import OptionError, quoted
 from nearfar.formats.files import Source, library_errors
 from nearfar.graph.dtypes import unreached_value
-
-if TYPE_CHECKING:
-    import argparse
-
-    from numpy.typing import NDArray
-
-    from nearfar.graph.graph import Graph
+from nearfar.graph.graph import Graph
 
 
 def csv_columns(source: Source) -> tuple[dict[str, list[Any]], list[int]]:

@@ -8,10 +8,8 @@ correctly, above all the fastest one.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from nearfar.graph.facts import Facts
+from nearfar.graph.facts import Facts
 
 
 def bucket_search(facts: Facts) -> float:

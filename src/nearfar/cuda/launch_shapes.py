@@ -10,15 +10,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
+from nearfar.graph.graph import Graph
+from nearfar.options import LaunchOptions
 from nearfar.system import cache
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from nearfar.graph.graph import Graph
-    from nearfar.options import LaunchOptions
 
 _FORMAT = 1
 

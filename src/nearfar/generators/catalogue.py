@@ -9,12 +9,10 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from nearfar.errors import OptionError, did_you_mean, quoted
-
-if TYPE_CHECKING:
-    from nearfar.graph.graph import Graph
+from nearfar.graph.graph import Graph
 
 
 @dataclass(frozen=True, slots=True)

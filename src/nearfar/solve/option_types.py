@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Literal, TypedDict
 if TYPE_CHECKING:
     from nearfar.options import Devices
 
+__all__ = ["MethodOptions", "SearchOptions"]
+
 
 class _Shared(TypedDict, total=False):
     """Options of methods for one source."""

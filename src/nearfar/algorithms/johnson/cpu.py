@@ -4,23 +4,20 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nearfar import _cpu
 from nearfar.cpu.distances.float_rows import exact_rows, rows_in_32_bits
 from nearfar.cpu.potentials import potentials
 from nearfar.errors import OptionError, quoted
+from nearfar.graph.facts import Facts
 from nearfar.graph.graph import Graph
 from nearfar.graph.saturation import heaviest_path, widest
 from nearfar.graph.slots import Slot
 from nearfar.registry import Answer, Estimate, Request, Variant, Workspace, find, variant
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from nearfar.graph.facts import Facts
 
 _SHIFTED: Slot[Shifted] = Slot("without negative weights")
 

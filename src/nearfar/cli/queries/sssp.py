@@ -19,10 +19,10 @@ from nearfar.cli.console import Exit, Progress, duration, emit, rows
 from nearfar.cli.explanation import WHY_NOT, show
 from nearfar.cli.flags import add_flags, add_solver, call_of, refuse_others
 from nearfar.errors import OptionError
+from nearfar.graph.graph import Graph
 
 if TYPE_CHECKING:
     from nearfar.answer.paths import Paths
-    from nearfar.graph.graph import Graph
 
 NAME = "sssp"
 HELP = "distances from one source"

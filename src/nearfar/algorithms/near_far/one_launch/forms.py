@@ -27,12 +27,12 @@ import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from nearfar.graph.graph import Graph
 from nearfar.graph.slots import Slot
 from nearfar.system.devices import runtime
 
 if TYPE_CHECKING:
     from nearfar.algorithms.near_far.one_launch.options import OneLaunchOptions
-    from nearfar.graph.graph import Graph
 
 _HISTORY: Slot[_History] = Slot("forms tried")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -12,14 +13,12 @@ from nearfar.graph.slots import Slot
 from nearfar.prepared.cpu.labels import label_bytes, label_offsets
 from nearfar.prepared.cpu.pairs import pair_distances, pair_indices, widened
 from nearfar.prepared.cuda.device import DeviceTree, device_tree, plain
+from nearfar.prepared.metric.arc_weights import QueryArcs
 from nearfar.system.devices import runtime, several
 from nearfar.system.memory import bytes_left
 from nearfar.system.threads import check_threads
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from nearfar.prepared.metric.arc_weights import QueryArcs
     from nearfar.prepared.prepared import Prepared, Sums
 
 _WALKS: Slot[Walks] = Slot("walks on the device")

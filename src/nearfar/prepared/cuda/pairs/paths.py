@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nearfar import _cpu
 from nearfar.errors import VariantUnavailable, keyword
@@ -15,8 +16,6 @@ from nearfar.prepared.cuda.pairs.pairs import Walks, device_walks, walks_over
 from nearfar.system.devices import runtime
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from nearfar.prepared.prepared import Prepared
 
 _OPENED: Slot[_Opened] = Slot("origins of arcs on the device")
