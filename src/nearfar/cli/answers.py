@@ -32,13 +32,7 @@ _ROWS = 1 << 16
 
 
 def suffix_of(path: str, what: str = "output") -> str:
-    """Return the suffix that names the table format; ``-`` (stdout) is CSV.
-
-    Raises
-    ------
-    OptionError
-        For any other suffix.
-    """
+    """Return the suffix that names the table format; ``-`` (stdout) is CSV."""
     if path == "-":
         return ".csv"
     for suffix in sorted(SUFFIXES, key=len, reverse=True):
@@ -48,13 +42,7 @@ def suffix_of(path: str, what: str = "output") -> str:
 
 
 def parquet() -> Any:
-    """Import ``pyarrow.parquet``.
-
-    Raises
-    ------
-    MissingDependencyError
-        Without pyarrow.
-    """
+    """Import ``pyarrow.parquet``."""
     try:
         import pyarrow.parquet as module
     except ImportError:
@@ -65,13 +53,7 @@ def parquet() -> Any:
 
 
 def check_output(path: str | None) -> None:
-    """Refuse an output that cannot be written, before the work is done.
-
-    Raises
-    ------
-    OptionError, MissingDependencyError, OSError
-        For the suffix, a missing package, a missing folder.
-    """
+    """Refuse an output that cannot be written, before the work is done."""
     if path is None or path == "-":
         return
     if suffix_of(path) == ".parquet":

@@ -133,13 +133,7 @@ def value_of(text: str) -> Any:
 
 
 def key_values(given: list[str], flag: str) -> dict[str, Any]:
-    """Read repeated KEY=VALUE arguments.
-
-    Raises
-    ------
-    OptionError
-        If an argument has no ``=``, or a key is repeated.
-    """
+    """Read repeated KEY=VALUE arguments."""
     found: dict[str, Any] = {}
     for item in given:
         key, equals, value = item.partition("=")
@@ -247,11 +241,6 @@ def read_vertex(args: argparse.Namespace, graph: Graph, text: str, what: str = "
     """Convert a vertex from the command line to its external name, or index without names.
 
     A place, ``LAT,LON`` in degrees or ``X,Y`` in other coordinates, is the vertex nearest to it.
-
-    Raises
-    ------
-    VertexError
-        If there is no such vertex.
     """
     place = _PLACE.fullmatch(text)
     if place is not None and not _is_name(graph, text):

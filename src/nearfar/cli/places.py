@@ -57,16 +57,7 @@ def remarks(args: argparse.Namespace, graph: Graph) -> Iterator[None]:
 def read_places(
     args: argparse.Namespace, graph: Graph, path: str, what: str, values: str | None = None
 ) -> tuple[NamedPlaces, Any]:
-    """Read places from a CSV or Parquet table, and a column of values where one is named.
-
-    Raises
-    ------
-    GraphFormatError
-        If a column is missing, or a coordinate or value is not a number; the message names the
-        line.
-    OptionError
-        For an unknown suffix, or for columns that are not recognised.
-    """
+    """Read places from a CSV or Parquet table, and a column of values where one is named."""
     from nearfar.solve.places.given import NamedPlaces, coordinate_columns
 
     source = Source(path)

@@ -121,13 +121,7 @@ def _whole(value: Any) -> int:
 
 
 def load_answer(path: str, graph: Graph) -> SavedAnswer:
-    """Read a distance table that belongs to a graph.
-
-    Raises
-    ------
-    GraphFormatError
-        If it is not a table of this graph's vertices.
-    """
+    """Read a distance table that belongs to a graph."""
     suffix = suffix_of(path, "answer")
     facts: dict[str, Any] = {}
     source = Source(path)

@@ -45,11 +45,6 @@ class Stream:
     name : str
         Purpose of the numbers. Streams of different names are independent.
 
-    Raises
-    ------
-    OptionError
-        For a seed that is not an integer.
-
     Attributes
     ----------
     key : int

@@ -142,13 +142,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def kernels(graph: Graph, engine: str, call: dict[str, Any]) -> dict[str, Any]:
-    """Run once more and return launches and device seconds of each kernel.
-
-    Raises
-    ------
-    OptionError
-        If the method does not run on a GPU.
-    """
+    """Run once more and return launches and device seconds of each kernel."""
     import nearfar
 
     if not engine.endswith("@cuda"):
