@@ -10,28 +10,13 @@ from __future__ import annotations
 import dataclasses
 import functools
 import math
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import Any, Literal, cast
 
 import numpy as np
 
 from nearfar.errors import OptionError, did_you_mean, keyword, listed, quoted
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-__all__ = [
-    "DeltaOptions",
-    "Device",
-    "Devices",
-    "LaunchOptions",
-    "NoOptions",
-    "build_options",
-    "canonical_device",
-    "check_above_zero",
-    "check_kind",
-    "check_limit",
-]
 
 Device = Literal["auto", "cpu", "cuda", "gpu"]
 # : CUDA devices that share work: all, their numbers, or the current one.

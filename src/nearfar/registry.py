@@ -11,42 +11,16 @@ import importlib
 import pkgutil
 import sys
 import threading
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
+from typing import Any, Literal, NamedTuple, Protocol
 
 from nearfar.errors import OptionError, VariantUnavailable, did_you_mean, keyword, quoted
+from nearfar.graph.facts import Facts
+from nearfar.graph.graph import Graph
 from nearfar.graph.slots import Slot
 from nearfar.options import NoOptions, canonical_device
 from nearfar.system.devices import runtime
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from nearfar.graph.facts import Facts
-    from nearfar.graph.graph import Graph
-
-__all__ = [
-    "CHOICES",
-    "FIGURES",
-    "UNADDED",
-    "Answer",
-    "Declined",
-    "Estimate",
-    "Partial",
-    "Request",
-    "RowReduction",
-    "SparseRows",
-    "Variant",
-    "Workspace",
-    "canonical_method",
-    "find",
-    "having",
-    "ideas",
-    "is_family",
-    "priced",
-    "variant",
-    "variants",
-]
 
 _EVERY_DTYPE = frozenset({"int32", "int64", "float32", "float64"})
 #: Problems in words.
@@ -240,26 +214,11 @@ class Estimate(NamedTuple):
     reason: str
 
 
-class Solver(Protocol):
-    """Signature of a variant's function."""
-
-    def __call__(
-        self, graph: Graph, sources: Any, options: Any, workspace: Workspace, /
-    ) -> Answer: ...
-
-
-class Sparse(Protocol):
-    """Signature of a variant's function for sparse rows; it returns None to request dense ones."""
-
-    def __call__(
-        self, graph: Graph, sources: Any, options: Any, workspace: Workspace, /
-    ) -> SparseRows | None: ...
-
-
-class Cost(Protocol):
-    """Signature of a variant's cost."""
-
-    def __call__(self, facts: Facts, request: Request, /) -> Estimate | None: ...
+#: Signatures of a variant's function, of that for sparse rows (None requests dense ones), and of
+#: its cost.
+Solver = Callable[["Graph", Any, Any, Workspace], Answer]
+Sparse = Callable[["Graph", Any, Any, Workspace], "SparseRows | None"]
+Cost = Callable[["Facts", Request], Estimate | None]
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,28 +4,22 @@ from __future__ import annotations
 
 import contextlib
 import itertools
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import DTypeLike, NDArray
 
 from nearfar.answer.frames import paths_frame, with_unreached
 from nearfar.cpu.distances.predecessors import tight_predecessors
 from nearfar.cuda.device_graph import DEVICE_GRAPH
 from nearfar.errors import GraphError, OutOfMemoryError, UnreachableError, quoted
 from nearfar.graph.dtypes import unreached_value
+from nearfar.graph.graph import Graph
 from nearfar.system.devices.arrays import to_host
 from nearfar.system.html import facts_table
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from numpy.typing import DTypeLike, NDArray
-
-    from nearfar.graph.graph import Graph
-
-__all__ = ["FlatPaths", "Paths"]
 
 
 @dataclass(frozen=True, slots=True)

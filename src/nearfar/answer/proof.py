@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nearfar._cpu import Flaw
 from nearfar.answer.paths import Paths
@@ -12,17 +13,11 @@ from nearfar.answer.turn_paths import TurnPaths
 from nearfar.errors import GraphError, OptionError, ProofError
 from nearfar.graph.dtypes import WEIGHT_DTYPES, unreached_value
 from nearfar.graph.given import as_numpy
+from nearfar.graph.graph import Graph
 from nearfar.graph.turns import TurnGraph
 from nearfar.options import check_limit
 from nearfar.prepared import is_prepared
 from nearfar.raster.surface import Surface
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from nearfar.graph.graph import Graph
-
-__all__ = ["certify", "verify"]
 
 _BROKEN = {
     Flaw.source_distance: "the source {v} has distance {dv}, not 0",

@@ -7,18 +7,13 @@ cut them into straight parts by this module.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
+from nearfar.graph.graph import Graph
 from nearfar.graph.snapping.lines import edge_lines
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from nearfar.graph.graph import Graph
-
-__all__ = ["Parts", "line_of", "one_per_street", "parts_of", "tails_of"]
 
 
 class Parts(NamedTuple):

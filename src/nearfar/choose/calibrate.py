@@ -11,21 +11,18 @@ from __future__ import annotations
 import dataclasses
 import statistics
 import time
+from collections.abc import Callable
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, get_args
+from typing import Any, get_args
 
 import numpy as np
 
 from nearfar.choose import machine as choose_machine
 from nearfar.choose.machine import CPU, H200, Machine
 from nearfar.graph.facts import Facts
+from nearfar.graph.graph import Graph
 from nearfar.registry import Problem, Request, Variant, Workspace, priced
 from nearfar.system.threads import default_threads
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from nearfar.graph.graph import Graph
 
 __all__ = ["PROBES", "calibrate"]
 

@@ -10,30 +10,13 @@ from __future__ import annotations
 
 import contextlib
 import functools
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from nearfar.errors import VariantUnavailable
 from nearfar.system import cache
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-__all__ = [
-    "CPU",
-    "H200",
-    "Machine",
-    "assumed",
-    "generation",
-    "graphics",
-    "machine",
-    "processor",
-    "profile_path",
-    "reset",
-    "store",
-    "stored",
-]
 
 _FORMAT = 1
 

@@ -10,25 +10,20 @@ ranking.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from nearfar.choose import machine as choose_machine
+from nearfar.choose.machine import Machine
 from nearfar.cpu.costs import bucket_search
 from nearfar.cuda.device_graph import at_hand
 from nearfar.errors import VariantUnavailable
 from nearfar.graph.facts import Facts, degree_spread, share_of_edges
+from nearfar.graph.graph import Graph
 from nearfar.prepared import is_prepared
 from nearfar.registry import CHOICES, Request, Variant, priced, variants
 from nearfar.system.html import table
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from nearfar.choose.machine import Machine
-    from nearfar.graph.graph import Graph
-
-__all__ = ["Choice", "Explanation", "best", "cheapest", "explain", "rank"]
 
 _WORTH = 2e-3  # seconds on the CPU below which no GPU is looked for
 # A search among many costs more than alone, in the units of the batch variants' costs: each row is

@@ -12,37 +12,27 @@ from __future__ import annotations
 import gzip
 import json
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nearfar.errors import MissingDependencyError, OptionError
 from nearfar.graph.dtypes import unreached_value
+from nearfar.graph.graph import Graph
 from nearfar.system.output import replacing
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from numpy.typing import NDArray
-
     from nearfar.answer.paths import Paths
-    from nearfar.graph.graph import Graph
-
-__all__ = ["check_output", "save_answer"]
 
 SUFFIXES = (".csv", ".csv.gz", ".parquet", ".npz", ".json")
 _ROWS = 1 << 16
 
 
 def suffix_of(path: str, what: str = "output") -> str:
-    """Return the suffix that names the table format; ``-`` (stdout) is CSV.
-
-    Raises
-    ------
-    OptionError
-        For any other suffix.
-    """
+    """Return the suffix that names the table format; ``-`` (stdout) is CSV."""
     if path == "-":
         return ".csv"
     for suffix in sorted(SUFFIXES, key=len, reverse=True):
@@ -52,13 +42,7 @@ def suffix_of(path: str, what: str = "output") -> str:
 
 
 def parquet() -> Any:
-    """Import ``pyarrow.parquet``.
-
-    Raises
-    ------
-    MissingDependencyError
-        Without pyarrow.
-    """
+    """Import ``pyarrow.parquet``."""
     try:
         import pyarrow.parquet as module
     except ImportError:
@@ -69,13 +53,7 @@ def parquet() -> Any:
 
 
 def check_output(path: str | None) -> None:
-    """Refuse an output that cannot be written, before the work is done.
-
-    Raises
-    ------
-    OptionError, MissingDependencyError, OSError
-        For the suffix, a missing package, a missing folder.
-    """
+    """Refuse an output that cannot be written, before the work is done."""
     if path is None or path == "-":
         return
     if suffix_of(path) == ".parquet":

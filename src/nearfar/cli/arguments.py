@@ -14,30 +14,10 @@ import numpy as np
 from nearfar.cli.console import Progress, note
 from nearfar.cli.parser import set_completer
 from nearfar.errors import OptionError, VertexError, listed, quoted
+from nearfar.graph.graph import Graph
 
 if TYPE_CHECKING:
-    from nearfar.graph.graph import Graph
     from nearfar.graph.turns import TurnGraph
-
-__all__ = [
-    "STDIN",
-    "add_graph",
-    "add_reader_options",
-    "at_least_one",
-    "at_least_zero",
-    "byte_count",
-    "decay_of",
-    "device_name",
-    "key_values",
-    "load_methods",
-    "number",
-    "read_graph",
-    "read_vertex",
-    "reader_options",
-    "value_of",
-    "vertex_list",
-    "write_graph",
-]
 
 # : Name of standard input.
 STDIN = "/dev/stdin"
@@ -153,13 +133,7 @@ def value_of(text: str) -> Any:
 
 
 def key_values(given: list[str], flag: str) -> dict[str, Any]:
-    """Read repeated KEY=VALUE arguments.
-
-    Raises
-    ------
-    OptionError
-        If an argument has no ``=``, or a key is repeated.
-    """
+    """Read repeated KEY=VALUE arguments."""
     found: dict[str, Any] = {}
     for item in given:
         key, equals, value = item.partition("=")
@@ -267,11 +241,6 @@ def read_vertex(args: argparse.Namespace, graph: Graph, text: str, what: str = "
     """Convert a vertex from the command line to its external name, or index without names.
 
     A place, ``LAT,LON`` in degrees or ``X,Y`` in other coordinates, is the vertex nearest to it.
-
-    Raises
-    ------
-    VertexError
-        If there is no such vertex.
     """
     place = _PLACE.fullmatch(text)
     if place is not None and not _is_name(graph, text):

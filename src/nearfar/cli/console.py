@@ -7,15 +7,13 @@ import enum
 import json
 import math
 import sys
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 
 from nearfar import errors
 from nearfar.system.progress import Progress
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 __all__ = [
     "EXIT_CODES",

@@ -12,7 +12,7 @@ try:
     import pkgutil
     import signal
     import threading
-    from typing import TYPE_CHECKING, Any
+    from typing import Any
 
     import nearfar
     from nearfar.cli.console import (
@@ -28,10 +28,7 @@ except KeyboardInterrupt:  # imports take most of a short run, so Ctrl-C is like
     sys.stderr.write("nearfar: interrupted\n")
     raise SystemExit(130) from None
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-__all__ = ["build_parser", "commands", "main"]
+from collections.abc import Iterator, Sequence
 
 _DESCRIPTION = "Exact shortest paths in weighted graphs on CPU cores and NVIDIA GPUs."
 _EXAMPLES = """\

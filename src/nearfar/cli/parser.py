@@ -12,8 +12,6 @@ from typing import Any, NoReturn
 
 from nearfar.errors import did_you_mean
 
-__all__ = ["Parser", "set_completer"]
-
 # : A number or a place, such as -33.9,18.4: not an option though it begins with a minus sign.
 _NEGATIVE = re.compile(r"^-\d+$|^-\d*\.\d+$|^-\d+(\.\d+)?,-?\d+(\.\d+)?$")
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import argparse
 import contextlib
 import re
 import warnings
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,15 +18,10 @@ from nearfar.cli.tables import as_number, csv_columns, parquet_columns
 from nearfar.errors import OptionError, listed, quoted
 from nearfar.formats.files import Source
 from nearfar.graph.geography import on_earth
+from nearfar.graph.graph import Graph
 
 if TYPE_CHECKING:
-    import argparse
-    from collections.abc import Callable, Iterator
-
-    from nearfar.graph.graph import Graph
     from nearfar.solve.places.given import NamedPlaces
-
-__all__ = ["add_snapping", "add_tables", "one_place", "read_places", "remarks"]
 
 # : Columns that name places, in order of preference, if --id names none.
 _IDS = ("id", "name", "label", "osmid", "geoid")
@@ -60,16 +57,7 @@ def remarks(args: argparse.Namespace, graph: Graph) -> Iterator[None]:
 def read_places(
     args: argparse.Namespace, graph: Graph, path: str, what: str, values: str | None = None
 ) -> tuple[NamedPlaces, Any]:
-    """Read places from a CSV or Parquet table, and a column of values where one is named.
-
-    Raises
-    ------
-    GraphFormatError
-        If a column is missing, or a coordinate or value is not a number; the message names the
-        line.
-    OptionError
-        For an unknown suffix, or for columns that are not recognised.
-    """
+    """Read places from a CSV or Parquet table, and a column of values where one is named."""
     from nearfar.solve.places.given import NamedPlaces, coordinate_columns
 
     source = Source(path)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nearfar.cli.answers import suffix_of
 from nearfar.cli.tables import as_number, csv_columns, parquet_columns
@@ -13,15 +15,7 @@ from nearfar.errors import GraphFormatError, quoted
 from nearfar.formats.files import Source, library_errors
 from nearfar.formats.libraries.npz import archive_arrays
 from nearfar.graph.dtypes import unreached_value
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from numpy.typing import NDArray
-
-    from nearfar.graph.graph import Graph
-
-__all__ = ["SavedAnswer", "load_answer"]
+from nearfar.graph.graph import Graph
 
 
 class SavedAnswer:
@@ -127,13 +121,7 @@ def _whole(value: Any) -> int:
 
 
 def load_answer(path: str, graph: Graph) -> SavedAnswer:
-    """Read a distance table that belongs to a graph.
-
-    Raises
-    ------
-    GraphFormatError
-        If it is not a table of this graph's vertices.
-    """
+    """Read a distance table that belongs to a graph."""
     suffix = suffix_of(path, "answer")
     facts: dict[str, Any] = {}
     source = Source(path)

@@ -2,46 +2,25 @@
 
 from __future__ import annotations
 
+import argparse
 import csv
 import io
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nearfar.cli.answers import parquet
 from nearfar.cli.arguments import read_vertex
 from nearfar.errors import OptionError, quoted
 from nearfar.formats.files import Source, library_errors
 from nearfar.graph.dtypes import unreached_value
-
-if TYPE_CHECKING:
-    import argparse
-
-    from numpy.typing import NDArray
-
-    from nearfar.graph.graph import Graph
-
-__all__ = [
-    "as_number",
-    "csv_columns",
-    "parquet_columns",
-    "read_columns",
-    "read_numbers",
-    "read_table",
-    "unreached_as_inf",
-    "vertices_of",
-]
+from nearfar.graph.graph import Graph
 
 
 def csv_columns(source: Source) -> tuple[dict[str, list[Any]], list[int]]:
-    """Return the columns of text by their headings, and the line of each row.
-
-    Raises
-    ------
-    GraphFormatError
-        If the text is not UTF-8, or its lines do not form such a table.
-    """
+    """Return the columns of text by their headings, and the line of each row."""
     try:
         reader = csv.reader(io.StringIO(source.data.tobytes().decode(), newline=""))
         header = [name.strip() for name in next(reader, [])]
@@ -65,13 +44,7 @@ def csv_columns(source: Source) -> tuple[dict[str, list[Any]], list[int]]:
 
 
 def parquet_columns(source: Source) -> tuple[dict[str, list[Any]], dict[bytes, bytes]]:
-    """Return the columns of a Parquet file, and its metadata.
-
-    Raises
-    ------
-    GraphFormatError
-        If it is not a Parquet file.
-    """
+    """Return the columns of a Parquet file, and its metadata."""
     module = parquet()
     with library_errors(source.path, "Parquet"):
         import pyarrow
@@ -82,13 +55,7 @@ def parquet_columns(source: Source) -> tuple[dict[str, list[Any]], dict[bytes, b
 
 
 def as_number(value: Any) -> int | float:
-    """Return a number, or the number of a text.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If it is not a number.
-    """
+    """Return a number, or the number of a text."""
     if isinstance(value, bool) or not isinstance(value, (int, float, str)):
         raise TypeError(value)
     if not isinstance(value, str):
@@ -112,13 +79,6 @@ def read_columns(
         Path of a .csv file with a heading, also .csv.gz, or of a .parquet file.
     names : tuple of str
         Columns.
-
-    Raises
-    ------
-    GraphFormatError
-        If a column is missing.
-    OptionError
-        For an unknown suffix.
     """
     lines: list[int] | None = None
     if path.lower().endswith(".parquet"):
@@ -142,13 +102,6 @@ def read_table(path: str, names: tuple[str, ...]) -> list[list[Any]]:
     ----------
     path, names
         As for :func:`read_columns`.
-
-    Raises
-    ------
-    GraphFormatError
-        If a column is missing, or the last one does not hold numbers.
-    OptionError
-        For an unknown suffix.
     """
     found, source, lines = read_columns(path, names)
     for row, value in enumerate(found[-1]):
@@ -175,13 +128,7 @@ def vertices_of(args: argparse.Namespace, graph: Graph, column: list[Any], what:
 
 
 def read_numbers(path: str) -> NDArray[Any]:
-    """Return the numbers from a .npy file, or from text with one per line.
-
-    Raises
-    ------
-    GraphFormatError
-        If it holds other data.
-    """
+    """Return the numbers from a .npy file, or from text with one per line."""
     source = Source(path)
     if path.lower().endswith(".npy"):
         with library_errors(path, "NumPy"):

@@ -17,8 +17,6 @@ from nearfar.graph.graph import Graph
 from nearfar.system.devices import runtime
 from nearfar.system.devices.arrays import as_dtype, is_device_array
 
-__all__ = ["both_ways", "device_adjacency", "lies_on_device"]
-
 
 def lies_on_device(matrix: Any) -> bool:
     """Return whether a matrix is CuPy's, cupyx's, or another library's on a device."""

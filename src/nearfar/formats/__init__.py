@@ -160,13 +160,7 @@ def write(
 
 
 def written_as(name: str, format: str | None) -> Format:
-    """Return the format in which a file is written, with a writer.
-
-    Raises
-    ------
-    OptionError
-        For a suffix or a format that cannot be written.
-    """
+    """Return the format in which a file is written, with a writer."""
     for spec in with_suffix(split_suffix(name)[0]) if format is None else [_named(format)]:
         if spec.write is not None:
             return spec

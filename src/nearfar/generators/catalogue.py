@@ -9,14 +9,10 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from nearfar.errors import OptionError, did_you_mean, quoted
-
-if TYPE_CHECKING:
-    from nearfar.graph.graph import Graph
-
-__all__ = ["GENERATORS", "Generator", "Parameter", "generate", "generator", "parameter_help"]
+from nearfar.graph.graph import Graph
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,20 +11,16 @@ The source of an instance is ``graph.attributes["source_vertex"]``.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nearfar.errors import OptionError, keyword, quoted
 from nearfar.generators import common
 from nearfar.generators.catalogue import generator
 from nearfar.generators.random import Stream
 from nearfar.graph.graph import Graph
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-__all__ = ["spacyc", "spgrid", "sprand"]
 
 _ARTIFICIAL = 10**8  # weight of the edges from an artificial source
 

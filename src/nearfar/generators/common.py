@@ -3,31 +3,15 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nearfar.errors import OptionError, keyword, quoted
 from nearfar.generators.random import Stream
 from nearfar.graph.dtypes import weight_dtype_of
 from nearfar.graph.graph import Graph
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-__all__ = [
-    "build",
-    "check_choice",
-    "check_fraction",
-    "check_int",
-    "check_range",
-    "first_of_parallel",
-    "index_dtype",
-    "random_weights",
-    "to_dtype",
-    "weight_type",
-    "with_distinct_others",
-]
 
 _MAX_VERTICES = 2**40
 

@@ -16,20 +16,15 @@ separators grow with the square root of the vertices, to ten times those of a ma
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nearfar.generators import common
 from nearfar.generators.catalogue import generator
 from nearfar.generators.random import Stream
 from nearfar.generators.roads import SPEEDS, Streets, network
 from nearfar.graph.graph import Graph
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-__all__ = ["country_roads"]
 
 _SPACING = 150.0  # metres between junctions, on average
 _ARTERIAL, _MOTORWAY = 12, 48  # every so many lines

@@ -5,19 +5,15 @@ The family of the 10th DIMACS challenge's delaunay_nXX graphs. The triangulation
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nearfar.generators import common
 from nearfar.generators.catalogue import generator
 from nearfar.generators.random import Stream
 from nearfar.graph.graph import Graph
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-__all__ = ["delaunay"]
 
 
 @generator("delaunay", "Delaunay mesh of random points in the unit square, Euclidean weights")

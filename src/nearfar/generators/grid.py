@@ -9,8 +9,6 @@ from nearfar.generators.catalogue import generator
 from nearfar.generators.random import Stream
 from nearfar.graph.graph import Graph
 
-__all__ = ["grid"]
-
 
 @generator("grid", "rows x columns grid, a fraction of the edges missing")
 def grid(

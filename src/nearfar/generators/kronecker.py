@@ -17,8 +17,6 @@ from nearfar.generators.catalogue import generator
 from nearfar.generators.random import Stream, threads
 from nearfar.graph.graph import Graph
 
-__all__ = ["kronecker"]
-
 
 @generator("kronecker", "scale-free R-MAT graph of Graph500 and GAP (2**scale vertices)")
 def kronecker(

@@ -14,8 +14,6 @@ from nearfar.generators.catalogue import generator
 from nearfar.generators.common import check_int, with_distinct_others
 from nearfar.graph.graph import Graph
 
-__all__ = ["martin", "martin_matrix"]
-
 
 @generator("martin", "k random predecessors per vertex (Martin et al. 2009, adjacency lists)")
 def martin(

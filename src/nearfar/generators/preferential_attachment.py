@@ -16,8 +16,6 @@ from nearfar.generators.catalogue import generator
 from nearfar.generators.random import Stream, threads
 from nearfar.graph.graph import Graph
 
-__all__ = ["preferential_attachment"]
-
 
 @generator(
     "preferential_attachment", "Barabasi-Albert graph: new vertices prefer those of high degree"

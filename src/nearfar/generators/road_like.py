@@ -11,20 +11,16 @@ rivers, bridges, real city plans.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nearfar.generators import common
 from nearfar.generators.catalogue import generator
 from nearfar.generators.random import Stream
 from nearfar.generators.roads import SPEEDS, Streets, network
 from nearfar.graph.graph import Graph
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-__all__ = ["road_like"]
 
 _SPACING = 150.0  # metres between junctions
 _ARTERIAL, _MOTORWAY = 12, 48  # every so many lines

@@ -16,8 +16,6 @@ from nearfar.generators.catalogue import generator
 from nearfar.generators.random import Stream
 from nearfar.graph.graph import Graph
 
-__all__ = ["section43"]
-
 
 @generator("section43", "many threads race to relax one vertex (Martin et al. 2009, section 4.3)")
 def section43(

@@ -9,8 +9,6 @@ from nearfar.generators.catalogue import generator
 from nearfar.generators.random import Stream
 from nearfar.graph.graph import Graph
 
-__all__ = ["complete", "path", "star"]
-
 
 @generator("path", "one path through all vertices: the longest possible chain of steps")
 def path(

@@ -15,8 +15,6 @@ from nearfar.generators.catalogue import generator
 from nearfar.generators.random import Stream
 from nearfar.graph.graph import Graph
 
-__all__ = ["small_world"]
-
 
 @generator("small_world", "Watts-Strogatz ring of near neighbours with some edges rewired")
 def small_world(

@@ -10,8 +10,6 @@ from nearfar.generators.catalogue import generator
 from nearfar.generators.common import with_distinct_others
 from nearfar.graph.graph import Graph
 
-__all__ = ["uniform_random"]
-
 
 @generator("uniform_random", "k random successors per vertex (Ortega-Arranz et al. 2015)")
 def uniform_random(

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from nearfar.errors import GraphError, OutOfMemoryError, quoted
 from nearfar.graph.given import as_indices, as_numpy, as_weights, frozen, kept, must_copy
@@ -19,8 +20,6 @@ from nearfar.system.memory import free_memory
 from nearfar.system.threads import default_threads
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
-
     from nearfar._cpu import GraphView
 
 _INT32_MAX = 2**31 - 1

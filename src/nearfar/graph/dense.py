@@ -11,19 +11,14 @@ graph that is small enough has this form, which is built once and cached on the 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nearfar.graph.dtypes import unreached_value
+from nearfar.graph.graph import Graph
 from nearfar.graph.slots import Slot
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from nearfar.graph.graph import Graph
-
-__all__ = ["DENSE_MAX_BYTES", "DenseView", "dense_bytes", "dense_view", "fits_dense"]
 
 # : Largest matrix that is built: n = 32,768 with 32-bit weights. The paper goes to n = 15 * 2**10.
 DENSE_MAX_BYTES = 4 * 2**30

@@ -7,20 +7,17 @@ in :mod:`nearfar.graph.convert`, :mod:`nearfar.graph.libraries` and
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Literal, cast
+
+from numpy.typing import ArrayLike
 
 from nearfar.errors import GraphError, quoted
 from nearfar.graph import build, convert, frames, geography, libraries
 from nearfar.graph.snapping import snap
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from numpy.typing import ArrayLike
-
     from nearfar.graph.graph import Graph
-
-__all__ = ["Exchange"]
 
 #: What to use for an object of another library, by the first part of its module.
 _DOORS = {

@@ -13,26 +13,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nearfar import _cpu
+from nearfar.graph.graph import Graph
 from nearfar.graph.slots import Slot
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from nearfar.graph.graph import Graph
-
-__all__ = [
-    "Facts",
-    "degree_spread",
-    "estimated_hops",
-    "share_of_edges",
-    "weight_spread",
-    "within",
-]
 
 _BALL = 2048  # vertices at which a sampled sweep stops
 _EDGES = 1 << 15  # edges at which it stops

@@ -8,10 +8,12 @@ negative zero. One object holds the arrays, on the host
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterable, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from nearfar.errors import GraphError, OptionError, listed, quoted
 from nearfar.graph import build, on_device
@@ -19,7 +21,7 @@ from nearfar.graph.dtypes import weight_dtype_of
 from nearfar.graph.exchange import Exchange
 from nearfar.graph.given import kept
 from nearfar.graph.names import are_names, as_names, numbered
-from nearfar.graph.slots import Slot
+from nearfar.graph.slots import Kept, Slot
 from nearfar.graph.snapping.lines import OF_EDGES, closed_edges
 from nearfar.graph.snapping.snap import strong_parts
 from nearfar.graph.vertices import Vertices
@@ -27,15 +29,8 @@ from nearfar.system.devices.arrays import is_device_array
 from nearfar.system.html import facts_table
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    from numpy.typing import ArrayLike, NDArray
-
     from nearfar._cpu import GraphView, NarrowView
-    from nearfar.graph.slots import Kept
     from nearfar.graph.turns import TurnGraph
-
-__all__ = ["NARROW_VIEW", "Graph", "join_transposes"]
 
 _TRANSPOSE: Slot[Graph] = Slot("transpose")
 _NAMELESS: Slot[Graph] = Slot("without names")

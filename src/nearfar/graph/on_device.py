@@ -7,9 +7,10 @@ downloads ``indptr``, ``indices`` and ``weights`` separately on first use.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nearfar.errors import GraphError
 from nearfar.graph.build import (
@@ -26,11 +27,6 @@ from nearfar.graph.dtypes import WEIGHT_DTYPES
 from nearfar.system.devices import runtime
 from nearfar.system.devices.arrays import as_dtype
 from nearfar.system.devices.structs import struct_dtype
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-__all__ = ["DeviceArrays", "from_edges", "validate"]
 
 _KERNELS = "cuda/graph/scan_graph.cuh"
 _NOWHERE = 2**63 - 1  # kNowhere in the kernel

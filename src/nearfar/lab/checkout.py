@@ -12,8 +12,6 @@ from typing import Any
 
 from nearfar.errors import MissingDependencyError
 
-__all__ = ["NOTICE", "RESULTS", "ROOT", "require", "results"]
-
 ROOT = Path(__file__).resolve().parents[3]
 #: Folder of the kept results below the root; pages name files in it.
 RESULTS = "benchmarks/results"

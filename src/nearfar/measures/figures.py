@@ -10,21 +10,16 @@ empirically tight bounds for the diameter of massive graphs", JEA 13, 2009).
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nearfar.errors import OptionError, keyword, quoted
+from nearfar.graph.graph import Graph
+from nearfar.graph.like import GraphLike
 from nearfar.measures.describe_report import GraphStatistics, Reach
 from nearfar.solve.steps.request import as_graph
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from nearfar.graph.graph import Graph
-    from nearfar.graph.like import GraphLike
-
-__all__ = ["GraphStatistics", "Reach", "describe"]
 
 
 def describe(graph: GraphLike, source: Any = None, *, seed: int = 1) -> GraphStatistics:

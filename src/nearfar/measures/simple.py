@@ -6,9 +6,11 @@ counts, and self-loops are on no shortest path.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from collections.abc import Callable
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nearfar.choose.ranking import rank
 from nearfar.errors import (
@@ -28,25 +30,6 @@ from nearfar.registry import Request
 from nearfar.solve.many import distances
 from nearfar.solve.steps.request import as_graph, vertex_indices
 from nearfar.system.devices import runtime
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from numpy.typing import NDArray
-
-__all__ = [
-    "LARGEST_ON_DEVICE",
-    "Simple",
-    "check_tolerance",
-    "many_rows",
-    "measured",
-    "measured_turns",
-    "on_device_or_cores",
-    "refuse_cycle",
-    "simple",
-    "source_indices",
-    "takes_device",
-]
 
 Answer = TypeVar("Answer")
 

@@ -7,15 +7,13 @@ in every NetworkX backend.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Hashable
+from typing import Any
 
 import numpy as np
 
 from nearfar.graph.graph import Graph
 from nearfar.graph.saturation import may_saturate
-
-if TYPE_CHECKING:
-    from collections.abc import Hashable
 
 __all__ = ["BackendGraph", "convert_from_nx", "convert_to_nx"]
 

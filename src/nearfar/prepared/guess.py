@@ -10,18 +10,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from nearfar.graph.facts import Facts
+from nearfar.graph.graph import Graph
 from nearfar.graph.slots import Slot
 from nearfar.prepared.order.tree import weighing_seconds
-
-if TYPE_CHECKING:
-    from nearfar.graph.facts import Facts
-    from nearfar.graph.graph import Graph
-
-__all__ = ["POLISH", "Guess", "guess", "row_seconds", "undirected_degree"]
 
 _ARC = 3.3e-10  # seconds per arc and source, in vector lanes
 _WRITTEN = 1.5e-9  # seconds per distance that is written

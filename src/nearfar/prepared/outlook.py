@@ -4,19 +4,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from nearfar.cpu.costs import bucket_search
 from nearfar.graph.facts import Facts
+from nearfar.graph.graph import Graph
 from nearfar.prepared.guess import guess, row_seconds
 from nearfar.prepared.order.tree import Figures, arc_bytes, weighing_seconds
 from nearfar.prepared.prepare import foreseen
 from nearfar.prepared.prepared import Prepared
-
-if TYPE_CHECKING:
-    from nearfar.graph.graph import Graph
-
-__all__ = ["Outlook", "outlook"]
 
 #: Vertices up to which an order is found to have exact figures: less than a second.
 _QUICK = 100_000

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import time
-from typing import TYPE_CHECKING, Any, Literal, overload
+from typing import Any, Literal, overload
 
 from nearfar.errors import GraphFormatError, OptionError, keyword
 from nearfar.graph.graph import Graph
+from nearfar.graph.like import GraphLike
 from nearfar.graph.turns import TurnGraph
 from nearfar.options import canonical_device
 from nearfar.prepared.cuda.metric.arcs import device_arcs
@@ -20,13 +22,6 @@ from nearfar.prepared.prepared import Prepared, weighed, weighed_there
 from nearfar.prepared.turns import PreparedTurns, has_turns, prepared_turns, turn_order, turns_of
 from nearfar.system.devices import runtime
 from nearfar.system.threads import check_threads, default_threads
-
-if TYPE_CHECKING:
-    import os
-
-    from nearfar.graph.like import GraphLike
-
-__all__ = ["foreseen", "load", "prepare"]
 
 
 @overload

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import itertools
+import os
 import time
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal, overload
+from typing import Any, Literal, overload
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from nearfar import _cpu
 from nearfar.cpu.potentials import negative_cycle_error, potentials, refuse_negative_cycle
@@ -62,14 +65,6 @@ from nearfar.prepared.order.tree import Arcs, Figures, Tree
 from nearfar.prepared.scenario import Scenario, changes_of, renewed_without, without_edges
 from nearfar.system.devices import runtime
 from nearfar.system.threads import check_threads, default_threads
-
-if TYPE_CHECKING:
-    import os
-    from collections.abc import Mapping, Sequence
-
-    from numpy.typing import ArrayLike, NDArray
-
-__all__ = ["Prepared", "Sums", "weighed", "weighed_there"]
 
 Sums = Literal["fixed", "search"]
 

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nearfar import _cpu
 from nearfar.cpu.costs import bucket_search
 from nearfar.errors import OptionError
 from nearfar.graph.facts import Facts
+from nearfar.graph.graph import Graph
 from nearfar.prepared.cpu.exact import restored_rows
 from nearfar.prepared.first import (
     FirstOptions,
@@ -25,22 +27,6 @@ from nearfar.prepared.order.tree import arc_bytes
 from nearfar.prepared.prepared import Prepared, Sums
 from nearfar.registry import Answer, Estimate, Request, Workspace, variant
 from nearfar.system.memory import empty
-
-if TYPE_CHECKING:
-    from typing import Any
-
-    from numpy.typing import NDArray
-
-    from nearfar.graph.graph import Graph
-
-__all__ = [
-    "FirstOptions",
-    "TreeOptions",
-    "TreeRowsOptions",
-    "elimination_tree",
-    "elimination_tree_rows",
-    "prepare_first",
-]
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
+from nearfar.graph.facts import Facts
+from nearfar.graph.graph import Graph
 from nearfar.prepared.cuda.bottoms.cells import Sweep
 from nearfar.prepared.cuda.bottoms.leaves import TileSweep, row_sweep
 from nearfar.prepared.cuda.bottoms.table import sources_per_table, table_pays
@@ -35,16 +39,6 @@ from nearfar.registry import (
 )
 from nearfar.system.devices import runtime
 from nearfar.system.devices.several import each_block
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from numpy.typing import NDArray
-
-    from nearfar.graph.facts import Facts
-    from nearfar.graph.graph import Graph
-
-__all__ = ["DeviceTreeOptions", "elimination_tree_rows", "prepare_first", "sources_per_sweep"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,16 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import nearfar
 from nearfar.errors import ClusterError, MissingDependencyError, listed, quoted
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-__all__ = ["Workers", "check_workers", "connect", "connected"]
 
 _WAIT = 10  # seconds for a scheduler to answer
 _VERSION = (

@@ -17,9 +17,10 @@ import threading
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nearfar.errors import (
     ClusterError,
@@ -35,11 +36,6 @@ from nearfar.solve.rows.files import checksum
 from nearfar.solve.rows.row_files import ZarrRows
 from nearfar.system.devices import runtime
 from nearfar.system.output import replacing
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-__all__ = ["Given", "Job", "Made", "measure", "open_graph", "solve_block"]
 
 _LONG = 0.25  # seconds that a measurement of speed takes at least
 

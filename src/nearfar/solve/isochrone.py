@@ -3,32 +3,27 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any, Unpack
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, Unpack
+
+from numpy.typing import NDArray
 
 from nearfar.answer.geography import check_limits, reach_features
 from nearfar.answer.isochrone import draw_isochrones
 from nearfar.answer.page import draw_page
+from nearfar.answer.paths import Paths
 from nearfar.errors import OptionError, quoted
+from nearfar.graph.graph import Graph
+from nearfar.graph.like import GraphLike
 from nearfar.graph.turns import TurnGraph
+from nearfar.options import Device
 from nearfar.raster.picture import draw_surface
 from nearfar.raster.raster import Raster
 from nearfar.raster.surface import Surface
 from nearfar.solve.many import distances as many_distances
 from nearfar.solve.one import sssp
+from nearfar.solve.option_types import SearchOptions
 from nearfar.solve.steps.request import as_graph, as_graph_or_turns, vertex_indices
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-
-    from numpy.typing import NDArray
-
-    from nearfar.answer.paths import Paths
-    from nearfar.graph.graph import Graph
-    from nearfar.graph.like import GraphLike
-    from nearfar.options import Device
-    from nearfar.solve.option_types import SearchOptions
-
-__all__ = ["isochrone", "isochrones", "shown_unit"]
 
 _AT_ONCE = 1024  # sources whose searches run together
 

@@ -8,15 +8,18 @@ source, for requests that neither of the others supports.
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nearfar import _cpu
 from nearfar.answer.frames import nearest_frame
 from nearfar.errors import OptionError, OutOfMemoryError, keyword, quoted
 from nearfar.graph.dtypes import unreached_value
+from nearfar.graph.graph import Graph
 from nearfar.graph.saturation import narrowed
+from nearfar.graph.turns import TurnGraph
 from nearfar.options import check_limit
 from nearfar.prepared.prepared import Prepared
 from nearfar.registry import Partial
@@ -27,14 +30,6 @@ from nearfar.solve.steps.request import check_stats
 from nearfar.system.devices import runtime
 from nearfar.system.devices.arrays import to_host
 from nearfar.system.memory import free_memory
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from nearfar.graph.graph import Graph
-    from nearfar.graph.turns import TurnGraph
-
-__all__ = ["Nearest", "k_nearest"]
 
 _ROWS = 1 << 26  # bytes of rows that are merged at a time
 

@@ -12,25 +12,20 @@ step non-negative. The loop is in ``cpu/search/k_shortest.cpp``.
 from __future__ import annotations
 
 import itertools
+from collections.abc import Callable
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from nearfar.errors import NegativeCycleError, OptionError, keyword, quoted
+from nearfar.graph.graph import Graph
+from nearfar.graph.like import GraphLike
 from nearfar.graph.saturation import FARTHEST, may_saturate, widened, widest
 from nearfar.graph.turns import TurnGraph
 from nearfar.options import check_limit
 from nearfar.solve.one import sssp
 from nearfar.solve.steps.request import as_graph
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from nearfar.graph.graph import Graph
-    from nearfar.graph.like import GraphLike
-
-__all__ = ["k_shortest_paths"]
 
 _BY = itemgetter(1)  # the length
 

@@ -9,16 +9,12 @@ from __future__ import annotations
 
 import contextlib
 import os
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from nearfar.errors import CacheError
 from nearfar.system.host import lock_file
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-__all__ = ["folder", "load", "locked", "update"]
 
 _read: dict[Path, tuple[float, dict[str, Any]]] = {}
 

@@ -10,8 +10,6 @@ import os
 import sys
 from typing import IO, Any
 
-__all__ = ["NO_LOCKS", "available_memory", "lock_file", "processor_name", "total_memory"]
-
 #: Errors of a file system without locks.
 NO_LOCKS = (errno.EINVAL, errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP)
 

@@ -13,16 +13,11 @@ import itertools
 import os
 import stat
 import time
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from nearfar.errors import OptionError
 from nearfar.system.host import NO_LOCKS, lock_file
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-__all__ = ["naming", "only_writer", "replacing"]
 
 _serial = itertools.count()
 

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, TypeVar
+from collections.abc import Callable
+from typing import TypeVar
 
 import numpy as np
 
 from nearfar.errors import OptionError, keyword, quoted
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-__all__ = ["check_threads", "default_threads", "on_threads"]
 
 T = TypeVar("T")
 

@@ -18,20 +18,15 @@ starts from them, on any device.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from nearfar.cuda.device_graph import DeviceGraph
+from nearfar.graph.graph import Graph
 from nearfar.graph.slots import Slot
 from nearfar.system.devices import runtime, several
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from nearfar.cuda.device_graph import DeviceGraph
-    from nearfar.graph.graph import Graph
-
-__all__ = ["Essential", "essential", "sparse", "stages"]
 
 _SHARES = (0.3, 0.5, 0.7, 0.9)  # share of the edges whose sources are solved when edges are dropped
 _WORTH = 0.1  # share of the edges that the last rows of a block must at least decide

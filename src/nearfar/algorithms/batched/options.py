@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from nearfar.errors import OptionError, quoted
+from nearfar.graph.graph import Graph
 from nearfar.options import DeltaOptions
-
-if TYPE_CHECKING:
-    from nearfar.graph.graph import Graph
-
-__all__ = ["BlockOptions", "LaneOptions", "WorkerOptions"]
 
 # : Below this number of vertices the queue is short, and a heap costs less than a ring of buckets.
 BUCKETS_FROM = 512

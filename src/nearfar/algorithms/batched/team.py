@@ -3,27 +3,21 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nearfar.algorithms.batched.device_rows import Rows
 from nearfar.algorithms.batched.essential import Solved, essential, stages
+from nearfar.algorithms.batched.options import BlockOptions
+from nearfar.graph.graph import Graph
+from nearfar.registry import Answer, Workspace
 from nearfar.system.devices import runtime, several
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from numpy.typing import NDArray
-
-    from nearfar.algorithms.batched.options import BlockOptions
-    from nearfar.graph.graph import Graph
-    from nearfar.registry import Answer, Workspace
-    from nearfar.system.devices.landing import Following, Landing
-
-__all__ = ["NONE", "Batch", "Search", "in_stages"]
+from nearfar.system.devices.landing import Following, Landing
 
 #: No rows.
 NONE = np.empty(0, dtype=np.int64)

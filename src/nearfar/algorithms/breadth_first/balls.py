@@ -3,30 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from nearfar.cuda.graph.row_heads import ENOUGH_OUT, SHORTCUT_DEGREE, row_heads
+from nearfar.cuda.device_graph import DeviceGraph
+from nearfar.cuda.graph.row_heads import ENOUGH_OUT, SHORTCUT_DEGREE, RowHeads, row_heads
 from nearfar.errors import OutOfMemoryError
+from nearfar.graph.graph import Graph
 from nearfar.graph.slots import Slot
 from nearfar.system.devices import runtime
-
-if TYPE_CHECKING:
-    from nearfar.cuda.device_graph import DeviceGraph
-    from nearfar.cuda.graph.row_heads import RowHeads
-    from nearfar.graph.graph import Graph
-
-__all__ = [
-    "BALL_WIDTH",
-    "Balls",
-    "History",
-    "balls",
-    "balls_at_hand",
-    "give_up",
-    "history_of",
-    "may_have_balls",
-]
 
 BALL_WIDTH = 64  # words per vertex: measured, see the page on breadth-first search
 SHORTCUT_DEPTH = 3  # rounds of removing vertices of few edges

@@ -3,25 +3,19 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from nearfar import _cpu
 from nearfar.cpu.costs import heap_search
 from nearfar.errors import OptionError
-from nearfar.registry import Answer, Estimate, variant
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from nearfar.graph.facts import Facts
-    from nearfar.graph.graph import Graph
-    from nearfar.options import NoOptions
-    from nearfar.registry import Request, Workspace
-
-__all__ = ["DaryOptions"]
+from nearfar.graph.facts import Facts
+from nearfar.graph.graph import Graph
+from nearfar.options import NoOptions
+from nearfar.registry import Answer, Estimate, Request, Workspace, variant
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,15 +7,13 @@ from __future__ import annotations
 
 import argparse
 import os
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from nearfar.cli.answers import check_folder
 from nearfar.cli.arguments import add_reader_options, read_file, write_graph
 from nearfar.cli.console import Exit, duration, emit, rows
 from nearfar.errors import OptionError
-
-if TYPE_CHECKING:
-    from nearfar.formats import Format
+from nearfar.formats import Format
 
 NAME = "convert"
 CALLS = ("nearfar.read", "nearfar.write")

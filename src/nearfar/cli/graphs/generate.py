@@ -8,14 +8,12 @@ from __future__ import annotations
 
 import argparse
 import time
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from nearfar.cli.answers import check_folder
 from nearfar.cli.arguments import value_of, write_graph
 from nearfar.cli.console import Exit, add_output, duration, emit, epilog, note, rows
-
-if TYPE_CHECKING:
-    from nearfar.generators import Parameter
+from nearfar.generators import Parameter
 
 NAME = "generate"
 CALLS = ("nearfar.generate",)

@@ -6,15 +6,12 @@ the method that 'auto' would choose.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import argparse
+from typing import Any
 
 from nearfar.cli.arguments import add_graph, read_graph, read_vertex
 from nearfar.cli.console import Exit, duration, emit, rows
-
-if TYPE_CHECKING:
-    import argparse
-
-    from nearfar.graph.graph import Graph
+from nearfar.graph.graph import Graph
 
 NAME = "info"
 HELP = "describe a graph"

@@ -6,6 +6,7 @@ most planar graphs; others are refused with the figures.
 
 from __future__ import annotations
 
+import argparse
 import dataclasses
 import os
 import time
@@ -17,11 +18,9 @@ from nearfar.cli.console import Exit, duration, emit, rows
 from nearfar.cli.flags import add_flags, call_of, refuse_others
 from nearfar.cli.tables import read_numbers
 from nearfar.errors import GraphError, OptionError, OutOfMemoryError
+from nearfar.graph.graph import Graph
 
 if TYPE_CHECKING:
-    import argparse
-
-    from nearfar.graph.graph import Graph
     from nearfar.prepared.prepared import Prepared
     from nearfar.prepared.turns import PreparedTurns
 

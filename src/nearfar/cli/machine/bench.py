@@ -7,6 +7,7 @@ are named and left out: pip install 'nearfar[peers]'.
 
 from __future__ import annotations
 
+import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,8 +17,6 @@ from nearfar.errors import OptionError, quoted
 from nearfar.system.output import replacing
 
 if TYPE_CHECKING:
-    import argparse
-
     from nearfar.lab.bench.peers import Peer
     from nearfar.lab.bench.result import Run
 

@@ -6,6 +6,7 @@ proves the answers. Exits with 0 if the CPU methods work.
 
 from __future__ import annotations
 
+import argparse
 import contextlib
 import importlib.metadata
 import importlib.util
@@ -14,12 +15,9 @@ import platform
 import shutil
 import sys
 import sysconfig
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from nearfar.cli.console import Exit, duration, emit, rows
-
-if TYPE_CHECKING:
-    import argparse
 
 NAME = "doctor"
 HELP = "check the installation"

@@ -6,15 +6,12 @@ An interrupted run resumes when the command is given again. Figures need matplot
 
 from __future__ import annotations
 
+import argparse
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from nearfar.cli.arguments import at_least_one, at_least_zero, device_name
 from nearfar.cli.console import Exit, emit, note, rows
 from nearfar.errors import OptionError
-
-if TYPE_CHECKING:
-    import argparse
 
 NAME = "experiment"
 CALLS = ("nearfar.lab.experiments.run",)

@@ -7,6 +7,7 @@ this GPU; later runs on graphs of the same class (size, degree and weight type) 
 
 from __future__ import annotations
 
+import argparse
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
@@ -15,8 +16,6 @@ from nearfar.cli.console import Exit, Progress, duration, emit, rows
 from nearfar.errors import OptionError
 
 if TYPE_CHECKING:
-    import argparse
-
     from nearfar.choose.machine import Machine
     from nearfar.cuda.tune import TuneResult
 

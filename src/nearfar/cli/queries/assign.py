@@ -6,8 +6,8 @@ zones that the file closes.
 
 from __future__ import annotations
 
+import argparse
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -15,10 +15,6 @@ from nearfar.cli.arguments import at_least_one, at_least_zero
 from nearfar.cli.console import Exit, Progress, emit, note
 from nearfar.cli.flags import add_flags, call_of
 from nearfar.cli.queries.measure import demand_of
-
-if TYPE_CHECKING:
-    import argparse
-
 
 NAME = "assign"
 HELP = "user equilibrium of traffic on a TNTP network"

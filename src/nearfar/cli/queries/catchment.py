@@ -7,7 +7,7 @@ lon and lat, as for 'nearfar table'. Prints a line per origin.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import argparse
 
 from nearfar.cli.arguments import add_graph, read_graph
 from nearfar.cli.console import Exit, Progress, emit
@@ -15,9 +15,6 @@ from nearfar.cli.flags import add_flags, call_of
 from nearfar.cli.places import add_snapping, add_tables, read_places, remarks
 from nearfar.cli.queries.table import write_csv
 from nearfar.errors import OptionError
-
-if TYPE_CHECKING:
-    import argparse
 
 NAME = "catchment"
 CALLS = ("nearfar.accessibility",)

@@ -12,7 +12,7 @@ import argparse
 import inspect
 import math
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -23,10 +23,8 @@ from nearfar.cli.flags import add_flags, add_solver, call_of, refuse_others
 from nearfar.cli.tables import read_columns, vertices_of
 from nearfar.errors import OptionError
 from nearfar.graph.dtypes import unreached_value
+from nearfar.graph.graph import Graph
 from nearfar.system.output import replacing
-
-if TYPE_CHECKING:
-    from nearfar.graph.graph import Graph
 
 NAME = "distances"
 HELP = "distances from many sources, all pairs, reductions"

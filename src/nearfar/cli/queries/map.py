@@ -7,6 +7,7 @@ file. An .html file is an interactive map; .geojson and .gpkg files hold the str
 
 from __future__ import annotations
 
+import argparse
 import time
 from typing import TYPE_CHECKING
 
@@ -15,13 +16,11 @@ from nearfar.cli.arguments import add_graph, number, read_graph, vertex_list
 from nearfar.cli.console import Exit, duration, emit, rows
 from nearfar.cli.flags import add_flags, add_solver, call_of, refuse_others
 from nearfar.errors import OptionError
+from nearfar.graph.graph import Graph
 from nearfar.system.output import replacing
 
 if TYPE_CHECKING:
-    import argparse
-
     from nearfar.answer.paths import Paths
-    from nearfar.graph.graph import Graph
 
 NAME = "map"
 HELP = "draw a map of travel times"

@@ -9,10 +9,12 @@ from __future__ import annotations
 import argparse
 import inspect
 import itertools
+from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nearfar.cli.arguments import (
     add_graph,
@@ -25,13 +27,7 @@ from nearfar.cli.console import Exit, Progress, add_output, emit, epilog, note
 from nearfar.cli.flags import add_flags, call_of
 from nearfar.cli.tables import read_numbers, read_table, unreached_as_inf, vertices_of
 from nearfar.errors import OptionError, quoted
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
-    from numpy.typing import NDArray
-
-    from nearfar.graph.graph import Graph
+from nearfar.graph.graph import Graph
 
 NAME = "measure"
 HELP = "centralities, path counts, edge loads, skims"

@@ -6,8 +6,9 @@ Prints a line per vertex: the vertex, then each place with its distance, nearest
 
 from __future__ import annotations
 
+import argparse
 import time
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -15,9 +16,6 @@ from nearfar.cli.arguments import add_graph, at_least_one, read_graph, vertex_li
 from nearfar.cli.console import Exit, duration, emit, note
 from nearfar.cli.flags import add_flags, add_solver, call_of
 from nearfar.cli.queries.distances import plain_values
-
-if TYPE_CHECKING:
-    import argparse
 
 NAME = "nearest"
 HELP = "the k nearest of some places for every vertex"

@@ -6,6 +6,7 @@ prepare' this takes microseconds and may return another shortest path than a sea
 
 from __future__ import annotations
 
+import argparse
 import time
 from typing import TYPE_CHECKING, Any
 
@@ -19,8 +20,6 @@ from nearfar.cli.queries.sssp import distance_text
 from nearfar.errors import OptionError
 
 if TYPE_CHECKING:
-    import argparse
-
     from nearfar.answer.paths import Paths
 
 NAME = "path"

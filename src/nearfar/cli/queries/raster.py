@@ -7,6 +7,7 @@ surface is proven.
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
 import time
@@ -21,8 +22,6 @@ from nearfar.errors import GraphFormatError, OptionError, quoted
 from nearfar.system.output import replacing
 
 if TYPE_CHECKING:
-    import argparse
-
     from nearfar.raster import Raster, Surface
 
 NAME = "raster"

@@ -7,7 +7,7 @@ edges of each route. More than one route needs a file of 'nearfar prepare'.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import argparse
 
 from nearfar.cli.answers import check_folder
 from nearfar.cli.arguments import add_graph, load_methods, read_graph
@@ -16,9 +16,6 @@ from nearfar.cli.flags import add_flags, call_of
 from nearfar.cli.places import add_snapping, one_place, remarks
 from nearfar.cli.queries.sssp import distance_text
 from nearfar.errors import OptionError
-
-if TYPE_CHECKING:
-    import argparse
 
 NAME = "route"
 CALLS = ("nearfar.route", "nearfar.routes")

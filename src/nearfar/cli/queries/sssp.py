@@ -19,10 +19,10 @@ from nearfar.cli.console import Exit, Progress, duration, emit, rows
 from nearfar.cli.explanation import WHY_NOT, show
 from nearfar.cli.flags import add_flags, add_solver, call_of, refuse_others
 from nearfar.errors import OptionError
+from nearfar.graph.graph import Graph
 
 if TYPE_CHECKING:
     from nearfar.answer.paths import Paths
-    from nearfar.graph.graph import Graph
 
 NAME = "sssp"
 HELP = "distances from one source"
@@ -142,13 +142,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def kernels(graph: Graph, engine: str, call: dict[str, Any]) -> dict[str, Any]:
-    """Run once more and return launches and device seconds of each kernel.
-
-    Raises
-    ------
-    OptionError
-        If the method does not run on a GPU.
-    """
+    """Run once more and return launches and device seconds of each kernel."""
     import nearfar
 
     if not engine.endswith("@cuda"):

@@ -8,9 +8,10 @@ line per pair is printed. Pairs without a path are missing.
 
 from __future__ import annotations
 
+import argparse
 import csv
 import time
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -21,11 +22,6 @@ from nearfar.cli.places import add_snapping, add_tables, read_places, remarks
 from nearfar.cli.queries.distances import kept_text
 from nearfar.errors import OptionError
 from nearfar.system.output import replacing
-
-if TYPE_CHECKING:
-    import argparse
-
-__all__ = ["write_csv"]
 
 NAME = "table"
 CALLS = ("nearfar.table", "nearfar.nearest_places")

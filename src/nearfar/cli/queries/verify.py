@@ -7,21 +7,18 @@ edges. The table may come from any program.
 
 from __future__ import annotations
 
+import argparse
 import time
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from nearfar.cli.arguments import add_graph, number, read_graph, read_vertex
 from nearfar.cli.console import Exit, duration, emit, rows
+from nearfar.cli.saved_answers import SavedAnswer
 from nearfar.errors import GraphFormatError
 from nearfar.graph.dtypes import unreached_value
-
-if TYPE_CHECKING:
-    import argparse
-
-    from nearfar.cli.saved_answers import SavedAnswer
-    from nearfar.graph.graph import Graph
+from nearfar.graph.graph import Graph
 
 NAME = "verify"
 HELP = "prove a saved distance table"

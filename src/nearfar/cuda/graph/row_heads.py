@@ -6,19 +6,15 @@ See row_heads.cuh, and row_shortcuts.cuh for rows that bypass vertices of few ed
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from nearfar.cuda.device_graph import DeviceGraph
 from nearfar.errors import keyword
+from nearfar.graph.graph import Graph
 from nearfar.graph.slots import Slot
 from nearfar.system.devices import runtime
-
-if TYPE_CHECKING:
-    from nearfar.cuda.device_graph import DeviceGraph
-    from nearfar.graph.graph import Graph
-
-__all__ = ["ENOUGH_OUT", "SHORTCUT_DEGREE", "RowHeads", "row_heads"]
 
 # : Mean degree up to which removing a vertex adds few edges.
 SHORTCUT_DEGREE = 3.0

@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from nearfar.cuda.device_graph import device_graph
+from nearfar.cuda.device_graph import DeviceGraph, device_graph
+from nearfar.graph.graph import Graph
 from nearfar.graph.slots import Slot
 from nearfar.system.devices import runtime
-
-if TYPE_CHECKING:
-    from nearfar.cuda.device_graph import DeviceGraph
-    from nearfar.graph.graph import Graph
-
-__all__ = ["SEGMENT", "SortedRows", "rows_are_sorted", "sorted_rows"]
 
 _SORTED_ROWS: Slot[SortedRows] = Slot("sorted rows")
 

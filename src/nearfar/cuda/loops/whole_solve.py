@@ -8,21 +8,15 @@ which is zeroed before each launch and read after it.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from nearfar.cuda.device_graph import DeviceGraph
+from nearfar.registry import Workspace
 from nearfar.system.devices import runtime
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from numpy.typing import NDArray
-
-    from nearfar.cuda.device_graph import DeviceGraph
-    from nearfar.registry import Workspace
-
-__all__ = ["WholeSolve", "row_lanes"]
 
 _MOST_RECORDS = 1 << 15
 _NO_ARRAY, _NONE, _ROOM = np.uint64(0), np.int64(0), np.int64(_MOST_RECORDS)

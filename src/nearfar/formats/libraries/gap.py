@@ -9,18 +9,15 @@ incoming edges.
 from __future__ import annotations
 
 import struct
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nearfar.errors import keyword
 from nearfar.formats.files import Sink, Source
 from nearfar.formats.specs import Format, register
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from nearfar.graph.graph import Graph
+from nearfar.graph.graph import Graph
 
 _HEADER = struct.Struct("<?qq")
 _WEIGHTED = np.dtype([("v", "<i4"), ("w", "<i4")])

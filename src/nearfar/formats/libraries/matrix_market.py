@@ -9,15 +9,12 @@ both triangles are arcs, one with the opposite sign. Stored zeros are edges of w
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from nearfar.formats.files import Sink, Source, narrowed
 from nearfar.formats.specs import Format, register
-
-if TYPE_CHECKING:
-    from nearfar.graph.graph import Graph
+from nearfar.graph.graph import Graph
 
 _BANNER = re.compile(rb"^%%MatrixMarket\s", re.IGNORECASE)
 

@@ -9,9 +9,11 @@ CSV of bare numbers without a header is read as an edge list, without pyarrow.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nearfar.errors import OptionError, keyword, listed, quoted
 from nearfar.formats.compression import import_extra
@@ -26,13 +28,7 @@ from nearfar.formats.files import (
 from nearfar.formats.lists.table_rows import ARROW, PARQUET, TEXT, Rows, has_zeros, is_text, sniff
 from nearfar.formats.specs import Format, register
 from nearfar.graph.convert import weight_problem
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-    from nearfar.graph.graph import Graph
+from nearfar.graph.graph import Graph
 
 _SOURCES = ("source", "src", "from", "u", "tail", "start", "origin", "fromnodeid", "source_id")
 _TARGETS = (

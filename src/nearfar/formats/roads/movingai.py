@@ -7,21 +7,17 @@ adjacent cells free.
 
 from __future__ import annotations
 
+import os
 import re
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nearfar.errors import GraphError, quoted
 from nearfar.formats.files import Sink, Source
 from nearfar.formats.specs import Format, register
-
-if TYPE_CHECKING:
-    import os
-
-    from numpy.typing import NDArray
-
-    from nearfar.graph.graph import Graph
+from nearfar.graph.graph import Graph
 
 _MAX_CELLS = 1 << 31
 _CELL = re.compile(rb"\d{1,10}")

@@ -15,9 +15,10 @@ must say so. The text is in ``attributes["attribution"]``.
 from __future__ import annotations
 
 from array import array
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nearfar.errors import OptionError, quoted
 from nearfar.formats.compression import import_extra
@@ -32,11 +33,7 @@ from nearfar.formats.roads.osm_tags import (
 )
 from nearfar.formats.roads.osm_turns import Restrictions
 from nearfar.formats.specs import Format, register
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from nearfar.graph.graph import Graph
+from nearfar.graph.graph import Graph
 
 ATTRIBUTION = "© OpenStreetMap contributors, ODbL"
 _EARTH = 6_371_008.8  # mean radius in metres

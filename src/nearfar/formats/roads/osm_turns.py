@@ -8,14 +8,10 @@ point, apply at certain times, or are ambiguous are counted and left out.
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, Literal
+from collections.abc import Mapping, Sequence
+from typing import Literal
 
 from nearfar.formats.roads.osm_tags import restricts
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-__all__ = ["Restrictions"]
 
 
 class Restrictions:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import statistics
 import time
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 import nearfar
 from nearfar.graph.graph import Graph
@@ -17,14 +19,6 @@ from nearfar.options import build_options
 from nearfar.registry import Request, Variant, Workspace, registered
 from nearfar.system.devices import runtime
 from nearfar.system.threads import default_threads
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-
-    from numpy.typing import NDArray
-
-__all__ = ["Case", "case", "counters", "proven", "time_cases", "time_once"]
-
 
 #: Variants and dtypes that have run in this process: their kernels are compiled.
 _SEEN: set[tuple[str, str]] = set()

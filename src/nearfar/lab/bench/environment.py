@@ -15,8 +15,6 @@ import nearfar
 from nearfar.lab.checkout import ROOT
 from nearfar.system.host import processor_name, total_memory
 
-__all__ = ["environment"]
-
 
 def _git(*arguments: str) -> str:
     """Return the output of git in the checkout this file belongs to; empty outside of one."""

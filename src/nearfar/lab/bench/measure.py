@@ -5,25 +5,19 @@ from __future__ import annotations
 import gc
 import math
 import time
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 import nearfar
 from nearfar.errors import OptionError, SolverError
+from nearfar.graph.graph import Graph
+from nearfar.lab.bench.peers.base import Peer
 from nearfar.lab.bench.peers.nearfar import Nearfar
 from nearfar.lab.bench.result import Result, Run, Sample
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from numpy.typing import NDArray
-
-    from nearfar.graph.graph import Graph
-    from nearfar.lab.bench.peers.base import Peer
-
-__all__ = ["compare", "measure"]
 
 #: A sample repeats short solves until it lasts about this long (seconds), and divides.
 _SHORTEST = 0.02

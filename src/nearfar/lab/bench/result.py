@@ -7,8 +7,6 @@ import statistics
 from dataclasses import dataclass, field
 from typing import Any
 
-__all__ = ["Result", "Run", "Sample"]
-
 
 @dataclass(frozen=True, slots=True)
 class Sample:

@@ -8,22 +8,17 @@ names.
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nearfar.errors import MissingDependencyError, OptionError, did_you_mean, quoted
 from nearfar.generators.random import Stream
 from nearfar.graph.graph import Graph
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from numpy.typing import NDArray
-
-__all__ = ["SUITE", "SuiteGraph", "data_file", "data_folder", "draw_sources", "load", "named"]
 
 _SEED = 1
 _CANDIDATES = 64

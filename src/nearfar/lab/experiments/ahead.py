@@ -15,6 +15,7 @@ import multiprocessing
 import os
 import shutil
 import tempfile
+from collections.abc import Collection, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
@@ -23,16 +24,11 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from nearfar.errors import OptionError
-from nearfar.lab.experiments.experiment import Input
+from nearfar.graph.graph import Graph
+from nearfar.lab.experiments.experiment import Experiment, Input, Settings, Task
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
     from multiprocessing.sharedctypes import Synchronized
-
-    from nearfar.graph.graph import Graph
-    from nearfar.lab.experiments.experiment import Experiment, Settings, Task
-
-__all__ = ["Ahead"]
 
 
 class Ahead:

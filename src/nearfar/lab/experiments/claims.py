@@ -11,30 +11,11 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from nearfar.lab.experiments.experiment import Column, Table
 from nearfar.lab.experiments.render import cell
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-__all__ = [
-    "CONTRADICTED",
-    "NOT_MEASURED",
-    "NOT_REPRODUCED",
-    "REPRODUCED",
-    "SMALLER",
-    "Claim",
-    "OneOf",
-    "Stated",
-    "beside",
-    "claim",
-    "spread",
-    "table_of_claims",
-    "verdicts",
-]
 
 REPRODUCED, SMALLER = "reproduced", "same direction but smaller"
 NOT_REPRODUCED, CONTRADICTED = "not reproduced", "contradicted"

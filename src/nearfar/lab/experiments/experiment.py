@@ -5,32 +5,14 @@ from __future__ import annotations
 import json
 import re
 from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
+
+from numpy.typing import NDArray
 
 from nearfar.errors import OptionError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from numpy.typing import NDArray
-
-    from nearfar.graph.graph import Graph
-
-__all__ = [
-    "SCALES",
-    "Column",
-    "Done",
-    "Experiment",
-    "Figure",
-    "Input",
-    "Panel",
-    "Series",
-    "Settings",
-    "Table",
-    "Task",
-    "whole",
-]
+from nearfar.graph.graph import Graph
 
 #: ``tiny`` is for tests: seconds, and numbers that mean nothing.
 SCALES = ("tiny", "small", "paper", "beyond")

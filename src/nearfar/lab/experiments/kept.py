@@ -10,29 +10,15 @@ from __future__ import annotations
 import re
 import shutil
 import tempfile
+from collections.abc import Callable, Container, Iterable, Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from nearfar.lab import checkout
 from nearfar.lab.experiments import find
 from nearfar.lab.experiments.experiment import Done, Settings, whole
 from nearfar.lab.experiments.render import by_family, draw, markdown_table
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Iterable, Sequence
-
-__all__ = [
-    "Counts",
-    "Kept",
-    "KernelRows",
-    "Row",
-    "at_once",
-    "describe",
-    "kernel_seconds",
-    "patterns",
-    "share",
-]
 
 _KERNEL_TIMES = f"{checkout.RESULTS}/kernel_times.json"
 _COUNTS = f"{checkout.RESULTS}/paper_counts.json"

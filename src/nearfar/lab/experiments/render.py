@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
 
 from nearfar.errors import MissingDependencyError
 from nearfar.lab.bench.report import table as aligned
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-    from pathlib import Path
-
-__all__ = ["by_family", "cell", "draw", "markdown_table"]
 
 _MARKERS = "osD^vP*X<>hd"
 _MOST_BARS = 120

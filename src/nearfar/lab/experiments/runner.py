@@ -11,9 +11,10 @@ import dataclasses
 import fnmatch
 import json
 import time
+from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from nearfar.errors import (
     MissingDependencyError,
@@ -28,11 +29,6 @@ from nearfar.lab.experiments.ahead import Ahead
 from nearfar.lab.experiments.experiment import Done, Experiment, Settings, Task, whole
 from nearfar.lab.experiments.render import draw, markdown_table
 from nearfar.system.output import only_writer
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-
-__all__ = ["MANIFEST_SCHEMA", "RESULTS_SCHEMA", "SAMPLE_SCHEMA", "Outcome", "execute", "rebuild"]
 
 RESULTS_SCHEMA = "nearfar-experiment-results/1"
 MANIFEST_SCHEMA = "nearfar-experiment-manifest/1"

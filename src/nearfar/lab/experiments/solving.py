@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+from nearfar.graph.graph import Graph
 
-    from nearfar.graph.graph import Graph
+if TYPE_CHECKING:
     from nearfar.lab.bench.cases import Case
     from nearfar.lab.experiments.experiment import Input, Settings
-
-__all__ = ["geometric", "hops", "timed", "weighted"]
 
 
 def weighted(graph: Graph, low: int, high: int, stream: str) -> Graph:

@@ -15,8 +15,6 @@ from nearfar.errors import OptionError
 from nearfar.lab.report.markdown import Renderer
 from nearfar.system.output import replacing
 
-__all__ = ["report_html", "write_report"]
-
 _KINDS = {".svg": "image/svg+xml", ".png": "image/png", ".jpg": "image/jpeg"}
 #: Raw JSON longer than this is named, not shown: the page has to stay quick to open.
 _MOST_JSON = 400_000

@@ -8,12 +8,7 @@ from __future__ import annotations
 
 import html
 import re
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-__all__ = ["Renderer", "number_in", "slug"]
+from collections.abc import Callable, Sequence
 
 _NUMBER = re.compile(r"^[~<>=\s]*([-+]?\d[\d,]*\.?\d*(?:[eE][-+]?\d+)?|[-+]?\.\d+)")
 _RULE = re.compile(r"^\|?\s*:?-{3,}:?\s*(\|\s*:?-+:?\s*)*\|?$")

@@ -6,9 +6,11 @@
 from __future__ import annotations
 
 import secrets
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nearfar.errors import (
     DistanceOverflowError,
@@ -20,6 +22,7 @@ from nearfar.errors import (
     quoted,
 )
 from nearfar.generators.random import Stream
+from nearfar.graph.graph import Graph
 from nearfar.graph.saturation import widest
 from nearfar.graph.slots import Slot
 from nearfar.graph.turns import TurnGraph
@@ -35,19 +38,9 @@ from nearfar.measures.simple import (
     source_indices,
     takes_device,
 )
-from nearfar.options import check_limit
+from nearfar.options import Device, Devices, check_limit
 from nearfar.solve.steps.request import check_stats
 from nearfar.system.threads import check_threads
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
-    from numpy.typing import NDArray
-
-    from nearfar.graph.graph import Graph
-    from nearfar.options import Device, Devices
-
-__all__ = ["betweenness", "raw_betweenness", "sampled_sources", "scales"]
 
 _BACKWARD: Slot[NDArray[np.int64]] = Slot("backward edges")
 

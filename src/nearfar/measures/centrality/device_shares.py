@@ -8,9 +8,11 @@ device.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nearfar.cuda.device_graph import DeviceGraph, device_graph
 from nearfar.errors import DistanceOverflowError, OptionError, keyword
@@ -19,20 +21,11 @@ from nearfar.graph.saturation import may_saturate, widest
 from nearfar.graph.slots import Slot
 from nearfar.measures.centrality.folding import core_of
 from nearfar.measures.simple import LARGEST_ON_DEVICE
-from nearfar.options import check_limit
+from nearfar.options import Devices, check_limit
 from nearfar.solve.many import distances
 from nearfar.system.devices import runtime, several
 from nearfar.system.devices.structs import filled, struct_dtype
 from nearfar.system.progress import Finished
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from numpy.typing import NDArray
-
-    from nearfar.options import Devices
-
-__all__ = ["ZeroCycleFrom", "device_path_counts", "device_shares", "in_a_width_that_fits"]
 
 Solved = TypeVar("Solved")
 

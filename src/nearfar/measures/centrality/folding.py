@@ -8,18 +8,14 @@ and targets; outside, the tree counts as further sources and targets at its root
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nearfar.graph.graph import Graph
 from nearfar.graph.saturation import may_saturate
 from nearfar.graph.slots import Slot
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-__all__ = ["Core", "Counts", "core_of"]
 
 _LEAST_SHARE = 0.1  # share of the vertices; fewer are not worth a second graph
 

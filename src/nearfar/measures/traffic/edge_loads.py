@@ -6,32 +6,25 @@ whose loads are added up.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from nearfar.errors import DistanceOverflowError, NegativeWeightError, OptionError, quoted
 from nearfar.graph.dtypes import unreached_value
+from nearfar.graph.graph import Graph
 from nearfar.graph.saturation import may_saturate, widest
 from nearfar.graph.turns import TurnGraph
 from nearfar.measures.simple import many_rows, on_device_or_cores, takes_device
 from nearfar.measures.traffic.demand import Demand, read_demand
 from nearfar.measures.traffic.place_skims import place_skims
+from nearfar.options import Device
 from nearfar.solve.places.given import are_places, as_places
 from nearfar.solve.steps.request import as_graph, check_stats, vertex_indices
 from nearfar.system.threads import check_threads
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-
-    from numpy.typing import ArrayLike, NDArray
-
-    from nearfar.graph.graph import Graph
-    from nearfar.options import Device
-
-__all__ = ["EdgeLoads", "Searched", "Skims", "Trips", "edge_loads", "skims"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nearfar.graph.dtypes import unreached_value
+from nearfar.graph.graph import Graph
+from nearfar.graph.snapping.snap import Snapped
 from nearfar.solve.places.entries import check_weights, entries, part, same_edge
 from nearfar.solve.places.table import numbered
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from numpy.typing import NDArray
-
-    from nearfar.graph.graph import Graph
-    from nearfar.graph.snapping.snap import Snapped
-
-__all__ = ["place_skims"]
 
 #: Lengths and totals between vertices.
 Between = tuple["NDArray[Any]", list["NDArray[Any]"]]

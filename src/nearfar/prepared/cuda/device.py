@@ -2,43 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nearfar.errors import keyword
 from nearfar.graph.slots import Slot
 from nearfar.prepared.cuda.cut.cells import Cells, PassShape, cut
 from nearfar.prepared.cuda.cut.closures import DevicePieces, most_members
 from nearfar.prepared.cuda.cut.pieces import cut_pieces
-from nearfar.prepared.cuda.shapes import UNIT
+from nearfar.prepared.cuda.shapes import UNIT, AboveShape
+from nearfar.prepared.order.tree import Tree
 from nearfar.system.devices import runtime
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable
-
-    from numpy.typing import NDArray
-
-    from nearfar.prepared.cuda.shapes import AboveShape
-    from nearfar.prepared.order.tree import Tree
     from nearfar.prepared.prepared import Prepared
-
-__all__ = [
-    "C_VALUES",
-    "DeviceAbove",
-    "DeviceCells",
-    "DeviceTree",
-    "device_above",
-    "device_cells",
-    "device_tree",
-    "factor_bytes",
-    "far_value",
-    "plain",
-    "require_factor",
-    "top_flags",
-]
 
 _TREE: Slot[DeviceTree] = Slot("elimination tree on the device")
 _CELLS: Slot[DeviceCells] = Slot("cells on the device")

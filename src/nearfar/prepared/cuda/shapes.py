@@ -16,23 +16,6 @@ from nearfar.system.devices import runtime
 if TYPE_CHECKING:
     from nearfar.prepared.prepared import Prepared
 
-__all__ = [
-    "CHUNK",
-    "CHUNKS",
-    "ONE_LAUNCH",
-    "SMALL_CELLS",
-    "TALL",
-    "UNIT",
-    "AboveShape",
-    "above_shape",
-    "block_climb_form",
-    "climb_form",
-    "default_leaf",
-    "default_shape",
-    "one_launch",
-    "padded",
-]
-
 _LARGE: Slot[int] = Slot("labels at the top of the tree")
 CHUNK = 63 * 16  # bytes of a chunk of records in shared memory, at most; kChunk of sweep_cells.cuh
 UNIT = 128  # sources are padded to a multiple of this

@@ -30,21 +30,16 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nearfar import _cpu
 from nearfar.errors import DistanceOverflowError
 from nearfar.graph.dtypes import unreached_value
 from nearfar.graph.graph import Graph
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from nearfar.prepared.order.preparation import Preparation
-
-__all__ = ["FixedPoint", "fixed_point"]
+from nearfar.prepared.order.preparation import Preparation
 
 _BITS = 62  # of the bound in steps; a bit more would still fit
 _SIGNED_BITS = 60  # with negative weights half of the range means "no path"

@@ -6,9 +6,10 @@ import importlib.util
 import signal
 import threading
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nearfar import _cpu
 from nearfar.errors import (
@@ -20,13 +21,7 @@ from nearfar.errors import (
     keyword,
     quoted,
 )
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from nearfar.graph.graph import Graph
-
-__all__ = ["ORDERS", "Structure", "checked_order", "elimination_order", "structure_of"]
+from nearfar.graph.graph import Graph
 
 #: Ways to dissect the reduced graph.
 ORDERS = ("auto", "multilevel", "metis")

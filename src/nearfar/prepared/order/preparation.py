@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from nearfar import _cpu
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from nearfar.prepared.order.tree import Arcs, Figures, Tree
-
-__all__ = ["Preparation"]
+from nearfar.prepared.order.tree import Arcs, Figures, Tree
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,30 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nearfar import _cpu
 from nearfar.errors import GraphError, OutOfMemoryError, keyword
+from nearfar.graph.graph import Graph
+from nearfar.prepared.order.elimination import Structure
 from nearfar.system.memory import bytes_left, free_memory
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from nearfar.graph.graph import Graph
-    from nearfar.prepared.order.elimination import Structure
-
-__all__ = [
-    "Arcs",
-    "Figures",
-    "Tree",
-    "analyse",
-    "arc_bytes",
-    "build_arcs",
-    "check_worth",
-    "weighing_seconds",
-]
 
 #: More arcs than this for every vertex and edge of the graph do not pay: a sweep over them costs
 #: more than a search. Roads have 2 to 3, grids and triangulations up to 10, social graphs hundreds.

@@ -22,20 +22,15 @@ import os
 import threading
 import zlib
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nearfar.errors import DistanceOverflowError, OptionError, did_you_mean, keyword, quoted
+from nearfar.graph.graph import Graph
 from nearfar.solve.rows.row_files import NpyRows, ParquetRows, RowForm, ZarrRows, sync_folder
 from nearfar.system.output import only_writer, replacing
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from nearfar.graph.graph import Graph
-
-__all__ = ["FileSink", "Written", "checksum", "finished_blocks"]
 
 _VERSION = 1
 

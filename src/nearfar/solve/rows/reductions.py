@@ -10,9 +10,10 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nearfar.errors import OptionError, keyword, quoted
 from nearfar.graph.dtypes import unreached_value
@@ -23,11 +24,6 @@ from nearfar.solve.arrays import external_names, row_figures
 from nearfar.solve.rows.sinks import InMemory
 from nearfar.system.devices import runtime, several
 from nearfar.system.devices.arrays import as_dtype, is_device_array, module_of, to_host
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-__all__ = ["ReducingSink", "Reduction", "combine", "finish", "identity", "result_bytes"]
 
 _AT_ONCE = 1 << 18  # entries reduced at once, which stay in the cache
 _ON_THE_WAY = 40  # bytes per entry that reducing rows on a device takes

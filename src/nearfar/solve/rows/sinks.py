@@ -7,20 +7,16 @@
 from __future__ import annotations
 
 import threading
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nearfar.errors import DistanceOverflowError, OptionError, keyword
 from nearfar.graph.dtypes import unreached_value
 from nearfar.graph.saturation import widened
 from nearfar.system.devices import runtime, several
 from nearfar.system.memory import empty
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-__all__ = ["ArraySink", "CsrSink", "DeviceArraySink", "InMemory", "Sink"]
 
 
 class Sink(Protocol):

@@ -8,17 +8,12 @@ import importlib.util
 import sys
 import threading
 import warnings
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 from nearfar.errors import MissingDependencyError
 from nearfar.system.devices import nvrtc
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from nearfar.system.devices.nvrtc import Compiler
-
-__all__ = ["HOW", "cupy", "cupy_nvrtc", "import_and_open", "import_cupy", "load"]
+from nearfar.system.devices.nvrtc import Compiler
 
 _cupy: Any = None  # once it is imported
 HOW = "pip install 'nearfar[cuda13]' (driver 580 or newer) or 'nearfar[cuda12]'"

@@ -12,24 +12,11 @@ import functools
 import threading
 import warnings
 from collections import deque
-from typing import TYPE_CHECKING, Any, TypeVar
+from collections.abc import Callable, Generator, Iterable, Sequence
+from typing import Any, TypeVar
 
 from nearfar.errors import NearfarError, OptionError, OutOfMemoryError, SolverError, quoted
 from nearfar.system.devices import runtime
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterable, Sequence
-
-__all__ = [
-    "chosen",
-    "copy_to",
-    "each_block",
-    "here",
-    "in_turns",
-    "joined",
-    "open_way",
-    "warn_of",
-]
 
 B = TypeVar("B")
 R = TypeVar("R")

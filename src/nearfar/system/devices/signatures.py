@@ -4,16 +4,12 @@ from __future__ import annotations
 
 import re
 import struct
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from nearfar.system.devices.structs import c_dtype, kernel_text
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-__all__ = ["Parameter", "parameters", "raw_bytes"]
 
 _ENTRY = r"__global__[^;{{]*?\b{name}\s*\("
 _MARKS = re.compile(r"\b(?:const|volatile|__restrict__|__grid_constant__)\b")

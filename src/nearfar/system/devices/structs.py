@@ -10,16 +10,11 @@ from __future__ import annotations
 import functools
 import math
 import re
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 import numpy as np
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from numpy.typing import NDArray
-
-__all__ = ["c_dtype", "enum_names", "filled", "kernel_text", "struct_dtype"]
+from numpy.typing import NDArray
 
 _NUMBERS = {
     "int": "i4",

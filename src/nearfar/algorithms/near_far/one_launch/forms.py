@@ -27,23 +27,12 @@ import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from nearfar.graph.graph import Graph
 from nearfar.graph.slots import Slot
 from nearfar.system.devices import runtime
 
 if TYPE_CHECKING:
     from nearfar.algorithms.near_far.one_launch.options import OneLaunchOptions
-    from nearfar.graph.graph import Graph
-
-__all__ = [
-    "ROAD_LIKE",
-    "Form",
-    "form_of",
-    "give_up",
-    "growth_of",
-    "is_skewed",
-    "learn",
-    "too_narrow",
-]
 
 _HISTORY: Slot[_History] = Slot("forms tried")
 

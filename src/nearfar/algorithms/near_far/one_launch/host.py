@@ -6,38 +6,24 @@ between them; the structs that it shares with the host are those of ``one_launch
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from nearfar.cuda.device_graph import DeviceGraph
 from nearfar.cuda.loops.whole_solve import WholeSolve
 from nearfar.errors import SolverError, keyword
 from nearfar.graph.dtypes import limit_in_dtype, unreached_value
 from nearfar.graph.slots import Slot
+from nearfar.registry import Workspace
 from nearfar.system.devices import runtime
 from nearfar.system.devices.structs import enum_names, filled, struct_dtype
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from numpy.typing import NDArray
-
-    from nearfar.cuda.device_graph import DeviceGraph
     from nearfar.cuda.graph.row_heads import RowHeads
-    from nearfar.registry import Workspace
-
-__all__ = [
-    "PLAIN_ENGINE",
-    "STAGE",
-    "STATIC",
-    "Engine",
-    "Shape",
-    "TooNarrow",
-    "entry_bytes",
-    "local_bytes",
-    "most_steps",
-]
 
 STAGE = 128  # kStage of one_launch_rows.cuh
 STATIC = 6144  # upper bound of the static shared memory of a kernel, in bytes

@@ -8,8 +8,6 @@ from dataclasses import dataclass
 from nearfar.errors import OptionError
 from nearfar.options import DeltaOptions
 
-__all__ = ["OneLaunchOptions"]
-
 
 @dataclass(frozen=True, slots=True)
 class OneLaunchOptions(DeltaOptions):

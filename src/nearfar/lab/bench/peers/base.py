@@ -6,18 +6,13 @@ import shutil
 import subprocess
 from abc import ABC, abstractmethod
 from importlib import metadata
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
+from nearfar.graph.graph import Graph
 from nearfar.system.memory import free_memory
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from nearfar.graph.graph import Graph
-
-__all__ = ["Forms", "Peer", "TookTooLong", "run_program"]
 
 
 class Peer(ABC):

@@ -14,19 +14,13 @@ import contextlib
 import math
 import os
 import re
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import numpy as np
 
+from nearfar.graph.graph import Graph
 from nearfar.lab.bench.peers.base import TookTooLong, on_path, run_program
 from nearfar.lab.bench.peers.program import Program
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from nearfar.graph.graph import Graph
-
-__all__ = ["Gap", "WrongAnswer"]
 
 
 def write_wsg(graph: Graph, path: Path, backwards: Graph | None = None) -> None:

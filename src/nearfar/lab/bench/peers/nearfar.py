@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import Any, Literal, cast
 
 import numpy as np
+from numpy.typing import NDArray
 
 import nearfar
+from nearfar.answer.paths import Paths
 from nearfar.graph.dtypes import unreached_value
+from nearfar.graph.graph import Graph
 from nearfar.lab.bench.peers.base import Peer
 from nearfar.registry import Request
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from nearfar.answer.paths import Paths
-    from nearfar.graph.graph import Graph
-
-__all__ = ["Nearfar"]
 
 
 class Nearfar(Peer):

@@ -11,16 +11,12 @@ import os
 import tempfile
 from abc import abstractmethod
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 
+from nearfar.graph.graph import Graph
 from nearfar.lab.bench.peers.base import Peer, on_path
-
-if TYPE_CHECKING:
-    from nearfar.graph.graph import Graph
-
-__all__ = ["Program"]
 
 
 class Program(Peer):

@@ -10,17 +10,12 @@ its reversed edges, too; a directed graph whose edges all have their equals back
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import numpy as np
 
 from nearfar.graph.graph import Graph
 from nearfar.lab.bench.peers.gap import Gap, write_wsg
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-__all__ = ["Wasp"]
 
 
 class Wasp(Gap):

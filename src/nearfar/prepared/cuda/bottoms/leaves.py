@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -12,17 +12,12 @@ from nearfar.errors import OptionError
 from nearfar.graph.slots import Slot
 from nearfar.prepared.cuda.bottoms.cells import Sweep
 from nearfar.prepared.cuda.cut.tiles import LeafShape, Tiles, cut_tiles
-from nearfar.prepared.cuda.device import device_tree, far_value, top_flags
+from nearfar.prepared.cuda.device import DeviceTree, device_tree, far_value, top_flags
 from nearfar.prepared.cuda.fronts.above import Above
 from nearfar.prepared.cuda.query import Query
 from nearfar.prepared.cuda.shapes import SMALL_CELLS, UNIT, above_shape, default_leaf, padded
+from nearfar.prepared.prepared import Prepared
 from nearfar.system.devices import runtime
-
-if TYPE_CHECKING:
-    from nearfar.prepared.cuda.device import DeviceTree
-    from nearfar.prepared.prepared import Prepared
-
-__all__ = ["TileSweep", "row_sweep"]
 
 _SWEEPS: Slot[Sweep | TileSweep] = Slot("sweeps of rows on the device")
 _TILES: Slot[DeviceTiles] = Slot("tiles of rows on the device")

@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nearfar import _cpu
 from nearfar.errors import OptionError
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from nearfar.prepared.metric.arc_weights import QueryArcs
-
-__all__ = ["Cells", "PassShape", "cut"]
+from nearfar.prepared.metric.arc_weights import QueryArcs
 
 
 @dataclass(frozen=True, slots=True)

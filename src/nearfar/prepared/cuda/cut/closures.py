@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from nearfar.prepared.cuda.cut.pieces import UNIT
+from nearfar.prepared.cuda.cut.pieces import UNIT, Pieces
 from nearfar.system.devices import runtime
-
-if TYPE_CHECKING:
-    from nearfar.prepared.cuda.cut.pieces import Pieces
-
-__all__ = ["DevicePieces", "closures", "most_members"]
 
 _MOST = 512
 

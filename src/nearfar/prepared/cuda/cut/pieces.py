@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nearfar import _cpu
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from nearfar.prepared.metric.arc_weights import QueryArcs
-    from nearfar.prepared.order.tree import Tree
-
-__all__ = ["Pieces", "cut_pieces", "ways_up"]
+from nearfar.prepared.metric.arc_weights import QueryArcs
+from nearfar.prepared.order.tree import Tree
 
 UNIT, DEEP = 16, 8  # kUnit and kDeep of pieces.cpp
 

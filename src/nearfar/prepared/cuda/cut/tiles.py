@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from nearfar import _cpu
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-__all__ = ["MOST_BOUND", "LeafShape", "Tiles", "cut_tiles"]
 
 MOST = 12  # vertices of a bundle: more would leave warps without work
 ROWS, MOST_BOUND = 4, 16  # kRows of tiles.cpp, and kRows * kSteps

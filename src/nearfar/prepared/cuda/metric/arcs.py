@@ -6,27 +6,16 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from nearfar.graph.graph import Graph
 from nearfar.graph.slots import Slot
 from nearfar.prepared.cuda.device import C_VALUES, DeviceCells, plain
+from nearfar.prepared.order.preparation import Preparation
 from nearfar.system.devices import runtime
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from nearfar.graph.graph import Graph
-    from nearfar.prepared.order.preparation import Preparation
     from nearfar.prepared.prepared import Prepared
-
-__all__ = [
-    "ADVICE",
-    "CLUSTER",
-    "DeviceArcs",
-    "customize_kernel",
-    "device_arcs",
-    "share_arcs",
-    "threads",
-]
 
 ADVICE = "give weights on the host, or use a GPU with more memory"
 CLUSTER = 8  # blocks: as many as any device with clusters allows

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nearfar import _cpu
 from nearfar.errors import VariantUnavailable, keyword
@@ -15,11 +16,7 @@ from nearfar.prepared.cuda.pairs.pairs import Walks, device_walks, walks_over
 from nearfar.system.devices import runtime
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from nearfar.prepared.prepared import Prepared
-
-__all__ = ["device_paths"]
 
 _OPENED: Slot[_Opened] = Slot("origins of arcs on the device")
 _WARPS = 4  # per block, at most

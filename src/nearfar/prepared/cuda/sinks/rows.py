@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from numpy.typing import NDArray
 
 from nearfar.prepared.cpu.exact import polish
 from nearfar.prepared.cuda.bottoms.cells import Sweep
 from nearfar.prepared.cuda.bottoms.leaves import row_sweep
 from nearfar.prepared.cuda.bottoms.table import Table
+from nearfar.prepared.cuda.query import Query
 from nearfar.prepared.cuda.sinks.exact import Restoration
+from nearfar.prepared.prepared import Prepared
 from nearfar.system.devices import landing, runtime
 from nearfar.system.devices.several import copy_to
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from nearfar.prepared.cuda.query import Query
-    from nearfar.prepared.prepared import Prepared
-
-__all__ = ["DeviceRows", "RowForm"]
 
 
 @dataclass(frozen=True, slots=True)
