@@ -123,7 +123,7 @@ class Kept:
             + self._where()
             + (
                 " Other cores made graphs meanwhile, which lengthens iterations that wait for the "
-                "host (up to half as long again on a mesh)."
+                "host by up to half."
                 if any(place.get("overlap") for place in self.environments)
                 else ""
             )

@@ -1,16 +1,18 @@
-// The graph that betweenness walks: dead ends folded away, vertices numbered by nearness or degree.
+// The graph that betweenness searches: without dead ends, its vertices renumbered by nearness or
+// degree.
 //
-// Some things are known about paths before any search, and each makes every search cheaper:
-// - A vertex with one neighbour, and then a whole tree that hangs on one vertex, is entered and
-//   left by that vertex alone. What paths do inside is a product of numbers of sources and targets;
-//   outside, the tree counts as further sources and targets at its root (Baglioni et al. 2012).
-//   Sums of floats that begin elsewhere tie elsewhere, so trees are folded for integers only.
-// - A vertex without a way on (most of a peer-to-peer or web graph) ends paths and does nothing
-//   else: one with a single edge into it counts as a target at the tail of that edge, the others
-//   are kept apart as sinks and looked at once per search, by the edges that enter them.
-// - Vertices numbered in breadth-first order have their neighbours close by in memory: a fifth off
-//   every search of a road network or a mesh. Where lanes of sources search (lane_passes.hpp), the
-//   number falls with the degree instead.
+// Three reductions before any search make every search cheaper:
+// - All paths into and out of a vertex with one neighbour, and so of a whole tree attached to one
+//   vertex, pass through that vertex. The paths inside the tree are counted by products of numbers
+//   of sources and targets; outside, the tree counts as more sources and targets at its root
+//   (Baglioni et al. 2012). Sums of floats that start at another vertex may tie differently, so
+//   trees are folded for integer weights only.
+// - A vertex without outgoing edges (most of a peer-to-peer or web graph) only ends paths. One with
+//   a single incoming edge counts as a target at the tail of that edge; the others are kept
+//   separately as sinks and processed once per search, over their incoming edges.
+// - Numbering vertices in breadth-first order puts neighbours close together in memory, which takes
+//   a fifth off every search of a road network or a mesh. Where eight sources are searched at once
+//   (lane_passes.hpp), vertices are numbered by falling degree instead.
 // Baglioni et al., "Fast exact computation of betweenness centrality in social networks", ASONAM
 // 2012.
 #pragma once
@@ -33,15 +35,14 @@ class Compact {
   using Weight = typename C::Weight;
   static constexpr Index kNone = -1;
 
-  // Numbers of targets: at a vertex itself and at what is folded onto it together, and folded
-  // alone.
+  // Numbers of targets: `all` counts a vertex and what is folded onto it, `behind` only the latter.
   struct Ends {
     Index all, behind;
   };
 
-  // fold: whether to fold and to keep sinks apart; rows must have neither parallel edges nor
-  // self-loops, and only then need weights be positive. lanes: whether the edges are counted and
-  // lanes of sources may search. is_source and is_target: one per vertex.
+  // fold: whether to fold trees and separate sinks; rows must then have neither parallel edges nor
+  // self-loops, and weights must be positive. lanes: whether the graph is unweighted and eight
+  // sources may be searched at once. is_source and is_target: one per vertex.
   Compact(const C& csr, bool fold, bool lanes, const std::vector<uint8_t>& is_source,
           const std::vector<uint8_t>& is_target)
       : given_(csr), n_(size(csr.n)) {
@@ -62,7 +63,7 @@ class Compact {
       own[v] = ends_[v].all = is_target[v];
       from[v] = sources[v] = is_source[v];
     }
-    std::vector<double> pairs(n_, 0);  // of a source and a target in one branch below
+    std::vector<double> pairs(n_, 0);  // source-target pairs within one branch below
     std::vector<Index> folded;
     if (fold && symmetric && !std::is_floating_point_v<Weight>)
       fold_trees(out, pairs, folded);
@@ -76,28 +77,28 @@ class Compact {
     carry_over(own);
   }
 
-  // Kept vertices have numbers from 1 to n - 1, those that are not sinks below `core`. Vertex 0 is
-  // nobody: what does not count can be read from it.
+  // Kept vertices are numbered 1 to n - 1, those that are not sinks below `core`. Vertex 0 is a
+  // dummy that masked reads refer to.
   Index n = 0, core = 0;
   bool any_folded = false;
-  bool for_lanes = false;                        // numbers fall with the degree
-  bool symmetric = false;                        // every edge has its opposite, of whatever weight
-  Weight least = unreached<Weight>(), most = 0;  // weights, folded ones too
-  Weight deepest = 0;                            // no folded vertex is farther from its root
+  bool for_lanes = false;                        // numbered by falling degree
+  bool symmetric = false;                        // every edge has an opposite edge, of any weight
+  Weight least = unreached<Weight>(), most = 0;  // over all weights, those of folded edges included
+  Weight deepest = 0;  // largest distance of a folded vertex from its root
 
-  Csr<Index, Weight> csr;                     // kept edges; rows ascend
-  std::vector<Index> vertex;                  // given number of a kept vertex
-  std::vector<Index> starts;                  // kept vertices to search from, near ones in a row
-  std::vector<Index> edge;                    // given number of a kept edge
-  std::vector<Index> core_end;                // of each row: from here on edges lead to sinks
+  Csr<Index, Weight> csr;       // kept edges; rows ascend
+  std::vector<Index> vertex;    // the caller's number of a kept vertex
+  std::vector<Index> starts;    // kept vertices to search from, nearby ones consecutive
+  std::vector<Index> edge;      // the caller's number of a kept edge
+  std::vector<Index> core_end;  // per row: edges from here on lead to sinks
   std::vector<Index> sink_first, sink_tails;  // edges into sink core + i
   std::vector<Weight> sink_weights;
   std::vector<Ends> ends;       // of kept vertices
-  std::vector<double> sources;  // of kept vertices, with what is folded onto them
+  std::vector<double> sources;  // per kept vertex, including what is folded onto it
 
   Index n_sinks() const { return n - core; }
 
-  // Adds what paths do inside folded trees and, with the kept vertices' sums, all of it.
+  // Adds the paths inside folded trees and the sums of the kept vertices.
   void add_up(const std::vector<double>& kept, double* vertices) const {
     for (std::size_t v = 0; v < n_; ++v) vertices[v] += inside_[v];
     for (std::size_t i = 1; i < size(n); ++i) vertices[size(vertex[i])] += kept[i];
@@ -117,7 +118,7 @@ class Compact {
     std::size_t degree(std::size_t v) const { return size(first[v + 1] - first[v]); }
   };
 
-  // Rows of the opposite edges, each ascending.
+  // Rows of the reversed edges, each ascending.
   Rows transposed(const View& rows) const {
     Rows made;
     const std::size_t m = size(given_.m);
@@ -136,7 +137,7 @@ class Compact {
     return made;
   }
 
-  // Onto its only neighbour that is left goes each vertex that has one.
+  // Folds each vertex onto its only remaining neighbour.
   void fold_trees(const Rows& out, std::vector<double>& pairs, std::vector<Index>& folded) {
     std::vector<Index> degree(n_);
     for (std::size_t v = 0; v < n_; ++v) {
@@ -147,7 +148,7 @@ class Compact {
     std::size_t done = 0;
     for (std::size_t i = 0; i < folded.size(); ++i) {
       const std::size_t v = size(folded[i]);
-      if (degree[v] == 0) continue;  // the last of a component that is a tree: its root
+      if (degree[v] == 0) continue;  // the last vertex of a component that is a tree: its root
       Index k = out.first[v];
       while (root_[size(out.ends[size(k)])] != kNone) ++k;
       const std::size_t u = size(out.ends[size(k)]);
@@ -171,7 +172,7 @@ class Compact {
     return given_.weights[out.edges[static_cast<std::size_t>(at - out.ends.begin())]];
   }
 
-  // Onto its only predecessor goes each vertex without a way on that has one.
+  // Folds each vertex without outgoing edges onto its only predecessor.
   void fold_sinks(const Rows& in) {
     for (std::size_t v = 0; v < n_; ++v) {
       if (given_.indptr[v + 1] != given_.indptr[v] || in.degree(v) != 1) continue;
@@ -182,7 +183,8 @@ class Compact {
     }
   }
 
-  // Breadth-first along edges of either direction, sinks last and by the number of edges into them.
+  // Breadth-first along edges of both directions; sinks come last, by their number of incoming
+  // edges.
   void number(const Rows& in, const Rows& out, bool sinks_apart, bool lanes) {
     label_.assign(n_, kNone);
     component_.push_back(kNone);
@@ -197,7 +199,7 @@ class Compact {
       component_.push_back(components_);
       vertex.push_back(t);
     };
-    double values = 0;  // that distances from eight sources to a vertex take, over all vertices
+    double values = 0;  // distinct distances from eight sources to a vertex, summed over vertices
     for (std::size_t s = 0; s < n_; ++s) {
       const std::size_t first = vertex.size();
       std::size_t i = first;
@@ -235,7 +237,7 @@ class Compact {
   }
 
   void number_by_degree(const Rows& in, const Rows& out) {
-    std::vector<std::pair<Index, Index>> degrees(n_);  // to and from vertices that are kept
+    std::vector<std::pair<Index, Index>> degrees(n_);  // in- and out-degree among kept vertices
     for (Index i = 1; i < core; ++i) {
       const std::size_t v = size(vertex[size(i)]);
       for (Index e = out.first[v]; e < out.first[v + 1]; ++e)
@@ -250,9 +252,9 @@ class Compact {
     for (Index i = 1; i < core; ++i) label_[size(vertex[size(i)])] = i;
   }
 
-  // Pairs of a source and a target whose path has a vertex inside, as far as trees alone decide:
-  // from below it to below it in another branch, from below it to elsewhere, from elsewhere to
-  // below it. At a root the last are left to the searches, which come by.
+  // Source-target pairs whose path passes through a vertex, as far as the trees determine them:
+  // between two branches below it, and from below it to elsewhere and back. At a root the last two
+  // are counted by the searches.
   void count_inside(const std::vector<Index>& own, const std::vector<double>& from,
                     const std::vector<double>& pairs, const std::vector<Index>& folded) {
     if (folded.empty()) return;
@@ -277,7 +279,7 @@ class Compact {
     }
   }
 
-  // Heads are dealt to rows in the order of their numbers, which leaves rows in that order.
+  // Heads are distributed to rows in ascending order, so rows end up ascending.
   void copy(const Rows& in) {
     first_.assign(size(n) + 1, 0);
     const auto each_kept = [&](auto&& act) {
@@ -327,7 +329,7 @@ class Compact {
     }
   }
 
-  // Numbers of sources and targets, by kept vertex.
+  // Numbers of sources and targets per kept vertex.
   void carry_over(const std::vector<Index>& own) {
     std::vector<double> by_label(size(n), 0);
     ends.assign(size(n), {0, 0});
@@ -340,7 +342,7 @@ class Compact {
   }
 
   static constexpr std::size_t kFewestInLanes = 4;  // sources
-  static constexpr double kMostValues = 5;          // with which eight lanes are faster than one
+  static constexpr double kMostValues = 5;          // up to which eight lanes are faster than one
 
   const C& given_;
   const std::size_t n_;
