@@ -1,147 +1,20 @@
 // One tile of a raster in private memory: loading it with its halo, relaxing it, storing it.
 //
-// A tile is relaxed by sweeps while they lower many cells, and by a heap while few are lowered.
-// Where a wave arrives at a few cells, a heap gets a small budget, since the wave may fade at once;
-// sweeps take over when the budget is used up; when a whole round of them lowers few cells (a
+// A tile is relaxed by sweeps while they lower many cells; when a whole round of them lowers few (a
 // winding passage, or the last corrections) a heap finishes. The counts decide, not the kind of
 // raster.
 #pragma once
 
-#include <algorithm>
-#include <cmath>
 #include <cstring>
 #include <vector>
 
-#include "raster/sweeps.hpp"
+#include "raster/view.hpp"
 
 namespace nearfar {
-
-struct RasterShape {
-  int64_t planes, rows, columns;
-  int64_t cells() const { return planes * rows * columns; }
-};
-
-// A raster as the engine reads it. Steps ascend by position, so the first tight one comes from the
-// smallest index.
-template <class T>
-struct RasterView {
-  RasterShape shape;
-  StepRule rule;
-  const T* cost;
-  const T* elevation;  // or null
-  bool has_no_data;
-  bool negative;  // negative costs, which are barriers, may occur
-  T no_data;
-  int steps;
-  int8_t offset[kMostSteps][3];  // plane, row, column of the cell that a step comes from
-  T factor[kMostSteps], inverse[kMostSteps];
-  SlopeTable<T> table;
-
-  bool flat() const { return shape.planes == 1; }
-
-  // The neighbour that step k comes from, or -1 outside.
-  NEARFAR_INLINE int64_t neighbour(int64_t cell, int k) const {
-    const int64_t x = cell % shape.columns + offset[k][2];
-    const int64_t y = cell / shape.columns % shape.rows + offset[k][1];
-    const int64_t z = cell / shape.columns / shape.rows + offset[k][0];
-    const bool inside =
-        x >= 0 && x < shape.columns && y >= 0 && y < shape.rows && z >= 0 && z < shape.planes;
-    return inside ? (z * shape.rows + y) * shape.columns + x : -1;
-  }
-
-  // Cost of step k from one cell of the raster to another.
-  T step(int64_t from, int64_t to, int k) const {
-    const T a = passable(from), b = passable(to);
-    switch (rule) {
-      case StepRule::mean:
-        return step_cost<T, StepRule::mean>(a, b, 0, 0, factor[k], 0, table);
-      case StepRule::enter:
-        return step_cost<T, StepRule::enter>(a, b, 0, 0, factor[k], 0, table);
-      case StepRule::corner: {
-        const int64_t beside = to + offset[k][2];
-        return step_cost<T, StepRule::corner>(a, b, passable(beside), passable(to + from - beside),
-                                              factor[k], 0, table);
-      }
-      default:
-        return step_cost<T, StepRule::slope>(a, b, elevation[from], elevation[to], factor[k],
-                                             inverse[k], table);
-    }
-  }
-
-  // True if sweeps may read the costs unchecked: NaN and infinity never improve a distance.
-  bool as_given() const {
-    return std::is_floating_point_v<T> && !has_no_data && elevation == nullptr && !negative;
-  }
-
-  // Cost as sweeps read it: barriers never improve a distance.
-  NEARFAR_INLINE T passable(int64_t cell) const {
-    T value = cost[cell];
-    bool fine = value >= 0;  // false for NaN
-    if (has_no_data) fine &= value != no_data;
-    if (elevation != nullptr) fine &= std::isfinite(static_cast<double>(elevation[cell]));
-    return fine ? value : unreached<T>();
-  }
-};
-
-constexpr uint8_t kNoLink = 255;    // an unreached cell
-constexpr uint8_t kRootLink = 254;  // a source that no other one reaches earlier
-
-struct TilePlace {
-  int64_t plane, row, column;  // of the first cell
-  int planes, rows, columns;   // inside the raster
-};
-
-struct TileGrid {
-  int side, depth;  // cells of a full tile
-  int64_t z, y, x;  // tiles
-
-  explicit TileGrid(const RasterShape& shape)
-      : side(shape.planes == 1 ? 64 : 32),
-        depth(shape.planes == 1 ? 1 : 16),
-        z((shape.planes + depth - 1) / depth),
-        y((shape.rows + side - 1) / side),
-        x((shape.columns + side - 1) / side) {}
-  int64_t tiles() const { return z * y * x; }
-  TilePlace place(int64_t tile, const RasterShape& shape) const {
-    TilePlace p;
-    p.column = tile % x * side;
-    p.row = tile / x % y * side;
-    p.plane = tile / (x * y) * depth;
-    p.planes = static_cast<int>(std::min<int64_t>(depth, shape.planes - p.plane));
-    p.rows = static_cast<int>(std::min<int64_t>(side, shape.rows - p.row));
-    p.columns = static_cast<int>(std::min<int64_t>(side, shape.columns - p.column));
-    return p;
-  }
-  int64_t containing(int64_t plane, int64_t row, int64_t column) const {
-    return (plane / depth * y + row / side) * x + column / side;
-  }
-};
-
-// Other workers read the cells along a tile's border while its owner stores them.
-template <class T>
-NEARFAR_INLINE T load_shared(const T* p) {
-  T value;
-  __atomic_load(p, &value, __ATOMIC_RELAXED);
-  return value;
-}
-template <class T>
-NEARFAR_INLINE void store_shared(T* p, T value) {
-  __atomic_store(p, &value, __ATOMIC_RELAXED);
-}
-
-struct TileCounts {
-  uint64_t visits = 0, idle = 0, sweeps = 0, pops = 0, heaps = 0;
-  void operator+=(const TileCounts& o) {
-    visits += o.visits, idle += o.idle, sweeps += o.sweeps, pops += o.pops, heaps += o.heaps;
-  }
-};
 
 template <class T>
 class Tile {
  public:
-  // Least distance that the last visit would give to a cell of each neighbouring tile, numbered
-  // (plane * 3 + row) * 3 + column of 0, 1, 2; unreached where it lowers none.
-  T least[27];
   TileCounts counts;
 
   Tile(const RasterView<T>& view, const TileGrid& grid)
@@ -223,17 +96,20 @@ class Tile {
   // the tiles that woke it (bits of `sides`) can be lowered at first, or anything where it holds a
   // source.
   void relax(uint32_t sides, bool source) {
-    ++counts.visits;
     heap_.clear();
     if (source)
       pull_all();
     else
       pull_border(sides);
-    if (heap_.empty()) {
+    if (heap_.empty())
       ++counts.idle;
-      return;
-    }
-    if (heap_.size() <= kFewSeeds && run_heap(kBudget)) return;
+    else if (heap_.size() <= kFewSeeds)
+      run_heap();
+    else
+      sweep();
+  }
+
+  void sweep() {
     bool turned = false;
     for (;;) {
       uint32_t lowered = run(forward_) + run(backward_);
@@ -249,12 +125,11 @@ class Tile {
     }
     heap_.clear();
     pull_all();
-    run_heap(~uint64_t{0});
+    run_heap();
   }
 
-  // Stores lowered cells, and notes the least value passed to each neighbour.
-  void store(T* distances) {
-    std::fill_n(least, 27, unreached<T>());
+  // Stores lowered cells, and notes what they give to the tiles around.
+  void store(T* distances, Given<T>& given) {
     const TilePlace& p = place_;
     for (int z = 0; z < p.planes; ++z)
       for (int y = 0; y < p.rows; ++y) {
@@ -266,7 +141,8 @@ class Tile {
         if (std::memcmp(d, out, static_cast<std::size_t>(p.columns) * sizeof(T)) == 0) continue;
         const auto edge = [&](int from, int to) {
           for (int x = from; x < to; ++x)
-            if (d[x] < out[x]) give(at + x), store_shared(out + x, d[x]);
+            if (d[x] < out[x])
+              give(at + x, out + x - distances, given), store_shared(out + x, d[x]);
         };
         if (y < halo_ || y >= side_ - halo_ || (deep_ && (z == 0 || z == depth_ - 1))) {
           edge(0, p.columns);
@@ -306,7 +182,6 @@ class Tile {
  private:
   // A pop costs about 40 ns, a round of sweeps 10 us; benchmarks/raster.py.
   static constexpr std::size_t kFewSeeds = 8;
-  static constexpr uint64_t kBudget = 128;
   static constexpr uint32_t kFewLowered = 256;
   static constexpr int kPad = 16;         // between rows, which start on cache lines
   static constexpr uint8_t kInside = 13;  // the middle of 27
@@ -425,7 +300,7 @@ class Tile {
   // A cell of the first or last columns, from other tiles.
   void pull_cell(int at) {
     T best = plain_.d[at];
-    by_rule([&](auto rule) {
+    view_.by_rule([&](auto rule) {
       for (int k = 0; k < all_.count; ++k) {
         const int from = at + all_.at[k];
         if (towards_[static_cast<std::size_t>(from)] == kInside) continue;
@@ -436,31 +311,17 @@ class Tile {
     plain_.d[at] = best;
     heap_.push_back({best, at});
   }
-  // Distance that a cell of the border offers to cells of other tiles.
-  void give(int at) {
-    by_rule([&](auto rule) {
+  // Gives what a cell of the border lowers in other tiles.
+  void give(int at, int64_t cell, Given<T>& given) {
+    view_.by_rule([&](auto rule) {
       for (int k = 0; k < all_.count; ++k) {
         const int to = at - all_.at[k];
         const uint8_t tile = towards_[static_cast<std::size_t>(to)];
         if (tile == kInside) continue;
         const T next = after_by<rule()>(at, to, k, plain_.d[to]);
-        if (next != plain_.d[to]) least[tile] = std::min(least[tile], next);
+        if (next != plain_.d[to]) given.add(tile, next, cell);
       }
     });
-  }
-  // Calls f with the rule as a constant.
-  template <class F>
-  NEARFAR_INLINE auto by_rule(F&& f) const {
-    switch (view_.rule) {
-      case StepRule::mean:
-        return f(std::integral_constant<StepRule, StepRule::mean>());
-      case StepRule::enter:
-        return f(std::integral_constant<StepRule, StepRule::enter>());
-      case StepRule::corner:
-        return f(std::integral_constant<StepRule, StepRule::corner>());
-      default:
-        return f(std::integral_constant<StepRule, StepRule::slope>());
-    }
   }
   // The lesser of `here` and a step's sum.
   template <StepRule Rule>
@@ -480,11 +341,9 @@ class Tile {
   }
 
   template <StepRule Rule>
-  bool run_heap_by(uint64_t budget) {
+  void run_heap_by() {
     T* const d = plain_.d;
-    ++counts.heaps;
     while (!heap_.empty()) {
-      if (budget-- == 0) return false;
       std::pop_heap(heap_.begin(), heap_.end());
       const Entry top = heap_.back();
       heap_.pop_back();
@@ -501,10 +360,9 @@ class Tile {
         std::push_heap(heap_.begin(), heap_.end());
       }
     }
-    return true;
   }
-  bool run_heap(uint64_t budget) {
-    return by_rule([&](auto rule) { return run_heap_by<rule()>(budget); });
+  void run_heap() {
+    view_.by_rule([&](auto rule) { run_heap_by<rule()>(); });
   }
 
   const RasterView<T>& view_;
