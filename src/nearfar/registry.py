@@ -11,9 +11,9 @@ import importlib
 import pkgutil
 import sys
 import threading
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Literal, NamedTuple, Protocol
+from collections.abc import Callable, Sequence, Set
+from dataclasses import KW_ONLY, dataclass, field, replace
+from typing import Any, Literal, NamedTuple, ParamSpec, Protocol
 
 from nearfar.errors import OptionError, VariantUnavailable, did_you_mean, keyword, quoted
 from nearfar.graph.facts import Facts
@@ -22,6 +22,7 @@ from nearfar.graph.slots import Slot
 from nearfar.options import NoOptions, canonical_device
 from nearfar.system.devices import runtime
 
+P = ParamSpec("P")
 _EVERY_DTYPE = frozenset({"int32", "int64", "float32", "float64"})
 #: Problems in words.
 _PROBLEMS = {"sssp": "one source", "batch": "several sources", "all_pairs": "all pairs"}
@@ -221,6 +222,10 @@ Sparse = Callable[["Graph", Any, Any, Workspace], "SparseRows | None"]
 Cost = Callable[["Facts", Request], Estimate | None]
 
 
+def _unset(*_: Any) -> Any:
+    raise NotImplementedError("a variant is registered with its function")
+
+
 @dataclass(frozen=True, slots=True)
 class Variant:
     """Selectable algorithm for one kind of device.
@@ -273,21 +278,22 @@ class Variant:
         rows. Otherwise the caller divides the rows.
     """
 
-    id: str
     idea: str
+    _: KW_ONLY
     device: Literal["cpu", "cuda"]
-    family: str
-    run: Solver
-    problems: frozenset[str]
-    weights: WeightSupport
-    options: type[Any]
-    paper: str
-    section: str
     summary: str
+    id: str = ""
+    family: str = ""
+    run: Solver = field(default=_unset, repr=False)
+    problems: Set[str] = frozenset({"sssp"})
+    weights: WeightSupport = "nonnegative"
+    options: type[Any] = NoOptions
+    paper: str = ""
+    section: str = ""
     unsafe: bool = False
     requires: Callable[[Graph, Request], Literal[True] | str] | None = None
     predecessors: bool = False
-    dtypes: frozenset[str] = _EVERY_DTYPE
+    dtypes: Set[str] = _EVERY_DTYPE
     complexity: str = ""
     cost: Cost | None = None
     scratch: Callable[[Graph, Request], int] | None = None
@@ -295,7 +301,7 @@ class Variant:
     sparse: Sparse | None = None
     parallel: bool = False
     tune: bool = False
-    devices: frozenset[str] = frozenset()
+    devices: Set[str] = frozenset()
 
     def available(self) -> Literal[True] | str:
         """Return whether this machine can run the variant: True, or the reason in words."""
@@ -346,70 +352,38 @@ _discovered: set[tuple[str, str]] = set()  # folder and device
 _discovering = threading.RLock()  # one thread imports, the others wait until all is registered
 
 
-def variant(
-    idea: str,
-    *,
-    device: Literal["cpu", "cuda"],
-    summary: str,
-    problems: set[str] | frozenset[str] = frozenset({"sssp"}),
-    weights: WeightSupport = "nonnegative",
-    options: type[Any] = NoOptions,
-    paper: str = "",
-    section: str = "",
-    unsafe: bool = False,
-    requires: Callable[[Graph, Request], Literal[True] | str] | None = None,
-    predecessors: bool = False,
-    dtypes: set[str] | frozenset[str] = _EVERY_DTYPE,
-    complexity: str = "",
-    cost: Cost | None = None,
-    scratch: Callable[[Graph, Request], int] | None = None,
-    reduces: bool = False,
-    sparse: Sparse | None = None,
-    parallel: bool = False,
-    tune: bool = False,
-    devices: set[str] | frozenset[str] = frozenset(),
-) -> Callable[[Solver], Solver]:
-    """Register the decorated function as a variant; see :class:`Variant` for the fields."""
+def _registering(make: Callable[P, Variant]) -> Callable[P, Callable[[Solver], Solver]]:
+    def variant(*args: P.args, **fields: P.kwargs) -> Callable[[Solver], Solver]:
+        """Register the decorated function as a variant; see :class:`Variant` for the fields."""
+        given = make(*args, **fields)
 
-    def register(run: Solver) -> Solver:
-        identity = f"{idea}@{device}"
-        if identity in _registry:
-            raise ValueError(f"variant {identity} is registered twice")
-        module = getattr(run, "__module__", "")
-        parts = module.split(".")
-        family = module
-        if parts[0] == "nearfar" and parts[1] in _FAMILY_AT:
-            family = parts[_FAMILY_AT[parts[1]]]
-        _registry[identity] = Variant(
-            id=identity,
-            idea=idea,
-            device=device,
-            family=family,
-            run=runtime.in_turn(run) if device == "cuda" else run,
-            problems=frozenset(problems),
-            weights=weights,
-            options=options,
-            paper=paper,
-            section=section,
-            summary=summary,
-            unsafe=unsafe,
-            requires=requires,
-            predecessors=predecessors,
-            dtypes=frozenset(dtypes),
-            complexity=complexity,
-            cost=cost,
-            scratch=scratch,
-            reduces=reduces,
-            sparse=sparse,
-            parallel=parallel,
-            tune=tune,
-            devices=frozenset(devices),
-        )
-        _families.add(family)
-        _priced.clear()
-        return run
+        def register(run: Solver) -> Solver:
+            identity = f"{given.idea}@{given.device}"
+            if identity in _registry:
+                raise ValueError(f"variant {identity} is registered twice")
+            family = getattr(run, "__module__", "")
+            parts = family.split(".")
+            if parts[0] == "nearfar" and parts[1] in _FAMILY_AT:
+                family = parts[_FAMILY_AT[parts[1]]]
+            _registry[identity] = replace(
+                given,
+                id=identity,
+                family=family,
+                run=runtime.in_turn(run) if given.device == "cuda" else run,
+                problems=frozenset(given.problems),
+                dtypes=frozenset(given.dtypes),
+                devices=frozenset(given.devices),
+            )
+            _families.add(family)
+            _priced.clear()
+            return run
 
-    return register
+        return register
+
+    return variant
+
+
+variant = _registering(Variant)
 
 
 def _discover(

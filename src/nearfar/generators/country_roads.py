@@ -66,20 +66,11 @@ def country_roads(
         With 0 the graph is undirected.
     strongly_connected : bool
         Keep only the largest strongly connected part, so that every vertex reaches every other.
-    weight_dtype : str | None
-        int32, int64, float32, float64, or None for an unweighted graph.
-    seed : int
-        Any integer; equal seeds give equal graphs.
 
     Returns
     -------
     Graph
         With coordinates in metres, and ``attributes["unit"]``.
-
-    Raises
-    ------
-    OptionError
-        For a value outside its range.
     """
     wished = common.check_int("vertices", vertices, 4)
     common.check_choice("weight", weight, ("time", "length"))

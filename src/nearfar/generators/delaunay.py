@@ -37,20 +37,11 @@ def delaunay(
     order : str
         ``"random"``: vertices are numbered as the points are drawn; ``"near"``: along a serpentine
         through the square, so that neighbours have near ids, which caches like.
-    weight_dtype : str | None
-        int32, int64, float32, float64, or None for an unweighted graph.
-    seed : int
-        Any integer; equal seeds give equal graphs.
 
     Returns
     -------
     Graph
         Undirected, connected, with coordinates.
-
-    Raises
-    ------
-    OptionError
-        For a value outside its range.
     """
     n = common.check_int("vertices", vertices, 1, 1 << 28)
     dtype = common.weight_type(weight_dtype)

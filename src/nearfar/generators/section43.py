@@ -54,11 +54,6 @@ def section43(
     -------
     Graph
         With ``attributes["distances"]`` as the expected answer: ``{"racers": 1, "sinks": 2}``.
-
-    Raises
-    ------
-    OptionError
-        For a value outside its range.
     """
     s = common.check_int("sinks", sinks, 1)
     n = common.check_int("vertices", vertices, s + 2)

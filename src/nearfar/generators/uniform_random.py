@@ -30,22 +30,11 @@ def uniform_random(
         Number of vertices; the paper has 24576, 49152 and 98304.
     degree : int
         Distinct successors of each vertex; the paper has 2, 20, 200, 1000 and 2000.
-    low, high : float
-        Range of the uniform weights, both ends included for integers.
-    weight_dtype : str | None
-        int32, int64, float32, float64, or None for an unweighted graph.
-    seed : int
-        Any integer; equal seeds give equal graphs.
 
     Returns
     -------
     Graph
         Directed, ``vertices * degree`` edges.
-
-    Raises
-    ------
-    OptionError
-        For a value outside its range.
     """
     return with_distinct_others(
         "uniform_random",
