@@ -1,4 +1,4 @@
-"""The page of the methods, with a table per family, from the registry."""
+"""The page of the methods, with a list per family, from the registry."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MANY = 5
 
 
 def _title(family: str) -> str:
-    """Return the heading of a family's table."""
+    """Return the heading of a family's list."""
     return {
         "bellman_ford": "Bellman-Ford",
         "bmssp": "BMSSP",
@@ -37,7 +37,7 @@ def page() -> str:
         "",
         "Pass an id as `method=` or `--method`; the part before the `@`, or the name of a family,",
         "takes its cheapest variant. `nearfar methods` prints the same and says what is available",
-        "on this machine. Weights are non-negative unless the table says otherwise. Papers are",
+        "on this machine. Weights are non-negative unless the list says otherwise. Papers are",
         "keys of `CITATION.cff`; the code of a family has pseudo-code and departures from its",
         "papers. [Options](#options) are at the end.",
     ]
@@ -47,9 +47,7 @@ def page() -> str:
         alike = _alike(members)
         parts += ["", f"## {_title(family)}", "", first_sentence(folders[0])]
         parts += [f"Code: {', '.join(where)}.{_said(alike)}", ""]
-        work = "complexity" not in alike
-        parts += [f"| id | method | source |{' work |' * work}", f"|---|---|---|{'---|' * work}"]
-        parts += [row(v, alike) for v in members]
+        parts += [line(v, alike) for v in members]
     parts += [
         "",
         "## Options",
@@ -97,15 +95,15 @@ def _said(alike: dict[str, str]) -> str:
     return (f" {special.capitalize()}." if special else "") + work
 
 
-def row(v: Variant, alike: dict[str, str]) -> str:
+def line(v: Variant, alike: dict[str, str]) -> str:
     """Return the line of a variant, without what its family has in common."""
     facts = _facts(v)
     special = [facts[name] for name in ("weights", "sources") if name not in alike]
     special = [*filter(None, special), *(["**unsafe**"] if v.unsafe else [])]
     text = f"{v.summary} ({', '.join(special)})" if special else v.summary
     source = " ".join(filter(None, (v.paper, v.section)))
-    work = "" if "complexity" in alike else f" {v.complexity} |"
-    return f"| `{v.id}` | {text} | {source} |{work}"
+    work = "" if "complexity" in alike else f" {v.complexity}."
+    return f"- `{v.id}`: {text}. *{source}*.{work}"
 
 
 def meanings() -> list[str]:

@@ -264,8 +264,10 @@ _PARTS = ("Vertices", "Exchange")
 #: `help` are enough.
 _BRIEF = (
     *("csgraph.", "lab.", "raster.interfaces.", "cuda.", "prepared.cuda."),
-    *("choose.rank", "choose.best", "choose.calibrate."),
+    *("choose.rank", "choose.best", "choose.calibrate.", "prepared.cpu.labels."),
 )
+#: Names whose signatures are another library's as well.
+_THEIRS = ("csgraph.", "raster.interfaces.")
 #: Members without an underscore that other files of the package call, and users have no use for.
 _INTERNAL = frozenset(
     (
@@ -535,7 +537,8 @@ def _entry(name: str) -> Iterator[str]:
     brief = name.startswith(_BRIEF)
     yield from (f"### nearfar.{name}", "")
     found = sections(inspect.getdoc(obj) or "")
-    if not inspect.isclass(obj) or "Parameters" in found or "Attributes" not in found:
+    called = not inspect.isclass(obj) or "Parameters" in found or "Attributes" not in found
+    if called and not name.startswith(_THEIRS):
         yield from signature(f"nearfar.{name}", obj)
     yield from described(obj, brief=brief)
     if not inspect.isclass(obj):

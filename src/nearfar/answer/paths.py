@@ -54,24 +54,22 @@ class Paths:
     ``paths[vertex]`` is a distance, ``len(paths)`` the number of vertices, iteration yields the
     external names of the vertices, and ``np.asarray(paths)`` is :meth:`to_numpy`.
 
-    Parameters
+    Attributes
     ----------
     graph : Graph
         The graph it belongs to.
     distances : array, shape (n,)
         Dtype of the weights (int32 without weights; int64 when a 32-bit sum would not fit).
-        Unreached is inf, or the maximum of an integer dtype; :attr:`reachable` is a mask without
-        sentinels. A NumPy array, or a CuPy array for an answer on the GPU.
+        Unreached is inf, or the maximum of an integer dtype. A CuPy array for an answer on the GPU.
     engine : str
         Id of the variant that ran.
     reason : str
         Reason for the choice.
     stats : dict
-        Seconds and counters of the run; on the CPU ``"workers"``, the number of threads. Of
-        :func:`sssp` also ``"call_seconds"``, the whole call. Its parts are ``"seconds"``, the
-        method; within it ``"device_seconds"``, the kernel of a GPU; ``"predecessor_seconds"`` if
-        they were asked for; and ``"download_seconds"``, distances on their way to the host. The
-        rest is the choice of the method and the checks of the answer.
+        Counters and times of the run. ``"call_seconds"`` is the whole call of :func:`sssp`, of
+        which ``"seconds"`` are the method (``"device_seconds"`` of these the kernel of a GPU),
+        ``"predecessor_seconds"`` predecessors, and ``"download_seconds"`` the copy of the distances
+        to the host. ``"workers"`` is the number of CPU threads.
     limit : int, float or None
         Limit above which vertices are left unreached.
     """
@@ -92,11 +90,10 @@ class Paths:
 
     @property
     def predecessors(self) -> Any:
-        """Predecessor of every vertex on a shortest path, -1 for none; computed on first use.
+        """Predecessor (vertex index) of every vertex on a shortest path; -1 for none.
 
-        Predecessors are vertex indices; :meth:`nearfar.Graph.name_of` converts them to names.
-
-        The array is on the device of the distances: a CuPy array for an answer on the GPU.
+        Computed on first use, on the device of the distances. :meth:`nearfar.Graph.name_of`
+        converts indices to names.
         """
         if self._predecessors is None:
             self._predecessors = self._find_predecessors()

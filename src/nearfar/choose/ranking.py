@@ -26,8 +26,8 @@ from nearfar.registry import CHOICES, Request, Variant, priced, variants
 from nearfar.system.html import table
 
 _WORTH = 2e-3  # seconds on the CPU below which no GPU is looked for
-# A search among many costs more than alone, in the units of the batch variants' costs: each row is
-# new memory, and workers share caches. On smaller graphs the start from Python also counts.
+# A search among many costs more than a single one, in the units of the batch variants' costs: each
+# row is new memory, and workers share caches. On smaller graphs the start from Python also counts.
 _CROWDED, _LARGE = 2.0, 20_000  # times; vertices
 # : Searches that show how early those of a request stop, and their largest part of a run.
 _PROBES, _PROBED = 4, 0.05
@@ -210,8 +210,8 @@ def _candidates(graph: Graph, request: Request) -> Iterator[Choice]:
 def _gpu_is_worth(graph: Graph, here: list[Choice]) -> bool:
     """Return True if a GPU is allowed and available.
 
-    Importing CuPy costs a second and small graphs never gain, so it is not even looked for there;
-    nor is the graph's reach estimated for a device that is missing.
+    Importing CuPy costs a second and small graphs never gain, so it is not imported for them;
+    nor is the graph's reach estimated without a device.
     """
     if not graph.on_device and here and here[0].seconds <= _WORTH:
         return False
@@ -229,7 +229,7 @@ def _whatever_the_reach(
 ) -> tuple[Variant, str] | None:
     """Return the cheapest method of a device for both a graph of one hop and a long path, or None.
 
-    How far a graph on a device reaches takes longer to find out than most solves there.
+    Measuring how far a graph on a device reaches takes longer than most solves on it.
     """
     if request.device != "cuda":
         return None

@@ -72,9 +72,8 @@ class Graph(Vertices, Exchange):
     attributes : mapping
         Information on the origin: ``source``, ``unit``, ``attribution``, ...
     copy : bool
-        True copies arrays that are still writable; arrays that are read-only down to their
-        owner, such as those of another graph, are shared. False shares all arrays whose dtypes
-        fit: the caller must not change them afterwards, which could crash the process.
+        True copies writable arrays and shares read-only ones. False shares all arrays whose dtypes
+        fit: changing them afterwards could crash the process.
 
     Raises
     ------

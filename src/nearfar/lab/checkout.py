@@ -1,7 +1,7 @@
 """Repository around this package: its documentation and stored results.
 
 Pages and tables are made from ``benchmarks/results`` and written to ``docs``. Neither is part of an
-installed package, so what needs them calls :func:`require` first.
+installed package, so code that needs them calls :func:`require` first.
 """
 
 from __future__ import annotations

@@ -3,8 +3,8 @@
 A run with ``trace=True`` records one entry per iteration. :func:`profile` turns that into a
 small JSON document; :func:`plot_profile` draws it as Figure 4 of Davidson et al. (2014),
 :func:`delta_sweep` and :func:`plot_delta_sweep` make Figure 7: work and parallelism against
-delta. TEPS, as the paper counts them, are the edges that a Dijkstra run touches, over the time:
-wasted work never looks like speed.
+delta. TEPS, as the paper counts them, are the edges that a Dijkstra run touches, over the time,
+so that repeated work does not count as speed.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ def profile(graph: Graph, paths: Paths) -> dict[str, Any]:
     if not series:
         raise OptionError(
             f"{paths.engine} recorded no iterations: solve with trace=True and a method that "
-            "goes in iterations, such as near_far or delta_stepping"
+            "iterates, such as near_far or delta_stepping"
         )
     touched = dijkstra_edges(graph, paths.distances)
     counters = {k: v for k, v in stats.items() if isinstance(v, (bool, int, float, str))}

@@ -85,9 +85,9 @@ def catchment(
     Returns
     -------
     float64 array, pandas.Series or pandas.DataFrame
-        For arrays shape (k,) or (k, c), with a list of aggregates a last axis of its length. A
-        series or a frame is indexed by the sources' names; with a list of aggregates its columns
-        are pairs (column, aggregate). With ``out`` shape (k, c times the aggregates).
+        For arrays shape (k,) or (k, c), with a list of aggregates one more axis. A series or a
+        frame is indexed by the sources' names; with a list of aggregates its columns are pairs
+        (column, aggregate). With ``out`` shape (k, c times the aggregates).
 
     Raises
     ------

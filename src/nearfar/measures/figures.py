@@ -33,10 +33,9 @@ def describe(graph: GraphLike, source: Any = None, *, seed: int = 1) -> GraphSta
     ----------
     graph : graph_like
     source : int, vertex name or None
-        Start of the first sweep. None takes the index in the graph's
-        ``attributes["source_vertex"]``, if there is one, else draws from the largest strongly
-        connected part, or takes the vertex of greatest out-degree if that part is less than a
-        hundredth of the graph.
+        Start of the first sweep. None takes ``attributes["source_vertex"]`` of the graph, if there
+        is one, else a random vertex of the largest strongly connected part, or the vertex of
+        greatest out-degree if that part is tiny.
     seed : int
         Seed of that draw.
 

@@ -599,9 +599,9 @@ class Prepared(Graph):
         ----------
         source, target : int or vertex name
         sums : {"fixed", "search"}
-            ``"fixed"`` adds floats in fixed point, in any order, and rounds once: the same bits on
-            every device, within the bound of :func:`nearfar.prepare`. ``"search"`` adds from left
-            to right, as searches do, which takes longer. Integers are exact either way.
+            ``"fixed"`` adds floats in fixed point and rounds once: the same bits on every device.
+            ``"search"`` adds from left to right, as searches do, which takes longer. Integers are
+            exact either way.
 
         Returns
         -------

@@ -36,9 +36,7 @@ class TreeOptions:
     Parameters
     ----------
     sums : {"fixed", "search"}
-        Form of float sums: in fixed point, within the bound of :func:`nearfar.prepare`; or from
-        left to right by a pass over the edges afterwards, bit for bit as in searches. Integers
-        are exact either way.
+        Float sums in fixed point, or bit for bit as in searches; see ``nearfar.Prepared.distance``.
     """
 
     sums: Sums = "fixed"

@@ -129,8 +129,7 @@ def isochrones(
 ) -> dict[str, Any]:
     """Return the streets or areas within some distances of many sources as GeoJSON.
 
-    The searches stop at the largest limit and run on all cores, so that the cost of a source is
-    that of what it reaches.
+    Searches stop at the largest limit and run on all cores.
 
     Parameters
     ----------

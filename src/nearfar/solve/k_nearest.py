@@ -43,8 +43,8 @@ class Nearest(NamedTuple):
         Distance from the nearest source, as by :func:`nearfar.sssp`; with ``k=`` from the k
         nearest, in ascending order, unreached where there are fewer.
     sources : array of that shape
-        Nearest source, -1 for unreached vertices. A graph with names has its names here, in an
-        array of their dtype, or of objects with None where a vertex is unreached.
+        Nearest source, -1 for unreached vertices; names if the graph has them, as objects with None
+        if a vertex is unreached.
     predecessors : int array, shape (n,), or None
         Vertex indices, -1 for sources and unreached vertices; only if they were requested.
     """

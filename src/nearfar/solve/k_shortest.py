@@ -60,11 +60,9 @@ def k_shortest_paths(
     Returns
     -------
     list of (path, length)
-        ``path`` has external names, source first; ``length`` is the sum of its weights as searches
-        add. Two paths differ in their vertices: of parallel edges only the lightest counts. Paths
-        of equal length have the same order on every run; paths of float32 weights that are equal
-        up to rounding may be in either order. With turns, two paths differ in their edges, and a
-        path may visit a vertex twice but no edge.
+        ``path`` has external names, source first. Two paths differ in their vertices: of parallel
+        edges only the lightest counts. Paths of equal length have the same order on every run. With
+        turns, two paths differ in their edges, and a path may visit a vertex twice but no edge.
 
     Raises
     ------

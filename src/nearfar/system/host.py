@@ -1,6 +1,6 @@
 """Queries to the operating system: processor, main memory, locks of files.
 
-Linux, macOS and Windows answer in ways of their own; nothing outside this module asks them.
+Linux, macOS and Windows differ in this; no other module queries them.
 """
 
 from __future__ import annotations

@@ -30,7 +30,7 @@ _KEPT = 40
 def naming(path: str | os.PathLike[str], other: str | None = None) -> Iterator[None]:
     """Give errors of the operating system the name of the file that is written.
 
-    A write that fails, on a full disk say, names none, and the user does not know ``other``.
+    A failed write, such as on a full disk, names no file, and the user does not know ``other``.
     """
     try:
         yield

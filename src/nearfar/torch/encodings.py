@@ -69,9 +69,8 @@ def shortest_path_distances(
     Returns
     -------
     tensor or array, shape (batch_size, max_num_nodes, max_num_nodes)
-        Entry (b, i, j) is the distance from the i-th to the j-th vertex of graph b. int32 without
-        weights, else of the weights' dtype, and of the kind of ``edge_index``: a tensor for a
-        tensor, on the same device.
+        Entry (b, i, j) is the distance from the i-th to the j-th vertex of graph b, in int32
+        without weights, else in their dtype; of the kind and on the device of ``edge_index``.
 
     Raises
     ------

@@ -77,8 +77,7 @@ class BlockOptions(DeltaOptions):
         Threads per block; None fills the multiprocessor with as many blocks as their memory allows.
     lists : bool or None
         Let a warp list the vertices of its words before it relaxes them, in 8 bytes of shared
-        memory per thread of the shared layout. None: for int32 weights and 20,000 vertices or
-        more.
+        memory per thread. None: for int32 weights and 20,000 vertices or more.
     """
 
     slot_bits: int | None = None

@@ -72,8 +72,8 @@ class BreadthFirstOptions:
         0: never.
     balls : bool or None
         Run ahead by the targets within several hops of each vertex, kept with the graph. None
-        computes them once the searches that would have run ahead have together taken as long, and
-        returns to near-far where that is faster; True at once, False always runs near-far.
+        computes them once searches have together taken as long, if faster than near-far; True at
+        once, False never.
     ahead_rounds : int or None
         Rounds of several hops each before the frontier is redistributed; 0 never runs ahead. None
         means 16 if most balls have the same radius, as on grids, and 2 otherwise.

@@ -143,7 +143,7 @@ def _caches() -> dict[str, Any]:
 
 
 def _faster(facts: dict[str, Any]) -> list[str]:
-    """List what would make this installation faster, most useful first."""
+    """List possible speedups of this installation, most useful first."""
     versions, machine, cuda = facts["versions"], facts["machine"], facts["cuda"]
     installed = {item["package"] for item in facts["optional"] if item["version"] is not None}
     found = []
@@ -253,7 +253,7 @@ def _self_test() -> dict[str, Any]:
     return found
 
 
-#: Graphs whose solves want the common kernels: long ways and short ones.
+#: Graphs whose solves want the common kernels: of long and of short paths.
 _COMMON: tuple[tuple[str, dict[str, Any]], ...] = (
     ("road_like", {"vertices": 60_000}),
     ("uniform_random", {"vertices": 60_000, "degree": 8}),
@@ -339,7 +339,7 @@ def _report(facts: dict[str, Any]) -> list[str]:
             state = f"{'FAILED' if result['tried'] else 'not run'}: {result['reason']}"
         lines.append(f"  {device:<12}{state}")
     if facts["faster"]:
-        lines += ["", "what would make it faster", *(f"  {item}" for item in facts["faster"])]
+        lines += ["", "possible speedups", *(f"  {item}" for item in facts["faster"])]
     if not facts["healthy"]:
         again = f"{sys.executable} -m pip install --force-reinstall nearfar"
         lines += ["", f"The CPU methods do not work; reinstall: {again}"]

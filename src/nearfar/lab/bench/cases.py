@@ -45,7 +45,7 @@ def case(label: str, identity: str, *, threads: int = 1, **options: Any) -> Case
 def proven(graph: Graph, sources: Iterable[int]) -> dict[int, NDArray[Any]]:
     """Return the distances of the CPU engine for each source, each proven by its certificate.
 
-    One worker per source, sources in parallel: none waits for another, however busy the cores are.
+    One worker per source, sources in parallel, so that none waits for another on busy cores.
     O(n + m) per proof.
     """
 

@@ -118,7 +118,7 @@ def measure(
 
 
 def _reference(graph: Graph, source: int) -> NDArray[np.float64]:
-    """Return distances whose certificate holds: the truth that every contender is compared with."""
+    """Return distances that pass the proof, with which every contender is compared."""
     own = Nearfar()
     own.prepare(graph)
     paths = own.solve(source)
@@ -139,7 +139,7 @@ def _warm_up(
     truth: dict[int, NDArray[np.float64]],
     patience: float,
 ) -> _Entry:
-    """Prepare a contender and solve every source once; says in the result why it is left out."""
+    """Prepare a contender and solve every source once; record in the result why it is left out."""
     here = peer.available()
     fits = peer.takes(graph) if here is True else here
     version = peer.version() if here is True else ""

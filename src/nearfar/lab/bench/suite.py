@@ -40,7 +40,7 @@ class SuiteGraph:
     file : str or None
         Path below the data folder that it cannot do without.
     source : int or None
-        A fixed source, where the literature has one.
+        A fixed source, if the literature has one.
     """
 
     name: str

@@ -1,8 +1,8 @@
 """Statements of a paper's text and the measurements for them, one line per statement.
 
-A :class:`Claim` says where the paper says what, what was measured, on how many of the measured
-graphs the same side is ahead, and how large the effect is beside the paper's. From these the
-verdict follows, so that no sentence about agreement is ever typed by hand. An experiment puts the
+A :class:`Claim` has the statement and its place, the measurement, the number of measured graphs on
+which the same side is ahead, and the size of the effect relative to the paper's. The verdict
+follows from these, so that no sentence about agreement is written by hand. An experiment puts the
 claims of its paper into a table of its results (:func:`table_of_claims`); its page in
 docs/reproduction adds the reasons (:func:`beside`).
 """
@@ -67,7 +67,7 @@ class Claim:
     Attributes
     ----------
     key : str
-        By which a page finds the reason.
+        Key of the reason on a page.
     where, said : str
         Section, table or figure; the statement in short, with the paper's number.
     here : str
@@ -214,7 +214,7 @@ def _list(claims: Iterable[Claim]) -> str:
 
 
 def _sentence(one: Claim) -> str:
-    """Return a statement with its place in the paper, as the begin of a sentence."""
+    """Return a statement with its place in the paper, as the start of a sentence."""
     return f"{one.said[:1].upper()}{one.said[1:]} ({_place(one)})"
 
 
@@ -242,8 +242,8 @@ def beside(
 ) -> list[str]:
     """Return one list item per statement, grouped by verdict, with the reason of a difference.
 
-    ``differing`` leaves out what was reproduced or not measured. A reason that several statements
-    share, or that is ``given`` further up on the page, is not repeated.
+    ``differing`` omits what was reproduced or not measured. A reason that several statements
+    share, or that is ``given`` earlier on the page, is not repeated.
     """
     claims, lines, given = list(claims), [], set(given)
     for kind in _ORDER[differing:-1]:

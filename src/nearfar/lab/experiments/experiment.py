@@ -28,8 +28,8 @@ class Settings:
     scale : str
         One of :data:`SCALES`.
     device : {"cpu", "cuda"}
-        ``cuda`` measures the GPU methods and the CPU ones that the paper sets beside them, which
-        need no GPU where they are tasks of their own; ``cpu`` only those of the CPU.
+        ``cuda`` measures the GPU methods and the CPU ones that the paper compares with them, which
+        need no GPU if they are separate tasks; ``cpu`` only those of the CPU.
     rounds : int
         Timed solves from each source.
     sources : int
@@ -39,9 +39,9 @@ class Settings:
     patience : float
         Seconds; a solve that takes longer is timed once.
     seed : int
-        Of the first graph.
+        Seed of the first graph.
     per_method : float or None
-        Seconds; a method whose solves of a graph took longer in sum begins no other one there.
+        Seconds; a method whose solves of a graph took longer in total starts no other one.
     """
 
     scale: str
@@ -197,7 +197,7 @@ class Panel:
     marks : list of (str, float)
         Labelled vertical lines, such as the delta that a heuristic chose.
     right_label : str
-        Of the right axis, where a series is on it.
+        Label of the right axis, if a series uses it.
     """
 
     title: str

@@ -1,8 +1,8 @@
 """Stored results in benchmarks/results for the pages of docs/reproduction.
 
 :class:`Kept` is a run of an experiment, as ``benchmarks/keep_experiments.py`` wrote it.
-:class:`KernelRows` and :class:`Counts` are what two benchmarks measured besides: times of single
-kernels, and counts that no timed method makes.
+:class:`KernelRows` and :class:`Counts` hold results of two benchmarks: times of single kernels,
+and counts that no timed method makes.
 """
 
 from __future__ import annotations
@@ -105,7 +105,7 @@ class Kept:
         return [*lines, below, ""] if below else lines
 
     def full(self) -> str:
-        """Return where the tables of every graph are, and how to read summaries."""
+        """Return a sentence on the tables of every graph and on how to read summaries."""
         return (
             "Rows summarise groups of graphs: the range, and the geometric mean in brackets. "
             f"`{self.command} -o DIR` and `nearfar report DIR` show every graph."
@@ -188,7 +188,7 @@ def patterns(keys: Iterable[str], others: Iterable[str]) -> str:
 
 
 def _stretches(own: Iterable[str], others: Iterable[str]) -> list[str]:
-    """Return the same for keys that others are like: by their first number, from one to another."""
+    """Return keys that others resemble, as ranges by their first number."""
 
     def head(key: str) -> str:
         first = _NUMBER.search(key)

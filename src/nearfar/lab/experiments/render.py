@@ -12,7 +12,7 @@ from nearfar.lab.bench.report import table as aligned
 
 _MARKERS = "osD^vP*X<>hd"
 _MOST_BARS = 120
-#: What an axis shows whose label is a bare unit.
+#: Label of an axis by its unit, if it has only a unit.
 _SHOWN = {"s": "time, s", "ms": "time, ms", "MiB": "memory, MiB"}
 _COLOURS = (
     *(f"C{i}" for i in range(10)),
@@ -141,8 +141,8 @@ def draw(figure: Mapping[str, Any], folder: Path) -> list[str]:
 def _looks(panels: Sequence[Mapping[str, Any]]) -> dict[str, tuple[str, str]]:
     """Return colour and marker of each label, the same in all panels.
 
-    What a label has in brackets, such as a mean, makes it no other line, unless one panel has two
-    labels that differ in nothing else.
+    Text in brackets, such as a mean, does not distinguish labels, unless one panel has two that
+    differ in nothing else.
     """
     each = [[s["label"] for s in panel["series"] if s["label"]] for panel in panels]
     plain = {label: label.partition(" (")[0] for labels in each for label in labels}

@@ -177,7 +177,7 @@ def execute(
 
 
 def _need_gpu(tasks: Sequence[Task]) -> None:
-    """Raise :class:`VariantUnavailable` without a GPU, with the tasks that need none."""
+    """Raise :class:`VariantUnavailable` without a GPU, and name the tasks that need none."""
     from nearfar.system.devices import runtime
 
     here = runtime.available()
@@ -211,7 +211,7 @@ def _measure(
     progress: Callable[[float, float, str], None],
     skipped: dict[str, str],
 ) -> int:
-    """Measure tasks and keep each; how many. Those that cannot run here go to ``skipped``."""
+    """Measure and store tasks; return their number. Those that cannot run go to ``skipped``."""
     total = sum(t.cost for t in todo)
     spent, measured = 0.0, 0
     began = time.monotonic()
@@ -250,7 +250,7 @@ def _beside(runs: Sequence[dict[str, Any]], found: Sequence[dict[str, Any]]) -> 
         return []
     gpus = _gpus(runs[sample["environment"]] for sample in found)
     where = f"the numbers of {' and '.join(gpus)}" if gpus else "no numbers of a GPU yet"
-    return [f"Methods of the host were measured without a GPU; they stand beside {where}."]
+    return [f"Methods of the host were measured without a GPU, for comparison with {where}."]
 
 
 def rebuild(

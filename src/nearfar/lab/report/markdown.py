@@ -1,7 +1,7 @@
 """Convert the Markdown of the library's tables and pages to HTML.
 
 Headings, paragraphs, lists, tables, fenced code, images, links, bold, emphasis and code spans;
-everything else is text. All text is escaped: HTML in a source file is shown, not obeyed.
+everything else is text. All text is escaped: HTML in a source file is shown as text.
 """
 
 from __future__ import annotations

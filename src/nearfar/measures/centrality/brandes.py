@@ -87,7 +87,7 @@ def betweenness(
         Return values of edges instead of vertices.
     normalized : bool
         Divide by the number of pairs: (n - 1) (n - 2) for vertices, n (n - 1) for edges and with
-        ``endpoints``. Without, values of an undirected graph are halved, since each pair is counted
+        ``endpoints``. False only halves the values of an undirected graph, whose pairs are counted
         from both ends.
     endpoints : bool
         Count a path for its first and last vertex too.

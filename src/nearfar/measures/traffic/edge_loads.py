@@ -131,9 +131,9 @@ def edge_loads(
     graph : graph_like or TurnGraph
         Graph with non-negative weights.
     demand : sparse matrix, array of shape (k, 3), list of triples, three arrays, or data frame
-        Amounts of at least 0 from source to target. A matrix has a row and a column per vertex, or
-        per zone; triples and three arrays in a tuple are sources, targets and amounts; a table has
-        columns ``source``, ``target`` and ``demand``. Repeated pairs add up.
+        Amounts of at least 0 from source to target. A matrix has a row and a column per vertex or
+        zone; triples and three arrays are sources, targets and amounts; a table has columns
+        ``source``, ``target`` and ``demand``. Repeated pairs add up.
     weight, device, threads
         As for :func:`betweenness`.
     zones : vertices or None

@@ -41,7 +41,7 @@ def _nearness(kept: Kept) -> list[str]:
             if fit > 0.3
             else "larger graphs are farther"
             if fit < -0.3
-            else "the graph's size tells little"
+            else "the graph's size hardly matters"
         )
         lines.append(
             f"Over the {len(both)} graphs {word} (correlation of the logarithms with the bytes {fit:.2f})."
@@ -50,7 +50,7 @@ def _nearness(kept: Kept) -> list[str]:
     if looks:
         most = max(looks, key=lambda k: looks[k])
         lines.append(
-            f"An edge is looked at {cell(min(looks.values()))} to {cell(looks[most])} times, most often on {most}."
+            f"An edge is read {cell(min(looks.values()))} to {cell(looks[most])} times, most often on {most}."
         )
     return [" ".join(lines), ""]
 

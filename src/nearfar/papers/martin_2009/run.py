@@ -1,4 +1,4 @@
-"""How the experiments of Martin et al. (2009) are run: tasks, methods, the counterexample."""
+"""Run the experiments of Martin et al. (2009): tasks, methods, the counterexample."""
 
 from __future__ import annotations
 

@@ -42,14 +42,13 @@ class Reduction:
     Attributes
     ----------
     kind : {"count", "sum", "mean", "max", "summary", "harmonic", "nearest", "histogram"}
-        ``count``: their number, int64. ``sum`` and ``mean``: of their distances, float64; the mean
-        of none is NaN. Integers are added exactly; floats in float64 by halves (entry i and entry
-        i + half, until one is left), so the sum has the same bits on every device. ``max``: the
-        greatest distance, -1 when there are none. ``summary``: count, sum and max, as three
-        arrays. ``harmonic``: the sum of ``1 / distance`` for distances above 0, float64.
-        ``nearest``: the ``k`` nearest as ``(vertices, distances)`` of shape ``(rows, k)``, equal
-        distances in order of the index, padded with -1 (None among names) and unreached.
-        ``histogram``: the number per half-open bin of the edges, shape ``(rows, len(edges) - 1)``.
+        ``count``: their number, int64. ``sum`` and ``mean``: of their distances, float64, with the
+        same bits on every device; the mean of none is NaN. ``max``: the greatest distance, -1 when
+        there are none. ``summary``: count, sum and max, as three arrays. ``harmonic``: the sum of
+        ``1 / distance`` for distances above 0, float64. ``nearest``: the ``k`` nearest as
+        ``(vertices, distances)`` of shape ``(rows, k)``, ties in order of the index, padded with -1
+        (None among names) and unreached. ``histogram``: the number per half-open bin of the edges,
+        shape ``(rows, len(edges) - 1)``.
     k : int
         For ``nearest``.
     edges : tuple of float

@@ -37,9 +37,9 @@ def import_cupy() -> Any:
 def import_and_open() -> None:
     """Import CuPy while the driver opens the first device, as each takes equally long.
 
-    This is for a call that names the device, which will report problems of CuPy or the driver.
-    It does nothing once CuPy is imported. What the call asks of the driver first waits there until
-    the device is open; what it imports before that takes no time of its own.
+    For calls that name the device, which will report problems of CuPy or the driver. Does nothing
+    once CuPy is imported. The call's first use of the driver waits until the device is open;
+    imports before that take no additional time.
     """
     if "cupy" in sys.modules or importlib.util.find_spec("cupy") is None:
         return

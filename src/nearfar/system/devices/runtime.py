@@ -208,7 +208,7 @@ def memory() -> tuple[int, int]:
 def require_memory(needed: int, advice: str = "") -> None:
     """Refuse a run that does not fit, before anything is allocated."""
     if needed <= cupy().get_default_memory_pool().free_bytes():
-        return  # the driver need not be asked
+        return  # no query of the driver
     free, _ = memory()
     if needed > free:
         cupy().get_default_memory_pool().free_all_blocks()  # may have been fragments

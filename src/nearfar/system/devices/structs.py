@@ -1,8 +1,8 @@
 """NumPy dtypes of the types in kernel files, so that each is described once: by the kernel.
 
-Understood is what such structs need: plain fields and fixed arrays of them, pointers, ``alignas``,
-and types that a macro, a typedef or another struct of the same program names. Anything else is
-refused, so that no layout is ever guessed.
+Supported are plain fields and fixed arrays of them, pointers, ``alignas``, and types that a macro,
+a typedef or another struct of the same program names. Anything else is refused, so that no layout
+is guessed.
 """
 
 from __future__ import annotations

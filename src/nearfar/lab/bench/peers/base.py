@@ -34,8 +34,8 @@ class Peer(ABC):
     max_edges : int or None
         Beyond this, building its graph takes minutes.
     reported_seconds : float or None
-        Set by programs that time themselves: then this counts, not the wall clock around them, so
-        that starting a process and reading a file are not held against them.
+        Set by programs that time themselves; replaces the wall clock, which includes starting a
+        process and reading a file.
     """
 
     name: ClassVar[str]

@@ -1,11 +1,11 @@
 """The GAP Benchmark Suite's ``sssp``: delta-stepping with bucket fusion, C++ and OpenMP.
 
-The program is taken from ``NEARFAR_GAP_SSSP``, or from PATH as ``gap-sssp``, or as ``sssp`` when
-its help is GAP's. It reads GAP's serialised weighted graph (``.wsg``, int32 weights) and times
-itself; that time counts, so starting the process and reading the file are not held against it.
-Delta matters, and GAP says to set it for each graph: the first solve tries six, from a 256th of
-the greatest weight to four times it, and keeps the fastest whose answer is right. The program keeps
-its distances; its own verifier (``-v``) checks them in that first run.
+The program is that of ``NEARFAR_GAP_SSSP``, or ``gap-sssp`` on PATH, or ``sssp`` if its help is
+GAP's. It reads GAP's serialised weighted graph (``.wsg``, int32 weights) and reports its own time,
+which excludes starting the process and reading the file. GAP says to set delta for each graph: the
+first solve tries six, from a 256th of the greatest weight to four times it, and keeps the fastest
+with a correct answer. The program does not write its distances; its own verifier (``-v``) checks
+them in that first run.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ def write_wsg(graph: Graph, path: Path, backwards: Graph | None = None) -> None:
 
     Weights are int32, or float32 for a program that was built for floats.
 
-    The flag says undirected unless there is ``backwards``, the reversed graph, which follows then.
-    GAP's ``sssp`` never reads reversed edges, and believes the flag without looking.
+    The flag says undirected unless there is ``backwards``, the reversed graph, which then follows.
+    GAP's ``sssp`` never reads reversed edges.
     """
     with path.open("wb") as out:
         out.write(b"\0" if backwards is None else b"\1")
@@ -53,15 +53,15 @@ class Gap(Program):
     Attributes
     ----------
     delta : int or float
-        The fastest that gave a right answer; 0 before the first solve.
+        Fastest width with a correct answer; 0 before the first solve.
     failed : list of int or float
-        Faster ones whose answer was wrong.
+        Faster widths with a wrong answer.
     widths : range
         Powers of four, times the greatest weight, that are tried as delta.
     limit : float
-        Seconds of a run; a delta that takes longer when it is tried is not taken.
+        Seconds of a run; a delta that takes longer when it is tried is skipped.
     hopeless : float
-        Times the best delta's time from which on no narrower one is tried.
+        Ratio to the best delta's time from which no narrower one is tried.
     trials : int
         Solves in a row, of which the first only warms up.
     """
@@ -170,5 +170,5 @@ class Gap(Program):
         return None
 
     def version(self) -> str:
-        """Return the program does not say."""
+        """Return "unknown": the program does not state its version."""
         return "unknown"

@@ -1,7 +1,7 @@
 """Peers that are separate programs with 32-bit weights, which read the graph from a file.
 
-A program is named by a variable of the environment, such as ``NEARFAR_WASP_SSSP``, or found on PATH
-by its own name, such as ``wasp-sssp``. Those that can be built for floats are two programs: the
+The program is named by an environment variable, such as ``NEARFAR_WASP_SSSP``, or found on PATH by
+its own name, such as ``wasp-sssp``. A peer that can be built for floats is two programs: the
 second's variable ends in ``_FLOAT`` and its name in ``-float``.
 """
 
@@ -29,7 +29,7 @@ class Program(Peer):
     floats : bool
         Whether it can be built for floats.
     farthest : int
-        Distances that its integers hold.
+        Largest distance that its integers can represent.
     """
 
     parallel = True
@@ -44,7 +44,7 @@ class Program(Peer):
 
     @property
     def variable(self) -> str:
-        """Of the environment, where the program for integers is named."""
+        """Environment variable that names the program for integers."""
         return f"NEARFAR_{self.name.upper()}_SSSP"
 
     def find(self, floats: bool = False) -> str | None:

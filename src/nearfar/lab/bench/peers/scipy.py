@@ -1,4 +1,4 @@
-"""SciPy: ``scipy.sparse.csgraph.dijkstra``, the one that most people have.
+"""SciPy: ``scipy.sparse.csgraph.dijkstra``.
 
 Best treatment: a CSR matrix with float64 data made beforehand, which SciPy takes without a copy;
 directed (the arrays hold both directions of an undirected graph already); no limit, no
