@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+from nearfar import _cpu
 from nearfar.answer.frames import paths_frame, with_unreached
 from nearfar.cpu.distances.predecessors import tight_predecessors
 from nearfar.cuda.device_graph import DEVICE_GRAPH
@@ -130,8 +131,6 @@ class Paths:
 
     @cached_property
     def _summary(self) -> tuple[int, int]:
-        from nearfar import _cpu
-
         reached, farthest = _cpu.distance_summary(self._host_distances)
         return int(reached), int(farthest)
 
@@ -272,8 +271,6 @@ class Paths:
         Graph
             Graph with the same vertices and only the edges from a predecessor to its vertex.
         """
-        from nearfar.graph.graph import Graph
-
         predecessors = self._host_predecessors
         reached = np.flatnonzero(predecessors >= 0)
         before = predecessors[reached]

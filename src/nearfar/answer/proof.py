@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from nearfar import _cpu
 from nearfar._cpu import Flaw
 from nearfar.answer.paths import Paths
 from nearfar.answer.turn_paths import TurnPaths
@@ -83,8 +84,6 @@ def certify(
     predecessor; and the predecessors form a tree rooted at the source, since two vertices joined by
     zero-weight edges could vouch for each other. O(n + m).
     """
-    from nearfar import _cpu
-
     start = graph.index_of(source, "source")
     values = _distances(graph, distances)
     limit = check_limit(limit, values.dtype)

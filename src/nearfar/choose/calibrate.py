@@ -22,6 +22,7 @@ from nearfar.choose.machine import CPU, H200, Machine
 from nearfar.graph.facts import Facts
 from nearfar.graph.graph import Graph
 from nearfar.registry import Problem, Request, Variant, Workspace, priced
+from nearfar.system.devices import runtime
 from nearfar.system.threads import default_threads
 
 __all__ = ["PROBES", "calibrate"]
@@ -139,8 +140,6 @@ def _fastest(graph: Graph, variant: Variant, source: int, threads: int, rounds: 
 
 def _transfers(base: Machine) -> Machine:
     """Measure bytes per second to the device, and seconds of a launch that the host waits for."""
-    from nearfar.system.devices import runtime
-
     block = np.zeros(1 << 24, dtype=np.int32)
     speeds, calls = [], []
     for _ in range(5):

@@ -17,6 +17,9 @@ from typing import Any
 
 from nearfar.errors import VariantUnavailable
 from nearfar.system import cache
+from nearfar.system.devices import runtime
+from nearfar.system.host import processor_name
+from nearfar.system.threads import default_threads
 
 _FORMAT = 1
 
@@ -71,16 +74,11 @@ def profile_path() -> Path:
 @functools.cache
 def processor() -> str:
     """Return the name of the processor, with its number of cores."""
-    from nearfar.system.host import processor_name
-    from nearfar.system.threads import default_threads
-
     return f"cpu: {processor_name()}, {default_threads()} cores"
 
 
 def graphics() -> str:
     """Return the name of the GPU."""
-    from nearfar.system.devices import runtime
-
     return f"cuda: {runtime.device().name}"
 
 

@@ -23,7 +23,9 @@ from nearfar.graph.facts import Facts, degree_spread, share_of_edges
 from nearfar.graph.graph import Graph
 from nearfar.prepared import is_prepared
 from nearfar.registry import CHOICES, Request, Variant, priced, variants
+from nearfar.system.devices import runtime
 from nearfar.system.html import table
+from nearfar.system.threads import default_threads
 
 _WORTH = 2e-3  # seconds on the CPU below which no GPU is looked for
 # A search among many costs more than a single one, in the units of the batch variants' costs: each
@@ -215,8 +217,6 @@ def _gpu_is_worth(graph: Graph, here: list[Choice]) -> bool:
     """
     if not graph.on_device and here and here[0].seconds <= _WORTH:
         return False
-    from nearfar.system.devices import runtime
-
     if runtime.available() is not True:
         return False
     # Arrays, packed edges and queues on the device; a graph that does not fit stays on the host.
@@ -340,8 +340,6 @@ def best(graph: Graph, request: Request) -> tuple[Variant, str]:
 
 def _without_device(graph: Graph, request: Request, names: set[str]) -> dict[str, str]:
     """Return estimates for the CUDA variants that only lack a GPU, on the models' GPU."""
-    from nearfar.system.devices import runtime
-
     missing = runtime.available()
     if missing is True:
         return {}
@@ -400,8 +398,6 @@ def explain(graph: Graph, request: Request | None = None, **fields: Any) -> Expl
     >>> found.others["breadth_first@cpu"]
     'needs a graph without weights'
     """
-    from nearfar.system.threads import default_threads
-
     if request is None:
         request = Request(**{"threads": default_threads(), **fields})
     ranking = rank(graph, request)

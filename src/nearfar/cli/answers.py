@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 import numpy as np
 from numpy.typing import NDArray
 
+from nearfar.cli.console import plain
 from nearfar.errors import MissingDependencyError, OptionError
 from nearfar.graph.dtypes import unreached_value
 from nearfar.graph.graph import Graph
@@ -163,8 +164,6 @@ def _csv(
 
 
 def _facts(paths: Paths) -> dict[str, Any]:
-    from nearfar.cli.console import plain
-
     return {
         "source": paths.source,
         "limit": plain(paths.stats.get("proof_limit", paths.limit)),

@@ -14,6 +14,8 @@ import numpy as np
 from nearfar.cli.console import Progress, note
 from nearfar.cli.parser import set_completer
 from nearfar.errors import OptionError, VertexError, listed, quoted
+from nearfar.formats import formats, read, write
+from nearfar.graph.geography import nearest_vertices, on_earth
 from nearfar.graph.graph import Graph
 
 if TYPE_CHECKING:
@@ -42,8 +44,6 @@ def add_graph(parser: argparse.ArgumentParser, *, optional: bool = False) -> Non
 
 
 def _formats(**_: Any) -> list[str]:
-    from nearfar.formats import formats
-
     return list(formats())
 
 
@@ -165,7 +165,6 @@ def read_file(
 
     A file of ``nearfar prepare`` is read as a prepared graph.
     """
-    from nearfar.formats import read
     from nearfar.prepared.prepare import load
 
     began = time.perf_counter()
@@ -204,8 +203,6 @@ def with_turns(args: argparse.Namespace, graph: Graph) -> Graph | TurnGraph:
 
 def write_graph(args: argparse.Namespace, graph: Graph, form: str | None) -> float:
     """Write a graph to ``args.output`` in a format, or that of its name; return the seconds."""
-    from nearfar.formats import write
-
     began = time.perf_counter()
     options = key_values(args.write_option, "--write-option")
     with Progress(f"writing {args.output}", enabled=not args.quiet) as progress:
@@ -221,8 +218,6 @@ def _nearest_to_place(
     args: argparse.Namespace, graph: Graph, text: str, place: re.Match[str]
 ) -> Any:
     """Return the vertex nearest to LAT,LON or X,Y; report its distance on stderr."""
-    from nearfar.graph.geography import nearest_vertices, on_earth
-
     if graph.coordinates is None:
         raise VertexError(f"{text} is a place, and this graph has no coordinates: name a vertex")
     first, second = float(place[1]), float(place[2])

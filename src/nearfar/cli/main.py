@@ -30,6 +30,8 @@ except KeyboardInterrupt:  # imports take most of a short run, so Ctrl-C is like
 
 from collections.abc import Iterator, Sequence
 
+from nearfar import cli
+
 _DESCRIPTION = "Exact shortest paths in weighted graphs on CPU cores and NVIDIA GPUs."
 _EXAMPLES = """\
 nearfar info roads.gr.gz
@@ -50,8 +52,6 @@ class _Help(argparse.RawDescriptionHelpFormatter):
 
 def commands() -> dict[str, Any]:
     """Return the modules of the commands by name, sorted."""
-    from nearfar import cli
-
     names = [info.name for info in pkgutil.walk_packages(cli.__path__, "nearfar.cli.")]
     modules = [importlib.import_module(name) for name in names if name != "nearfar.cli.main"]
     found = {module.NAME: module for module in modules if hasattr(module, "NAME")}

@@ -11,6 +11,7 @@ import re
 from typing import Any, NoReturn
 
 from nearfar.errors import did_you_mean
+from nearfar.formats.specs import formats
 
 # : A number or a place, such as -33.9,18.4: not an option though it begins with a minus sign.
 _NEGATIVE = re.compile(r"^-\d+$|^-\d*\.\d+$|^-\d+(\.\d+)?,-?\d+(\.\d+)?$")
@@ -153,7 +154,5 @@ def _method_options() -> set[str]:
 
 
 def _reader_options() -> set[str]:
-    from nearfar.formats.specs import formats
-
     every = {"max_unpacked"}  # of :func:`nearfar.read` itself
     return every.union(*(form.read_options() for form in formats().values()))

@@ -21,7 +21,9 @@ from numpy.typing import NDArray
 from nearfar.answer.paths import Paths
 from nearfar.errors import GraphFormatError, MissingDependencyError, OptionError
 from nearfar.graph.dtypes import unreached_value
+from nearfar.graph.given import as_numpy
 from nearfar.graph.graph import Graph
+from nearfar.solve.one import sssp
 from nearfar.system.output import replacing
 
 __all__ = [
@@ -52,8 +54,6 @@ def dijkstra_edges(graph: Graph, distances: Any) -> int:
     -------
     int
     """
-    from nearfar.graph.given import as_numpy
-
     host = as_numpy(distances, "distances")
     reached = host != unreached_value(host.dtype)
     return int(graph.degrees[reached].sum(dtype=np.int64))
@@ -194,7 +194,6 @@ def delta_sweep(
         ``average_parallelism``, ``iterations`` and ``seconds``.
     """
     from nearfar.graph.delta import paper_delta
-    from nearfar.solve.one import sssp
 
     unit = float(paper_delta(graph))
     rows = []

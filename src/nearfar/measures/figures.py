@@ -15,10 +15,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from nearfar import _cpu
 from nearfar.errors import OptionError, keyword, quoted
 from nearfar.graph.graph import Graph
 from nearfar.graph.like import GraphLike
 from nearfar.measures.describe_report import GraphStatistics, Reach
+from nearfar.solve.one import sssp
 from nearfar.solve.steps.request import as_graph
 
 
@@ -65,7 +67,6 @@ def describe(graph: GraphLike, source: Any = None, *, seed: int = 1) -> GraphSta
     >>> describe(generate("path", vertices=5, directed=False)).reach.diameter_hops
     4
     """
-    from nearfar import _cpu
     from nearfar.prepared.outlook import outlook
 
     if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)):
@@ -212,8 +213,6 @@ def _sweeps(graph: Graph, source: int) -> Reach:
 
 def _sweep(graph: Graph, source: int) -> tuple[int, Any, int]:
     """Return the number of reached vertices, the greatest distance, and its vertex of lowest id."""
-    from nearfar.solve.one import sssp
-
     name = graph.name_of(source)
     paths = sssp(graph, name, device="cpu")
     distances = np.where(paths.reachable, paths.distances, np.asarray(-1, paths.distances.dtype))

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from nearfar import _cpu
 from nearfar.choose.ranking import rank
 from nearfar.errors import (
     NegativeWeightError,
@@ -86,8 +87,6 @@ def simple(graph: Graph) -> Simple:
 
 
 def _simplified(graph: Graph) -> Simple:
-    from nearfar import _cpu
-
     loops, parallel, _, _ = _cpu.edge_counts(graph.view)
     plain = graph.without_names()
     if not loops and not parallel:

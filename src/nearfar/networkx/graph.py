@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from nearfar import _cpu
 from nearfar.graph.graph import Graph
 from nearfar.graph.saturation import may_saturate
 
@@ -63,8 +64,6 @@ class BackendGraph:
         return found
 
     def _convert(self, weight: Any) -> Graph:
-        from nearfar import _cpu
-
         adjacency, multigraph = self.original._adj, self.is_multigraph()
         arrays = None
         if type(adjacency) is dict:

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import networkx as nx
+from nearfar import _cpu
 from nearfar.answer.paths import Paths
 from nearfar.errors import NegativeCycleError
 from nearfar.graph.dtypes import unreached_value
@@ -121,8 +122,6 @@ class Search:
 
 def to_dict(graph: BackendGraph, distances: NDArray[Any]) -> dict[Any, Any]:
     """Return vertex -> distance in Python numbers, reached vertices only, nearest first."""
-    from nearfar import _cpu
-
     row = np.ascontiguousarray(distances)
     return _cpu.distance_dict(graph.names, row, nearest_first(row), graph.kept)
 

@@ -11,6 +11,7 @@ import time
 import uuid
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import CancelledError
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -286,8 +287,6 @@ class _ClusterRun:
     @contextlib.contextmanager
     def _words(self) -> Iterator[None]:
         """Convert Dask's own errors to one sentence."""
-        from concurrent.futures import CancelledError
-
         from distributed import KilledWorker
         from distributed.comm import CommClosedError
 

@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from nearfar import _cpu
 from nearfar.errors import NegativeCycleError, OptionError, keyword, quoted
 from nearfar.graph.graph import Graph
 from nearfar.graph.like import GraphLike
@@ -82,8 +83,6 @@ def k_shortest_paths(
     >>> nearfar.k_shortest_paths(g, 0, 2, 5)
     [([0, 1, 2], 7), ([0, 2], 9)]
     """
-    from nearfar import _cpu
-
     if isinstance(graph, TurnGraph):
         original, states = graph.original, graph.vertices
         begin = int(graph.starts[original.index_of(source, "source")])

@@ -8,6 +8,7 @@ from __future__ import annotations
 import errno
 import os
 import sys
+import time
 from typing import IO, Any
 
 #: Errors of a file system without locks.
@@ -113,7 +114,6 @@ def lock_file(file: IO[Any], *, wait: bool) -> None:
         fcntl.flock(file, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
         return
     import msvcrt
-    import time
 
     while True:
         file.seek(_LOCKED_BYTE)

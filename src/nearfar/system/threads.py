@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
 import numpy as np
@@ -44,8 +45,6 @@ def on_threads(one: Callable[[int], T], count: int, threads: int) -> list[T]:
 
     if threads == 1:
         return [one(i) for i in range(count)]
-    from concurrent.futures import ThreadPoolExecutor
-
     stop = _cpu.StopFlag()
 
     def watched(i: int) -> T:

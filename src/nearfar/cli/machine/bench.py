@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from nearfar.cli.arguments import at_least_one, at_least_zero
 from nearfar.cli.console import Exit, Progress, emit, note, rows
-from nearfar.errors import OptionError, quoted
+from nearfar.errors import MissingDependencyError, OptionError, did_you_mean, quoted
 from nearfar.system.output import replacing
 
 if TYPE_CHECKING:
@@ -113,7 +113,6 @@ def _graphs(args: argparse.Namespace) -> int:
 
 def _contenders(args: argparse.Namespace) -> list[Peer]:
     """Return the peers first, because ratios are relative to SciPy, then the own methods."""
-    from nearfar.errors import did_you_mean
     from nearfar.lab.bench.peers import PEERS, Nearfar, contenders
     from nearfar.registry import find
 
@@ -211,7 +210,6 @@ def _peers(args: argparse.Namespace) -> int:
 
 
 def _plot(args: argparse.Namespace, runs: list[Run]) -> None:
-    from nearfar.errors import MissingDependencyError
     from nearfar.lab.bench.report import plot
 
     if any(run.find("scipy") for run in runs):

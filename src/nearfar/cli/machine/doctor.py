@@ -15,9 +15,16 @@ import platform
 import shutil
 import sys
 import sysconfig
+import time
 from typing import Any
 
+import numpy
+
+import nearfar
 from nearfar.cli.console import Exit, duration, emit, rows
+from nearfar.system.host import processor_name, total_memory
+from nearfar.system.memory import free_memory
+from nearfar.system.threads import default_threads
 
 NAME = "doctor"
 HELP = "check the installation"
@@ -84,10 +91,6 @@ def _version_of(package: str) -> str | None:
 
 
 def _versions() -> dict[str, Any]:
-    import numpy
-
-    import nearfar
-
     found: dict[str, Any] = {
         "nearfar": nearfar.__version__,
         "python": platform.python_version(),
@@ -111,10 +114,6 @@ def _versions() -> dict[str, Any]:
 
 
 def _machine() -> dict[str, Any]:
-    from nearfar.system.host import processor_name, total_memory
-    from nearfar.system.memory import free_memory
-    from nearfar.system.threads import default_threads
-
     return {
         "cores": default_threads(),
         "cores_of_machine": os.cpu_count(),
@@ -214,8 +213,6 @@ def _optional() -> list[dict[str, Any]]:
 
 def _self_test() -> dict[str, Any]:
     """Solve one small graph on each device and prove the answers."""
-    import time
-
     found: dict[str, Any] = {}
     for device in ("cpu", "cuda"):
         began = time.perf_counter()
@@ -262,9 +259,6 @@ _COMMON: tuple[tuple[str, dict[str, Any]], ...] = (
 
 def _warmed() -> dict[str, Any]:
     """Solve common requests on the GPU; return the number of kernel files in the cache after."""
-    import time
-
-    import nearfar
     from nearfar.system.devices import compiler, runtime
 
     here = runtime.available()

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 
+import nearfar
 from nearfar.cli.arguments import add_graph, read_graph
 from nearfar.cli.console import Exit, Progress, emit
 from nearfar.cli.flags import add_flags, call_of
@@ -44,8 +45,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Compute and print the scores."""
-    import nearfar
-
     if args.output is not None and not args.output.lower().endswith(".csv"):
         raise OptionError(f"output {args.output!r}: end it in .csv")
     graph, _ = read_graph(args)

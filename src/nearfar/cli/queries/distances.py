@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+import nearfar
 from nearfar.cli.arguments import add_graph, read_graph, vertex_list
 from nearfar.cli.console import Exit, Progress, emit
 from nearfar.cli.explanation import WHY_NOT, show
@@ -199,7 +200,6 @@ def _on_cluster(args: argparse.Namespace, graph: Graph, call: dict[str, Any]) ->
 
 def run(args: argparse.Namespace) -> int:
     """Solve, and print or write the distances."""
-    import nearfar
     from nearfar import scale
     from nearfar.solve.many import distances
 

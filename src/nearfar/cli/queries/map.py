@@ -11,6 +11,7 @@ import argparse
 import time
 from typing import TYPE_CHECKING
 
+import nearfar
 from nearfar.cli.answers import check_folder
 from nearfar.cli.arguments import add_graph, number, read_graph, vertex_list
 from nearfar.cli.console import Exit, duration, emit, rows
@@ -66,7 +67,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def _write_reach(args: argparse.Namespace, graph: Graph) -> int:
     """Write what each of many sources reaches, one search within the largest break for each."""
-    import nearfar
     from nearfar.answer import write_geography
 
     if args.breaks is None:
@@ -123,8 +123,6 @@ def _draw(args: argparse.Namespace, graph: Graph, paths: Paths) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Solve, prove and draw."""
-    import nearfar
-
     if not args.output.lower().endswith(_SUFFIXES):
         raise OptionError(f"output {args.output!r}: use one of {', '.join(_SUFFIXES)}")
     if (args.breaks is not None) != args.output.lower().endswith(_GEOGRAPHY):

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+import nearfar
 from nearfar.cli.arguments import (
     add_graph,
     at_least_one,
@@ -269,8 +270,6 @@ _HELP = {
 
 def function_of(name: str) -> Callable[..., Any]:
     """Return the function that a measure calls."""
-    import nearfar
-
     found: Callable[..., Any] = (
         nearfar.catchment if name == "catchment" else getattr(nearfar.measures, name)
     )

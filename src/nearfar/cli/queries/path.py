@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+import nearfar
 from nearfar.cli.answers import check_folder
 from nearfar.cli.arguments import add_graph, load_methods, read_graph, with_turns
 from nearfar.cli.console import Exit, duration, emit, note
@@ -54,7 +55,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Find the path and print it."""
-    import nearfar
     from nearfar.answer.geography import route_lines, write_geography
     from nearfar.prepared.prepare import load
     from nearfar.prepared.prepared import Prepared

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 
+import nearfar
 from nearfar.cli.answers import check_folder
 from nearfar.cli.arguments import add_graph, load_methods, read_graph
 from nearfar.cli.console import Exit, emit
@@ -46,7 +47,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Find the routes and print them."""
-    import nearfar
     from nearfar.answer.geography import write_geography
     from nearfar.solve.places.route import routes_geojson
 

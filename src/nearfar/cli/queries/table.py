@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+import nearfar
 from nearfar.cli.arguments import add_graph, read_graph
 from nearfar.cli.console import Exit, Progress, duration, emit, note
 from nearfar.cli.flags import add_flags, call_of
@@ -53,8 +54,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Compute the table."""
-    import nearfar
-
     to_csv = args.out is not None and args.out.lower().endswith(".csv")
     nearest = args.k is not None
     if nearest and args.out and not to_csv:

@@ -15,7 +15,7 @@ import numpy as np
 
 from nearfar.cli.arguments import add_graph, number, read_graph, read_vertex
 from nearfar.cli.console import Exit, duration, emit, rows
-from nearfar.cli.saved_answers import SavedAnswer
+from nearfar.cli.saved_answers import SavedAnswer, load_answer
 from nearfar.errors import GraphFormatError
 from nearfar.graph.dtypes import unreached_value
 from nearfar.graph.graph import Graph
@@ -45,7 +45,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Load, prove and report."""
     from nearfar.answer.proof import certify
-    from nearfar.cli.saved_answers import load_answer
 
     graph, _ = read_graph(args)
     saved = load_answer(args.answer, graph)

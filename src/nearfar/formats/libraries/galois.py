@@ -36,8 +36,6 @@ def sniff(head: bytes) -> bool:
 
 def read(source: Source, *, data: Literal["int", "uint", "float"] = "int") -> Graph:
     """Read a Galois graph."""
-    from nearfar.graph.graph import Graph
-
     if data not in _TYPES[4]:
         raise OptionError(f"data is {quoted(data)}: use 'int', 'uint' or 'float'")
     raw = source.data

@@ -39,8 +39,6 @@ def write_list(graph: Graph, sink: Sink) -> None:
 
 def read_serialized(source: Source, *, weighted: bool | None = None) -> Graph:
     """Read `.sg` or `.wsg`."""
-    from nearfar.graph.graph import Graph
-
     data = source.data
     if data.size < _HEADER.size or int(data[0]) > 1:
         raise source.fail("the header is damaged or cut short")

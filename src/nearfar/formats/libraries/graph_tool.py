@@ -29,7 +29,6 @@ def sniff(head: bytes) -> bool:
 def read(source: Source, *, weight: str | None = "weight") -> Graph:
     """Read a graph-tool graph."""
     from nearfar import _cpu
-    from nearfar.graph.graph import Graph
 
     if not sniff(source.head):
         raise source.fail("not a graph-tool file: the magic at its start is missing")

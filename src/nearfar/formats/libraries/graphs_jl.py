@@ -22,7 +22,6 @@ def sniff(head: bytes) -> bool:
 def read(source: Source) -> Graph:
     """Read a graph; it takes no options."""
     from nearfar import _cpu
-    from nearfar.graph.graph import Graph
 
     match = _HEADER.match(source.head)
     if match is None:

@@ -15,6 +15,7 @@ import numpy as np
 from nearfar.formats.files import Sink, Source, narrowed
 from nearfar.formats.specs import Format, register
 from nearfar.graph.graph import Graph
+from nearfar.system.threads import default_threads
 
 _BANNER = re.compile(rb"^%%MatrixMarket\s", re.IGNORECASE)
 
@@ -27,8 +28,6 @@ def sniff(head: bytes) -> bool:
 def read(source: Source, *, directed: bool | None = None) -> Graph:
     """Read a Matrix Market file."""
     from nearfar import _cpu
-    from nearfar.graph.graph import Graph
-    from nearfar.system.threads import default_threads
 
     found = _cpu.parse_matrix_market(source.data, default_threads(), source.progress())
     sources, targets, weights = found["sources"], found["targets"], found["weights"]

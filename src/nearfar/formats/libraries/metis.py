@@ -21,7 +21,6 @@ from nearfar.graph.graph import Graph
 def read(source: Source) -> Graph:
     """Read a METIS graph; it takes no options."""
     from nearfar import _cpu
-    from nearfar.graph.graph import Graph
 
     found = _cpu.parse_metis(source.data, source.progress())
     if not found["symmetric"]:

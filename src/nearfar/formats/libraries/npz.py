@@ -25,8 +25,6 @@ def sniff(head: bytes) -> bool:
 
 def read(source: Source, *, directed: bool = True) -> Graph:
     """Read a sparse matrix."""
-    from nearfar.graph.graph import Graph
-
     with library_errors(source.path, "SciPy .npz"):
         parts = archive_arrays(source)
         if "format" not in parts or "shape" not in parts:

@@ -63,7 +63,6 @@ def read(
 ) -> Graph:
     """Read an edge list."""
     from nearfar import _cpu
-    from nearfar.graph.graph import Graph
 
     chosen, third = _columns(columns)
     if skip_lines < 0:

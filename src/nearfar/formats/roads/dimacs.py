@@ -38,7 +38,6 @@ def read(
 ) -> Graph:
     """Read `.gr`, `.sp` or PACE text."""
     from nearfar import _cpu
-    from nearfar.graph.graph import Graph
 
     check_above_zero(coordinate_scale=coordinate_scale)
     found = _cpu.parse_dimacs(source.data, source.progress())

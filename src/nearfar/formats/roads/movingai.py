@@ -32,7 +32,6 @@ def sniff(head: bytes) -> bool:
 def read(source: Source, *, diagonal: bool = True) -> Graph:
     """Read a map."""
     from nearfar import _cpu
-    from nearfar.graph.graph import Graph
 
     found = _cpu.parse_grid_map(source.data, diagonal, source.progress())
     graph: Graph = Graph.from_csr(

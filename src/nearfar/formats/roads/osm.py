@@ -61,8 +61,6 @@ def read(
         raise OptionError(
             f"country is {quoted(country)}: use one of {', '.join(COUNTRIES)}, or None"
         )
-    from nearfar.graph.graph import Graph
-
     ways = _Ways(mode, country)
     with library_errors(source.path, "OpenStreetMap"):
         ways.collect(source)
@@ -208,8 +206,6 @@ def _largest_part(graph: Graph) -> tuple[Graph, NDArray[np.bool_]]:
     """Return the largest strongly connected part, and which vertices are in it."""
     from scipy.sparse import csr_matrix
     from scipy.sparse.csgraph import connected_components
-
-    from nearfar.graph.graph import Graph
 
     n = graph.n_vertices
     # SciPy's search for strong components may not terminate on parallel edges: merge them first.

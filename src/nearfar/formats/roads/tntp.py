@@ -243,8 +243,6 @@ def read_flows(
 
 def _network(source: Source) -> tuple[Graph, dict[str, NDArray[np.float64]], range, int]:
     """Return graph, columns, zones and the first vertex that paths may pass through."""
-    from nearfar.graph.graph import Graph
-
     heading, lines = _split(source)
     n = _whole(source, heading, "NUMBER OF NODES")
     m = _whole(source, heading, "NUMBER OF LINKS")

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import nearfar
+from nearfar.graph.dtypes import unreached_value
 from nearfar.graph.graph import Graph
 from nearfar.lab.profile import dijkstra_edges
 from nearfar.options import build_options
@@ -228,8 +229,6 @@ def time_cases(
 
 
 def _reached(distances: NDArray[Any]) -> int:
-    from nearfar.graph.dtypes import unreached_value
-
     return int(np.count_nonzero(distances != unreached_value(distances.dtype)))
 
 

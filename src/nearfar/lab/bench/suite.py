@@ -17,8 +17,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nearfar.errors import MissingDependencyError, OptionError, did_you_mean, quoted
+from nearfar.generators import generate
 from nearfar.generators.random import Stream
 from nearfar.graph.graph import Graph
+from nearfar.solve.one import sssp
 
 _SEED = 1
 _CANDIDATES = 64
@@ -79,8 +81,6 @@ def data_file(name: str) -> Path:
 
 
 def _make(name: str, **parameters: Any) -> Graph:
-    from nearfar.generators import generate
-
     return generate(name, seed=_SEED, **parameters)
 
 
@@ -179,8 +179,6 @@ def named(name: str) -> SuiteGraph:
 
 def _reach(bare: Graph, source: int) -> int:
     """Return the number of vertices that a breadth-first search reaches. O(n + m)."""
-    from nearfar.solve.one import sssp
-
     paths = sssp(bare, source, device="cpu", threads=1, predecessors=False)
     return int(np.count_nonzero(paths.reachable))
 

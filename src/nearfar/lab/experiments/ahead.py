@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from nearfar.errors import OptionError
-from nearfar.graph.graph import Graph
+from nearfar.graph.graph import Graph, join_transposes
 from nearfar.lab.experiments.experiment import Experiment, Input, Settings, Task
 
 if TYPE_CHECKING:
@@ -152,7 +152,6 @@ def keep(made: Input, place: Path) -> None:
 def load(place: Path) -> Input:
     """Read what :func:`keep` wrote, and delete it; arrays stay mapped while they are used."""
     from nearfar.formats import read
-    from nearfar.graph.graph import join_transposes
 
     graph: Graph = read(place / "graph.nfg")
     if (place / "transpose.nfg").exists():

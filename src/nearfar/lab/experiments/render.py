@@ -7,6 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from nearfar.errors import MissingDependencyError
 from nearfar.lab.bench.report import table as aligned
 
@@ -228,8 +230,6 @@ def _dress(axes: Any, panel: Mapping[str, Any]) -> None:
 
 def _clear(axes: Any, panel: Mapping[str, Any], at: float) -> float:
     """Return top or bottom of the axes, whichever the lines right of ``at`` are farther from."""
-    import numpy as np
-
     axes.get_xlim(), axes.get_ylim()  # the limits are known from here on
     into = axes.transData + axes.transAxes.inverted()
     beside = into.transform((at, axes.get_ylim()[0]))[0] + np.linspace(0.0, 0.2, 9)

@@ -28,6 +28,7 @@ from nearfar.lab.bench.report import write_json
 from nearfar.lab.experiments.ahead import Ahead
 from nearfar.lab.experiments.experiment import Done, Experiment, Settings, Task, whole
 from nearfar.lab.experiments.render import draw, markdown_table
+from nearfar.system.devices import runtime
 from nearfar.system.output import only_writer
 
 RESULTS_SCHEMA = "nearfar-experiment-results/1"
@@ -178,8 +179,6 @@ def execute(
 
 def _need_gpu(tasks: Sequence[Task]) -> None:
     """Raise :class:`VariantUnavailable` without a GPU, and name the tasks that need none."""
-    from nearfar.system.devices import runtime
-
     here = runtime.available()
     if here is not True:
         some = "; tasks that match '*-host' (only=) need none"

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from nearfar.graph.graph import Graph
+from nearfar.graph.graph import Graph as Made
+from nearfar.solve.one import sssp
 
 if TYPE_CHECKING:
     from nearfar.lab.bench.cases import Case
@@ -17,7 +19,6 @@ if TYPE_CHECKING:
 def weighted(graph: Graph, low: int, high: int, stream: str) -> Graph:
     """Return the same edges with uniform random int32 weights, both ends included; seed 1."""
     from nearfar.generators.random import Stream
-    from nearfar.graph.graph import Graph as Made
 
     weights = Stream(1, stream).integers(low, high, graph.n_edges, np.int32)
     return Made(graph.indptr, graph.indices, weights, attributes=graph.attributes)
@@ -28,9 +29,6 @@ def hops(graph: Graph, source: int) -> int:
 
     The second starts where the first ended. O(n + m).
     """
-    from nearfar.graph.graph import Graph as Made
-    from nearfar.solve.one import sssp
-
     bare = Made(graph.indptr, graph.indices, None)
     depth = 0
     for _ in range(2):

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from nearfar import _cpu
 from nearfar.errors import (
     DistanceOverflowError,
     GraphError,
@@ -39,6 +40,7 @@ from nearfar.measures.simple import (
     takes_device,
 )
 from nearfar.options import Device, Devices, check_limit
+from nearfar.prepared.prepared import Prepared
 from nearfar.solve.steps.request import check_stats
 from nearfar.system.threads import check_threads
 
@@ -266,7 +268,6 @@ def raw_betweenness(
 
     def on_device() -> NDArray[np.float64]:
         from nearfar.measures.centrality.device_shares import ZeroCycleFrom, device_shares
-        from nearfar.prepared.prepared import Prepared
 
         try:
             return device_shares(
@@ -311,8 +312,6 @@ def _on_cores(
     progress: Callable[[float, float], None] | None = None,
 ) -> NDArray[np.float64]:
     """Return sums on the CPU, of vertices or of the edges that :func:`simple` keeps."""
-    from nearfar import _cpu
-
     solved = simple(graph).graph
     rows = None if limit is not None else many_rows(graph, len(sources), workers)
     while True:

@@ -20,7 +20,7 @@ from nearfar.graph.turns import TurnGraph
 from nearfar.measures.centrality.brandes import draws_nothing, sampled_sources
 from nearfar.measures.simple import measured_turns
 from nearfar.solve.many import distances
-from nearfar.solve.steps.request import as_graph_or_turns, check_stats
+from nearfar.solve.steps.request import as_graph_or_turns, check_stats, vertex_indices
 
 _ENTRIES = 1 << 23  # of rows that are held at once
 
@@ -313,8 +313,6 @@ def _drawn(n: int, samples: int | None, seed: int | None) -> NDArray[np.int64] |
 def _rows(graph: Graph | TurnGraph, vertices: Any) -> Any:
     if vertices is None:
         return np.arange(graph.n_vertices)
-    from nearfar.solve.steps.request import vertex_indices
-
     return vertex_indices(graph, vertices, "vertex")
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from nearfar import _cpu
 from nearfar.errors import DistanceOverflowError, UnreachableError, quoted
 from nearfar.graph.graph import Graph
 from nearfar.measures.paths.order_free import in_steps
@@ -219,8 +220,6 @@ def shortest_path_dag(
 def _dag(
     graph: Graph, source: Any, threads: Any, limit: Any, tolerance: Any, targets: Any = None
 ) -> ShortestPathDag:
-    from nearfar import _cpu
-
     relative = check_tolerance(graph, tolerance)
     counted, fixed = (graph, None) if relative else in_steps(graph)
     if fixed is not None and (bound := check_limit(limit, graph.weight_dtype)) is not None:

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from nearfar import _cpu
 from nearfar.errors import DistanceOverflowError, NegativeWeightError, OptionError, quoted
 from nearfar.graph.dtypes import unreached_value
 from nearfar.graph.graph import Graph
@@ -243,8 +244,6 @@ def _on_cores(
     progress: Callable[[float, float], None] | None,
 ) -> tuple[NDArray[Any], NDArray[np.float64]]:
     """Return the loads of the searched edges and the lengths of all paths, on the CPU."""
-    from nearfar import _cpu
-
     loads = np.zeros(searched.graph.n_edges, dtype=trips.amounts.dtype)
     lengths = np.zeros(len(trips.amounts))
     into, entering, tails = searched.graph.entering()
@@ -359,8 +358,6 @@ def _skims(
     progress: Callable[[float, float], None] | None,
 ) -> tuple[NDArray[Any], list[NDArray[Any]]]:
     """Return lengths and totals of the paths between vertices."""
-    from nearfar import _cpu
-
     begin, ends = searched.starts(rows), np.unique(columns)
     shape = (len(rows), len(columns))
     into, entering, tails = searched.graph.entering()

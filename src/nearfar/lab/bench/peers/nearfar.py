@@ -12,7 +12,7 @@ from nearfar.answer.paths import Paths
 from nearfar.graph.dtypes import unreached_value
 from nearfar.graph.graph import Graph
 from nearfar.lab.bench.peers.base import Peer
-from nearfar.registry import Request
+from nearfar.registry import Request, find
 
 
 class Nearfar(Peer):
@@ -42,8 +42,6 @@ class Nearfar(Peer):
         """Return whether the method supports this graph."""
         if self.method == "auto":
             return True
-        from nearfar.registry import find
-
         reasons = [
             v.can_run(graph, Request(device="cpu", threads=self.threads))
             for v in find(self.method, "cpu")
