@@ -254,6 +254,11 @@ class Prepared(Graph):
         )
 
     @cached_property
+    def _walks(self) -> Any:
+        """View of the C++ module for point queries; rows of many arcs once more, on first use."""
+        return _cpu.PreparedWalks(self.metric_view)
+
+    @cached_property
     def _origins(self) -> NDArray[np.int32]:
         """Origin of the weight of each arc; 8 bytes per arc and value of it."""
         found = np.empty(2 * len(self.metric.weights), dtype=np.int32)
@@ -616,24 +621,12 @@ class Prepared(Graph):
             If the distance does not fit 64 bits.
         """
         begin, end = self.index_of(source, "source"), self.index_of(target, "target")
-        return self.summing(sums).distance_between(begin, end)
-
-    def distance_between(self, source: int, target: int) -> Any:
-        """Return the distance between two vertices given by index, as :meth:`distance` does.
-
-        Parameters
-        ----------
-        source, target : int
-
-        Returns
-        -------
-        int or float
-        """
-        if self._walks_alone:
-            number = _cpu.prepared_distance(self.metric_view, source, target, self._no_distance)
+        summed = self if sums == "fixed" else self.summing(sums)
+        if summed._walks_alone:
+            number = _cpu.prepared_distance(summed._walks, begin, end, summed._no_distance)
             if number is not None:
                 return number
-        found = pair_distances(self, np.array([source]), np.array([target]), 1)[0]
+        found = pair_distances(summed, np.array([begin]), np.array([end]), 1)[0]
         return float("inf") if found == unreached_value(found.dtype) else found.item()
 
     def path(self, source: Any, target: Any) -> tuple[list[Any], Any]:
@@ -658,9 +651,15 @@ class Prepared(Graph):
         UnreachableError
             If there is no path.
         """
-        edges = self.path_edges(source, target)
+        begin, end = self.index_of(source, "source"), self.index_of(target, "target")
+        if self._walks_alone:
+            origins, heads, like = self._origins, self.indices, self._no_distance
+            found: Any = _cpu.prepared_path(self._walks, origins, begin, end, heads, like)
+            if found is not None and found[2] is not None:
+                return self.name_of(found[1]).tolist(), found[2]
+        edges = self._path_edges(begin, end, source, target)
         steps = np.empty(len(edges) + 1, dtype=np.int64)
-        steps[0] = self.index_of(source, "source")
+        steps[0] = begin
         steps[1:] = self.indices[edges]
         length = self._lengths(edges)[-1]
         return self.name_of(steps).tolist(), length.item() if hasattr(length, "item") else length
@@ -730,6 +729,10 @@ class Prepared(Graph):
             If there is no path.
         """
         begin, end = self.index_of(source, "source"), self.index_of(target, "target")
+        return self._path_edges(begin, end, source, target)
+
+    def _path_edges(self, begin: int, end: int, source: Any, target: Any) -> NDArray[np.int32]:
+        """Return the edges of a path between indices; names are for the message."""
         found = edges_of_path(self, begin, end)
         if found is None:
             raise UnreachableError(f"vertex {quoted(target)} is not reached from {quoted(source)}")

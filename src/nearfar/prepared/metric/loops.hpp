@@ -46,9 +46,19 @@ struct Lanes {
   // (pair[0], pair[1 % kSides], pair[0], ...)
   template <int kSides>
   static NEARFAR_INLINE Vector spread(const Value* pair) {
-    Vector x;
-    for (int i = 0; i < kCount; ++i) x[i] = pair[i % kSides];
-    return x;
+    if constexpr (kSides == 1) {
+      return pair[0] + Vector{};
+    } else if constexpr (sizeof(Value) == 4) {
+      // As numbers of twice the size: element by element it is an instruction each.
+      typedef uint64_t Pairs __attribute__((vector_size(kBytes)));
+      uint64_t both;
+      std::memcpy(&both, pair, sizeof(both));
+      return (Vector)(both + Pairs{});
+    } else {
+      Vector x;
+      for (int i = 0; i < kCount; ++i) x[i] = pair[i % kSides];
+      return x;
+    }
   }
   // Exchanges neighbours.
   template <int kSides>
