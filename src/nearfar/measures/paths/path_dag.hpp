@@ -63,27 +63,12 @@ class PathDag {
   const std::vector<int64_t>& cycle() const { return cycle_; }
 
   // By edges, at most `limit` of them.
-  void search(Index source, int64_t limit, Interrupt& interrupt) {
-    if (edge_ != nullptr)
-      levels<true>(source, limit, interrupt);
-    else
-      levels<false>(source, limit, interrupt);
-  }
+  void search(Index source, int64_t limit, Interrupt& interrupt);
 
   // From finished distances. `touched` null: of all vertices; else those that may be reached, in
   // any order and repeatedly. A float sum may exceed a distance by the relative tolerance.
   void build(Index source, const Weight* distance, Weight limit, const Buffer<Index>* touched,
-             double tolerance, Interrupt& interrupt) {
-    collect(distance, limit, touched);
-    sort(distance);
-    Index* const first = std::find(order_.get(), order_.get() + count_, source);
-    std::rotate(order_.get(), first, first + 1);  // others may be as near
-    number();
-    const bool ordered = tight(distance, limit, tolerance, interrupt);
-    if (ordered) return;
-    untie(distance);
-    if (cycle_.empty()) tight(distance, limit, tolerance, interrupt);
-  }
+             double tolerance, Interrupt& interrupt);
 
   // Clears the buffers for the next source.
   void clear() {
@@ -355,6 +340,33 @@ class PathDag {
   bool saturated_ = false;
   std::vector<int64_t> cycle_;
 };
+
+// Out of the class, which keeps them and all that they call out of every file but path_dag.cpp.
+template <class C>
+void PathDag<C>::search(Index source, int64_t limit, Interrupt& interrupt) {
+  if (edge_ != nullptr)
+    levels<true>(source, limit, interrupt);
+  else
+    levels<false>(source, limit, interrupt);
+}
+
+template <class C>
+void PathDag<C>::build(Index source, const Weight* distance, Weight limit,
+                       const Buffer<Index>* touched, double tolerance, Interrupt& interrupt) {
+  collect(distance, limit, touched);
+  sort(distance);
+  Index* const first = std::find(order_.get(), order_.get() + count_, source);
+  std::rotate(order_.get(), first, first + 1);  // others may be as near
+  number();
+  const bool ordered = tight(distance, limit, tolerance, interrupt);
+  if (ordered) return;
+  untie(distance);
+  if (cycle_.empty()) tight(distance, limit, tolerance, interrupt);
+}
+
+#define NEARFAR_PATH_DAG(I, W) extern template class PathDag<Csr<I, W>>;
+NEARFAR_FOR_EACH_CSR(NEARFAR_PATH_DAG)
+#undef NEARFAR_PATH_DAG
 
 // Numbers of paths that may be beyond a double.
 template <class C>
