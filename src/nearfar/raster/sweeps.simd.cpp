@@ -186,12 +186,13 @@ LinkFunction<T> links_of(int side) {
 
 }  // namespace
 
+// Corners are looked at where a cell has eight neighbours: in two dimensions, three to a half.
 template <class T>
 SweepFunction<T> raster_sweep(StepRule rule, int side, int count) {
   if constexpr (std::is_floating_point_v<T>) {
     if (rule == StepRule::mean) return sweep_of<T, StepRule::mean>(side, count);
     if (rule == StepRule::slope) return sweep_of<T, StepRule::slope>(side, count);
-    if (rule == StepRule::corner) return sweep_of<T, StepRule::corner>(side, count);
+    if (rule == StepRule::corner) return sweep<T, StepRule::corner, 64, 3>;
   }
   return sweep_of<T, StepRule::enter>(side, count);
 }
@@ -201,7 +202,7 @@ PullFunction<T> raster_pull(StepRule rule, int side, int count) {
   if constexpr (std::is_floating_point_v<T>) {
     if (rule == StepRule::mean) return pull_of<T, StepRule::mean>(side, count);
     if (rule == StepRule::slope) return pull_of<T, StepRule::slope>(side, count);
-    if (rule == StepRule::corner) return pull_of<T, StepRule::corner>(side, count);
+    if (rule == StepRule::corner) return pull<T, StepRule::corner, 64, 8>;
   }
   return pull_of<T, StepRule::enter>(side, count);
 }
@@ -211,7 +212,7 @@ LinkFunction<T> raster_links(StepRule rule, int side) {
   if constexpr (std::is_floating_point_v<T>) {
     if (rule == StepRule::mean) return links_of<T, StepRule::mean>(side);
     if (rule == StepRule::slope) return links_of<T, StepRule::slope>(side);
-    if (rule == StepRule::corner) return links_of<T, StepRule::corner>(side);
+    if (rule == StepRule::corner) return links<T, StepRule::corner, 64>;
   }
   return links_of<T, StepRule::enter>(side);
 }

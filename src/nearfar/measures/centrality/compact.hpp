@@ -28,11 +28,11 @@
 
 namespace nearfar::measures {
 
-template <class C>
-class Compact {
+// The rows without their weights, which are compiled once for all types of these.
+template <class IndexT>
+class CompactRows {
  public:
-  using Index = typename C::Index;
-  using Weight = typename C::Weight;
+  using Index = IndexT;
   static constexpr Index kNone = -1;
 
   // Numbers of targets: `all` counts a vertex and what is folded onto it, `behind` only the latter.
@@ -40,17 +40,14 @@ class Compact {
     Index all, behind;
   };
 
-  // fold: whether to fold trees and separate sinks; rows must then have neither parallel edges nor
-  // self-loops, and weights must be positive. lanes: whether the graph is unweighted and eight
-  // sources may be searched at once. is_source and is_target: one per vertex.
-  Compact(const C& csr, bool fold, bool lanes, const std::vector<uint8_t>& is_source,
-          const std::vector<uint8_t>& is_target)
-      : given_(csr), n_(size(csr.n)) {
-    for (std::size_t e = 0; e < size(csr.m); ++e) {
-      least = std::min(least, csr.weights[e]);
-      most = std::max(most, csr.weights[e]);
-    }
-    const Rows in = transposed({csr.indptr, csr.indices, nullptr});
+  // given: the graph; its weights are not read. fold: whether to separate sinks; rows must then
+  // have neither parallel edges nor self-loops, and weights must be positive. trees: whether to
+  // fold trees, too. lanes: whether the graph is unweighted and eight sources may be searched at
+  // once. is_source and is_target: one per vertex.
+  CompactRows(const Csr<Index, int32_t>& given, bool fold, bool trees, bool lanes,
+              const std::vector<uint8_t>& is_source, const std::vector<uint8_t>& is_target)
+      : indptr_(given.indptr), m_(size(given.m)), n_(size(given.n)) {
+    const Rows in = transposed({given.indptr, given.indices, nullptr});
     const Rows out = transposed(in.view());
     symmetric = in.first == out.first && in.ends == out.ends;
     root_.assign(n_, kNone);
@@ -64,14 +61,13 @@ class Compact {
       from[v] = sources[v] = is_source[v];
     }
     std::vector<double> pairs(n_, 0);  // source-target pairs within one branch below
-    std::vector<Index> folded;
-    if (fold && symmetric && !std::is_floating_point_v<Weight>)
-      fold_trees(out, pairs, folded);
+    if (fold && symmetric && trees)
+      fold_trees(out, pairs);
     else if (fold && !symmetric)
       fold_sinks(in);
     any_folded = std::any_of(root_.begin(), root_.end(), [](Index u) { return u != kNone; });
     number(in, out, fold && !symmetric, lanes);
-    count_inside(own, from, pairs, folded);
+    count_inside(own, from, pairs);
     copy(in);
     enter_sinks(in);
     carry_over(own);
@@ -81,20 +77,16 @@ class Compact {
   // dummy that masked reads refer to.
   Index n = 0, core = 0;
   bool any_folded = false;
-  bool for_lanes = false;                        // numbered by falling degree
-  bool symmetric = false;                        // every edge has an opposite edge, of any weight
-  Weight least = unreached<Weight>(), most = 0;  // over all weights, those of folded edges included
-  Weight deepest = 0;  // largest distance of a folded vertex from its root
+  bool for_lanes = false;  // numbered by falling degree
+  bool symmetric = false;  // every edge has an opposite edge, of any weight
 
-  Csr<Index, Weight> csr;       // kept edges; rows ascend
-  std::vector<Index> vertex;    // the caller's number of a kept vertex
-  std::vector<Index> starts;    // kept vertices to search from, nearby ones consecutive
-  std::vector<Index> edge;      // the caller's number of a kept edge
-  std::vector<Index> core_end;  // per row: edges from here on lead to sinks
+  std::vector<Index> vertex;                  // the caller's number of a kept vertex
+  std::vector<Index> starts;                  // kept vertices to search from, nearby consecutive
+  std::vector<Index> edge;                    // the caller's number of a kept edge
+  std::vector<Index> core_end;                // per row: edges from here on lead to sinks
   std::vector<Index> sink_first, sink_tails;  // edges into sink core + i
-  std::vector<Weight> sink_weights;
-  std::vector<Ends> ends;       // of kept vertices
-  std::vector<double> sources;  // per kept vertex, including what is folded onto it
+  std::vector<Ends> ends;                     // of kept vertices
+  std::vector<double> sources;                // per kept vertex, including what is folded onto it
 
   Index n_sinks() const { return n - core; }
 
@@ -104,7 +96,7 @@ class Compact {
     for (std::size_t i = 1; i < size(n); ++i) vertices[size(vertex[i])] += kept[i];
   }
 
- private:
+ protected:
   static std::size_t size(Index i) { return static_cast<std::size_t>(i); }
 
   struct View {
@@ -121,7 +113,7 @@ class Compact {
   // Rows of the reversed edges, each ascending.
   Rows transposed(const View& rows) const {
     Rows made;
-    const std::size_t m = size(given_.m);
+    const std::size_t m = m_;
     made.first.assign(n_ + 1, 0);
     made.ends.resize(m);
     made.edges.resize(m);
@@ -138,44 +130,42 @@ class Compact {
   }
 
   // Folds each vertex onto its only remaining neighbour.
-  void fold_trees(const Rows& out, std::vector<double>& pairs, std::vector<Index>& folded) {
+  void fold_trees(const Rows& out, std::vector<double>& pairs) {
     std::vector<Index> degree(n_);
     for (std::size_t v = 0; v < n_; ++v) {
       degree[v] = static_cast<Index>(out.degree(v));
-      if (degree[v] == 1) folded.push_back(static_cast<Index>(v));
+      if (degree[v] == 1) folded_.push_back(static_cast<Index>(v));
     }
-    std::vector<Weight> depth(n_, 0);
     std::size_t done = 0;
-    for (std::size_t i = 0; i < folded.size(); ++i) {
-      const std::size_t v = size(folded[i]);
+    for (std::size_t i = 0; i < folded_.size(); ++i) {
+      const std::size_t v = size(folded_[i]);
       if (degree[v] == 0) continue;  // the last vertex of a component that is a tree: its root
       Index k = out.first[v];
       while (root_[size(out.ends[size(k)])] != kNone) ++k;
       const std::size_t u = size(out.ends[size(k)]);
       root_[v] = static_cast<Index>(u);
-      folded[done++] = static_cast<Index>(v);
+      folded_[done++] = static_cast<Index>(v);
       pairs[u] += sources[v] * static_cast<double>(ends_[v].all);
       sources[u] += sources[v];
       ends_[u].all += ends_[v].all;
-      const Weight w = given_.weights[out.edges[size(k)]];
-      depth[u] = std::max(depth[u], saturating_add(depth[v], std::max(w, back(out, u, v))));
-      deepest = std::max(deepest, depth[u]);
-      if (--degree[u] == 1) folded.push_back(static_cast<Index>(u));
+      to_root_.push_back(out.edges[size(k)]);
+      from_root_.push_back(back(out, u, v));
+      if (--degree[u] == 1) folded_.push_back(static_cast<Index>(u));
       degree[v] = 0;
     }
-    folded.resize(done);
+    folded_.resize(done);
   }
 
-  Weight back(const Rows& out, std::size_t u, std::size_t v) const {
+  Index back(const Rows& out, std::size_t u, std::size_t v) const {
     const auto row = out.ends.begin() + out.first[u], end = out.ends.begin() + out.first[u + 1];
     const auto at = std::lower_bound(row, end, static_cast<Index>(v));
-    return given_.weights[out.edges[static_cast<std::size_t>(at - out.ends.begin())]];
+    return out.edges[static_cast<std::size_t>(at - out.ends.begin())];
   }
 
   // Folds each vertex without outgoing edges onto its only predecessor.
   void fold_sinks(const Rows& in) {
     for (std::size_t v = 0; v < n_; ++v) {
-      if (given_.indptr[v + 1] != given_.indptr[v] || in.degree(v) != 1) continue;
+      if (indptr_[v + 1] != indptr_[v] || in.degree(v) != 1) continue;
       const std::size_t u = size(in.ends[size(in.first[v])]);
       root_[v] = static_cast<Index>(u);
       ends_[u].all += ends_[v].all;
@@ -256,8 +246,8 @@ class Compact {
   // between two branches below it, and from below it to elsewhere and back. At a root the last two
   // are counted by the searches.
   void count_inside(const std::vector<Index>& own, const std::vector<double>& from,
-                    const std::vector<double>& pairs, const std::vector<Index>& folded) {
-    if (folded.empty()) return;
+                    const std::vector<double>& pairs) {
+    if (folded_.empty()) return;
     std::vector<double> all_sources(size(components_), 0), all_targets(size(components_), 0);
     for (std::size_t i = 1; i < size(core); ++i) {
       all_sources[size(component_[i])] += sources[size(vertex[i])];
@@ -265,8 +255,8 @@ class Compact {
     }
     std::vector<Index> where(n_, kNone);
     for (std::size_t i = 1; i < size(core); ++i) where[size(vertex[i])] = component_[i];
-    for (std::size_t i = folded.size(); i-- > 0;) {  // a root is folded after its branches
-      const std::size_t v = size(folded[i]);
+    for (std::size_t i = folded_.size(); i-- > 0;) {  // a root is folded after its branches
+      const std::size_t v = size(folded_[i]);
       where[v] = where[size(root_[v])];
     }
     for (std::size_t v = 0; v < n_; ++v) {
@@ -296,13 +286,11 @@ class Compact {
     const std::size_t m = size(first_.back());
     indices_.resize(m);
     edge.resize(m);
-    weights_.resize(m);
     std::vector<Index> at(first_.begin(), first_.end() - 1);
     each_kept([&](std::size_t u, Index t, Index e) {
       const std::size_t k = size(at[u]++);
       indices_[k] = t;
       edge[k] = e;
-      weights_[k] = given_.weights[e];
     });
     core_end.assign(first_.begin() + 1, first_.end());
     if (n_sinks() > 0)
@@ -310,11 +298,6 @@ class Compact {
         const auto row = indices_.begin() + first_[v], end = indices_.begin() + first_[v + 1];
         core_end[v] = static_cast<Index>(std::lower_bound(row, end, core) - indices_.begin());
       }
-    csr.n = n;
-    csr.m = static_cast<Index>(indices_.size());
-    csr.indptr = first_.data();
-    csr.indices = indices_.data();
-    csr.weights = weights_.data();
   }
 
   void enter_sinks(const Rows& in) {
@@ -323,7 +306,7 @@ class Compact {
       const std::size_t v = size(vertex[i]);
       for (Index e = in.first[v]; e < in.first[v + 1]; ++e) {
         sink_tails.push_back(label_[size(in.ends[size(e)])]);
-        sink_weights.push_back(given_.weights[in.edges[size(e)]]);
+        sink_edges_.push_back(in.edges[size(e)]);
       }
       sink_first.push_back(static_cast<Index>(sink_tails.size()));
     }
@@ -344,14 +327,67 @@ class Compact {
   static constexpr std::size_t kFewestInLanes = 4;  // sources
   static constexpr double kMostValues = 5;          // up to which eight lanes are faster than one
 
-  const C& given_;
-  const std::size_t n_;
+  const Index* const indptr_;  // of the given graph
+  const std::size_t m_, n_;
   std::vector<Index> root_;  // what a vertex is folded onto
   std::vector<Index> label_, component_;
   Index components_ = 0;
   std::vector<Ends> ends_;  // by given number
   std::vector<double> inside_;
   std::vector<Index> first_, indices_;
+  std::vector<Index> folded_, to_root_, from_root_;  // with the edges between it and its root
+  std::vector<Index> sink_edges_;                    // given numbers of those into sinks
+};
+
+template <class C>
+class Compact : public CompactRows<typename C::Index> {
+ public:
+  using Index = typename C::Index;
+  using Weight = typename C::Weight;
+  using Base = CompactRows<Index>;
+
+  // fold: whether to fold and to keep sinks apart; rows must have neither parallel edges nor
+  // self-loops, and only then need weights be positive. Otherwise as for the rows.
+  Compact(const C& given, bool fold, bool lanes, const std::vector<uint8_t>& is_source,
+          const std::vector<uint8_t>& is_target)
+      : Base(structure(given), fold, !std::is_floating_point_v<Weight>, lanes, is_source,
+             is_target) {
+    const Weight* const weights = given.weights;
+    for (std::size_t e = 0; e < this->m_; ++e) {
+      least = std::min(least, weights[e]);
+      most = std::max(most, weights[e]);
+    }
+    std::vector<Weight> depth(this->folded_.empty() ? 0 : this->n_, 0);
+    for (std::size_t i = 0; i < this->folded_.size(); ++i) {
+      const std::size_t v = Base::size(this->folded_[i]), u = Base::size(this->root_[v]);
+      const Weight longer = std::max(weights[this->to_root_[i]], weights[this->from_root_[i]]);
+      depth[u] = std::max(depth[u], saturating_add(depth[v], longer));
+      deepest = std::max(deepest, depth[u]);
+    }
+    for (const Index e : this->edge) weights_.push_back(weights[e]);
+    for (const Index e : this->sink_edges_) sink_weights.push_back(weights[e]);
+    csr.n = this->n;
+    csr.m = static_cast<Index>(this->indices_.size());
+    csr.indptr = this->first_.data();
+    csr.indices = this->indices_.data();
+    csr.weights = weights_.data();
+  }
+
+  Weight least = unreached<Weight>(), most = 0;  // weights, folded ones too
+  Weight deepest = 0;                            // no folded vertex is farther from its root
+  Csr<Index, Weight> csr;                        // kept edges; rows ascend
+  std::vector<Weight> sink_weights;              // of edges into sinks
+
+ private:
+  static Csr<Index, int32_t> structure(const C& given) {
+    Csr<Index, int32_t> rows;
+    rows.n = given.n;
+    rows.m = given.m;
+    rows.indptr = given.indptr;
+    rows.indices = given.indices;
+    return rows;
+  }
+
   std::vector<Weight> weights_;
 };
 

@@ -4,6 +4,11 @@
 #include "cpu/bindings/bindings.hpp"
 
 namespace nearfar::measures {
+
+#define NEARFAR_PATH_DAG(I, W) template class PathDag<Csr<I, W>>;
+NEARFAR_FOR_EACH_CSR(NEARFAR_PATH_DAG)
+#undef NEARFAR_PATH_DAG
+
 namespace {
 
 // Requires distances of a graph without parallel edges and self-loops. "mantissas" and "exponents"

@@ -64,27 +64,12 @@ class PathDag {
   const std::vector<int64_t>& cycle() const { return cycle_; }
 
   // Searches by number of edges, at most `limit`.
-  void search(Index source, int64_t limit, Interrupt& interrupt) {
-    if (edge_ != nullptr)
-      levels<true>(source, limit, interrupt);
-    else
-      levels<false>(source, limit, interrupt);
-  }
+  void search(Index source, int64_t limit, Interrupt& interrupt);
 
   // Builds from distances. `touched`: the vertices that may be reached, in any order, possibly
   // repeated; null for all. A float sum may exceed a distance by the relative tolerance.
   void build(Index source, const Weight* distance, Weight limit, const Buffer<Index>* touched,
-             double tolerance, Interrupt& interrupt) {
-    collect(distance, limit, touched);
-    sort(distance);
-    Index* const first = std::find(order_.get(), order_.get() + count_, source);
-    std::rotate(order_.get(), first, first + 1);  // other vertices may have distance 0
-    number();
-    const bool ordered = tight(distance, limit, tolerance, interrupt);
-    if (ordered) return;
-    untie(distance);
-    if (cycle_.empty()) tight(distance, limit, tolerance, interrupt);
-  }
+             double tolerance, Interrupt& interrupt);
 
   // Clears the buffers for the next source.
   void clear() {
@@ -356,6 +341,33 @@ class PathDag {
   bool saturated_ = false;
   std::vector<int64_t> cycle_;
 };
+
+// Defined out of the class so that only path_dag.cpp compiles them and what they call.
+template <class C>
+void PathDag<C>::search(Index source, int64_t limit, Interrupt& interrupt) {
+  if (edge_ != nullptr)
+    levels<true>(source, limit, interrupt);
+  else
+    levels<false>(source, limit, interrupt);
+}
+
+template <class C>
+void PathDag<C>::build(Index source, const Weight* distance, Weight limit,
+                       const Buffer<Index>* touched, double tolerance, Interrupt& interrupt) {
+  collect(distance, limit, touched);
+  sort(distance);
+  Index* const first = std::find(order_.get(), order_.get() + count_, source);
+  std::rotate(order_.get(), first, first + 1);  // other vertices may have distance 0
+  number();
+  const bool ordered = tight(distance, limit, tolerance, interrupt);
+  if (ordered) return;
+  untie(distance);
+  if (cycle_.empty()) tight(distance, limit, tolerance, interrupt);
+}
+
+#define NEARFAR_PATH_DAG(I, W) extern template class PathDag<Csr<I, W>>;
+NEARFAR_FOR_EACH_CSR(NEARFAR_PATH_DAG)
+#undef NEARFAR_PATH_DAG
 
 // Path counts that may exceed a double.
 template <class C>
