@@ -53,6 +53,15 @@ class FirstOptions:
     force: bool = False
 
 
+def fits_arcs(graph: Graph, request: Request) -> Literal[True] | str:
+    """Return whether a graph is prepared and its sums fit the arcs: True, or the reason."""
+    if not isinstance(graph, Prepared):
+        return "the graph is not prepared: nearfar.prepare(graph) makes one that is"
+    if graph.beyond_arcs:
+        return "negative weights may add up to more than 2^60, half of what arcs can hold"
+    return True
+
+
 def can_be_prepared(graph: Graph, request: Request) -> Literal[True] | str:
     """Return whether a graph can be prepared: True, or the reason in words."""
     if isinstance(graph, Prepared):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,7 @@ from nearfar.prepared.first import (
     FirstOptions,
     can_be_prepared,
     cost_of_preparing,
+    fits_arcs,
     is_ready,
     of_prepared,
     with_trees,
@@ -107,14 +108,6 @@ def _guessed(facts: Facts, request: Request, found: Guess) -> tuple[float, float
     return found.weights / _gain(facts, request), rows
 
 
-def _is_prepared(graph: Graph, request: Request) -> Literal[True] | str:
-    if not isinstance(graph, Prepared):
-        return "the graph is not prepared: nearfar.prepare(graph) makes one that is"
-    if graph.beyond_arcs:
-        return "negative weights may add up to more than 2^60, half of what arcs can hold"
-    return True
-
-
 def _first_bytes(graph: Graph, request: Request) -> int:
     """Return the bytes of arcs and weights that are not built yet, and of the rows."""
     rows = _lane_bytes(graph, request)
@@ -137,7 +130,7 @@ def _lane_bytes(graph: Graph, request: Request) -> int:
     device="cpu",
     weights="any",
     options=TreeOptions,
-    requires=_is_prepared,
+    requires=fits_arcs,
     paper="dibbelt-2016",
     section="elimination tree query, then one pass over all arcs as in PHAST",
     summary="a walk to the root of the elimination tree, then one pass down (prepared graphs)",
@@ -181,7 +174,7 @@ def _near(
     problems={"batch", "all_pairs"},
     weights="any",
     options=TreeRowsOptions,
-    requires=_is_prepared,
+    requires=fits_arcs,
     paper="dibbelt-2016",
     section="elimination tree query; sources in vector lanes",
     summary="sources in the lanes of vector registers, one pass over the arcs (prepared graphs)",

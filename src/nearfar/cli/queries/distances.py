@@ -21,7 +21,7 @@ from nearfar.cli.arguments import add_graph, read_graph, vertex_list
 from nearfar.cli.console import Exit, Progress, emit
 from nearfar.cli.explanation import WHY_NOT, show
 from nearfar.cli.flags import add_flags, add_solver, call_of, refuse_others
-from nearfar.cli.tables import read_columns, vertices_of
+from nearfar.cli.tables import FileTable, vertices_of
 from nearfar.errors import OptionError
 from nearfar.graph.dtypes import unreached_value
 from nearfar.graph.graph import Graph
@@ -162,7 +162,9 @@ def _pairs(args: argparse.Namespace, graph: Graph) -> list[tuple[Any, Any]]:
     if args.pairs is None:
         columns = [list(ends) for ends in zip(*args.pair, strict=True)]
     else:
-        columns, _, _ = read_columns(args.pairs, _ENDS)
+        table = FileTable(args.pairs)
+        table.check(*_ENDS)
+        columns = [table.columns[end] for end in _ENDS]
     sources, targets = (
         vertices_of(args, graph, column, what) for column, what in zip(columns, _ENDS, strict=True)
     )

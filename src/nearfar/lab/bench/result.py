@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import statistics
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 
@@ -153,15 +153,5 @@ class Run:
             ratio = self.ratio(result)
             extra = {} if math.isnan(ratio) else {"times_scipy": ratio}
             results.append(result.as_dict() | extra)
-        return {
-            "graph": self.graph,
-            "summary": self.summary,
-            "n_vertices": self.n_vertices,
-            "n_edges": self.n_edges,
-            "weight_dtype": self.weight_dtype,
-            "origin": self.origin,
-            "sources": self.sources,
-            "rounds": self.rounds,
-            "beside_peers": self.beside_peers(),
-            "results": results,
-        }
+        plain = {one.name: getattr(self, one.name) for one in fields(self)}
+        return plain | {"results": results, "beside_peers": self.beside_peers()}

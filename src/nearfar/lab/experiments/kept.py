@@ -253,6 +253,21 @@ def _commit(place: dict[str, Any]) -> str:
     return f"{place['date'][:10]}, commit {place['commit'][:12]}{changed}"
 
 
+def _section(
+    title: str,
+    columns: list[str],
+    rows: list[list[Any]],
+    note: str,
+    family: Callable[[list[Any]], str] | None,
+    how: str,
+) -> list[str]:
+    """Return a table with title, caption and origin."""
+    shown = [{"name": name, "unit": "", "digits": 3} for name in columns]
+    table = {"columns": shown, "rows": rows}
+    lines = markdown_table(by_family(table, family) if family else table)
+    return [f"### {title}", "", *lines, "", note, "", how, ""]
+
+
 class KernelRows:
     """Times of single kernels for one paper, by graph and label, and where they were measured."""
 
@@ -289,10 +304,7 @@ class KernelRows:
         """Return a table with title, caption and origin; or how to measure it."""
         if not self.there:
             return [self.how(), ""]
-        shown = [{"name": name, "unit": "", "digits": 3} for name in columns]
-        table = {"columns": shown, "rows": rows}
-        lines = markdown_table(by_family(table, family) if family else table)
-        return [f"### {title}", "", *lines, "", note, "", self.how(), ""]
+        return _section(title, columns, rows, note, family, self.how())
 
 
 def kernel_seconds(row: Row, *names: str) -> float:
@@ -330,11 +342,8 @@ class Counts:
         """Return a table with title, caption and origin; nothing without rows."""
         if not rows:
             return []
-        shown = [{"name": name, "unit": "", "digits": 3} for name in columns]
-        table = {"columns": shown, "rows": rows}
-        lines = markdown_table(by_family(table, family) if family else table)
         how = (
             f"*{describe(self.parts[part]['environment'])}; "
             f"`python benchmarks/paper_counts.py --parts {part}`. From `{_COUNTS}`.*"
         )
-        return [f"### {title}", "", *lines, "", note, "", how, ""]
+        return _section(title, columns, rows, note, family, how)

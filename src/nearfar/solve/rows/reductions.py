@@ -21,7 +21,7 @@ from nearfar.graph.graph import Graph
 from nearfar.graph.saturation import widened
 from nearfar.registry import FIGURES, UNADDED, Partial
 from nearfar.solve.arrays import external_names, row_figures
-from nearfar.solve.rows.sinks import InMemory
+from nearfar.solve.rows.sinks import Sink
 from nearfar.system.devices import runtime, several
 from nearfar.system.devices.arrays import as_dtype, is_device_array, module_of, to_host
 
@@ -158,7 +158,7 @@ def finish(reduction: Reduction, found: Partial) -> Any:
     return found.totals
 
 
-class ReducingSink(InMemory):
+class ReducingSink(Sink):
     """Sink that reduces each block on its device; rows are never copied to the host.
 
     With ``stay`` the result is left on the device, else its few numbers per row are copied to the
@@ -184,10 +184,6 @@ class ReducingSink(InMemory):
     def start(self, shape: tuple[int, int], dtype: np.dtype[Any]) -> None:
         """Remember the dtype."""
         self.dtype = dtype
-
-    def memory(self, first: int, count: int) -> NDArray[Any] | None:
-        """Return None: rows are solved in separate memory."""
-        return None
 
     def put(self, number: int, first: int, rows: Any) -> None:
         """Reduce the block."""

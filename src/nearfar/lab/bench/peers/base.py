@@ -48,6 +48,7 @@ class Peer(ABC):
         self.threads = threads
         self.reported_seconds: float | None = None
         self.n_vertices = 0
+        self.graph: Any = None  # as the library has it
 
     @property
     def label(self) -> str:
@@ -89,8 +90,9 @@ class Peer(ABC):
         """Return distances, inf if unreached; None if the peer does not return them. Untimed."""
         return np.asarray(answer, dtype=np.float64)
 
-    def close(self) -> None:  # noqa: B027 - most have nothing to free
+    def close(self) -> None:
         """Free the inputs of :meth:`prepare`."""
+        self.graph = None
 
 
 class Forms(Peer):

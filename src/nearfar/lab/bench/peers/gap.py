@@ -97,17 +97,12 @@ class Gap(Program):
         self.heaviest = graph.max_weight
 
     def _run(self, source: int, delta: float, trials: int, *more: str) -> tuple[list[float], str]:
-        command = [
-            self.program,
-            "-f",
-            str(self.folder / "graph.wsg"),
-            "-r",
-            str(source),
-            "-d",
-            str(delta),
-        ]
+        command = [self.program, "-f", str(self.folder / "graph.wsg"), "-r", str(source)]
+        command += ["-d", str(delta), "-n", str(trials), *more]
         environment = os.environ | {"OMP_NUM_THREADS": str(self.threads)}
-        text = run_program([*command, "-n", str(trials), *more], self.limit, env=environment)
+        text = run_program(
+            [*command, "-d", str(delta), "-n", str(trials), *more], self.limit, env=environment
+        )
         times = [float(t) for t in re.findall(r"Trial Time:\s*([0-9.]+)", text)]
         if len(times) != trials:
             raise RuntimeError(f"{self.program} printed {len(times)} trial times of {trials}")
@@ -168,7 +163,3 @@ class Gap(Program):
     def distances(self, answer: None) -> None:
         """Return None, because GAP does not write its distances."""
         return None
-
-    def version(self) -> str:
-        """Return "unknown": the program does not state its version."""
-        return "unknown"

@@ -30,7 +30,7 @@ class Igraph(Peer):
 
         rows = graph.tails(np.int64)
         edges = np.column_stack([rows, graph.indices])
-        self.graph: Any = igraph.Graph(n=graph.n_vertices, edges=edges, directed=True)
+        self.graph = igraph.Graph(n=graph.n_vertices, edges=edges, directed=True)
         self.graph.es["weight"] = graph.effective_weights.astype(np.float64).tolist()
 
     def solve(self, source: int) -> Any:
@@ -42,7 +42,3 @@ class Igraph(Peer):
     def distances(self, answer: Any) -> NDArray[np.float64]:
         """Return the only row."""
         return np.asarray(answer[0], dtype=np.float64)
-
-    def close(self) -> None:
-        """Free the graph."""
-        self.graph = None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, cast
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,7 +25,6 @@ class Nearfar(Peer):
         super().__init__(threads)
         self.method = method
         self.options = options
-        self.graph: Graph | None = None
         self.engine = ""
 
     @property
@@ -55,7 +54,7 @@ class Nearfar(Peer):
     def solve(self, source: int) -> Paths:
         """Run ``nearfar.sssp``."""
         paths = nearfar.sssp(
-            cast("Graph", self.graph),
+            self.graph,
             source,
             method=self.method,
             device="cpu",
@@ -71,7 +70,3 @@ class Nearfar(Peer):
         out: NDArray[np.float64] = values.astype(np.float64)
         out[values == unreached_value(values.dtype)] = np.inf
         return out
-
-    def close(self) -> None:
-        """Release the graph."""
-        self.graph = None

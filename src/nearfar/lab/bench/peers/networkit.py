@@ -29,7 +29,7 @@ class Networkit(Peer):
         rows = graph.tails(np.uint64)
         columns = graph.indices.astype(np.uint64)
         data = graph.effective_weights.astype(np.float64)
-        self.graph: Any = networkit.GraphFromCoo(
+        self.graph = networkit.GraphFromCoo(
             (data, (rows, columns)), graph.n_vertices, weighted=True, directed=True
         )
 
@@ -46,7 +46,3 @@ class Networkit(Peer):
         values = np.array(answer, dtype=np.float64)
         values[values == np.finfo(np.float64).max] = np.inf
         return values
-
-    def close(self) -> None:
-        """Free the graph."""
-        self.graph = None

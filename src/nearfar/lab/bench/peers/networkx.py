@@ -28,7 +28,7 @@ class Networkx(Peer):
         columns, weights = graph.indices, graph.effective_weights
         # A DiGraph keeps the last of parallel edges: enter them heaviest first.
         order = np.argsort(-weights.astype(np.float64), kind="stable")
-        self.graph: Any = networkx.DiGraph()
+        self.graph = networkx.DiGraph()
         self.graph.add_nodes_from(range(graph.n_vertices))
         self.graph.add_weighted_edges_from(
             zip(rows[order].tolist(), columns[order].tolist(), weights[order].tolist(), strict=True)
@@ -47,7 +47,3 @@ class Networkx(Peer):
             answer.values(), np.float64, len(answer)
         )
         return values
-
-    def close(self) -> None:
-        """Free the graph."""
-        self.graph = None

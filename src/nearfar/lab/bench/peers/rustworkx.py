@@ -28,7 +28,7 @@ class Rustworkx(Peer):
 
         n = graph.n_vertices
         self.n_vertices = n
-        self.graph: Any = rustworkx.PyDiGraph(node_count_hint=n, edge_count_hint=graph.n_edges)
+        self.graph = rustworkx.PyDiGraph(node_count_hint=n, edge_count_hint=graph.n_edges)
         self.graph.add_nodes_from(range(n))
         rows = graph.tails(np.int64)
         block = 1 << 20
@@ -58,7 +58,3 @@ class Rustworkx(Peer):
         )
         values[self.source] = 0.0
         return values
-
-    def close(self) -> None:
-        """Free the graph."""
-        self.graph = None

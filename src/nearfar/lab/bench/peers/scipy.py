@@ -25,15 +25,11 @@ class Scipy(Peer):
 
         n = graph.n_vertices
         data = graph.effective_weights.astype("float64")
-        self.matrix: Any = csr_matrix((data, graph.indices, graph.indptr), shape=(n, n))
+        self.graph = csr_matrix((data, graph.indices, graph.indptr), shape=(n, n))
 
     def solve(self, source: int) -> Any:
         """Return the distances from one source."""
         from scipy.sparse import csgraph
 
         search: Any = csgraph.dijkstra
-        return search(self.matrix, directed=True, indices=source)
-
-    def close(self) -> None:
-        """Free the matrix."""
-        self.matrix = None
+        return search(self.graph, directed=True, indices=source)
