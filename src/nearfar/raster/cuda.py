@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -87,13 +88,17 @@ class Engine:
     ) -> tuple[NDArray[Any], NDArray[np.uint32]]:
         """Return key and mark of each tile, where cells of a part have new distances."""
         tiles, side = self.tiles(shape), self.macro["SIDE"]
-        planes, rows, columns = np.unravel_index(cells, shape)
-        of_tile = planes // self.macro["DEPTH"] * tiles[1] + rows // side
-        of_tile = of_tile * tiles[2] + columns // side
         keys = np.full(int(np.prod(tiles)), self.unreached, dtype=self.grid.dtype)
-        np.minimum.at(keys, of_tile, values)
         marks = np.zeros(len(keys), dtype=np.uint32)
-        marks[of_tile] = _SOURCE
+        at = np.stack(np.unravel_index(cells, shape))
+        # A tile of a volume gives only what it lowers, so those beside a cell look for themselves.
+        reach = (0,) if self.grid.ndim == 2 else (-1, 0, 1)
+        for shift in itertools.product(reach, repeat=3):
+            near = np.clip(at + np.array(shift)[:, None], 0, np.array(shape)[:, None] - 1)
+            of_tile = near[0] // self.macro["DEPTH"] * tiles[1] + near[1] // side
+            of_tile = of_tile * tiles[2] + near[2] // side
+            np.minimum.at(keys, of_tile, values)
+            marks[of_tile] = _SOURCE
         return keys, marks
 
     def relax(
