@@ -17,6 +17,7 @@ class Cells {
   Cells(const RasterView<T>& view, const TileGrid& grid)
       : view_(view),
         side_(grid.side),
+        bits_(std::countr_zero(static_cast<uint32_t>(grid.side))),
         halo_(view.steps == 16 ? 2 : 1),
         deep_(grid.depth > 1 ? 1 : 0),
         heap_(0) {
@@ -64,7 +65,7 @@ class Cells {
     T distance;
     uint64_t left = most;
     while (heap_.pop(position, distance)) {
-      const At at{position / (side_ * side_), position / side_ % side_, position % side_};
+      const At at{position >> 2 * bits_, position >> bits_ & (side_ - 1), position & (side_ - 1)};
       const int64_t cell = first_ + (at.z * shape.rows + at.y) * shape.columns + at.x;
       if (d_[cell] != distance) continue;
       const bool within = at.x >= halo_ && at.x < place_.columns - halo_ && at.y >= halo_ &&
@@ -86,18 +87,18 @@ class Cells {
   template <StepRule Rule, bool AsGiven>
   NEARFAR_INLINE void lower_all(int64_t cell, int32_t position, T distance) {
     uint32_t lowered = 0;
-    T next[kMostSteps];
+    SumOf<T> next[kMostSteps];
     const T from = cost<AsGiven>(cell);
+    const T* const d = d_ + cell;
     for (int k = 0; k < view_.steps; ++k) {
-      const int64_t to = cell + away_[k];
-      const T here = d_[to];
-      next[k] = lesser(distance, step<Rule, AsGiven>(cell, from, to, k), here);
-      lowered |= static_cast<uint32_t>(next[k] != here) << k;
+      next[k] = candidate(distance, step<Rule, AsGiven>(cell, from, cell + away_[k], k));
+      lowered |= static_cast<uint32_t>(improves(next[k], d[away_[k]])) << k;
     }
     for (; lowered != 0; lowered &= lowered - 1) {
       const int k = std::countr_zero(lowered);
-      store_shared(d_ + cell + away_[k], next[k]);
-      heap_.insert(position + within_[k], next[k]);
+      const T value = static_cast<T>(next[k]);
+      store_shared(d_ + cell + away_[k], value);
+      heap_.insert(position + within_[k], value);
     }
   }
 
@@ -132,7 +133,7 @@ class Cells {
     return at.x >= 0 && at.x < place_.columns && at.y >= 0 && at.y < place_.rows && at.z >= 0 &&
            at.z < place_.planes;
   }
-  int32_t position(At at) const { return (at.z * side_ + at.y) * side_ + at.x; }
+  int32_t position(At at) const { return (at.z << 2 * bits_) + (at.y << bits_) + at.x; }
 
   template <bool AsGiven>
   NEARFAR_INLINE T cost(int64_t cell) const {
@@ -152,7 +153,7 @@ class Cells {
   }
 
   const RasterView<T>& view_;
-  const int side_, halo_, deep_;
+  const int side_, bits_, halo_, deep_;  // a side is a power of two
   int64_t away_[kMostSteps], first_ = 0;
   int32_t within_[kMostSteps];
   TilePlace place_{};

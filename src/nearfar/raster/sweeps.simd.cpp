@@ -61,15 +61,15 @@ uint32_t sweep(const Sweep<T>& s) {
     at[k] = s.at[k], beside[k] = s.beside[k];
     factor[k] = s.factor[k], inverse[k] = s.inverse[k];
   }
+  // Counted per column: a sum over each row would be one more thing to wait for.
+  BitsOf<T> fell[Side] = {};
   uint32_t lowered = 0;
-  const int rows = s.planes * Side;
-  for (int i = 0; i < rows; ++i) {
-    const int r = s.forward ? i : rows - 1 - i;
-    const int begin = s.first + (r / Side) * s.plane + (r % Side) * s.row;
+  const auto lower_row = [&](int plane, int row) __attribute__((always_inline)) {
+    const int p = s.forward ? plane : s.planes - 1 - plane, r = s.forward ? row : Side - 1 - row;
+    const int begin = s.first + p * s.plane + r * s.row;
     T* const d = s.tile.d + begin;
     const T* const c = s.tile.cost + begin;
     const T* const z = Rule == StepRule::slope ? s.tile.elevation + begin : nullptr;
-    uint32_t changed = 0;
 #pragma GCC ivdep
     for (int x = 0; x < Side; ++x) {
       const T before = d[x], to = c[x];
@@ -82,12 +82,23 @@ uint32_t sweep(const Sweep<T>& s) {
                                          inverse[k], table),
                       best);
       }
-      changed += best != before;
+      fell[x] += static_cast<BitsOf<T>>(best != before);
       d[x] = best;
     }
-    if (s.scans) changed += scan<T, Rule, Side>(s, d, c, z);
-    lowered += changed;
+    if (s.scans) lowered += scan<T, Rule, Side>(s, d, c, z);
+  };
+  if (s.planes == 1) {
+    for (int row = 0; row < Side; ++row) lower_row(0, row);
+  } else {
+    // Two planes in turn, the second far enough behind for its rows to wait for nothing: a row
+    // waits for the one before it.
+    for (int plane = 0; plane < s.planes; plane += 2)
+      for (int row = 0; row < Side + 2; ++row) {
+        if (row < Side) lower_row(plane, row);
+        if (row >= 2) lower_row(plane + 1, row - 2);
+      }
   }
+  for (int x = 0; x < Side; ++x) lowered += static_cast<uint32_t>(fell[x]);
   return lowered;
 }
 
@@ -171,10 +182,16 @@ SweepFunction<T> sweep_of(int side, int count) {
 template <class T, StepRule Rule>
 PullFunction<T> pull_of(int side, int count) {
   if (side == 64)
-    return count == 4   ? pull<T, Rule, 64, 4>
+    return count == 1   ? pull<T, Rule, 64, 1>
+           : count == 3 ? pull<T, Rule, 64, 3>
+           : count == 4 ? pull<T, Rule, 64, 4>
+           : count == 7 ? pull<T, Rule, 64, 7>
            : count == 8 ? pull<T, Rule, 64, 8>
                         : pull<T, Rule, 64, 16>;
-  return count == 6    ? pull<T, Rule, 32, 6>
+  return count == 1    ? pull<T, Rule, 32, 1>
+         : count == 5  ? pull<T, Rule, 32, 5>
+         : count == 6  ? pull<T, Rule, 32, 6>
+         : count == 9  ? pull<T, Rule, 32, 9>
          : count == 18 ? pull<T, Rule, 32, 18>
                        : pull<T, Rule, 32, 26>;
 }

@@ -5,9 +5,11 @@
 // raster.
 #pragma once
 
+#include <bit>
 #include <cstring>
 #include <vector>
 
+#include "cpu/heaps/dary_heap.hpp"
 #include "raster/view.hpp"
 
 namespace nearfar {
@@ -24,7 +26,8 @@ class Tile {
         halo_(view.steps == 16 ? 2 : 1),
         deep_(grid.depth > 1 ? 1 : 0),
         row_(side_ + kPad),
-        plane_(row_ * (side_ + 2 * halo_)) {
+        plane_(row_ * (side_ + 2 * halo_)),
+        heap_(0) {
     const std::size_t size = static_cast<std::size_t>(plane_) * (depth_ + 2 * deep_) + kPad;
     const int arrays = view.rule == StepRule::slope ? 6 : 4;
     memory_.resize(size * arrays + kPad, unreached<T>());
@@ -67,6 +70,13 @@ class Tile {
           continue;
         }
         const int64_t line = (gz * shape.rows + gy) * shape.columns + p.column - halo_;
+        if (gy + kAhead < shape.rows && y + kAhead < side_ + halo_) {
+          const int64_t ahead = line + kAhead * shape.columns;
+          for (int x = 0; x < side_ + 2 * halo_; x += 64 / static_cast<int>(sizeof(T))) {
+            __builtin_prefetch(distances + ahead + x);
+            __builtin_prefetch(view_.cost + ahead + x);
+          }
+        }
         const int from = p.column == 0 ? halo_ : 0;
         const int to = static_cast<int>(
             std::min<int64_t>(side_ + 2 * halo_, shape.columns - p.column + halo_));
@@ -96,14 +106,14 @@ class Tile {
   // the tiles that woke it (bits of `sides`) can be lowered at first, or anything where it holds a
   // source.
   void relax(uint32_t sides, bool source) {
-    heap_.clear();
+    lowered_.clear();
     if (source)
       pull_all();
     else
       pull_border(sides);
-    if (heap_.empty())
+    if (lowered_.empty())
       ++counts.idle;
-    else if (heap_.size() <= kFewSeeds)
+    else if (lowered_.size() <= kFewSeeds)
       run_heap();
     else
       sweep();
@@ -123,7 +133,7 @@ class Tile {
       if (lowered == 0) return;
       if (lowered <= kFewLowered) break;
     }
-    heap_.clear();
+    lowered_.clear();
     pull_all();
     run_heap();
   }
@@ -139,10 +149,15 @@ class Tile {
                        ((p.plane + z) * view_.shape.rows + p.row + y) * view_.shape.columns +
                        p.column;
         if (std::memcmp(d, out, static_cast<std::size_t>(p.columns) * sizeof(T)) == 0) continue;
+        const int line = part(z, deep_, depth_) * 9 + part(y, halo_, side_) * 3;
         const auto edge = [&](int from, int to) {
-          for (int x = from; x < to; ++x)
-            if (d[x] < out[x])
-              give(at + x, out + x - distances, given), store_shared(out + x, d[x]);
+          for (int x = from; x < to; ++x) {
+            if (!(d[x] < out[x])) continue;
+            const int place = line + part(x, halo_, side_);
+            if (!given.has_enough(place, d[x]) || !at_one_face(place))
+              give(at + x, place, out + x - distances, given);
+            store_shared(out + x, d[x]);
+          }
         };
         if (y < halo_ || y >= side_ - halo_ || (deep_ && (z == 0 || z == depth_ - 1))) {
           edge(0, p.columns);
@@ -183,19 +198,21 @@ class Tile {
   // A pop costs about 40 ns, a round of sweeps 10 us; benchmarks/raster.py.
   static constexpr std::size_t kFewSeeds = 8;
   static constexpr uint32_t kFewLowered = 256;
+  static constexpr int kAhead = 8;        // rows that are fetched before they are copied
   static constexpr int kPad = 16;         // between rows, which start on cache lines
   static constexpr uint8_t kInside = 13;  // the middle of 27
 
-  struct Entry {
-    T d;
-    int at;
-    bool operator<(const Entry& o) const { return d > o.d; }  // for a heap with the least on top
-  };
   struct Half {
     SweepFunction<T> function = nullptr;
     Sweep<T> sweep;
   };
 
+  // Whether a cell is near the first, no or the last face of an axis.
+  static int part(int i, int halo, int extent) { return i < halo ? 0 : i < extent - halo ? 1 : 2; }
+  // Whether the cells that are so near to faces have neighbours in one other tile alone.
+  static bool at_one_face(int place) {
+    return (place / 9 != 1) + (place / 3 % 3 != 1) + (place % 3 != 1) == 1;
+  }
   static T finite_or_zero(T h) { return std::isfinite(static_cast<double>(h)) ? h : T{0}; }
   void fill_outside(T* line, int from, int to, T value) const {
     std::fill(line, line + from, value);
@@ -208,10 +225,19 @@ class Tile {
       s.plane = plane_, s.forward = forward, s.count = 0, s.table = view_.table;
     };
     start(all_, plain_, true);
+    for (auto* faces : {from_plane_, from_row_})
+      start(faces[0], plain_, true), start(faces[1], plain_, true);
     start(forward_.sweep, plain_, true), start(backward_.sweep, plain_, false);
     start(across_forward_.sweep, turned_, true), start(across_backward_.sweep, turned_, false);
+    std::fill_n(leaving_, 27, 0);
     for (int k = 0; k < view_.steps; ++k) {
       const int z = view_.offset[k][0], y = view_.offset[k][1], x = view_.offset[k][2];
+      const auto leaves = [](int part, int from) {
+        return (part == 0 && from > 0) || (part == 2 && from < 0);
+      };
+      for (int i = 0; i < 27; ++i)
+        if (leaves(i / 9, z) || leaves(i / 3 % 3, y) || leaves(i % 3, x))
+          leaving_[i] |= uint32_t{1} << k;
       const auto add = [&](Sweep<T>& s, int at, int beside) {
         s.at[s.count] = at;
         s.beside[s.count] = beside;
@@ -220,6 +246,11 @@ class Tile {
       };
       const int at = z * plane_ + y * row_ + x;
       add(all_, at, x);
+      for (int face = 0; face < 2; ++face) {
+        const int away = face == 0 ? -1 : 1;
+        if (z == away) add(from_plane_[face], at, x);
+        if (y * away > 0) add(from_row_[face], at, x);
+      }
       if (z < 0 || (z == 0 && y < 0)) add(forward_.sweep, at, x);
       if (z > 0 || (z == 0 && y > 0)) add(backward_.sweep, at, x);
       if (z == 0 && y == 0 && x < 0 && (view_.steps == 4 || view_.steps == 6))
@@ -231,6 +262,7 @@ class Tile {
     for (Half* half : {&forward_, &backward_, &across_forward_, &across_backward_})
       half->function = NEARFAR_PICK_ISA(raster_sweep<T>)(view_.rule, side_, half->sweep.count);
     pull_ = NEARFAR_PICK_ISA(raster_pull<T>)(view_.rule, side_, view_.steps);
+    pull_face_ = NEARFAR_PICK_ISA(raster_pull<T>)(view_.rule, side_, from_row_[0].count);
   }
 
   uint32_t run(const Half& half) {
@@ -260,17 +292,17 @@ class Tile {
   }
   void turn_back() const { turn_one(turned_.d, plain_.d); }
 
-  // Lowers rows from all their neighbours and puts what was lowered on the heap.
+  // Lowers rows from all their neighbours and notes what was lowered.
   void pull_all() {
     for (int z = 0; z < depth_; ++z)
-      for (int y = 0; y < side_; ++y) pull_row(z, y);
-    std::make_heap(heap_.begin(), heap_.end());
+      for (int y = 0; y < side_; ++y) pull_row(all_, z, y);
   }
-  void pull_row(int z, int y) {
+  void pull_row(const Sweep<T>& steps, int z, int y) {
     const int begin = first_ + z * plane_ + y * row_;
-    if (pull_(all_, begin, flags_.data()) == 0) return;
+    const PullFunction<T> pull = &steps == &all_ ? pull_ : pull_face_;
+    if (pull(steps, begin, flags_.data()) == 0) return;
     for (int x = 0; x < side_; ++x)
-      if (flags_[static_cast<std::size_t>(x)]) heap_.push_back({plain_.d[begin + x], begin + x});
+      if (flags_[static_cast<std::size_t>(x)]) lowered_.push_back(begin + x);
   }
   // The same for the cells beside the tiles that woke this one.
   void pull_border(uint32_t sides) {
@@ -284,18 +316,16 @@ class Tile {
     const bool x0 = any(1, 0), x1 = any(1, 2);
     for (int z = 0; z < depth_; ++z)
       for (int y = 0; y < side_; ++y) {
-        if ((y0 && y < halo_) || (y1 && y >= side_ - halo_) || (z0 && z == 0) ||
-            (z1 && z == depth_ - 1)) {
-          pull_row(z, y);
-          continue;
-        }
+        if (z0 && z == 0) pull_row(from_plane_[0], z, y);
+        if (z1 && z == depth_ - 1) pull_row(from_plane_[1], z, y);
+        if (y0 && y < halo_) pull_row(from_row_[0], z, y);
+        if (y1 && y >= side_ - halo_) pull_row(from_row_[1], z, y);
         const int begin = first_ + z * plane_ + y * row_;
         for (int h = 0; h < halo_; ++h) {
           if (x0) pull_cell(begin + h);
           if (x1) pull_cell(begin + side_ - 1 - h);
         }
       }
-    std::make_heap(heap_.begin(), heap_.end());
   }
   // A cell of the first or last columns, from other tiles.
   void pull_cell(int at) {
@@ -309,13 +339,13 @@ class Tile {
     });
     if (best == plain_.d[at]) return;
     plain_.d[at] = best;
-    heap_.push_back({best, at});
+    lowered_.push_back(at);
   }
   // Gives what a cell of the border lowers in other tiles.
-  void give(int at, int64_t cell, Given<T>& given) {
+  void give(int at, int place, int64_t cell, Given<T>& given) {
     view_.by_rule([&](auto rule) {
-      for (int k = 0; k < all_.count; ++k) {
-        const int to = at - all_.at[k];
+      for (uint32_t steps = leaving_[place]; steps != 0; steps &= steps - 1) {
+        const int k = std::countr_zero(steps), to = at - all_.at[k];
         const uint8_t tile = towards_[static_cast<std::size_t>(to)];
         if (tile == kInside) continue;
         const T next = after_by<rule()>(at, to, k, plain_.d[to]);
@@ -326,6 +356,10 @@ class Tile {
   // The lesser of `here` and a step's sum.
   template <StepRule Rule>
   NEARFAR_INLINE T after_by(int from, int to, int k, T here) const {
+    return lesser(plain_.d[from], step_by<Rule>(from, to, k), here);
+  }
+  template <StepRule Rule>
+  NEARFAR_INLINE T step_by(int from, int to, int k) const {
     const T* const c = plain_.cost;
     T more_from = 0, more_to = 0;
     if constexpr (Rule == StepRule::slope)
@@ -334,30 +368,32 @@ class Tile {
       const int beside = to + all_.beside[k];
       more_from = c[beside], more_to = c[from + to - beside];
     }
-    return lesser(plain_.d[from],
-                  step_cost<T, Rule>(c[from], c[to], more_from, more_to, all_.factor[k],
-                                     all_.inverse[k], view_.table),
-                  here);
+    return step_cost<T, Rule>(c[from], c[to], more_from, more_to, all_.factor[k], all_.inverse[k],
+                              view_.table);
   }
 
   template <StepRule Rule>
   void run_heap_by() {
     T* const d = plain_.d;
-    while (!heap_.empty()) {
-      std::pop_heap(heap_.begin(), heap_.end());
-      const Entry top = heap_.back();
-      heap_.pop_back();
-      if (top.d != d[top.at]) continue;
+    for (const int32_t at : lowered_) heap_.insert(at, d[at]);
+    int32_t at;
+    T distance;
+    while (heap_.pop(at, distance)) {
+      if (distance != d[at]) continue;
       ++counts.pops;
+      uint32_t lowered = 0;
+      SumOf<T> next[kMostSteps];
       for (int k = 0; k < all_.count; ++k) {
         // A step of `all_` comes from at[k]; the one out of this cell goes the other way.
-        const int to = top.at - all_.at[k];
-        if (towards_[static_cast<std::size_t>(to)] != kInside) continue;
-        const T next = after_by<Rule>(top.at, to, k, d[to]);
-        if (next == d[to]) continue;
-        d[to] = next;
-        heap_.push_back({next, to});
-        std::push_heap(heap_.begin(), heap_.end());
+        const int to = at - all_.at[k];
+        next[k] = candidate(distance, step_by<Rule>(at, to, k));
+        const bool mine = towards_[static_cast<std::size_t>(to)] == kInside;
+        lowered |= static_cast<uint32_t>(improves(next[k], d[to]) & mine) << k;
+      }
+      for (; lowered != 0; lowered &= lowered - 1) {
+        const int k = std::countr_zero(lowered), to = at - all_.at[k];
+        d[to] = static_cast<T>(next[k]);
+        heap_.insert(to, d[to]);
       }
     }
   }
@@ -372,11 +408,13 @@ class Tile {
   std::vector<T> memory_;
   std::vector<uint8_t> towards_;  // whose cell: the neighbouring tile's number, or kInside
   std::vector<uint8_t> flags_;
-  std::vector<Entry> heap_;
+  std::vector<int32_t> lowered_;  // what the heap begins with
+  DaryHeap<int32_t, T, 4> heap_;
+  uint32_t leaving_[27];  // steps out of the tile, by where in it a cell is
   TileArrays<T> plain_{}, turned_{};
   Half forward_, backward_, across_forward_, across_backward_;
-  Sweep<T> all_;
-  PullFunction<T> pull_ = nullptr;
+  Sweep<T> all_, from_plane_[2], from_row_[2];  // all steps; those from before, from after
+  PullFunction<T> pull_ = nullptr, pull_face_ = nullptr;
 };
 
 }  // namespace nearfar

@@ -171,6 +171,10 @@ struct Given {
   void clear() {
     for (int side = 0; side < 27; ++side) least[side] = unreached<T>(), givers[side].count = 0;
   }
+  // Whether a cell at a distance can add nothing that matters.
+  NEARFAR_INLINE bool has_enough(int side, T distance) const {
+    return !givers[side].noted() && !(distance < least[side]);
+  }
   NEARFAR_INLINE void add(int side, T distance, int64_t giver) {
     least[side] = std::min(least[side], distance);
     givers[side].add(giver);
