@@ -143,6 +143,12 @@ class Gap(Program):
         self.take_deltas(self, most)
         self.threads, self.delta, self.failed = threads, 0, []
 
+    def borrow(self, lender: Program) -> None:
+        """Read the graph's file of another instance, which is closed after this one."""
+        assert isinstance(lender, Gap)
+        super().borrow(lender)
+        self.heaviest = lender.heaviest
+
     def take_deltas(self, other: Gap, most: int) -> None:
         """Try the ``most`` deltas around the best of another program on the same graph.
 

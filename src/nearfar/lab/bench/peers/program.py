@@ -41,6 +41,7 @@ class Program(Peer):
         super().__init__(threads)
         self.program = ""
         self._folder: tempfile.TemporaryDirectory[str] | None = None
+        self._lender: Program | None = None
 
     @property
     def variable(self) -> str:
@@ -59,6 +60,8 @@ class Program(Peer):
     @property
     def folder(self) -> Path:
         """Path of the graph's file, from :meth:`prepare` to :meth:`close`."""
+        if self._lender is not None:
+            return self._lender.folder
         if self._folder is None:
             raise RuntimeError("prepare comes before solve")
         return Path(self._folder.name)
@@ -101,6 +104,10 @@ class Program(Peer):
         self.program = program
         self._folder = tempfile.TemporaryDirectory(prefix=f"nearfar-{self.name}-")
         self.write(graph, self.folder)
+
+    def borrow(self, lender: Program) -> None:
+        """Read the graph's file of another instance, which is closed after this one."""
+        self.program, self._lender = lender.program, lender
 
     def close(self) -> None:
         """Remove the files."""
