@@ -30,7 +30,7 @@ class Streets:
         Whether a street is open in one direction only, and whether that one leads from its targets
         to its sources.
     points : float array, shape (n, 2)
-        Of each place, in metres.
+        Position of each place, in metres.
     """
 
     sources: NDArray[Any]
@@ -62,7 +62,7 @@ def network(
     weight : {"time", "length"}
         Milliseconds or centimetres for integers, seconds or metres for floats.
     dtype : dtype or None
-        Of the weights; None for an unweighted graph.
+        Dtype of the weights; None for an unweighted graph.
     directed : bool
         Whether some streets are closed in one direction.
     strongly_connected : bool

@@ -112,7 +112,7 @@ class Isomap(ClassNamePrefixFeaturesOutMixin, _Geodesic):  # type: ignore[misc]
     distances_ : float64 array, shape (n_samples, n_landmarks)
         Along the graph.
     kernel_pca_ : sklearn.decomposition.KernelPCA
-        Of the landmarks.
+        Kernel PCA of the landmarks.
 
     Examples
     --------

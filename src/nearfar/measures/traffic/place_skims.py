@@ -27,8 +27,8 @@ def place_skims(
 ) -> Between:
     """Return lengths and totals between places; infinite without a path.
 
-    Of the up to four ways over the ends of both edges the shortest counts, with the shares of the
-    quantities on the edges that are travelled in part.
+    The shortest of the up to four paths over the ends of both edges counts, with the shares of the
+    quantities on edges that are travelled in part.
     """
     check_weights(graph)
     graphs = [graph, *(graph.with_weights(values.astype(np.float64)) for values in quantities)]

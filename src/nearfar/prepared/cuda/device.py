@@ -55,9 +55,9 @@ class DeviceTree:
     lift : int32 array, shape (n, 4)
         The ancestors 2, 4, 8 and 32 levels up, or -1.
     head_depth, weight : arrays
-        Of the arcs upwards.
+        Arcs upwards.
     down_first, down_depth, down_weight : arrays
-        Of the arcs downwards.
+        Arcs downwards.
     depth, low, vertex, label : int32 arrays, shape (n,)
     height : int
     macros : dict
@@ -92,11 +92,10 @@ class DeviceAbove:
     labels : int32 array
         On the host.
     place : int32 array, shape (n,)
-        Of each of these labels its number among them; -1 for the others.
+        Number of each of these labels among them; -1 for the others.
     pieces : DevicePieces
     stop : int32 array, shape (n,), or None
-        Of each label the depth of the first ancestor in the top, itself included; -1 if there is
-        none.
+        Depth of the first ancestor of each label in the top, itself included; -1 if there is none.
     members : list
         What products for the rows of ``place`` read of the members and boundaries, once made.
     ways_up : list

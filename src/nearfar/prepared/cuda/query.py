@@ -34,7 +34,7 @@ class Query:
     values : array, shape (n_rows, pitch)
         Distances, a column per source.
     labels : int32 array, shape (pitch,)
-        Of the sources, then -1; in the order of ``column_order.cuh`` where columns have one.
+        Labels of the sources, then -1; in the order of ``column_order.cuh`` where columns have one.
     space : array, shape (height, pitch)
         Distances from the sources to their ancestors.
     arrivals : uint32 array, shape (2,)

@@ -17,7 +17,7 @@ _NULL, _ADDRESS = bytes(8), struct.Struct("Q").pack
 _DECLARED = re.compile(r"(.+?)(\*?) ?(\w+)")
 _VECTOR = re.compile(r"int[24]")  # 8 and 16 bytes that are loaded at once: arrays of int
 _SAME = {"l": "lq", "q": "lq", "L": "LQ", "Q": "LQ"}  # names of the same 64 bits
-#: Of an array's entries the width counts, and whether they are floats: bits are bits.
+#: Only the width of an array's entries counts, and whether they are floats.
 _ALIKE = {code: codes for codes in ("bB?", "hH", "iI", "lqLQ", "f", "d") for code in codes}
 
 

@@ -45,9 +45,9 @@ class DeviceTiles:
     boundary : int32 array
         Labels.
     levels : int
-        Of the highest leaf.
+        Levels of the highest leaf.
     roots : int32 array
-        Of the leaves.
+        Roots of the leaves.
     way_first : int64 array, shape (n,)
         Where the ways of each label from its ancestors in its leaf begin; see ``leaf_ways.cuh``.
     n_ways : int

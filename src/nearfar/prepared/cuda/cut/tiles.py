@@ -37,11 +37,11 @@ class Tiles:
     Attributes
     ----------
     leaf : int32 array, shape (n,)
-        Of each label the root of its leaf, or -1.
+        Root of the leaf of each label, or -1.
     upper : int32 array
         Labels that are in no leaf.
     roots : int32 array
-        Of the leaves, falling.
+        Roots of the leaves, in descending order.
     boundary : int32 array
         Labels that the roots of leaves have arcs to, filled up to multiples of ``ROWS``.
     bundles : int32 array
@@ -51,13 +51,13 @@ class Tiles:
     rows : int32 array
         Labels that bundles look at, ``ROWS`` at a time.
     places : int32 array
-        Of the vertices of bundles in their tiles, a byte each.
+        Positions of the vertices of bundles in their tiles, a byte each.
     tile_first : int32 array, shape (4 * (n_tiles + 1),)
         First bundle of each tile, first row in units of ``ROWS``, where its weights begin in units
         of ``ROWS`` rows, first four words of places.
     where : int32 array, shape (2 * n,)
-        Of each label its weights from the first of its boundary, counted in values, in up to two
-        tiles; otherwise -1.
+        Position of the weights of each label from the first of its boundary, counted in values, in
+        up to two tiles; otherwise -1.
     units : int
         How many weights there are, in units of ``ROWS`` rows.
     """

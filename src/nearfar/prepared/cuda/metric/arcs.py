@@ -32,11 +32,11 @@ class DeviceArcs:
     ----------
     preparation : Preparation
     indptr, indices : arrays
-        Of the graph.
+        Rows of the graph.
     arcs, third_first, third, level_first, depth, edge, place : int32 arrays
         As ``customize.cuh`` has them; the third sides are None where there is no memory for them.
     sizes : int64 array
-        Of the levels, on the host.
+        Sizes of the levels, on the host.
     cells : dict
         By shapes: cells whose streams hold the weights of some metric, the arcs that they have, and
         where their weights belong.

@@ -31,7 +31,7 @@ class RowForm:
     advice : str
         What to do when memory is short.
     threads : int
-        Of the host, for floats of which some are negative.
+        Host threads, for floats of which some are negative.
     """
 
     columns: Any
