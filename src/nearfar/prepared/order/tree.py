@@ -111,33 +111,23 @@ class Figures:
 
 @dataclass(frozen=True, slots=True)
 class Arcs:
-    """Arcs of a tree without weights.
+    """Arcs of a tree without weights."""
 
-    Attributes
-    ----------
-    first : int64 array, shape (n + 1,)
-        The arcs of label ``v`` are ``first[v]`` to ``first[v + 1]``.
-    head_depth : int32 array, shape (n_arcs,)
-        Depth of the ancestor that the arc leads to, which identifies it, ascending within each
-        label.
-    lower_first : int64 array, shape (n + 1,)
-        The arcs that lead to label ``v`` are entries ``lower_first[v]`` to ``lower_first[v + 1]``
-        of the next two.
-    lower_arc, lower_tail : int32 arrays, shape (n_arcs,)
-        Arc, and the label of its tail, ascending.
-    edge_first : int64 array, shape (n + 1,)
-        The edges that weigh arcs of label ``v`` are entries ``edge_first[v]`` to
-        ``edge_first[v + 1]`` of the next two.
-    edge, edge_place : int32 arrays
-        Edge, and twice the depth of its upper end, plus 1 if it leads down.
-    """
-
+    # shape (n + 1,); the arcs of label `v` are `first[v]` to `first[v + 1]`
     first: NDArray[np.int64]
+    # shape (n_arcs,); depth of the ancestor that the arc leads to, which identifies it, ascending
+    # within each label
     head_depth: NDArray[np.int32]
+    # shape (n + 1,); the arcs that lead to label `v` are entries `lower_first[v]` to `lower_first[v
+    # + 1]` of the next two
     lower_first: NDArray[np.int64]
+    # lower_arc, lower_tail: shape (n_arcs,); arc, and the label of its tail, ascending
     lower_arc: NDArray[np.int32]
     lower_tail: NDArray[np.int32]
+    # shape (n + 1,); the edges that weigh arcs of label `v` are entries `edge_first[v]` to
+    # `edge_first[v + 1]` of the next two
     edge_first: NDArray[np.int64]
+    # edge, edge_place: edge, and twice the depth of its upper end, plus 1 if it leads down
     edge: NDArray[np.int32]
     edge_place: NDArray[np.int32]
 
