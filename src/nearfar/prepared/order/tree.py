@@ -24,27 +24,16 @@ _FEW_ARCS = 200_000
 
 @dataclass(frozen=True, slots=True)
 class Tree:
-    """Elimination tree, whose vertices are renumbered by a postorder, their labels.
+    """Elimination tree, whose vertices are renumbered by a postorder, their labels."""
 
-    Attributes
-    ----------
-    vertex : int32 array, shape (n,)
-        Vertex of each label.
-    label : int32 array, shape (n,)
-        Label of each vertex.
-    parent, depth, low : int32 arrays, shape (n,)
-        For each label: the label of its parent (-1 for a root), the number of edges to the root,
-        and the least label of its subtree, which is the interval from that label to itself.
-    arcs : int32 array, shape (n,)
-        Number of arcs that lead up from each label.
-    """
-
-    vertex: NDArray[np.int32]
-    label: NDArray[np.int32]
+    vertex: NDArray[np.int32]  # shape (n,); vertex of each label
+    label: NDArray[np.int32]  # shape (n,); label of each vertex
+    # parent, depth, low: shape (n,); of each label its parent (-1 for a root), edges to the root,
+    # and the least label of its subtree, which is the interval from that one to itself
     parent: NDArray[np.int32]
     depth: NDArray[np.int32]
     low: NDArray[np.int32]
-    arcs: NDArray[np.int32]
+    arcs: NDArray[np.int32]  # shape (n,); number of arcs that lead up from each label
 
     @property
     def n_vertices(self) -> int:
