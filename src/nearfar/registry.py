@@ -47,31 +47,21 @@ class Declined(Exception):
 
 @dataclass(slots=True)
 class Answer:
-    """Result of a variant.
+    """Result of a variant."""
 
-    Attributes
-    ----------
-    distances : array
-        Shape ``(n,)`` for one source, ``(k, n)`` for several; dtype of the weights (int32 when
-        there are none); unreached is inf or the dtype's maximum. Sums saturate at that value.
-    stats : dict
-        Counters of the run (``iterations``, ``edges_relaxed``, ``delta``, ...) and, with
-        ``stats="full"``, arrays with one entry per iteration.
-    predecessors : array or None
-        Predecessors from variants registered with ``predecessors=True``; for the others a pass
-        over tight edges in :mod:`nearfar.answer.paths` computes them.
-    partials : list of Partial, or None
-        Partial results of the workspace's reduction for consecutive rows. The rows themselves
-        may be present too, or None.
-    masked : bool
-        Whether vertices beyond the workspace's limit are unreached already.
-    """
-
+    # shape `(n,)` for one source, `(k, n)` for several; dtype of the weights (int32 when there are
+    # none); unreached is inf or the dtype's maximum, at which sums saturate
     distances: Any
+    # counters of the run (`iterations`, `edges_relaxed`, `delta`, ...) and, with `stats="full"`,
+    # arrays with one entry per iteration
     stats: dict[str, Any] = field(default_factory=dict)
+    # predecessors from variants registered with `predecessors=True`; for the others a pass over
+    # tight edges in nearfar.answer.paths computes them
     predecessors: Any = None
+    # partial results of the workspace's reduction for consecutive rows. The rows themselves may be
+    # present too, or None
     partials: list[Partial] | None = None
-    masked: bool = False
+    masked: bool = False  # whether vertices beyond the workspace's limit are unreached already
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,29 +71,17 @@ class Partial:
     :class:`nearfar.solve.rows.reductions.Reduction` combines them with those of other columns and
     finishes them. It reads the first three, the bins, or the last two. Counts, totals and maxima
     are on the host, the others on the device that computed them.
-
-    Attributes
-    ----------
-    counts : int64 array, shape (k,), or None
-        Number of distances that count.
-    totals : float64 array, shape (k,), or None
-        Sums of the distances or of their inverses; integers are added exactly. Floats are added
-        in the order of whole rows, so sums of parts are never combined.
-    most : array, shape (k,), or None
-        Greatest distance; undefined if none counts.
-    bins : int64 array, shape (k, bins), or None Bins of a histogram.
-    vertices : int64 array, shape (k, nearest), or None
-        Nearest vertices, padded with -1.
-    distances : array of that shape, or None
-        Their distances, padded with unreached.
     """
 
-    counts: Any = None
+    counts: Any = None  # int64 array, shape (k,), or None; number of distances that count
+    # float64 array, shape (k,), or None; sums of distances or their inverses, exact for integers;
+    # floats are added in the order of whole rows, so sums of parts are never combined
     totals: Any = None
-    most: Any = None
-    bins: Any = None
+    most: Any = None  # array, shape (k,), or None; greatest distance; undefined if none counts
+    bins: Any = None  # int64 array, shape (k, bins); bins of a histogram
+    # int64 array, shape (k, nearest), or None; nearest vertices, padded with -1
     vertices: Any = None
-    distances: Any = None
+    distances: Any = None  # their distances, padded with unreached
 
 
 # : Rows with only their reached entries: int64 offsets of each row and the end, vertices
@@ -152,67 +130,42 @@ class Request:
 
 @dataclass(slots=True)
 class Workspace:
-    """Resources and settings of a run besides graph, source and options.
+    """Resources and settings of a run besides graph, source and options."""
 
-    Attributes
-    ----------
-    threads : int
-        Workers that a CPU variant may use, at least 1.
-    limit : float or None
-        Inclusive limit: vertices farther than this may be left unreached (the caller masks them
-        anyway).
-    targets : int array or None
-        Targets: the run may stop once all are settled; the caller masks farther vertices.
-    stats : {"basic", "full"}
-        Whether to record arrays with one entry per iteration.
-    columns : int64 array or None
-        Only for ``batch`` and ``all_pairs``: the answer has these columns, in this order, instead
-        of one for every vertex; a search may stop once all of them are settled.
-    out : array or None
-        Only for ``batch`` and ``all_pairs``: C-contiguous memory of the answer's shape and dtype
-        that the variant may write to and return.
-    on_device : bool
-        Only for ``batch`` and ``all_pairs`` on CUDA: the whole answer is to stay on the device.
-    predecessors : bool
-        Only for ``batch`` and ``all_pairs``: whether the caller wants predecessors. A variant
-        registered with ``predecessors=True`` may return them; otherwise the pass over tight
-        edges computes them.
-    devices : sequence of int or None
-        Only for ``batch`` and ``all_pairs``, of variants registered with ``devices=``: the CUDA
-        devices that share the rows. None: the current one.
-    reduction : RowReduction or None
-        Only for ``batch`` and ``all_pairs``: the reduction that replaces the rows. A variant
-        registered with ``reduces=True`` then answers with partial results and without rows, or with
-        neither where it needs rows; any other may answer with partial results besides its rows.
-    """
-
-    threads: int = 1
+    threads: int = 1  # workers that a CPU variant may use, at least 1
+    # inclusive limit: vertices farther than this may be left unreached (the caller masks them
+    # anyway)
     limit: float | None = None
+    # int array or None; targets: the run may stop once all are settled; the caller masks farther
+    # vertices
     targets: Any = None
+    # {"basic", "full"}; whether to record arrays with one entry per iteration
     stats: Literal["basic", "full"] = "basic"
+
+    # The others are only for `batch` and `all_pairs`.
+    # int64 array or None; the answer has these columns, in this order, instead of one for every
+    # vertex; a search may stop once all of them are settled
     columns: Any = None
+    # C-contiguous memory of the answer's shape and dtype that the variant may write to and return
     out: Any = None
-    on_device: bool = False
+    on_device: bool = False  # on CUDA: whether the whole answer is to stay on the device
+    # whether the caller wants predecessors. A variant registered with `predecessors=True` may return
+    # them; otherwise the pass over tight edges computes them
     predecessors: bool = False
+    # CUDA devices that share the rows, for variants with `devices=`; None is the current one
     devices: Sequence[int] | None = None
+    # the reduction of rows. A variant with `reduces=True` then answers without rows, or with nothing
+    # where it needs them; any other may add partial results to its rows
     reduction: RowReduction | None = None
 
 
 class Estimate(NamedTuple):
-    """Estimated time of a variant for a request.
+    """Estimated time of a variant for a request."""
 
-    Attributes
-    ----------
-    seconds : float
-        Seconds on the machine that the formula was fitted on, with the graph on the variant's
-        device: the chooser adds transfers and scales by measured speeds. Infinite if the variant
-        should never be chosen and the reason is worth showing.
-    reason : str
-        Reason in words, for ``--explain``.
-    """
-
+    # seconds where the formula was fitted, the graph being on the variant's device (transfers and
+    # speeds are the chooser's); infinite if never to be chosen, for a reason that is worth showing
     seconds: float
-    reason: str
+    reason: str  # reason in words, for `--explain`
 
 
 #: Signatures of a variant's function, of that for sparse rows (None requests dense ones), and of
@@ -228,79 +181,45 @@ def _unset(*_: Any) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class Variant:
-    """Selectable algorithm for one kind of device.
-
-    Attributes
-    ----------
-    id : str
-        ``idea@device``.
-    family : str
-        Folder under ``algorithms/``, or ``prepared``.
-    problems : frozenset of str
-        ``sssp`` (one source), ``batch`` (several), ``all_pairs``.
-    weights : {"nonnegative", "any", "unweighted"}
-        ``any`` accepts negative weights; ``unweighted`` runs only on graphs without weights.
-    options : type
-        Frozen dataclass of the options it accepts.
-    paper, section : str
-        Origin: a key of ``CITATION.cff`` and the section or algorithm name in the paper.
-    summary : str
-        One line for tables.
-    unsafe : bool
-        Wrong by design (a paper shows its race); runs only when named, with
-        ``allow_unsafe=True``.
-    requires : callable or None
-        ``(graph, request) -> True or reason``, for further limits.
-    predecessors : bool
-        Whether it can return predecessors.
-    dtypes : frozenset of str
-        Weight dtypes it accepts (an unweighted graph counts as int32).
-    complexity : str
-        Worst-case work, for the reference.
-    cost : callable or None
-        ``(facts, request) -> Estimate``, or None if the variant should not be chosen. It is
-        called for graphs whose weights the variant accepts. A variant without a cost runs only when
-        named: ``auto`` does not rank it.
-    scratch : callable or None
-        ``(graph, request) -> bytes`` of host memory that a batch takes besides its rows.
-    reduces : bool
-        Whether it can reduce the rows of a batch without materialising them.
-    sparse : callable or None
-        Function that returns the reached entries of each row without materialising the row.
-    parallel : bool
-        Whether several workers share the solve from one source.
-    tune : bool
-        Whether ``nearfar tune GRAPH`` measures launch shapes of this variant when no method is
-        named.
-    devices : frozenset of {"host", "device"}
-        Possible locations of the rows of a batch that the variant itself shares over several
-        devices. With ``device``, each device can write to the memory of the one that holds the
-        rows. Otherwise the caller divides the rows.
-    """
+    """Selectable algorithm for one kind of device."""
 
     idea: str
     _: KW_ONLY
     device: Literal["cpu", "cuda"]
-    summary: str
-    id: str = ""
-    family: str = ""
+    summary: str  # one line for tables
+    id: str = ""  # `idea@device`
+    family: str = ""  # folder under `algorithms/`, or `prepared`
     run: Solver = field(default=_unset, repr=False)
+    # `sssp` (one source), `batch` (several), `all_pairs`
     problems: Set[str] = frozenset({"sssp"})
+    # {"nonnegative", "any", "unweighted"}; `any` accepts negative weights; `unweighted` runs only
+    # on graphs without weights
     weights: WeightSupport = "nonnegative"
-    options: type[Any] = NoOptions
+    options: type[Any] = NoOptions  # frozen dataclass of the options it accepts
+    # paper, section: origin: a key of `CITATION.cff` and the section or algorithm name in the paper
     paper: str = ""
     section: str = ""
+    # wrong by design (a paper shows its race); runs only when named, with `allow_unsafe=True`
     unsafe: bool = False
+    # `(graph, request) -> True or reason`, for further limits
     requires: Callable[[Graph, Request], Literal[True] | str] | None = None
-    predecessors: bool = False
+    predecessors: bool = False  # whether it can return predecessors
+    # weight dtypes it accepts (an unweighted graph counts as int32)
     dtypes: Set[str] = _EVERY_DTYPE
-    complexity: str = ""
+    complexity: str = ""  # worst-case work, for the reference
+    # `(facts, request) -> Estimate`, or None if it should not be chosen, for graphs of accepted
+    # weights; `auto` does not rank a variant without a cost, which runs only when named
     cost: Cost | None = None
+    # `(graph, request) -> bytes` of host memory that a batch takes besides its rows
     scratch: Callable[[Graph, Request], int] | None = None
-    reduces: bool = False
+    reduces: bool = False  # whether it can reduce the rows of a batch without materialising them
+    # function that returns the reached entries of each row without materialising the row
     sparse: Sparse | None = None
-    parallel: bool = False
+    parallel: bool = False  # whether several workers share the solve from one source
+    # whether `nearfar tune GRAPH` measures launch shapes of this variant when no method is named
     tune: bool = False
+    # of {"host", "device"}: where the rows of a batch may be that the variant itself shares over
+    # devices; with `device`, each writes to the one that holds them. Without, the caller divides
     devices: Set[str] = frozenset()
 
     def available(self) -> Literal[True] | str:

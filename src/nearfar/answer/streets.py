@@ -17,20 +17,14 @@ from nearfar.graph.snapping.lines import edge_lines
 
 
 class Parts(NamedTuple):
-    """Straight parts of some edges, ordered by edge from tail to head.
+    """Straight parts of some edges, ordered by edge from tail to head."""
 
-    Attributes
-    ----------
-    edge : int64 array, shape (k,)
-        Edge of each part, by its position among the requested edges.
-    begin, end : float64 arrays, shape (k, 2)
-    since, until : float64 arrays, shape (k,)
-        Shares of the edge's length on the map at both ends.
-    """
-
+    # shape (k,); edge of each part, by its position among the requested edges
     edge: NDArray[np.int64]
+    # begin, end: shape (k, 2)
     begin: NDArray[np.float64]
     end: NDArray[np.float64]
+    # since, until: shape (k,); shares of the edge's length on the map at both ends
     since: NDArray[np.float64]
     until: NDArray[np.float64]
 

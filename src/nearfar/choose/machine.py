@@ -26,27 +26,15 @@ _FORMAT = 1
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """Speeds of one processor or one GPU.
+    """Speeds of one processor or one GPU."""
 
-    Attributes
-    ----------
-    factors : dict of str to float
-        Measured over modelled seconds by variant id; 1 where nothing was measured.
-    transfer : float
-        Bytes per second between host memory and the device; 0 for a processor.
-    launch : float
-        Seconds of a call that launches once and reads counters back; 0 for a processor.
-    gain : float
-        Speedup of two workers over one; 0 for a GPU.
-    measured : str
-        Date of the measurement; empty for the defaults.
-    """
-
+    # measured over modelled seconds by variant id; 1 where nothing was measured
     factors: dict[str, float] = field(default_factory=dict)
-    transfer: float = 0.0
+    transfer: float = 0.0  # bytes per second between host memory and the device; 0 for a processor
+    # seconds of a call that launches once and reads counters back; 0 for a processor
     launch: float = 0.0
-    gain: float = 0.0
-    measured: str = ""
+    gain: float = 0.0  # speedup of two workers over one; 0 for a GPU
+    measured: str = ""  # date of the measurement; empty for the defaults
 
     def factor(self, identity: str) -> float:
         """Return the factor that a variant's modelled seconds are multiplied by."""

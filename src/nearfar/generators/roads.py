@@ -16,30 +16,18 @@ SPEEDS = (30.0, 50.0, 70.0, 110.0)  # km/h: street, wider street, arterial, moto
 
 @dataclass(frozen=True, slots=True)
 class Streets:
-    """Segments of streets between points, before directions and weights.
+    """Segments of streets between points, before directions and weights."""
 
-    Attributes
-    ----------
-    sources, targets : int arrays, shape (k,)
-        The ends of each segment.
-    street : int array, shape (k,)
-        The street that it is part of.
-    speeds : float array, shape (streets,)
-        In km/h.
-    closed, backward : bool arrays, shape (streets,)
-        Whether a street is open in one direction only, and whether that one leads from its targets
-        to its sources.
-    points : float array, shape (n, 2)
-        Position of each place, in metres.
-    """
-
+    # sources, targets: shape (k,); the ends of each segment
     sources: NDArray[Any]
     targets: NDArray[Any]
-    street: NDArray[Any]
-    speeds: NDArray[np.float64]
+    street: NDArray[Any]  # shape (k,); the street that it is part of
+    speeds: NDArray[np.float64]  # shape (streets,); in km/h
+    # closed, backward: shape (streets,); whether a street is open in one direction only, and
+    # whether that one leads from its targets to its sources
     closed: NDArray[np.bool_]
     backward: NDArray[np.bool_]
-    points: NDArray[np.float64]
+    points: NDArray[np.float64]  # shape (n, 2); of each place, in metres
 
 
 def network(

@@ -27,19 +27,12 @@ _DENSE: Slot[DenseView] = Slot("matrix")
 
 @dataclass(frozen=True, slots=True)
 class DenseView:
-    """Adjacency matrix of a graph.
+    """Adjacency matrix of a graph."""
 
-    Attributes
-    ----------
-    matrix : array, shape (n, n)
-        Row-major and read-only, dtype of the graph's weights; entry (u, v) is the weight of the
-        lightest edge from u to v, ``missing`` where there is none.
-    missing : scalar
-        inf, or the maximum of an integer dtype.
-    """
-
+    # shape (n, n); row-major and read-only, dtype of the graph's weights; entry (u, v) is the
+    # weight of the lightest edge from u to v, `missing` where there is none
     matrix: NDArray[Any]
-    missing: Any
+    missing: Any  # scalar; inf, or the maximum of an integer dtype
 
     @property
     def n_vertices(self) -> int:

@@ -44,17 +44,10 @@ _FEW = 16
 
 
 class Simple(NamedTuple):
-    """Graph without parallel edges and self-loops.
+    """Graph without parallel edges and self-loops."""
 
-    Attributes
-    ----------
-    graph : Graph
-        Graph without names; the given one if it has neither.
-    edges : int array, shape (m,), or None
-        Position of each edge in the given graph; None if they are the same.
-    """
-
-    graph: Graph
+    graph: Graph  # graph without names; the given one if it has neither
+    # shape (m,), or None; position of each edge in the given graph; None if they are the same
     edges: NDArray[Any] | None
 
 

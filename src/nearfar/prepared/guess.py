@@ -30,21 +30,13 @@ _DEGREE: Slot[float] = Slot("undirected degree")
 
 @dataclass(frozen=True, slots=True)
 class Guess:
-    """Estimated cost of preparing.
+    """Estimated cost of preparing."""
 
-    Attributes
-    ----------
-    n_arcs, n_triangles : float
-        Edges and shortcuts together; steps of a customization.
-    order : float
-        Seconds for the order on one core.
-    weights : float
-        Seconds on one core for the other steps: analysis, arcs, and their weights with pruning.
-    """
-
+    # n_arcs, n_triangles: edges and shortcuts together; steps of a customization
     n_arcs: float
     n_triangles: float
-    order: float
+    order: float  # seconds for the order on one core
+    # seconds on one core for the other steps: analysis, arcs, and their weights with pruning
     weights: float
 
 

@@ -19,31 +19,19 @@ _QUICK = 100_000
 
 @dataclass(frozen=True, slots=True)
 class Outlook:
-    """Prediction of whether a graph is worth preparing.
+    """Prediction of whether a graph is worth preparing."""
 
-    Attributes
-    ----------
-    worth : bool
-        Whether :func:`nearfar.prepare` would accept it.
-    exact : bool
-        Whether the figures come from an order instead of samples of the graph.
-    n_shortcuts, n_triangles, nbytes : int or None
-        Arcs that elimination adds, steps of a customization, and bytes besides the graph. None
-        if samples already showed that the graph has no small separators.
-    break_even : int or None
-        Approximate number of sources from which preparing and answering on one core takes less
-        than that many searches; None if it never does.
-    remark : str
-        Summary in words.
-    """
-
-    worth: bool
-    exact: bool
+    worth: bool  # whether nearfar.prepare would accept it
+    exact: bool  # whether the figures come from an order instead of samples of the graph
+    # n_shortcuts, n_triangles, nbytes: arcs that elimination adds, steps of a customization, and
+    # bytes besides the graph. None if samples already showed that the graph has no small separators
     n_shortcuts: int | None
     n_triangles: int | None
     nbytes: int | None
+    # approximate number of sources from which preparing and answering on one core takes less than
+    # that many searches; None if it never does
     break_even: int | None
-    remark: str
+    remark: str  # summary in words
 
     def __str__(self) -> str:
         if self.n_shortcuts is None or self.n_triangles is None or self.nbytes is None:

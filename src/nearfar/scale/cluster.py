@@ -20,18 +20,10 @@ _VERSION = (
 
 @dataclass(frozen=True)
 class Workers:
-    """Resources of all workers.
+    """Resources of all workers."""
 
-    Attributes
-    ----------
-    threads : int
-        Number of blocks that they solve at a time.
-    memory : int
-        Bytes that one block may take on the worker with the least memory.
-    """
-
-    threads: int
-    memory: int
+    threads: int  # number of blocks that they solve at a time
+    memory: int  # bytes that one block may take on the worker with the least memory
 
 
 def connect(address: str, timeout: float = _WAIT) -> Any:

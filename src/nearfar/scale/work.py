@@ -45,21 +45,11 @@ _solving = threading.Lock()  # of a process with a GPU, which serves one block a
 
 @dataclass(frozen=True)
 class Given:
-    """Inputs of every block, sent once to each worker.
+    """Inputs of every block, sent once to each worker."""
 
-    Attributes
-    ----------
-    graph : Graph or str
-        Graph, or the file that each worker reads it from.
-    digest : str
-        Digest of the graph.
-    columns : int64 array or None
-        Vertex indices of the targets.
-    """
-
-    graph: Graph | str
-    digest: str
-    columns: NDArray[np.int64] | None
+    graph: Graph | str  # graph, or the file that each worker reads it from
+    digest: str  # digest of the graph
+    columns: NDArray[np.int64] | None  # vertex indices of the targets
 
     def opened(self) -> Graph:
         """Return the graph without names, which answers come back in on the client."""
@@ -71,35 +61,16 @@ class Given:
 
 @dataclass(frozen=True)
 class Job:
-    """Small settings that the blocks of a run share.
+    """Small settings that the blocks of a run share."""
 
-    Attributes
-    ----------
-    call : dict
-        Keywords of :func:`nearfar.distances` besides sources and targets.
-    request : str
-        Digest of the request.
-    path : str
-        Zarr folder; empty for a reduction.
-    token : str
-        File that exists during the client's run.
-    shape : tuple of int
-        Shape of all rows.
-    dtype : dtype
-    block : int
-        Rows per block.
-    memory : int
-        Bytes that a block may take.
-    """
-
-    call: dict[str, Any]
-    request: str = ""
-    path: str = ""
-    token: str = ""
-    shape: tuple[int, int] = (0, 0)
+    call: dict[str, Any]  # keywords of nearfar.distances besides sources and targets
+    request: str = ""  # digest of the request
+    path: str = ""  # Zarr folder; empty for a reduction
+    token: str = ""  # file that exists during the client's run
+    shape: tuple[int, int] = (0, 0)  # shape of all rows
     dtype: np.dtype[Any] = field(default_factory=lambda: np.dtype(np.int32))
-    block: int = 1
-    memory: int | None = None
+    block: int = 1  # rows per block
+    memory: int | None = None  # bytes that a block may take
 
 
 @dataclass(frozen=True)

@@ -69,22 +69,13 @@ def stages(
 
 @dataclass(frozen=True, slots=True)
 class Essential:
-    """Edges of a graph on a device with dead ends marked, without some non-essential ones.
+    """Edges of a graph on a device with dead ends marked, without some non-essential ones."""
 
-    Attributes
-    ----------
-    offsets, edges : device arrays
-        As in :class:`~nearfar.cuda.device_graph.DeviceGraph`.
-    count : int
-        Number of remaining edges.
-    decided : bool array, shape (n,)
-        Vertices with only essential edges left.
-    """
-
+    # offsets, edges: device arrays; as in nearfar.cuda.device_graph.DeviceGraph
     offsets: Any
     edges: Any
-    count: int
-    decided: NDArray[np.bool_]
+    count: int  # number of remaining edges
+    decided: NDArray[np.bool_]  # shape (n,); vertices with only essential edges left
 
     def without(self, graph: Graph, device: DeviceGraph, solved: Solved, rows: Any) -> Essential:
         """Return the edges without those of solved sources that are not shortest paths."""

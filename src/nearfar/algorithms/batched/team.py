@@ -25,30 +25,17 @@ NONE = np.empty(0, dtype=np.int64)
 
 @dataclass(slots=True)
 class Batch:
-    """Sources whose rows one launch solves.
+    """Sources whose rows one launch solves."""
 
-    Attributes
-    ----------
-    sources : int64 array, shape (k,)
-    places : int64 array, shape (k,), or None
-        Rows of ``out``; None means the first k.
-    out : device array
-    told : uint64 or None
-        Address of a byte per row, in which a kernel marks finished rows.
-    following : Following or None
-        Copier of the rows to the host.
-    figures : int64 array or None
-        Memory for figures of the rows, along with those in ``out``.
-    beside : callable or None
-        Function that this thread calls while the device solves.
-    """
-
-    sources: NDArray[np.int64]
-    places: NDArray[np.int64] | None
-    out: Any
+    sources: NDArray[np.int64]  # shape (k,)
+    places: NDArray[np.int64] | None  # shape (k,), or None; rows of `out`; None means the first k
+    out: Any  # device array
+    # uint64 or None; address of a byte per row, in which a kernel marks finished rows
     told: Any = None
-    following: Following | None = None
+    following: Following | None = None  # copier of the rows to the host
+    # int64 array or None; memory for figures of the rows, along with those in `out`
     figures: Any = None
+    # function that this thread calls while the device solves
     beside: Callable[[], None] | None = None
     _there: tuple[Any, Any] | None = None
 

@@ -31,26 +31,13 @@ _HISTORY: Slot[History] = Slot("searches that run ahead")
 
 @dataclass(frozen=True)
 class Balls:
-    """Balls around the vertices of a graph.
+    """Balls around the vertices of a graph."""
 
-    Attributes
-    ----------
-    words : cupy array of uint32, shape (n * BALL_WIDTH,)
-    hops : int
-        Radius that nearly all of them reach.
-    regular : bool
-        Whether most of them have that radius, as on a grid, in rows without shortcuts.
-    heads : RowHeads or None
-        Rows that bypass vertices of few edges, from which the balls are built.
-    seconds : float
-        Device time for building them.
-    """
-
-    words: Any
-    hops: int
-    regular: bool
-    heads: RowHeads | None
-    seconds: float
+    words: Any  # cupy array of uint32, shape (n * BALL_WIDTH,)
+    hops: int  # radius that nearly all of them reach
+    regular: bool  # whether most of them have that radius, as on a grid, in rows without shortcuts
+    heads: RowHeads | None  # rows that bypass vertices of few edges, from which the balls are built
+    seconds: float  # device time for building them
 
 
 @dataclass
@@ -68,21 +55,13 @@ class Spent:
 
 @dataclass
 class History:
-    """Times of a graph's searches without balls and by balls.
-
-    Attributes
-    ----------
-    without, by_balls : Spent
-    thin : bool
-        Whether a search by levels had only thin levels.
-    given_up : bool
-        Whether balls do not help on this graph: too little memory, a single hop, growing frontiers,
-        or slower.
-    """
+    """Times of a graph's searches without balls and by balls."""
 
     without: Spent = field(default_factory=Spent)
     by_balls: Spent = field(default_factory=Spent)
-    thin: bool = False
+    thin: bool = False  # whether a search by levels had only thin levels
+    # whether balls do not help on this graph: too little memory, a single hop, growing frontiers,
+    # or slower
     given_up: bool = False
 
     def pays(self, n: int) -> bool:

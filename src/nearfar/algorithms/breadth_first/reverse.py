@@ -24,17 +24,10 @@ _SPENT: Slot[list[float]] = Slot("searches that would have pulled")
 
 @dataclass(frozen=True)
 class Reverse:
-    """Transpose of a graph on a device, without weights.
-
-    Attributes
-    ----------
-    device : DeviceGraph
-    seconds : float
-        Device time for building it.
-    """
+    """Transpose of a graph on a device, without weights."""
 
     device: DeviceGraph
-    seconds: float
+    seconds: float  # device time for building it
 
 
 def reverse_of(graph: Graph, device: DeviceGraph, *, make: bool) -> Reverse | None:

@@ -41,23 +41,12 @@ class JohnsonOptions:
 
 @dataclass(frozen=True, slots=True)
 class Shifted:
-    """Graph without negative weights that has the same shortest paths, and the inverse shift.
+    """Graph without negative weights that has the same shortest paths, and the inverse shift."""
 
-    Attributes
-    ----------
-    graph : Graph
-        Graph with weights ``w + h[u] - h[v]``.
-    given : Graph
-        Given graph.
-    base : Graph
-        Given graph in the dtype of the potentials, which holds sums of four of its paths.
-    potentials : array, shape (n,)
-    """
-
-    graph: Graph
-    given: Graph
-    base: Graph
-    potentials: NDArray[Any]
+    graph: Graph  # graph with weights `w + h[u] - h[v]`
+    given: Graph  # given graph
+    base: Graph  # given graph in the dtype of the potentials, which holds sums of four of its paths
+    potentials: NDArray[Any]  # shape (n,)
 
 
 def shifted(graph: Graph) -> Shifted:

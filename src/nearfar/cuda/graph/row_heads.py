@@ -28,27 +28,13 @@ _ROW_HEADS: Slot[RowHeads] = Slot("heads of rows")
 
 @dataclass(frozen=True)
 class RowHeads:
-    """Heads of all rows.
+    """Heads of all rows."""
 
-    Attributes
-    ----------
-    edges : cupy array of uint8
-        n * width edge records.
-    width : int
-        Edges per vertex.
-    seconds : float
-        Device time for building them.
-    depth : int
-        Number of rounds in which vertices of few edges were removed.
-    out : float
-        Share of the vertices that were removed.
-    """
-
-    edges: Any
-    width: int
-    seconds: float
-    depth: int = 0
-    out: float = 0.0
+    edges: Any  # cupy array of uint8; n * width edge records
+    width: int  # edges per vertex
+    seconds: float  # device time for building them
+    depth: int = 0  # number of rounds in which vertices of few edges were removed
+    out: float = 0.0  # share of the vertices that were removed
 
 
 def row_heads(graph: Graph, device: DeviceGraph, width: int, *, depth: int = 0) -> RowHeads:

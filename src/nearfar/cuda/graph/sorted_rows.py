@@ -20,24 +20,13 @@ _THREADS = 256  # kSortThreads of sort_rows.cuh
 
 @dataclass(frozen=True)
 class SortedRows:
-    """Device graph whose rows are sorted by weight, and results of the sort.
+    """Device graph whose rows are sorted by weight, and results of the sort."""
 
-    Attributes
-    ----------
-    device : DeviceGraph
-        Graph whose edges are sorted in place, which does not affect other users of it.
-    entered : cupy array of uint8, shape (n,)
-        1 for vertices with an in-edge.
-    n_entered : int
-        Number of these vertices.
-    seconds : float
-        Device time of the sort.
-    """
-
+    # graph whose edges are sorted in place, which does not affect other users of it
     device: DeviceGraph
-    entered: Any
-    n_entered: int
-    seconds: float
+    entered: Any  # cupy array of uint8, shape (n,); 1 for vertices with an in-edge
+    n_entered: int  # number of these vertices
+    seconds: float  # device time of the sort
 
 
 def sorted_rows(graph: Graph) -> SortedRows:

@@ -32,26 +32,17 @@ _SETTLED, _WORKING, _EDGES = 0, 1, 2  # the fields of SettleCounts
 
 @dataclass(frozen=True, slots=True)
 class Criterion:
-    """Kernels that decide which vertices settle.
+    """Kernels that decide which vertices settle."""
 
-    Attributes
-    ----------
-    minimum, update : str
-        Entry points.
-    values : int
-        Number of minima; the first is a lower bound of all open distances, and ends the loop
-        when it is "unreached".
-    extra : dict of str to array
-        Arguments of both kernels besides the common ones.
-    passes : int
-        Reductions on the device before that on the host: 1, or 2 (U-GPU+2min).
-    """
-
+    # minimum, update: entry points
     minimum: str = "minimum"
     update: str = "update"
+    # number of minima; the first is a lower bound of all open distances, and ends the loop when it
+    # is "unreached"
     values: int = 1
+    # arguments of both kernels besides the common ones
     extra: Mapping[str, Any] = field(default_factory=dict)
-    passes: int = 1
+    passes: int = 1  # reductions on the device before that on the host: 1, or 2 (U-GPU+2min)
 
 
 @dataclass(slots=True)

@@ -47,19 +47,12 @@ def read(source: Source, *, diagonal: bool = True) -> Graph:
 
 
 class Scenarios(NamedTuple):
-    """Queries of a `.scen` file, with one entry each per array.
+    """Queries of a `.scen` file, with one entry each per array."""
 
-    Attributes
-    ----------
-    start, goal : int64 arrays, shape (k, 2)
-        x (column) and y (row) of the cells.
-    length : float64 array, shape (k,)
-        Optimal lengths as published, rounded as in the file.
-    """
-
+    # start, goal: shape (k, 2); x (column) and y (row) of the cells
     start: NDArray[np.int64]
     goal: NDArray[np.int64]
-    length: NDArray[np.float64]
+    length: NDArray[np.float64]  # shape (k,); optimal lengths as published, rounded as in the file
 
 
 def read_scenarios(path: str | os.PathLike[str]) -> Scenarios:

@@ -28,28 +28,15 @@ _CANDIDATES = 64
 
 @dataclass(frozen=True, slots=True)
 class SuiteGraph:
-    """Named benchmark graph.
+    """Named benchmark graph."""
 
-    Attributes
-    ----------
-    name : str
-        As given to ``nearfar bench peers --graphs``.
-    summary : str
-        One line: family, size, weights.
-    make : callable
-        ``make(shrink)`` gives the graph with about ``1 / shrink`` of the vertices; real graphs
-        have one size.
-    file : str or None
-        Path below the data folder that it cannot do without.
-    source : int or None
-        A fixed source, if the literature has one.
-    """
-
-    name: str
-    summary: str
+    name: str  # as given to `nearfar bench peers --graphs`
+    summary: str  # one line: family, size, weights
+    # `make(shrink)` gives the graph with about `1 / shrink` of the vertices; real graphs have one
+    # size
     make: Callable[[int], Graph]
-    file: str | None = None
-    source: int | None = None
+    file: str | None = None  # path below the data folder that it cannot do without
+    source: int | None = None  # a fixed source, if the literature has one
 
     def available(self) -> bool | str:
         """Return whether it can be built on this machine: True, or the reason in words."""

@@ -27,14 +27,10 @@ _MOST, _HALF = 0.75, 0.5
 
 @dataclass(frozen=True, slots=True)
 class Stated:
-    """Size of an effect as a paper states it: a factor over 1, or percent over 0.
+    """Size of an effect as a paper states it: a factor over 1, or percent over 0."""
 
-    Attributes
-    ----------
-    low, high : float
-        The ends of a range; the same number twice for one that is reached ("up to", "about").
-    """
-
+    # low, high: the ends of a range; the same number twice for one that is reached ("up to",
+    # "about")
     low: float
     high: float
 
@@ -62,28 +58,18 @@ class OneOf:
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """Statement of a paper and the measurements for it.
+    """Statement of a paper and the measurements for it."""
 
-    Attributes
-    ----------
-    key : str
-        Key of the reason on a page.
-    where, said : str
-        Section, table or figure; the statement in short, with the paper's number.
-    here : str
-        The measurement in words and numbers.
-    agree, of : int
-        In how many of how many measured cases the same side is ahead.
-    over : (float, float) or None
-        The effect's size over the paper's at both ends; None where the paper states none.
-    """
-
-    key: str
+    key: str  # key of the reason on a page
+    # where, said: section, table or figure; the statement in short, with the paper's number
     where: str
     said: str
-    here: str
+    here: str  # the measurement in words and numbers
+    # agree, of: in how many of how many measured cases the same side is ahead
     agree: int
     of: int
+    # (float, float) or None; the effect's size over the paper's at both ends; None where the paper
+    # states none
     over: tuple[float, float] | None = None
 
     @property

@@ -39,29 +39,18 @@ _NO_FIGURES = "Figures were left out: they need matplotlib (pip install 'nearfar
 
 @dataclasses.dataclass(slots=True)
 class Outcome:
-    """Result of a run.
-
-    Attributes
-    ----------
-    folder : Path
-    results : dict
-        The content of ``results.json``.
-    measured, kept : int
-        Tasks measured now, and found finished.
-    skipped : dict of str to str
-        Tasks that could not run here, with the reason.
-    missing : list of str
-        Tasks that the budget or ``only`` left out.
-    wrong : list of str
-        ``task: method`` of every wrong answer by a method that promises right ones.
-    """
+    """Result of a run."""
 
     folder: Path
-    results: dict[str, Any]
+    results: dict[str, Any]  # the content of `results.json`
+    # measured, kept: tasks measured now, and found finished
     measured: int = 0
     kept: int = 0
+    # tasks that could not run here, with the reason
     skipped: dict[str, str] = dataclasses.field(default_factory=dict)
+    # tasks that the budget or `only` left out
     missing: list[str] = dataclasses.field(default_factory=list)
+    # `task: method` of every wrong answer by a method that promises right ones
     wrong: list[str] = dataclasses.field(default_factory=list)
 
 

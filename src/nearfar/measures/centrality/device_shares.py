@@ -52,34 +52,21 @@ class ZeroCycleFrom(Exception):
 
 
 class _Asked(NamedTuple):
-    """Request of device shares.
+    """Request of device shares."""
 
-    Attributes
-    ----------
-    sources : int64 array, shape (k,)
-    weights : float64 array, shape (k,), or None
-        Number of original sources of each; None is one.
-    ends : float64 array, shape (n, 2), or None
-        Numbers of targets at each vertex including those folded onto it, and of the folded ones;
-        None is one target per vertex.
-    limit, edges, endpoints
-        As for :func:`device_shares`.
-    forward_only : bool
-        Compute only numbers of paths.
-    rows_of : Graph or None
-        As for :func:`device_shares`.
-    progress : callable or None
-        Called with the numbers of finished sources and of all sources.
-    """
-
-    sources: NDArray[np.int64]
+    sources: NDArray[np.int64]  # shape (k,)
+    # shape (k,), or None; number of original sources of each; None is one
     weights: NDArray[np.float64] | None = None
+    # shape (n, 2), or None; numbers of targets at each vertex including those folded onto it, and
+    # of the folded ones; None is one target per vertex
     ends: NDArray[np.float64] | None = None
+    # limit, edges, endpoints: as for device_shares
     limit: Any = None
     edges: bool = False
     endpoints: bool = False
-    forward_only: bool = False
-    rows_of: Graph | None = None
+    forward_only: bool = False  # compute only numbers of paths
+    rows_of: Graph | None = None  # as for device_shares
+    # called with the numbers of finished sources and of all sources
     progress: Callable[[float, float], None] | None = None
 
 

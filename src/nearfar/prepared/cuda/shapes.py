@@ -33,18 +33,10 @@ _MANY_TOP = 256
 
 
 class AboveShape(NamedTuple):
-    """Division of the labels above the cells.
+    """Division of the labels above the cells."""
 
-    Attributes
-    ----------
-    top : int
-        Labels at the top of the tree of which all distances to each other are kept.
-    least : int
-        Members that a piece below it is filled up to (``pieces.cpp``).
-    """
-
-    top: int
-    least: int
+    top: int  # labels at the top of the tree of which all distances to each other are kept
+    least: int  # members that a piece below it is filled up to (`pieces.cpp`)
 
 
 def padded(count: int) -> int:

@@ -49,24 +49,12 @@ _TRIES = 4  # vertices to span the graph from, at most
 
 @dataclass(frozen=True, slots=True)
 class FixedPoint:
-    """Float weights in steps of a power of two.
+    """Float weights in steps of a power of two."""
 
-    Attributes
-    ----------
-    graph : Graph
-        Edges with weights in steps: int32 if every distance fits, else int64.
-    exponent : int
-        Exponent of the step ``2.0**exponent``.
-    exact : bool
-        Whether every weight is an integer number of steps.
-    bound : float
-        Upper bound of all distances in steps.
-    """
-
-    graph: Graph
-    exponent: int
-    exact: bool
-    bound: float
+    graph: Graph  # edges with weights in steps: int32 if every distance fits, else int64
+    exponent: int  # exponent of the step `2.0**exponent`
+    exact: bool  # whether every weight is an integer number of steps
+    bound: float  # upper bound of all distances in steps
 
     @property
     def step(self) -> float:

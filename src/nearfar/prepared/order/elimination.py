@@ -32,17 +32,10 @@ _MOST = 2**31 - 1
 
 @dataclass(frozen=True, slots=True)
 class Structure:
-    """Undirected graph without self-loops and parallel edges, in compressed rows.
+    """Undirected graph without self-loops and parallel edges, in compressed rows."""
 
-    Attributes
-    ----------
-    first : int64 array, shape (n + 1,)
-    neighbour : int32 array, shape (first[-1],)
-        Sorted in each row.
-    """
-
-    first: NDArray[np.int64]
-    neighbour: NDArray[np.int32]
+    first: NDArray[np.int64]  # shape (n + 1,)
+    neighbour: NDArray[np.int32]  # shape (first[-1],); sorted in each row
 
     @property
     def n_vertices(self) -> int:

@@ -46,22 +46,13 @@ def most_steps(n: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """Sizes of an engine's buffers.
+    """Sizes of an engine's buffers."""
 
-    Attributes
-    ----------
-    queues : int
-        Queues of ``capacity`` entries: two near ones, and possibly two far piles.
-    capacity, heavy_capacity : int
-        Entries of a queue, and chunks of long rows.
-    bits : int
-        Bits per distance while solving; 0 for whole distances.
-    """
-
-    queues: int
+    queues: int  # queues of `capacity` entries: two near ones, and possibly two far piles
+    # capacity, heavy_capacity: entries of a queue, and chunks of long rows
     capacity: int
     heavy_capacity: int
-    bits: int = 0
+    bits: int = 0  # bits per distance while solving; 0 for whole distances
 
 
 class Engine:

@@ -20,22 +20,12 @@ from nearfar.lab.bench.peers.base import Peer, on_path
 
 
 class Program(Peer):
-    """Base of such peers, which time themselves.
-
-    Attributes
-    ----------
-    command : str
-        Its name on PATH.
-    floats : bool
-        Whether it can be built for floats.
-    farthest : int
-        Largest distance that its integers can represent.
-    """
+    """Base of such peers, which time themselves."""
 
     parallel = True
-    command: ClassVar[str]
-    floats: ClassVar[bool] = False
-    farthest: ClassVar[int]
+    command: ClassVar[str]  # its name on PATH
+    floats: ClassVar[bool] = False  # whether it can be built for floats
+    farthest: ClassVar[int]  # largest distance that its integers can represent
 
     def __init__(self, threads: int = 1) -> None:
         super().__init__(threads)

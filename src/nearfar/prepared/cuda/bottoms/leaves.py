@@ -33,42 +33,28 @@ _PAYS = 6  # rows read per vertex that take less than a transposition
 
 @dataclass(frozen=True)
 class DeviceTiles:
-    """Leaves and bundles on the device, without weights.
-
-    Attributes
-    ----------
-    host : Tiles
-    bundles, places, tile_first, row, leaf, where : int32 arrays
-        ``row`` numbers the labels that bundles look at among those that are in no leaf.
-    jobs : int32 array, shape (n_jobs, 4)
-        For :func:`_closed`: root, first row, first of the boundary and its size.
-    boundary : int32 array
-        Labels.
-    levels : int
-        Levels of the highest leaf.
-    roots : int32 array
-        Roots of the leaves.
-    way_first : int64 array, shape (n,)
-        Where the ways of each label from its ancestors in its leaf begin; see ``leaf_ways.cuh``.
-    n_ways : int
-    width : int
-        Vertices of a tile.
-    """
+    """Leaves and bundles on the device, without weights."""
 
     host: Tiles
+    # bundles, places, tile_first, row, leaf, where: int32 arrays; `row` numbers the labels that
+    # bundles look at among those that are in no leaf
     bundles: Any
     places: Any
     tile_first: Any
     row: Any
     leaf: Any
     where: Any
+    # int32 array, shape (n_jobs, 4); for _closed: root, first row, first of the boundary and its
+    # size
     jobs: Any
-    boundary: Any
-    levels: int
-    roots: Any
+    boundary: Any  # int32 array; labels
+    levels: int  # of the highest leaf
+    roots: Any  # int32 array; of the leaves
+    # int64 array, shape (n,); where the ways of each label from its ancestors in its leaf begin;
+    # see `leaf_ways.cuh`
     way_first: Any
     n_ways: int
-    width: int
+    width: int  # vertices of a tile
 
 
 def _cut(prepared: Prepared, shape: LeafShape, top: int, margin: int) -> tuple[Tiles, int]:

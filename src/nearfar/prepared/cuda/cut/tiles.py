@@ -16,18 +16,10 @@ ROWS, MOST_BOUND = 4, 16  # kRows of tiles.cpp, and kRows * kSteps
 
 @dataclass(frozen=True, slots=True)
 class LeafShape:
-    """Maximum size of the leaves.
+    """Maximum size of the leaves."""
 
-    Attributes
-    ----------
-    members : int
-        Vertices, at most.
-    bound : int
-        Labels of the boundary, at most; no more than ``MOST_BOUND``.
-    """
-
-    members: int
-    bound: int
+    members: int  # vertices, at most
+    bound: int  # labels of the boundary, at most; no more than `MOST_BOUND`
 
 
 @dataclass(frozen=True, slots=True)

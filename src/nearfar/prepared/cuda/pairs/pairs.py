@@ -29,19 +29,12 @@ _STATIC = 1024  # bytes of shared memory that a block takes besides
 
 @dataclass(frozen=True)
 class Walks:
-    """Data for walks besides the tree; arrays of ``pairs.cuh``.
-
-    Attributes
-    ----------
-    tree : DeviceTree
-    spine : int32 array, shape (n, 4)
-    up, down : tuples of arrays
-        Nodes, depths and weights of the arcs; the same tuple where both directions weigh the same.
-    program : Program
-    """
+    """Data for walks besides the tree; arrays of ``pairs.cuh``."""
 
     tree: DeviceTree
-    spine: Any
+    spine: Any  # int32 array, shape (n, 4)
+    # up, down: tuples of arrays; nodes, depths and weights of the arcs; the same tuple where both
+    # directions weigh the same
     up: tuple[Any, Any, Any]
     down: tuple[Any, Any, Any]
     program: Any

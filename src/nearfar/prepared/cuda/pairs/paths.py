@@ -27,23 +27,14 @@ _ADVICE = f"give fewer pairs at a time, or use {keyword('device', 'cpu')}"
 
 @dataclass(frozen=True)
 class _Opened:
-    """Data for unpacking shortcuts besides that of walks; arrays of ``paths.cuh``.
-
-    Attributes
-    ----------
-    walks : Walks
-    first, head_depth : int32 arrays
-        Of all arcs.
-    origin : int32 array, shape (n_arcs * sides, 2)
-    length : int32 array, shape (n_arcs * sides,)
-    program : Program
-    """
+    """Data for unpacking shortcuts besides that of walks; arrays of ``paths.cuh``."""
 
     walks: Walks
+    # first, head_depth: int32 arrays; of all arcs
     first: Any
     head_depth: Any
-    origin: Any
-    length: Any
+    origin: Any  # int32 array, shape (n_arcs * sides, 2)
+    length: Any  # int32 array, shape (n_arcs * sides,)
     program: Any
 
 

@@ -20,24 +20,12 @@ from nearfar.system.devices.several import copy_to
 
 @dataclass(frozen=True, slots=True)
 class RowForm:
-    """Form of the requested rows.
+    """Form of the requested rows."""
 
-    Attributes
-    ----------
-    columns : int64 array or None
-        Vertices of a table; None for whole rows.
-    home : int or None
-        The device that the rows go to; None for the host.
-    advice : str
-        What to do when memory is short.
-    threads : int
-        Host threads, for floats of which some are negative.
-    """
-
-    columns: Any
-    home: int | None
-    advice: str
-    threads: int
+    columns: Any  # int64 array or None; vertices of a table; None for whole rows
+    home: int | None  # the device that the rows go to; None for the host
+    advice: str  # what to do when memory is short
+    threads: int  # of the host, for floats of which some are negative
 
 
 class DeviceRows:
