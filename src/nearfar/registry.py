@@ -149,13 +149,13 @@ class Workspace:
     # C-contiguous memory of the answer's shape and dtype that the variant may write to and return
     out: Any = None
     on_device: bool = False  # on CUDA: whether the whole answer is to stay on the device
-    # whether the caller wants predecessors. A variant registered with `predecessors=True` may return
-    # them; otherwise the pass over tight edges computes them
+    # whether the caller wants predecessors. A variant with `predecessors=True` may return them;
+    # otherwise the pass over tight edges computes them
     predecessors: bool = False
     # CUDA devices that share the rows, for variants with `devices=`; None is the current one
     devices: Sequence[int] | None = None
-    # the reduction of rows. A variant with `reduces=True` then answers without rows, or with nothing
-    # where it needs them; any other may add partial results to its rows
+    # the reduction of rows. A variant with `reduces=True` then answers without rows, or with
+    # nothing where it needs them; any other may add partial results to its rows
     reduction: RowReduction | None = None
 
 
