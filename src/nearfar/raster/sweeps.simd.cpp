@@ -203,7 +203,8 @@ LinkFunction<T> links_of(int side) {
 
 }  // namespace
 
-// Corners are looked at where a cell has eight neighbours: in two dimensions, three to a half.
+// Corners are looked at where a cell has eight neighbours: in two dimensions, three to a half and
+// from a face.
 template <class T>
 SweepFunction<T> raster_sweep(StepRule rule, int side, int count) {
   if constexpr (std::is_floating_point_v<T>) {
@@ -219,7 +220,8 @@ PullFunction<T> raster_pull(StepRule rule, int side, int count) {
   if constexpr (std::is_floating_point_v<T>) {
     if (rule == StepRule::mean) return pull_of<T, StepRule::mean>(side, count);
     if (rule == StepRule::slope) return pull_of<T, StepRule::slope>(side, count);
-    if (rule == StepRule::corner) return pull<T, StepRule::corner, 64, 8>;
+    if (rule == StepRule::corner)
+      return count == 3 ? pull<T, StepRule::corner, 64, 3> : pull<T, StepRule::corner, 64, 8>;
   }
   return pull_of<T, StepRule::enter>(side, count);
 }
