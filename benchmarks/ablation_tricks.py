@@ -227,6 +227,11 @@ PREPARED_TRICKS = (
         (("if (depths[j + kRun - 1] - depths[j] == kRun - 1) {", "if (false) {"),),
     ),
     Trick(
+        "walk: rows of many arcs by windows",
+        "all rows arc by arc and by registers along separators",
+        (("static constexpr int kLeast = 8; ", "static constexpr int kLeast = 1 << 30; "),),
+    ),
+    Trick(
         "walk: stops at its bound",
         "both ends climb to the root",
         (
