@@ -167,7 +167,7 @@ TRICKS = (
         "the first width stays",
         (
             ("if (!on_) return 1;", "return 1;"),
-            ("return on_ && rows > kEnough", "return false && rows > kEnough"),
+            ("return on_ && ((repeated", "return false && ((repeated"),
         ),
     ),
     Trick(

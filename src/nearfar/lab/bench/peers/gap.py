@@ -73,6 +73,7 @@ class Gap(Program):
     def __init__(self, threads: int = 1) -> None:
         super().__init__(threads)
         self.delta: float = 0
+        self.heaviest: float = 0
         self.failed: list[float] = []
         self.widths = range(-4, 2)
         self.limit, self.hopeless, self.trials = 300.0, math.inf, 2
