@@ -116,9 +116,11 @@ def main() -> int:
     free = bool(sysconfig.get_config_var("Py_GIL_DISABLED"))
     lock = getattr(sys, "_is_gil_enabled", lambda: True)()
     python = {"free_threaded": free, "interpreter_lock": lock}
-    rows = Rows(args.output, list(CASES), by="what")
+    # Rows of a Python with the lock and of one without stay side by side.
+    named = {name: name if lock else f"{name}, without the lock" for name in CASES}
+    rows = Rows(args.output, [*CASES, *named.values()], by="what")
     for name in args.cases:
-        row = {**measured(name, args.most), **python}
+        row = {**measured(name, args.most), **python, "what": named[name]}
         if not args.no_processes:
             row["processes"] = args.most
             row["process_seconds"] = processes(name, args.most)

@@ -1,6 +1,15 @@
 // The inner loops: cells of one row side by side in a vector.
 #include "raster/sweeps.hpp"
 
+// Two spellings: of a loop whose steps do not wait for each other, and of a choice of elements.
+#if defined(__clang__)
+#define NEARFAR_ANY_ORDER _Pragma("clang loop vectorize(assume_safety)")
+#define NEARFAR_ELEMENTS(a, b, ...) __builtin_shufflevector(a, b, __VA_ARGS__)
+#else
+#define NEARFAR_ANY_ORDER _Pragma("GCC ivdep")
+#define NEARFAR_ELEMENTS(a, b, ...) __builtin_shuffle(a, b, Places{__VA_ARGS__})
+#endif
+
 namespace nearfar::NEARFAR_ISA {
 namespace {
 
@@ -70,7 +79,7 @@ uint32_t sweep(const Sweep<T>& s) {
     T* const d = s.tile.d + begin;
     const T* const c = s.tile.cost + begin;
     const T* const z = Rule == StepRule::slope ? s.tile.elevation + begin : nullptr;
-#pragma GCC ivdep
+    NEARFAR_ANY_ORDER
     for (int x = 0; x < Side; ++x) {
       const T before = d[x], to = c[x];
       T best = before;
@@ -112,7 +121,7 @@ uint32_t pull(const Sweep<T>& s, int begin, uint8_t* flags) {
   const T* const z = Rule == StepRule::slope ? s.tile.elevation + begin : nullptr;
   T before[Side];
   for (int x = 0; x < Side; ++x) before[x] = d[x];
-#pragma GCC ivdep
+  NEARFAR_ANY_ORDER
   for (int x = 0; x < Side; ++x) {
     T best = d[x];
 #pragma GCC unroll 26
@@ -160,7 +169,7 @@ uint32_t links(const Sweep<T>& s, int begin, uint8_t* out) {
   for (int x = 0; x < Side; ++x) {
     const bool reached = d[x] < unreached<T>();
     out[x] = reached ? static_cast<uint8_t>(first[x]) : 255;
-    found |= reached & (first[x] == 255) ? kUnlinked : 0;
+    found |= (reached & (first[x] == 255)) ? kUnlinked : 0;
     found |= d[x] >= 0 ? 0 : kImpossible;
   }
   return found;
@@ -239,23 +248,23 @@ LinkFunction<T> raster_links(StepRule rule, int side) {
 template <class T>
 void raster_turn(const T* in, T* out, int side, int row) {
   typedef T Eight __attribute__((vector_size(8 * sizeof(T))));
-  typedef BitsOf<T> Places __attribute__((vector_size(8 * sizeof(T))));
+  [[maybe_unused]] typedef BitsOf<T> Places __attribute__((vector_size(8 * sizeof(T))));
   for (int y = 0; y < side; y += 8)
     for (int x = 0; x < side; x += 8) {
       Eight a[8], b[8];
       for (int i = 0; i < 8; ++i) __builtin_memcpy(&a[i], in + (y + i) * row + x, sizeof(Eight));
       // Three rounds that interleave rows i and i + 4 transpose eight rows of eight.
       for (int i = 0; i < 4; ++i) {
-        b[2 * i] = __builtin_shuffle(a[i], a[i + 4], Places{0, 8, 1, 9, 2, 10, 3, 11});
-        b[2 * i + 1] = __builtin_shuffle(a[i], a[i + 4], Places{4, 12, 5, 13, 6, 14, 7, 15});
+        b[2 * i] = NEARFAR_ELEMENTS(a[i], a[i + 4], 0, 8, 1, 9, 2, 10, 3, 11);
+        b[2 * i + 1] = NEARFAR_ELEMENTS(a[i], a[i + 4], 4, 12, 5, 13, 6, 14, 7, 15);
       }
       for (int i = 0; i < 4; ++i) {
-        a[2 * i] = __builtin_shuffle(b[i], b[i + 4], Places{0, 8, 1, 9, 2, 10, 3, 11});
-        a[2 * i + 1] = __builtin_shuffle(b[i], b[i + 4], Places{4, 12, 5, 13, 6, 14, 7, 15});
+        a[2 * i] = NEARFAR_ELEMENTS(b[i], b[i + 4], 0, 8, 1, 9, 2, 10, 3, 11);
+        a[2 * i + 1] = NEARFAR_ELEMENTS(b[i], b[i + 4], 4, 12, 5, 13, 6, 14, 7, 15);
       }
       for (int i = 0; i < 4; ++i) {
-        b[2 * i] = __builtin_shuffle(a[i], a[i + 4], Places{0, 8, 1, 9, 2, 10, 3, 11});
-        b[2 * i + 1] = __builtin_shuffle(a[i], a[i + 4], Places{4, 12, 5, 13, 6, 14, 7, 15});
+        b[2 * i] = NEARFAR_ELEMENTS(a[i], a[i + 4], 0, 8, 1, 9, 2, 10, 3, 11);
+        b[2 * i + 1] = NEARFAR_ELEMENTS(a[i], a[i + 4], 4, 12, 5, 13, 6, 14, 7, 15);
       }
       for (int i = 0; i < 8; ++i) __builtin_memcpy(out + (x + i) * row + y, &b[i], sizeof(Eight));
     }

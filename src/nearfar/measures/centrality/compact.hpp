@@ -364,8 +364,11 @@ class Compact : public CompactRows<typename C::Index> {
       depth[u] = std::max(depth[u], saturating_add(depth[v], longer));
       deepest = std::max(deepest, depth[u]);
     }
-    for (const Index e : this->edge) weights_.push_back(weights[e]);
-    for (const Index e : this->sink_edges_) sink_weights.push_back(weights[e]);
+    weights_.resize(this->edge.size());
+    for (std::size_t k = 0; k < weights_.size(); ++k) weights_[k] = weights[this->edge[k]];
+    sink_weights.resize(this->sink_edges_.size());
+    for (std::size_t k = 0; k < sink_weights.size(); ++k)
+      sink_weights[k] = weights[this->sink_edges_[k]];
     csr.n = this->n;
     csr.m = static_cast<Index>(this->indices_.size());
     csr.indptr = this->first_.data();

@@ -79,8 +79,8 @@ std::size_t tight_edges(const measures::EdgeColumns<Index, Weight>& edges, const
     from[count] = u;
     to[count] = t;
     count += static_cast<std::size_t>(
-        (here != unreached<Weight>()) &
-        (candidate(here, weights[e]) == static_cast<SumOf<Weight>>(distance[t])));
+        int{here != unreached<Weight>()} &
+        int{candidate(here, weights[e]) == static_cast<SumOf<Weight>>(distance[t])});
   }
   return count;
 }
