@@ -154,7 +154,7 @@ class Workspace:
     predecessors: bool = False
     # CUDA devices that share the rows, for variants with `devices=`; None is the current one
     devices: Sequence[int] | None = None
-    # the reduction of rows. A variant with `reduces=True` then answers without rows, or with
+    # reduction of the rows. A variant with `reduces=True` then answers without rows, or with
     # nothing where it needs them; any other may add partial results to its rows
     reduction: RowReduction | None = None
 
