@@ -413,13 +413,6 @@ def find(method: str, device: str = "auto", *, allow_unsafe: bool = False) -> li
     """Return the variants of ``method`` and ``device``: ``idea@device``, ``idea`` or a family.
 
     Case is ignored, and hyphens are underscores.
-
-    Raises
-    ------
-    OptionError
-        For a name that is not registered; the message offers the nearest.
-    VariantUnavailable
-        For an unsafe variant without ``allow_unsafe``.
     """
     idea, _, at = canonical_method(method).partition("@")
     at, device = "cuda" if at == "gpu" else at, canonical_device(device)
