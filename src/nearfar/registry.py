@@ -154,7 +154,7 @@ class Workspace:
     predecessors: bool = False
     # CUDA devices that share the rows, for variants with `devices=`; None is the current one
     devices: Sequence[int] | None = None
-    # the reduction of rows. A variant with `reduces=True` then answers without rows, or with
+    # reduction of the rows. A variant with `reduces=True` then answers without rows, or with
     # nothing where it needs them; any other may add partial results to its rows
     reduction: RowReduction | None = None
 
@@ -413,13 +413,6 @@ def find(method: str, device: str = "auto", *, allow_unsafe: bool = False) -> li
     """Return the variants of ``method`` and ``device``: ``idea@device``, ``idea`` or a family.
 
     Case is ignored, and hyphens are underscores.
-
-    Raises
-    ------
-    OptionError
-        For a name that is not registered; the message offers the nearest.
-    VariantUnavailable
-        For an unsafe variant without ``allow_unsafe``.
     """
     idea, _, at = canonical_method(method).partition("@")
     at, device = "cuda" if at == "gpu" else at, canonical_device(device)

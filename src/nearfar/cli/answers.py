@@ -80,18 +80,7 @@ def save_answer(
     predecessors: bool = False,
     progress: Callable[[float, float], None] | None = None,
 ) -> None:
-    """Write the distance table of one answer; ``-`` writes CSV to stdout.
-
-    Parameters
-    ----------
-    path : str
-        Ends in one of ``SUFFIXES``.
-    paths : Paths
-    predecessors : bool
-        Whether to write that column.
-    progress : callable or None
-        Called with the numbers of finished rows and of all rows.
-    """
+    """Write the distance table of one answer; ``-`` writes CSV to stdout."""
     suffix = suffix_of(path)
     if path == "-":
         _csv(sys.stdout, paths, predecessors, progress)

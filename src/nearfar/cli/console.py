@@ -143,14 +143,7 @@ def exit_codes() -> str:
 
 
 def add_output(parser: argparse.ArgumentParser, *, nested: bool = False) -> None:
-    """Add the flags of every command: --json, --quiet, --debug.
-
-    Parameters
-    ----------
-    parser : ArgumentParser
-    nested : bool
-        Whether the parser is of a sub-command, which must keep flags given before its name.
-    """
+    """Add --json, --quiet, --debug; a ``nested`` parser keeps those given before its name."""
     default: Any = argparse.SUPPRESS if nested else False
     group = parser.add_argument_group("output")
     for flags, text in (

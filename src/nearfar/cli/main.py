@@ -61,11 +61,7 @@ def commands() -> dict[str, Any]:
 def build_parser(only: str | None = None) -> Parser:
     """Return the parser with all commands; documentation is generated from it.
 
-    Parameters
-    ----------
-    only : str or None
-        Name of the only command that gets its arguments; the others are listed without, which
-        saves looking up their choices. None configures all.
+    With ``only``, just that command gets its arguments, which saves looking up others' choices.
     """
     parser = Parser(
         prog="nearfar",
@@ -174,13 +170,7 @@ def _open_closed_streams() -> None:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the program and return the exit code.
-
-    Parameters
-    ----------
-    argv : list of str or None
-        Arguments after the program's name; None uses those of the process.
-    """
+    """Run the program with arguments, by default those of the process; return the exit code."""
     _open_closed_streams()
     try:
         if "_ARGCOMPLETE" in os.environ:

@@ -19,21 +19,11 @@ from nearfar.graph.graph import Graph
 
 
 class SavedAnswer:
-    """Table read from a file, in the graph's vertex order.
-
-    Attributes
-    ----------
-    distances : array, shape (n,)
-        Distances in the weights' dtype, or int64 if those of an int32 graph need it.
-    predecessors : int array, shape (n,), or None
-    source : object or None
-        External name of the source, if the file has it.
-    limit : int, float or None
-    """
+    """Table read from a file, in the graph's vertex order."""
 
     def __init__(self, graph: Graph, path: str, columns: dict[str, list[Any]]) -> None:
         self.graph, self.path = graph, path
-        self.source: Any = None
+        self.source: Any = None  # external name of the source, if the file has it
         self.limit: Any = None
         for name in ("vertex", "distance"):
             if name not in columns:
@@ -54,8 +44,10 @@ class SavedAnswer:
         if not seen.all():
             missing = graph.name_of(int(np.flatnonzero(~seen)[0]))
             raise GraphFormatError(f"vertex {missing} has no row and another has two", path)
+        # array, shape (n,); distances in the weights' dtype, or int64 if those of an int32 graph
+        # need it
         self.distances = self._numbers(columns["distance"])[np.argsort(order)]
-        self.predecessors: NDArray[np.int64] | None = None
+        self.predecessors: NDArray[np.int64] | None = None  # shape (n,), or None
         if "predecessor" in columns:
             found = np.empty(n, dtype=np.int64)
             found[order] = self._indices(columns["predecessor"], "predecessor")

@@ -152,20 +152,9 @@ def with_distinct_others(
     high: float,
     seed: int,
 ) -> Graph:
-    """Join every vertex with the same number of distinct other ones, drawn at random.
+    """Join every vertex with ``degree`` (named ``called``) distinct other ones, drawn at random.
 
-    Parameters
-    ----------
-    family : str
-        Name of the generator; its random streams are named after it.
-    vertices, degree : int
-        How many, and how many others each has.
-    called : str
-        Name of that number in the generator.
-    own_is_source : bool
-        Whether a vertex is the source of its edges or their target.
-    weight_dtype, low, high, seed
-        As in every generator.
+    ``own_is_source`` says whether a vertex is the source of its edges or their target.
     """
     n, k = check_int("vertices", vertices, 1), check_int(called, degree, 0)
     if k > n - 1:

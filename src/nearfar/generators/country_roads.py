@@ -123,15 +123,7 @@ def country_roads(
 
 
 class _Field:
-    """Population density: the number of streets at each junction, and the junctions.
-
-    Attributes
-    ----------
-    density : float array, shape (rows * columns,)
-        Probability of a street.
-    places : float array, shape (rows * columns, 2)
-        In metres.
-    """
+    """Population density: the number of streets at each junction, and the junctions."""
 
     def __init__(self, rows: int, columns: int, seed: int) -> None:
         shape = -(-rows // _BLOCK), -(-columns // _BLOCK)
@@ -150,13 +142,14 @@ class _Field:
         least, most = _DENSITY
         density = least + (most - least) * (rank * rank * (3.0 - 2.0 * rank)).reshape(shape)
         r, c = np.arange(rows), np.arange(columns)
+        # float array, shape (rows * columns,); probability of a street
         self.density = density[(r // _BLOCK)[:, None], c // _BLOCK].reshape(-1)
         jitter = 0.6 * Stream(seed, "country_roads.junction").unit(2 * rows * columns) - 0.3
         places = jitter.reshape(rows, columns, 2)
         places[:, :, 0] += c + _stretched(pull[1], rows, columns)
         places[:, :, 1] += r[:, None] + _stretched(pull[0], rows, columns)
         places *= _SPACING
-        self.places = places.reshape(-1, 2)
+        self.places = places.reshape(-1, 2)  # float array, shape (rows * columns, 2); in metres
 
 
 def _smooth_noise(stream: Stream, rows: int, columns: int, scale: int) -> NDArray[np.float64]:

@@ -44,11 +44,6 @@ class Stream:
         The user's seed; any Python int, of which the low 64 bits count.
     name : str
         Purpose of the numbers. Streams of different names are independent.
-
-    Attributes
-    ----------
-    key : int
-        The 64-bit key: all that the C++ side needs.
     """
 
     def __init__(self, seed: int, name: str) -> None:
@@ -57,7 +52,7 @@ class Stream:
         key = _mix((int(seed) + _GOLDEN) & _MASK)
         for byte in name.encode():
             key = _mix((key + byte + _GOLDEN) & _MASK)
-        self.key = key
+        self.key = key  # the 64-bit key: all that the C++ side needs
 
     def bits(self, count: int, start: int = 0) -> NDArray[np.uint64]:
         """Return words ``start .. start + count - 1``, shape ``(count,)``, dtype uint64."""

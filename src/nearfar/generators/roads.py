@@ -42,21 +42,8 @@ def network(
 ) -> Graph:
     """Weigh the segments, list their open directions, keep the largest part.
 
-    Parameters
-    ----------
-    streets : Streets
-    family : str
-        Name of the generator.
-    weight : {"time", "length"}
-        Milliseconds or centimetres for integers, seconds or metres for floats.
-    dtype : dtype or None
-        Dtype of the weights; None for an unweighted graph.
-    directed : bool
-        Whether some streets are closed in one direction.
-    strongly_connected : bool
-        Keep only the largest strongly connected part.
-    seed : int
-        For the attributes.
+    ``weight`` is ``"time"`` or ``"length"``: milliseconds or centimetres for integers, seconds or
+    metres for floats.
     """
     sources, targets, street, points = (
         streets.sources,

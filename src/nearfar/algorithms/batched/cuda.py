@@ -122,15 +122,7 @@ def block_per_source(
 
 
 class _SharedSearch(Search):
-    """Use of shared memory by the blocks of one batch, and their launches.
-
-    Attributes
-    ----------
-    bits : int
-        Initial bits of a distance in shared memory.
-    fits : bool
-        Whether the memory of a multiprocessor suffices for a block.
-    """
+    """Use of shared memory by the blocks of one batch, and their launches."""
 
     def __init__(
         self, graph: Graph, options: BlockOptions, workspace: Workspace, rows: Rows
@@ -145,7 +137,9 @@ class _SharedSearch(Search):
         least = 16 if self.integer else self.full
         self.lists = lists and _shared(n, least) <= _room(self.here, lists=True)
         self.room = _room(self.here, self.lists)
+        # initial bits of a distance in shared memory
         self.bits = self._first_bits() if self.integer else self.full
+        # whether the memory of a multiprocessor suffices for a block
         self.fits = _shared(n, self.bits) <= self.room
 
     def _first_bits(self) -> int:

@@ -58,28 +58,17 @@ class Batch:
 
 
 class Search(ABC):
-    """Launches of a batch on one device; a layout determines how a block stores distances.
-
-    Attributes
-    ----------
-    edges : Essential
-        Remaining edges of the graph.
-    integer : bool
-        Whether weights are integers.
-    delta : float
-    scratch : int
-        Bytes that the launches use besides rows and edges.
-    """
+    """Launches of a batch on one device; a layout determines how a block stores distances."""
 
     delta: float
-    scratch = 64 * 1024
+    scratch = 64 * 1024  # bytes that the launches use besides rows and edges
 
     def __init__(
         self, graph: Graph, options: BlockOptions, workspace: Workspace, rows: Rows
     ) -> None:
         self.graph, self.options, self.workspace, self.rows = graph, options, workspace, rows
-        self.integer = graph.weight_dtype.kind == "i"
-        self.edges = essential(graph, rows.device)
+        self.integer = graph.weight_dtype.kind == "i"  # whether weights are integers
+        self.edges = essential(graph, rows.device)  # remaining edges of the graph
 
     @abstractmethod
     def solve(self, batch: Batch) -> NDArray[np.int64]:
@@ -172,20 +161,13 @@ class _Team:
 
     All write to the same rows. They synchronise after each stage: each device then drops edges
     by all rows of the stage before it continues.
-
-    Attributes
-    ----------
-    searches : dict of int to Search
-        Searches by device.
-    repeated : int
-        Number of rows that were too wide.
     """
 
     def __init__(self, search: Search) -> None:
         home = runtime.device().ordinal
         self.devices = list(search.workspace.devices or [home])
-        self.searches = {home: search}
-        self.repeated = 0
+        self.searches = {home: search}  # searches by device
+        self.repeated = 0  # number of rows that were too wide
         self.failed: dict[int, str] = {}
         self._first = search
         self._drops: list[tuple[Solved, Any]] = []

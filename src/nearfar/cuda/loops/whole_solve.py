@@ -23,12 +23,7 @@ _NO_ARRAY, _NONE, _ROOM = np.uint64(0), np.int64(0), np.int64(_MOST_RECORDS)
 
 
 class WholeSolve:
-    """Launch prepared once for the solves of a graph.
-
-    Attributes
-    ----------
-    control : cupy array Control block.
-    """
+    """Launch prepared once for the solves of a graph."""
 
     def __init__(
         self,
@@ -43,6 +38,7 @@ class WholeSolve:
         whole = np.int64(0)
         kernel.allow_shared(shared)
         self._kind, self._record = control, record
+        # cupy array; control block
         self.control = runtime.cupy().empty(control.itemsize, dtype=np.uint8)
         self._told = runtime.Pinned(control.itemsize)
         self._timer = runtime.Timer()

@@ -15,17 +15,11 @@ from nearfar.formats.roads.osm_tags import restricts
 
 
 class Restrictions:
-    """Restrictions of an extract for a mode, collected first and then matched with the ways.
-
-    Attributes
-    ----------
-    left_out : Counter
-        Number of restrictions left out, by reason.
-    """
+    """Restrictions of an extract for a mode, collected first and then matched with the ways."""
 
     def __init__(self, mode: Literal["drive", "cycle", "walk"]) -> None:
         self.mode = mode
-        self.left_out: Counter[str] = Counter()
+        self.left_out: Counter[str] = Counter()  # number of restrictions left out, by reason
         self._found: list[tuple[bool, str, list[int], int, list[int]]] = []
 
     def add(self, tags: Mapping[str, str], members: Sequence[tuple[str, int, str]]) -> None:

@@ -56,15 +56,7 @@ class Shape:
 
 
 class Engine:
-    """Arrays and prepared launch that a graph's solves share; kept with the graph.
-
-    Attributes
-    ----------
-    blocks : int
-        Blocks of the launch.
-    local_room : int
-        Capacity of each of a block's local lists.
-    """
+    """Arrays and prepared launch that a graph's solves share; kept with the graph."""
 
     def __init__(
         self,
@@ -114,12 +106,13 @@ class Engine:
         }
         block = int(defines["BLOCK_THREADS"])
         shared = max(block // 32 * shared_entries[0], shared_entries[1]) * record
+        # capacity of each of a block's local lists
         self.local_room = shared // local_bytes(device, 0 if heads is None else heads.width)
         room = runtime.device().shared_per_block + _RESERVED
         fitting = room // (shared + STATIC + _RESERVED)
         each = max(min(int(defines["BLOCKS_EACH"]), fitting), 1)
         defines["BLOCKS_EACH"] = each
-        self.blocks = runtime.device().multiprocessors * each
+        self.blocks = runtime.device().multiprocessors * each  # blocks of the launch
         kernel = runtime.program(file, defines).kernel(entry)
         never = weight.type(unreached_value(weight))
         given = {"given": np.zeros((), dtype=kind), "source": np.int64(0), "limit": never, **own}

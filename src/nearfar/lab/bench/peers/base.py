@@ -20,32 +20,21 @@ class Peer(ABC):
 
     Subclasses set ``name`` and ``package``, and write :meth:`prepare`, :meth:`solve` and, unless
     the answer of ``solve`` is the distances already, :meth:`distances`. Only ``solve`` is timed.
-
-    Attributes
-    ----------
-    name : str
-    package : str or None
-        Distribution whose version is reported, None for a program.
-    parallel : bool
-        Whether it can use more than one thread for one source.
-    bytes_per_edge : int
-        Its own graph object, roughly; a graph that would take more than half of the free memory is
-        left out.
-    max_edges : int or None
-        Beyond this, building its graph takes minutes.
-    reported_seconds : float or None
-        Set by programs that time themselves; replaces the wall clock, which includes starting a
-        process and reading a file.
     """
 
     name: ClassVar[str]
+    # distribution whose version is reported, None for a program
     package: ClassVar[str | None] = None
-    parallel: ClassVar[bool] = False
+    parallel: ClassVar[bool] = False  # whether it can use more than one thread for one source
+    # its own graph object, roughly; a graph that would take more than half of the free memory is
+    # left out
     bytes_per_edge: ClassVar[int] = 16
-    max_edges: ClassVar[int | None] = None
+    max_edges: ClassVar[int | None] = None  # beyond this, building its graph takes minutes
 
     def __init__(self, threads: int = 1) -> None:
         self.threads = threads
+        # set by programs that time themselves; replaces the wall clock, which includes starting a
+        # process and reading a file
         self.reported_seconds: float | None = None
         self.n_vertices = 0
         self.graph: Any = None  # as the library has it
@@ -96,20 +85,12 @@ class Peer(ABC):
 
 
 class Forms(Peer):
-    """Contender that solves in several forms, of which the fastest counts.
-
-    Attributes
-    ----------
-    forms : dict of str to float
-        Milliseconds of each form that ran in the last solve.
-    failed : dict of str to str
-        Forms that did not, with the reason.
-    """
+    """Contender that solves in several forms, of which the fastest counts."""
 
     def __init__(self, threads: int = 1) -> None:
         super().__init__(threads)
-        self.forms: dict[str, float] = {}
-        self.failed: dict[str, str] = {}
+        self.forms: dict[str, float] = {}  # milliseconds of each form that ran in the last solve
+        self.failed: dict[str, str] = {}  # forms that did not, with the reason
 
     def fastest(self) -> str:
         """Return the form that counts, its time reported."""
