@@ -86,10 +86,10 @@ class Cells {
   // All neighbours of a cell that are in its tile.
   template <StepRule Rule, bool AsGiven>
   NEARFAR_INLINE void lower_all(int64_t cell, int32_t position, T distance) {
-    uint32_t lowered = 0;
-    SumOf<T> next[kMostSteps];
-    const T from = cost<AsGiven>(cell);
     const T* const d = d_ + cell;
+    const T from = cost<AsGiven>(cell);
+    SumOf<T> next[kMostSteps];
+    uint32_t lowered = 0;
     for (int k = 0; k < view_.steps; ++k) {
       next[k] = candidate(distance, step<Rule, AsGiven>(cell, from, cell + away_[k], k));
       lowered |= static_cast<uint32_t>(improves(next[k], d[away_[k]])) << k;

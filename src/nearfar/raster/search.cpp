@@ -193,19 +193,22 @@ TileCounts search(const RasterView<T>& view, T* distances, const int64_t* source
       const uint32_t sides = waiting.sides_of(taken, givers);
       if (waiting.is_first(taken)) store_shared(reached_tiles, *reached_tiles + 1);
       lock.unlock();
-      interrupt.poll(static_cast<uint64_t>(grid.side * grid.side * grid.depth));
       ++tile.counts.visits;
       given.clear();
       const TilePlace place = grid.place(taken, shape);
       const bool few = givers.noted();
       tile.counts.in_place += few;
+      const uint64_t before = tile.counts.pops;
       if (!few || !cells.relax(place, distances, givers, kMostInPlace, given, tile.counts)) {
+        interrupt.poll(static_cast<uint64_t>(grid.side * grid.side * grid.depth));
         tile.load(place, distances);
         if (few)
           tile.sweep();
         else
           tile.relax(sides, (sides >> 13 & 1) != 0);
         tile.store(distances, given);
+      } else {
+        interrupt.poll(64 + tile.counts.pops - before);
       }
       lock.lock();
       for (int side = 0; side < 27; ++side) {
