@@ -376,8 +376,8 @@ def parts(scale: str) -> Rows:
 
         contenders = {"cpu, all threads": partial(run, "cpu"),
                       "cuda": partial(run, "whole", device="cuda")}  # fmt: skip
-        for share in (2, 4, 8):
-            name = f"cuda, 1/{share} of the memory"
+        for share, words in ((2, "a half"), (4, "a quarter"), (8, "an eighth")):
+            name = f"cuda, {words} of the memory"
             contenders[name] = partial(run, name, device="cuda", memory=whole // share)
         samples = take_turns(contenders, 3, np.array_equal, PATIENCE)
         counters = {
