@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from nearfar import _cpu
+from nearfar.cpu.limits import exact_limit
 from nearfar.graph.dtypes import unreached_value
 from nearfar.options import NoOptions
 from nearfar.registry import Answer, Estimate, Partial, variant
@@ -39,7 +40,7 @@ def _cost(facts: Facts, request: Request) -> Estimate | None:
     if reach is None:
         return None
     settled, edges = reach
-    one = 4e-8 + settled * (1.2e-8 + 2e-9 * math.log2(settled + 1)) + 7e-9 * edges
+    one = 4e-8 + settled * (8e-9 + 1e-9 * math.log2(settled + 1)) + 1.3e-8 * edges
     if request.comes_back and not request.sparse:
         width = facts.n if request.targets is None else len(request.targets)
         one += width * (3e-10 if request.targets is None else 5e-9)
@@ -167,8 +168,5 @@ def bounded(
     stats = _cpu.bounded_fill(
         graph.view, sources, out, workspace.columns, workspace.limit, workspace.threads
     )
-    # From 2^53 on the search's own limit may lie above an integer one.
-    exact = workspace.limit is not None and (
-        graph.weight_dtype.kind == "f" or workspace.limit < 2**53
-    )
-    return Answer(out, stats, masked=exact and _binds(graph, workspace.limit))
+    exact = exact_limit(graph.weight_dtype, workspace.limit) and _binds(graph, workspace.limit)
+    return Answer(out, stats, masked=exact)
