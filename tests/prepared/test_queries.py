@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import pickle
 from typing import Any
 
@@ -60,7 +61,7 @@ def check_all(graph: Graph, prepared: Prepared) -> None:
     n = graph.n_vertices
     pairs = every_pair(n)
     none = unreached_value(want.dtype)
-    labels = prepared.label(threads=2)
+    labels = [prepared.label(threads=2, compact=size) for size in (0, 1, 4, n)]
     targets = np.arange(n)[:: max(1, n // 3)]
 
     def same(found: np.ndarray, wanted: np.ndarray) -> None:
@@ -70,7 +71,8 @@ def check_all(graph: Graph, prepared: Prepared) -> None:
 
     def check_form(wanted: np.ndarray, **form: Any) -> None:
         same(prepared.distances_of_pairs(pairs, 1, **form), wanted.ravel())
-        same(labels.distances_of_pairs(pairs, 2, **form), wanted.ravel())
+        for some in labels:
+            same(some.distances_of_pairs(pairs, 2, **form), wanted.ravel())
         given = {"method": "elimination_tree_rows@cpu", **form}
         np.testing.assert_array_equal(nearfar.all_pairs(prepared, threads=2, **given), wanted)
         table = nearfar.distances(prepared, None, targets=targets, threads=1, **given)
@@ -143,8 +145,9 @@ def test_negative_weights(graph: Graph) -> None:
     np.testing.assert_array_equal(rows, want)
     pairs = every_pair(graph.n_vertices)
     np.testing.assert_array_equal(prepared.distances_of_pairs(pairs, **given), want.ravel())
-    labels = prepared.label()
-    np.testing.assert_array_equal(labels.distances_of_pairs(pairs, **given), want.ravel())
+    for compact in (0, 3):
+        labels = prepared.label(compact=compact)
+        np.testing.assert_array_equal(labels.distances_of_pairs(pairs, **given), want.ravel())
 
 
 def mesh(side: int, dtype: str = "int32", directed: bool = True, seed: int = 0) -> Graph:
@@ -195,6 +198,18 @@ def test_a_mesh_in_pairs_and_labels(order: str) -> None:
     labels = prepared.label()
     assert labels.nbytes >= prepared.label_bytes
     np.testing.assert_array_equal(labels.distances_of_pairs(pairs), want)
+    sizes = [labels.up.nbytes]
+    for compact in (1, 4, 16, 64, graph.n_vertices):
+        some = prepared.label(compact=compact)
+        sizes.append(some.up.nbytes)
+        np.testing.assert_array_equal(some.distances_of_pairs(pairs), want)
+    assert sizes[-1] == 0
+    assert all(b < a for a, b in itertools.pairwise(sizes))
+    for wrong in (-1, 1.5, True, "16"):
+        with pytest.raises(OptionError, match="compact is"):
+            prepared.label(compact=wrong)  # type: ignore[arg-type]
+    with pytest.raises(OutOfMemoryError, match="compact=16"):
+        prepared.label(prepared.label_bytes - 1)
     assert [prepared.distance(s, t) for s, t in pairs[:20].tolist()] == want[:20].tolist()
     for s, t in pairs[:50].tolist():
         steps, length = prepared.path(s, t)
@@ -258,8 +273,9 @@ def test_sums_beyond_32_bits_come_back_in_64() -> None:
     assert prepared.path(0, n - 1) == (list(range(n)), (n - 1) * 2**30)
     found = prepared.distances_of_pairs([(0, n - 1), (0, 1), (1, 0)])
     assert found.tolist() == [(n - 1) * 2**30, 2**30, 2**63 - 1]
-    labels = prepared.label().distances_of_pairs([(0, n - 1), (0, 1), (1, 0)])
-    assert labels.tolist() == found.tolist()
+    for compact in (0, 8):
+        labels = prepared.label(compact=compact).distances_of_pairs([(0, n - 1), (0, 1), (1, 0)])
+        assert labels.tolist() == found.tolist()
     rows = nearfar.distances(prepared, [0], method="elimination_tree_rows")
     assert rows.dtype == np.int64
     assert rows[0, n - 1] == (n - 1) * 2**30
@@ -488,7 +504,12 @@ def test_many_pairs_in_one_call_make_labels(dtype: str) -> None:
     assert stats["pairs_by"] == "labels"
     assert stats["label_bytes"] >= prepared.label_bytes
     assert stats["label_seconds"] > 0
-    for few, how in ((pairs[:-2], {}), (pairs, {"memory": prepared.label_bytes - 1})):
+    full = stats["label_bytes"]
+    packed = prepared.distances_of_pairs(pairs, 2, stats=stats, memory=prepared.label_bytes - 1)
+    assert stats["pairs_by"] == "labels"
+    assert stats["label_bytes"] < full / 2
+    np.testing.assert_array_equal(found, packed)
+    for few, how in ((pairs[:-2], {}), (pairs, {"memory": 1000})):
         stats = {}
         want = prepared.distances_of_pairs(few, 2, stats=stats, **how)
         assert stats == {"pairs_by": "walks"}

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from nearfar import _cpu
-from nearfar.errors import OutOfMemoryError
+from nearfar.errors import OptionError, OutOfMemoryError, keyword, quoted
 from nearfar.prepared.cpu.pairs import pair_distances, pair_indices, widened
 from nearfar.system.memory import bytes_left, free_memory
 from nearfar.system.threads import check_threads
@@ -30,6 +30,7 @@ __all__ = [
 #: Labels of all vertices take as long as walks for 3 to 12 % of as many pairs (roads and meshes).
 _REPAID = 0.25
 _FEWEST = 1024  # pairs: fewer take less than a millisecond or two either way
+_COMPACT = (0, 16, 64)  # sizes of subtrees without rows, tried until the labels fit
 _PART = 4  # labels take at most this fraction of the free memory by themselves
 
 
@@ -42,7 +43,8 @@ class TreeLabels:
     ----------
     prepared : Prepared
     offset : int64 array, shape (n + 1,)
-        Row ``v`` begins at ``offset[v]`` and has one value per ancestor, by depth.
+        Row ``v`` begins at ``offset[v]`` and has one value per ancestor, by depth. In compact
+        labels some rows are empty.
     ancestry : uint32 array, shape (2 * n,)
     above : int32 array, shape (n + 2,)
         Table for the depth of the lowest common ancestor of two labels.
@@ -144,9 +146,10 @@ def many_pair_distances(
     many = count >= max(_FEWEST, _REPAID * prepared.n_vertices)
     if many and not (prepared.adds_floats or prepared.beyond_arcs):
         limit = bytes_left(memory, lambda: free_memory() // _PART)
-        if label_bytes(prepared) <= limit:
+        fitting = (c for c in _COMPACT if label_bytes(prepared, c) <= limit)
+        if (compact := next(fitting, None)) is not None:
             began = time.perf_counter()
-            labels = tree_labels(prepared, limit, threads)
+            labels = tree_labels(prepared, limit, threads, compact)
             seconds = time.perf_counter() - began
             if stats is not None:
                 stats.update(pairs_by="labels", label_bytes=labels.nbytes, label_seconds=seconds)
@@ -156,20 +159,28 @@ def many_pair_distances(
     return pair_distances(prepared, starts, ends, threads)
 
 
-def label_bytes(prepared: Prepared) -> int:
+def label_bytes(prepared: Prepared, compact: int = 0) -> int:
     """Return the bytes of all labels: a value per vertex, ancestor and direction."""
-    values = int(label_offsets(prepared.preparation.tree)[-1])
+    values = int(label_offsets(prepared.preparation.tree, compact)[-1])
     return values * prepared.metric.dtype.itemsize * prepared.metric.sides
 
 
-def tree_labels(prepared: Prepared, memory: int | None, threads: int | None) -> TreeLabels:
+def tree_labels(
+    prepared: Prepared, memory: int | None, threads: int | None, compact: int = 0
+) -> TreeLabels:
     """Build the labels of :meth:`Prepared.label`."""
-    needed = label_bytes(prepared)
+    if isinstance(compact, bool) or not isinstance(compact, (int, np.integer)) or compact < 0:
+        raise OptionError(
+            f"{keyword('compact')} is {quoted(compact)}: give an integer of at least 0"
+        )
+    needed = label_bytes(prepared, compact)
     free = bytes_left(memory, free_memory)
     if needed > free:
-        raise OutOfMemoryError(needed, free, "query without labels instead")
+        fewer = keyword("compact", max(16, 4 * int(compact)))
+        advice = f"give {fewer} for fewer labels, or query without"
+        raise OutOfMemoryError(needed, free, advice)
     workers = check_threads(threads)
-    offset = label_offsets(prepared.preparation.tree)
+    offset = label_offsets(prepared.preparation.tree, compact)
     rows = [np.empty(int(offset[-1]), dtype=prepared.metric.weights.dtype)]
     _cpu.prepared_label_rows(prepared.metric_view, False, offset, rows[0], workers)
     if prepared.metric.sides == 2:
@@ -179,8 +190,14 @@ def tree_labels(prepared: Prepared, memory: int | None, threads: int | None) -> 
     return TreeLabels(prepared, offset, ancestry, above, rows[0], rows[-1])
 
 
-def label_offsets(tree: Tree) -> NDArray[np.int64]:
-    """Return the start of each label's row; rows are padded to whole registers."""
+def label_offsets(tree: Tree, compact: int = 0) -> NDArray[np.int64]:
+    """Return the start of each label's row; rows are padded to whole registers.
+
+    The rows of labels with at most ``compact`` labels in their subtree, themselves included, are
+    empty.
+    """
+    sizes = (tree.depth.astype(np.int64) + 8) & ~7
+    sizes[np.arange(tree.n_vertices) - tree.low < compact] = 0
     offset = np.zeros(tree.n_vertices + 1, dtype=np.int64)
-    np.cumsum((tree.depth.astype(np.int64) + 8) & ~7, out=offset[1:])
+    np.cumsum(sizes, out=offset[1:])
     return offset
