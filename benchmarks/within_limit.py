@@ -7,7 +7,7 @@ five minutes of every vertex of New York (float minutes) and needs pandana; ``re
 per source from limits that reach nothing to 10^5 vertices; ``harmonic`` compares sums within a
 limit with igraph's; ``csgraph`` compares dense rows with SciPy's on one thread, on roads, on the
 nearest neighbours of points and on a social network; ``nearest`` one search from many places with
-SciPy's; ``estimates`` the times that ``auto`` expects. ``--scale tiny`` shows whether it runs.
+SciPy's; ``reach_expected`` the times that ``auto`` expects. ``--scale tiny`` shows whether it runs.
 """
 
 from __future__ import annotations
@@ -248,7 +248,7 @@ def nearest(scale: str) -> Rows:
         yield line(f"nearest of 100 within {limit:g}", "nearfar", samples, limit=limit)
 
 
-def estimates(scale: str) -> Rows:
+def reach_expected(scale: str) -> Rows:
     """Counts from a share of the vertices beside the time that `auto` expects, also on a GPU."""
     graph = streets(scale)
     if graph is None:
@@ -290,7 +290,7 @@ PARTS = {
     "harmonic": harmonic,
     "csgraph": csgraph,
     "nearest": nearest,
-    "estimates": estimates,
+    "reach_expected": reach_expected,
 }
 
 if __name__ == "__main__":

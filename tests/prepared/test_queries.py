@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import pickle
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ import nearfar
 from nearfar import (
     DistanceOverflowError,
     Graph,
+    GraphFormatError,
     NegativeCycleError,
     OptionError,
     OutOfMemoryError,
@@ -490,6 +492,40 @@ def test_lightest_of_parallel_edges_where_the_sums_are_equal() -> None:
         graph = Graph(np.array([0, 1, 3, 3]), heads, weights[order])
         path = ready(graph).path_edges(0, 2)
         assert graph.effective_weights[path].tolist() == weights[[0, 2]].tolist()
+
+
+@pytest.mark.parametrize("directed", [False, True])
+@pytest.mark.parametrize("compact", [0, 8])
+def test_labels_stay_in_a_file(directed: bool, compact: int, tmp_path: Path) -> None:
+    graph = mesh(20, "float64", directed)
+    prepared = ready(graph)
+    file = tmp_path / "labels.nfp"
+    labels = prepared.label(compact=compact)
+    labels.save(file)
+    found = prepared.read_labels(file)
+    assert found.compact == compact
+    assert isinstance(found.up, np.memmap) or isinstance(found.up.base, np.memmap)
+    pairs = np.random.default_rng(3).integers(0, graph.n_vertices, (500, 2))
+    want = labels.distances_of_pairs(pairs)
+    np.testing.assert_array_equal(found.distances_of_pairs(pairs), want)
+    np.testing.assert_array_equal(prepared.distances_of_pairs(pairs, memory=0), want)
+    again = ready(graph).read_labels(file, check=False)
+    np.testing.assert_array_equal(again.distances_of_pairs(pairs), want)
+    heavier = prepared.reweight(graph.weights + 1)
+    with pytest.raises(GraphFormatError, match="of another graph"):
+        heavier.read_labels(file)
+    prepared.save(tmp_path / "graph.nfp")
+    with pytest.raises(GraphFormatError, match="no labels"):
+        prepared.read_labels(tmp_path / "graph.nfp")
+    with pytest.raises(GraphFormatError, match="do not belong together"):
+        nearfar.load(file)
+    damaged = bytearray(file.read_bytes())
+    damaged[-200] ^= 1
+    file.write_bytes(damaged)
+    with pytest.raises(GraphFormatError):
+        prepared.read_labels(file)
+    with pytest.raises(OptionError, match="nfp"):
+        labels.save(tmp_path / "labels.npy")
 
 
 @pytest.mark.parametrize("dtype", ["int32", "int64", "float32", "float64"])

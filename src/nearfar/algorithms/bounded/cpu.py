@@ -55,7 +55,7 @@ def _cost(facts: Facts, request: Request) -> Estimate | None:
 def _gain_together(facts: Facts, request: Request, settled: float) -> float:
     """Return how many times as fast sources near each other are where their figures are wanted.
 
-    Fitted to ``benchmarks/within_limit.py --parts estimates``.
+    Fitted to ``benchmarks/within_limit.py --parts reach_expected``.
     """
     if request.comes_back or request.sparse or settled < _FEW:
         return 1.0

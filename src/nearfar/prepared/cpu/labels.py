@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import hashlib
 import time
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from nearfar import _cpu
-from nearfar.errors import OptionError, OutOfMemoryError, keyword, quoted
+from nearfar.errors import GraphFormatError, OptionError, OutOfMemoryError, keyword, quoted
 from nearfar.prepared.cpu.pairs import pair_distances, pair_indices, widened
+from nearfar.prepared.files.file import read_arrays, write_arrays
 from nearfar.system.memory import bytes_left, free_memory
 from nearfar.system.threads import check_threads
 
 if TYPE_CHECKING:
+    import os
+
     from numpy.typing import NDArray
 
     from nearfar.prepared.order.tree import Tree
@@ -24,13 +28,14 @@ __all__ = [
     "label_bytes",
     "label_offsets",
     "many_pair_distances",
+    "read_labels",
     "tree_labels",
 ]
 
 #: Labels of all vertices take as long as walks for 3 to 12 % of as many pairs (roads and meshes).
 _REPAID = 0.25
 _FEWEST = 1024  # pairs: fewer take less than a millisecond or two either way
-_COMPACT = (0, 16, 64)  # sizes of subtrees without rows, tried until the labels fit
+_COMPACT = (0, 16, 64, 256)  # sizes of subtrees without rows, tried until the labels fit
 _PART = 4  # labels take at most this fraction of the free memory by themselves
 
 
@@ -50,6 +55,8 @@ class TreeLabels:
         Table for the depth of the lowest common ancestor of two labels.
     up, down : arrays, shape (offset[n],)
         Distances up and down; the same array if every edge has one weight in both directions.
+    compact : int
+        Size of the subtrees without rows, as for :meth:`Prepared.label`.
     """
 
     def __init__(
@@ -60,8 +67,9 @@ class TreeLabels:
         above: NDArray[np.int32],
         up: NDArray[Any],
         down: NDArray[Any],
+        compact: int = 0,
     ) -> None:
-        self.prepared = prepared
+        self.prepared, self.compact = prepared, compact
         self.offset, self.ancestry, self.above = offset, ancestry, above
         self.up, self.down = up, down
 
@@ -73,6 +81,27 @@ class TreeLabels:
         """Bytes of the arrays."""
         both = self.up.nbytes + (0 if self.down is self.up else self.down.nbytes)
         return both + self.offset.nbytes + self.ancestry.nbytes + self.above.nbytes
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the rows to a file that :meth:`Prepared.read_labels` maps into memory.
+
+        Parameters
+        ----------
+        path : str or path
+            Ends in ``.nfp``. The file appears complete or not at all.
+
+        Raises
+        ------
+        OptionError
+            For another suffix.
+        OSError
+            If the file cannot be written.
+        """
+        about = {"labels": {"compact": self.compact, "of": _digest(self.prepared)}}
+        both = {"labels.up": self.up}
+        if self.down is not self.up:
+            both["labels.down"] = self.down
+        write_arrays(path, about, both)
 
     def distances_of_pairs(
         self, pairs: Any, threads: int | None = None, *, sums: Sums = "fixed"
@@ -186,8 +215,45 @@ def tree_labels(
     if prepared.metric.sides == 2:
         rows.append(np.empty_like(rows[0]))
         _cpu.prepared_label_rows(prepared.metric_view, True, offset, rows[1], workers)
+    return _of_rows(prepared, offset, rows, compact)
+
+
+def read_labels(prepared: Prepared, path: str | os.PathLike[str], check: bool) -> TreeLabels:
+    """Map the labels of :meth:`Prepared.read_labels`."""
+    about, arrays = read_arrays(path, check)
+    kept = about.get("labels")
+    kept = kept if isinstance(kept, dict) else {}
+    compact = kept.get("compact")
+    if not isinstance(compact, int) or isinstance(compact, bool) or compact < 0:
+        raise GraphFormatError("this file holds no labels: TreeLabels.save writes them", path)
+    if kept.get("of") != _digest(prepared):
+        raise GraphFormatError(
+            "the labels are of another graph, order or other weights: make them again", path
+        )
+    offset = label_offsets(prepared.preparation.tree, compact)
+    names = ("labels.up", "labels.down")[: prepared.metric.sides]
+    rows = [arrays[name] for name in names if name in arrays]
+    fitting = all(
+        row.shape == (offset[-1],) and row.dtype == prepared.metric.weights.dtype for row in rows
+    )
+    if len(rows) != len(names) or not fitting:
+        raise GraphFormatError("the labels do not belong to the graph", path)
+    return _of_rows(prepared, offset, rows, compact)
+
+
+def _of_rows(
+    prepared: Prepared, offset: NDArray[np.int64], rows: list[NDArray[Any]], compact: int
+) -> TreeLabels:
     ancestry, above = _cpu.prepared_ancestry(prepared.preparation.view)
-    return TreeLabels(prepared, offset, ancestry, above, rows[0], rows[-1])
+    return TreeLabels(prepared, offset, ancestry, above, rows[0], rows[-1], int(compact))
+
+
+def _digest(prepared: Prepared) -> str:
+    """Return a hash of the tree and of the weights of all arcs."""
+    state, tree = hashlib.sha256(), prepared.preparation.tree
+    for array in (tree.vertex, tree.parent, prepared.metric.weights):
+        state.update(np.ascontiguousarray(array).data)
+    return state.hexdigest()
 
 
 def label_offsets(tree: Tree, compact: int = 0) -> NDArray[np.int64]:
