@@ -167,7 +167,7 @@ TRICKS = (
         "the first width stays",
         (
             ("if (!on_) return 1;", "return 1;"),
-            ("return on_ && rows > kEnough", "return false && rows > kEnough"),
+            ("return on_ && ((repeated", "return false && ((repeated"),
         ),
     ),
     Trick(
@@ -225,6 +225,11 @@ PREPARED_TRICKS = (
         "walk: registers along separators",
         "arc by arc",
         (("if (depths[j + kRun - 1] - depths[j] == kRun - 1) {", "if (false) {"),),
+    ),
+    Trick(
+        "walk: rows of many arcs by windows",
+        "all rows arc by arc and by registers along separators",
+        (("static constexpr int kLeast = 8; ", "static constexpr int kLeast = 1 << 30; "),),
     ),
     Trick(
         "walk: stops at its bound",
@@ -306,19 +311,34 @@ MEASURE_TRICKS = (
 RASTER_TRICKS = (
     NOTHING,
     Trick(
+        "few arrivals in place",
+        "every visit copies its tile",
+        (
+            (
+                "const bool few = givers.noted();",
+                "const bool few = false;",
+            ),
+        ),
+    ),
+    Trick(
         "a heap for few arrivals",
-        "sweeps at once",
+        "a copied tile is swept at once",
         (("constexpr std::size_t kFewSeeds = 8;", "constexpr std::size_t kFewSeeds = 0;"),),
+    ),
+    Trick(
+        "sweeps after 512 cells in place",
+        "cells in place until the end",
+        (
+            (
+                "constexpr uint64_t kMostInPlace = 512;",
+                "constexpr uint64_t kMostInPlace = ~uint64_t{0};",
+            ),
+        ),
     ),
     Trick(
         "a heap finishes",
         "sweeps until nothing is lowered",
         (("constexpr uint32_t kFewLowered = 256;", "constexpr uint32_t kFewLowered = 0;"),),
-    ),
-    Trick(
-        "the heap's budget",
-        "what began with the heap ends with it",
-        (("constexpr uint64_t kBudget = 128;", "constexpr uint64_t kBudget = ~uint64_t{0};"),),
     ),
     Trick(
         "only borders that woke it",

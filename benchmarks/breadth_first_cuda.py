@@ -26,7 +26,7 @@ import graphs_on_disk
 import nearfar
 from flagship import time_peers
 from nearfar.algorithms.breadth_first.cuda import BreadthFirstOptions
-from nearfar.algorithms.near_far.one_launch.driver import OneLaunchOptions
+from nearfar.algorithms.near_far.one_launch.options import OneLaunchOptions
 from nearfar.graph.graph import Graph
 from nearfar.lab.bench.suite import data_folder
 from nearfar.registry import Workspace, find

@@ -1,11 +1,13 @@
 """Processor seconds that each file of the C++ module takes to compile, without a compiler cache.
 
-The compiler is started through this same script, which notes what its process took.
+The compiler is started through this same script, which notes what its process took. The module is
+thrown away unless ``--folder`` names an empty folder for the build.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import os
 import resource
@@ -28,20 +30,22 @@ def compile_one(command: list[str]) -> int:
     return status
 
 
-def build(levels: str, jobs: int) -> dict[str, float]:
+def build(levels: str, jobs: int, folder: Path | None) -> dict[str, float]:
     """Object -> user seconds, the heaviest first."""
-    with tempfile.TemporaryDirectory() as folder:
-        log = Path(folder) / "log"
+    with contextlib.ExitStack() as stack:
+        work = folder or stack.enter_context(tempfile.TemporaryDirectory())
+        log = Path(work) / "build_seconds.log"
         around = {**os.environ, LOG: str(log)}
         around.pop("CMAKE_CXX_COMPILER_LAUNCHER", None)
         launcher = f"{sys.executable};{Path(__file__).resolve()};--compile"
         configure = [
-            *("cmake", "-S", str(ROOT), "-B", folder, "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Release"),
-            *(f"-DPython_EXECUTABLE={sys.executable}", "-DSKBUILD=2", "-DSKBUILD_STATE=wheel"),
+            *("cmake", "-S", str(ROOT), "-B", str(work), "-G", "Ninja"),
+            *("-DCMAKE_BUILD_TYPE=Release", "-DSKBUILD=2", "-DSKBUILD_STATE=wheel"),
+            f"-DPython_EXECUTABLE={sys.executable}",
             *(f"-DNEARFAR_LEVELS={levels}", f"-DCMAKE_CXX_COMPILER_LAUNCHER={launcher}"),
         ]
         subprocess.run(configure, check=True, env=around, stdout=subprocess.DEVNULL)
-        make = ["cmake", "--build", folder, "--target", "_cpu", "--parallel", str(jobs)]
+        make = ["cmake", "--build", str(work), "--target", "_cpu", "--parallel", str(jobs)]
         done = subprocess.run(make, check=False, env=around, capture_output=True, text=True)
         if done.returncode:
             raise SystemExit(done.stdout[-3000:])
@@ -60,9 +64,10 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--levels", default="all", choices=["all", "native"])
     parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--folder", type=Path, help="where to build, and to leave the module")
     add_output(parser)
     given = parser.parse_args()
-    seconds = build(given.levels, given.jobs)
+    seconds = build(given.levels, given.jobs, given.folder)
     total = sum(seconds.values())
     for name, used in list(seconds.items())[:25]:
         print(f"{used:7.1f}  {name}")

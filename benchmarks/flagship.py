@@ -164,7 +164,7 @@ def measure(
     folder: Path | None,
 ) -> dict[str, Any]:
     """All configurations on one graph; `chosen` are options that all of them start from."""
-    from nearfar.algorithms.near_far.one_launch.driver import OneLaunchOptions
+    from nearfar.algorithms.near_far.one_launch.options import OneLaunchOptions
 
     began = time.perf_counter()
     graph = load(name, folder)

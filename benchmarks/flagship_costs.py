@@ -4,8 +4,8 @@
 device times by CUDA events, types interleaved, once the engine has settled on a form for each;
 predecessors are found on the device from the distances there. Then whole calls of ``sssp`` with and
 without predecessors in turns, wall time with the answer left on the device. Every answer is
-compared with the CPU engine's, predecessors entry by entry. Written graph by graph; a graph that is
-not run keeps its row.
+compared with the CPU engine's, predecessors entry by entry. ``above_kernel_ms`` is the time of a
+call above its own on the device. Written graph by graph; a graph that is not run keeps its row.
 """
 
 from __future__ import annotations
@@ -24,12 +24,15 @@ from nearfar.generators import generate
 from nearfar.graph.graph import Graph
 from nearfar.registry import Workspace, find
 from nearfar.system.devices import runtime
+from prepared_graphs import scaled
 from result_file import Rows, add_output
 
 GRAPHS: dict[str, Any] = {
     "random-200": lambda: generate("uniform_random", vertices=98_304, degree=200),
     "kronecker-20": lambda: generate("kronecker", scale=20),
     "grid-2000": lambda: generate("grid", rows=2000, columns=2000),
+    "road-like-1m": lambda: generate("road_like", vertices=1_000_000),
+    "delaunay-1m": lambda: scaled(generate("delaunay", vertices=1_000_000)),
 }
 SETTLING = 12  # solves after which the engine has chosen the graph's form
 TYPES = ("int32", "float32", "int64", "float64")
@@ -65,7 +68,7 @@ def types_of(name: str, rounds: int) -> dict[str, Any]:
                 right &= bool((runtime.download(answer.distances) == wanted[dtype]).all())
                 samples[dtype].append(answer.stats["device_seconds"] * 1e3)
                 trees[dtype].append(stats["device_seconds"] * 1e3)
-    walls = calls(graphs["int32"], source, rounds)
+    walls, above = calls(graphs["int32"], source, rounds)
     return {
         "graph": name,
         "right": right,
@@ -76,23 +79,33 @@ def types_of(name: str, rounds: int) -> dict[str, Any]:
         "predecessor_samples_ms": trees,
         "call_ms": {kind: statistics.median(times) for kind, times in walls.items()},
         "call_samples_ms": walls,
+        "above_kernel_ms": statistics.median(above),
+        "above_kernel_samples_ms": above,
     }
 
 
-def calls(graph: Graph, source: int, rounds: int) -> dict[str, list[float]]:
-    """Milliseconds of ``sssp`` on a graph of device arrays, without and with predecessors."""
+def calls(graph: Graph, source: int, rounds: int) -> tuple[dict[str, list[float]], list[float]]:
+    """Milliseconds of ``sssp`` on a graph of device arrays, without and with predecessors.
+
+    Besides, for calls without, the milliseconds above the time on the device.
+    """
     arrays = map(runtime.upload, (graph.indptr, graph.indices, graph.weights))
     there = Graph.from_csr(*arrays, directed=graph.directed)
     found: dict[str, list[float]] = {"distances": [], "and predecessors": []}
+    above = []
     for turn in range(SETTLING + rounds):
         for kind, samples in found.items():
             runtime.synchronize()
             began = time.perf_counter()
-            nearfar.sssp(there, source, predecessors=kind != "distances")
+            paths = nearfar.sssp(there, source, predecessors=kind != "distances")
             runtime.synchronize()
-            if turn >= SETTLING:
-                samples.append((time.perf_counter() - began) * 1e3)
-    return found
+            wall = time.perf_counter() - began
+            if turn < SETTLING:
+                continue
+            samples.append(wall * 1e3)
+            if kind == "distances":
+                above.append((wall - paths.stats["device_seconds"]) * 1e3)
+    return found, above
 
 
 def main() -> int:

@@ -131,6 +131,12 @@ def queries(scale: str) -> Rows:
         def alternatives(source: int, target: int, made: Prepared = made) -> Any:
             return nearfar.routes(made, source, target, 3, parts="all")
 
+        def choice(source: int, target: int, made: Prepared = made) -> Any:
+            return nearfar.routes(
+                made, source, target, 1000, stretch=1.5, sharing=1, local=0.01, parts="all"
+            )
+
+        distinct = [len({one.edges.tobytes() for one in choice(*pair)}) for pair in pairs[:20]]
         yield {
             "vertices": graph.n_vertices,
             "right": right,
@@ -140,7 +146,9 @@ def queries(scale: str) -> Rows:
                 "path_edges": microseconds(made.path_edges, pairs),
                 "path": microseconds(made.path, pairs),
                 "up to three routes": microseconds(alternatives, pairs[:50]),
+                "up to 1,000 routes": microseconds(choice, pairs[:20]),
             },
+            "distinct_routes_of_1000": distinct,
         }
 
 

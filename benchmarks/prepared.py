@@ -208,7 +208,7 @@ class Contest:
         ]
         changed = self.graph.effective_weights.copy()
         changed[asked.edges] = asked.new
-        other = Graph(self.graph.indptr, self.graph.indices, changed, directed=self.graph.directed)
+        other = self.graph.with_weights(changed)
         renewed = prepared.update(asked.edges, asked.new)
         row = nearfar.sssp(renewed, int(asked.many[0]), method=TREE_METHOD).distances
         found.append(np.array_equal(row, nearfar.sssp(other, int(asked.many[0])).distances))

@@ -4,15 +4,23 @@ Each thread takes sources from one counter and solves with ``threads=1``; a samp
 until all are solved, by 1, 2, 4, 8, ... Python threads in turns. Every distance array is compared
 with the one that a single thread found, some of which are proven. The small graph shows what a call
 costs besides its solve, which the interpreter's lock lets one thread at a time do.
+
+As many processes as threads at most, each with one thread and a graph of its own, at once, show
+what the machine gives where nothing is shared.
 """
 
 from __future__ import annotations
 
 import argparse
 import itertools
+import json
+import statistics
+import subprocess
 import sys
 import sysconfig
+import tempfile
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -28,9 +36,9 @@ if TYPE_CHECKING:
 ROUNDS = 3
 #: Name -> graph, whether it is prepared, and the number of solves in a sample.
 CASES: dict[str, tuple[tuple[str, dict[str, Any]], bool, int]] = {
-    "roads": (("road_like", {"vertices": 200_000}), False, 64),
-    "random": (("uniform_random", {"vertices": 100_000, "degree": 8}), False, 64),
-    "small": (("road_like", {"vertices": 3_000}), False, 1024),
+    "roads": (("road_like", {"vertices": 200_000}), False, 128),
+    "random": (("uniform_random", {"vertices": 100_000, "degree": 8}), False, 128),
+    "small": (("road_like", {"vertices": 3_000}), False, 4096),
     "prepared": (("road_like", {"vertices": 50_000}), True, 1024),
 }
 
@@ -63,6 +71,20 @@ def same(first: list[Any], found: list[Any]) -> bool:
     return all(np.array_equal(one, other) for one, other in zip(first, found, strict=True))
 
 
+def processes(name: str, count: int) -> float:
+    """Median seconds of one thread, mean over processes that run at once."""
+    with tempfile.TemporaryDirectory() as folder:
+        files = [Path(folder) / f"{i}.json" for i in range(count)]
+        command = [sys.executable, __file__, "--cases", name, "--most", "1", "--no-processes", "-o"]
+        running = [
+            subprocess.Popen([*command, str(file)], stdout=subprocess.DEVNULL) for file in files
+        ]
+        if any(process.wait() for process in running):
+            raise SystemExit(f"{name}: a process failed")
+        rows = [json.loads(file.read_text())["results"][0] for file in files]
+    return statistics.mean(row["median_seconds"]["1"] for row in rows)
+
+
 def measured(name: str, most: int) -> dict[str, Any]:
     """One case by all numbers of threads."""
     (family, size), prepared, solves = CASES[name]
@@ -89,13 +111,23 @@ def main() -> int:
     add_output(parser)
     parser.add_argument("--cases", nargs="+", choices=list(CASES), default=list(CASES))
     parser.add_argument("--most", type=int, default=default_threads(), help="threads at most")
+    parser.add_argument("--no-processes", action="store_true", help="threads alone")
     args = parser.parse_args()
     free = bool(sysconfig.get_config_var("Py_GIL_DISABLED"))
     lock = getattr(sys, "_is_gil_enabled", lambda: True)()
     python = {"free_threaded": free, "interpreter_lock": lock}
-    rows = Rows(args.output, list(CASES), by="what")
+    # Rows of a Python with the lock and of one without stay side by side.
+    named = {name: name if lock else f"{name}, without the lock" for name in CASES}
+    rows = Rows(args.output, [*CASES, *named.values()], by="what")
     for name in args.cases:
-        rows.add({**measured(name, args.most), **python})
+        row = {**measured(name, args.most), **python, "what": named[name]}
+        if not args.no_processes:
+            row["processes"] = args.most
+            row["process_seconds"] = processes(name, args.most)
+            # Work done at once, over what one process would do in that time.
+            row["processes_times"] = args.most * row["median_seconds"]["1"] / row["process_seconds"]
+            print(f"{name}: {args.most} processes {row['processes_times']:.2f} times one")
+        rows.add(row)
     return 0
 
 

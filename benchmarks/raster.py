@@ -7,9 +7,10 @@ numbers are compared. ``surfaces``: 8 neighbours, float32, mean cost times lengt
 (a maze: from a corner), beside our search on the explicit graph too. ``volumes``: 26 neighbours,
 integer costs in float32, cost of the entered voxel. ``forms``: other neighbourhoods, dtypes and
 slopes on one raster. ``links``: back-links, allocation and proof. ``cuda``: the same surfaces on a
-GPU: the search alone, from and to CuPy arrays, and from and to NumPy arrays. ``--large`` takes 216
-million pixels and 512^3 voxels without the peers, which need minutes, and wants 16 cores; ``--scale
-tiny`` shows whether it runs. ``memory``: the costs, and by how much a call raises the resident
+GPU: the search alone, from and to CuPy arrays, and from and to NumPy arrays. ``parts``: in
+memory for a half, a quarter and an eighth of the raster. ``--large`` takes 216 million pixels
+and 512^3 voxels without the peers, which need minutes, and wants 16 cores; ``--scale tiny`` shows
+whether it runs. ``memory``: the costs, and by how much a call raises the resident
 memory of a process at most; in ``cuda`` all arrays that the search has on the device.
 """
 
@@ -354,6 +355,40 @@ def cuda(scale: str) -> Rows:
                                    "cpu, all threads": 2 * raster.dtype.itemsize})  # fmt: skip
 
 
+def parts(scale: str) -> Rows:
+    """Rasters on the host that are solved on a GPU by parts."""
+    here = runtime.available()
+    if here is not True:
+        print(here)
+        return
+    for kind in ("smooth", "random", "maze"):
+        cost = KINDS[kind](*((6_000, 9_000) if LARGE else size(scale)))
+        raster, source = Raster(cost), start(kind, cost)
+        whole = 2 * cost.nbytes
+        found: dict[str, Any] = {}
+
+        def run(
+            name: str, raster: Raster = raster, source: Any = source, found: dict = found,
+            **options: Any,
+        ) -> Any:  # fmt: skip
+            found[name] = cost_distance(raster, source, **options)
+            return found[name].distances
+
+        contenders = {"cpu, all threads": partial(run, "cpu"),
+                      "cuda": partial(run, "whole", device="cuda")}  # fmt: skip
+        for share in (2, 4, 8):
+            name = f"cuda, 1/{share} of the memory"
+            contenders[name] = partial(run, name, device="cuda", memory=whole // share)
+        samples = take_turns(contenders, 3, np.array_equal, PATIENCE)
+        counters = {
+            name: {of: surface.stats[of] for of in ("parts", "part_visits")}
+            for name, surface in found.items()
+            if "of the memory" in name
+        }
+        yield line(kind, "cuda", samples, device=runtime.device().name, cells=raster.n_vertices,
+                   counters=counters)  # fmt: skip
+
+
 def device_cases(scale: str) -> Iterator[tuple[str, Raster, tuple[int, ...]]]:
     """Name, raster and source of what a GPU solves."""
     for kind, make in KINDS.items():
@@ -380,6 +415,7 @@ if __name__ == "__main__":
             "forms": forms,
             "links": links,
             "cuda": cuda,
+            "parts": parts,
         },
         lambda part, row: None,
     )

@@ -123,8 +123,10 @@ def peer_programs(
                 (p for p in (program.available(), program.takes(graph)) if p is not True), ""
             )
             if not problem:
-                program.prepare(graph)
-                if wider is not None:
+                if wider is None:
+                    program.prepare(graph)
+                else:
+                    program.borrow(wider)
                     program.take_deltas(wider, NEAR)
                 found[name, count] = wider = program
                 try:

@@ -119,7 +119,7 @@ def test_the_commands_and_the_tables_list_it(more: dict[str, str]) -> None:
     assert [v["id"] for v in listed] == ["toy@cpu"]
     pages = "from docs.generators import methods as m; print(m.page())"
     page = python(more, "-c", pages)
-    assert "| `toy@cpu` | the nearest vertex that waits" in page
+    assert "- `toy@cpu`: the nearest vertex that waits" in page
     assert "\n## Toy\n" in page
 
 

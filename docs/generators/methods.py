@@ -1,4 +1,4 @@
-"""The page of the methods, with a table per family, from the registry."""
+"""The page of the methods, with a list per family, from the registry."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MANY = 5
 
 
 def _title(family: str) -> str:
-    """Return the heading of a family's table."""
+    """Return the heading of a family's list."""
     return {
         "bellman_ford": "Bellman-Ford",
         "bmssp": "BMSSP",
@@ -37,16 +37,17 @@ def page() -> str:
         "",
         "Pass an id as `method=` or `--method`; the part before the `@`, or the name of a family,",
         "takes its cheapest variant. `nearfar methods` prints the same and says what is available",
-        "on this machine. Weights are non-negative unless the table says otherwise. Papers are",
-        "keys of `CITATION.cff`. [Options](#options) are at the end.",
+        "on this machine. Weights are non-negative unless the list says otherwise. Papers are",
+        "keys of `CITATION.cff`; the code of a family has pseudo-code and departures from its",
+        "papers. [Options](#options) are at the end.",
     ]
     for family, members in families().items():
         folders = sorted({v.run.__module__.rpartition(".")[0] for v in members})
-        parts += ["", f"## {_title(family)}", "", first_sentence(folders[0])]
         where = [f"`{name.removeprefix('nearfar.').replace('.', '/')}`" for name in folders]
-        parts += [f"Pseudo-code and departures from the papers: {', '.join(where)}.", ""]
-        parts += ["| id | method | source | work |", "|---|---|---|---|"]
-        parts += [row(v) for v in members]
+        alike = _alike(members)
+        parts += ["", f"## {_title(family)}", "", first_sentence(folders[0])]
+        parts += [f"Code: {', '.join(where)}.{_said(alike)}", ""]
+        parts += [line(v, alike) for v in members]
     parts += [
         "",
         "## Options",
@@ -72,14 +73,37 @@ def first_sentence(package: str) -> str:
     return markdown(text.strip().splitlines()[0])
 
 
-def row(v: Variant) -> str:
-    """Return the line of a variant in the table of its family."""
-    special = [f"{v.weights} weights"] if v.weights == "any" else []
-    special += ["many sources"] if "sssp" not in v.problems else []
-    special += ["**unsafe**"] if v.unsafe else []
+def _facts(v: Variant) -> dict[str, str]:
+    """Return what a family's members may have in common, by name."""
+    return {
+        "weights": "any weights" if v.weights == "any" else "",
+        "sources": "many sources" if "sssp" not in v.problems else "",
+        "complexity": v.complexity,
+    }
+
+
+def _alike(members: list[Variant]) -> dict[str, str]:
+    """Return the facts that are the same for all members of a family of several."""
+    facts = [_facts(v) for v in members]
+    return {name: said for name, said in facts[0].items() if all(f[name] == said for f in facts)}
+
+
+def _said(alike: dict[str, str]) -> str:
+    """Return the common facts as sentences."""
+    special = ", ".join(filter(None, (alike.get("weights"), alike.get("sources"))))
+    work = f" Work: {alike['complexity']}." if "complexity" in alike else ""
+    return (f" {special.capitalize()}." if special else "") + work
+
+
+def line(v: Variant, alike: dict[str, str]) -> str:
+    """Return the line of a variant, without what its family has in common."""
+    facts = _facts(v)
+    special = [facts[name] for name in ("weights", "sources") if name not in alike]
+    special = [*filter(None, special), *(["**unsafe**"] if v.unsafe else [])]
     text = f"{v.summary} ({', '.join(special)})" if special else v.summary
     source = " ".join(filter(None, (v.paper, v.section)))
-    return f"| `{v.id}` | {text} | {source} | {v.complexity} |"
+    work = "" if "complexity" in alike else f" {v.complexity}."
+    return f"- `{v.id}`: {text}. *{source}*.{work}"
 
 
 def meanings() -> list[str]:

@@ -227,6 +227,31 @@ SHARED = (
     *("weight", "method", "device", "threads", "limit"),
     *("targets", "predecessors", "stats", "progress"),
 )
+#: What parameters mean wherever they occur. Pages leave out those that have no other meaning.
+COMMON: dict[str, str] = {
+    "graph": "`Graph`, SciPy sparse matrix or NetworkX graph (`graph_like`)",
+    "source, target, vertex": "index, or external name if the graph has names",
+    "sources, targets, vertices": "several of these; None means every vertex",
+    "weight": "edge attribute of a NetworkX graph; None counts edges",
+    "method": '`"auto"`, an idea, a family or an id of [Methods](methods.md)',
+    "device": '`"auto"`, `"cpu"` or `"cuda"`',
+    "threads": "CPU workers; None uses all cores",
+    "limit": "inclusive limit of distances; vertices beyond it are unreached",
+    "stats": "dict that is filled with counters and seconds",
+    "progress": "called with the numbers of finished and of all sources",
+    "seed": "seed of a random draw; None draws differently in each call",
+}
+#: Names of :data:`COMMON`, and descriptions that add nothing to it.
+_COMMON_NAMES = frozenset(name for names in COMMON for name in names.split(", ")) | {
+    *("u", "v", "targets", "predecessors", "**options"),
+}
+_SAID = re.compile(
+    r"|As (for|of) `[\w.]+`\.|Graph with non-negative weights\.|None uses all cores\."
+    r"|Called with the numbers of finished (sources|rows) and of all (sources|rows)\."
+    r"|Seed of the draw; None gives a different draw in each call\."
+    r"|Vertices of the result, in this order; None means every vertex\."
+)
+_PLAIN = ("", "Graph", "graph_like", "graph_like or TurnGraph", "int or vertex name", "str or path")
 #: Public modules whose names the page lists; those of the NetworkX backend are NetworkX's protocol.
 MODULES = tuple(f"nearfar.{name}" for name in nearfar._PUBLIC if name != "networkx")
 ENTRIES = ("Parameters", "Attributes", "Returns", "Yields", "Raises", "Warns")
@@ -235,8 +260,14 @@ PROSE = ("Notes", "Examples", "References", "See Also")
 
 #: Bases of Graph that hold a part of it each.
 _PARTS = ("Vertices", "Exchange")
-#: Names whose parameters are another library's or a command's, so that a summary is enough.
-_BRIEF = ("csgraph.", "lab.", "raster.interfaces.")
+#: Names whose parameters are another library's, a command's or few users' concern: a summary and
+#: `help` are enough.
+_BRIEF = (
+    *("csgraph.", "lab.", "raster.interfaces.", "cuda.", "prepared.cuda."),
+    *("choose.rank", "choose.best", "choose.calibrate.", "prepared.cpu.labels."),
+)
+#: Names whose signatures are another library's as well.
+_THEIRS = ("csgraph.", "raster.interfaces.")
 #: Members without an underscore that other files of the package call, and users have no use for.
 _INTERNAL = frozenset(
     (
@@ -354,19 +385,32 @@ def described(obj: Any, *, brief: bool = False) -> Iterator[str]:
             yield from (f"**Raises** {', '.join(f'`{name}`' for name in names.split(', '))}", "")
         elif title in ENTRIES:
             shown = list(entries(lines))
+            if title == "Parameters":
+                shown = [line for line in shown if not _is_common(line)]
+                if not shown:
+                    continue
             if title in ("Returns", "Yields") and len(shown) == 1:
                 yield from (f"**{title}** {shown[0].removeprefix('- ')}", "")
             else:
                 yield from (f"**{title}**", "", *shown, "")
         elif title == "Examples":
             yield "```python"
-            yield from (line for line in lines if line)
+            yield from (line for line in lines if line and line != ">>> import nearfar")
             yield "```"
             yield ""
         else:
             text = markdown("\n".join(lines).strip())
             yield text.partition("\n\n")[0] if brief else text
             yield ""
+
+
+def _is_common(line: str) -> bool:
+    """Return whether an entry of a list says no more than :data:`COMMON` does."""
+    found = re.fullmatch(r"- `([^`]+)`(?: \((.*?)\))?(?:: (.*))?", line)
+    if not found or not set(found[1].split(", ")) <= _COMMON_NAMES:
+        return False
+    said = found[3] or ""
+    return bool(_SAID.fullmatch(said)) and (bool(said) or (found[2] or "") in _PLAIN)
 
 
 def signature(name: str, obj: Any) -> Iterator[str]:
@@ -383,7 +427,7 @@ def signature(name: str, obj: Any) -> Iterator[str]:
         text = f"{name}(\n    {inside},\n)"
     # A function as default has an address in its text, which changes from run to run.
     text = re.sub(r"<function .*? at 0x[0-9a-f]+>", "...", text)
-    yield from ("```python", text, "```", "")
+    yield from ("```python", text, "```", "") if "\n" in text else (f"`{text}`", "")
 
 
 def shown(plain: inspect.Signature) -> Iterator[str]:
@@ -454,8 +498,12 @@ def index_page(notice: str) -> str:
         "",
         "## Common parameters",
         "",
-        "A parameter has one name, one default and one meaning wherever it occurs. All but the",
-        "first ones are given by keyword; options of the method follow as further keywords.",
+        "A parameter has one name, one default and one meaning wherever it occurs, so the pages",
+        "leave out those with no other meaning than here. All but the first ones are given by",
+        "keyword; options of the method follow as further keywords. Where `NegativeWeightError` is",
+        "listed, weights must not be negative. Examples start with `import nearfar`.",
+        "",
+        *(f"- `{names}`: {meaning}." for names, meaning in COMMON.items()),
         "",
         *solver_table(),
     ]
@@ -489,7 +537,8 @@ def _entry(name: str) -> Iterator[str]:
     brief = name.startswith(_BRIEF)
     yield from (f"### nearfar.{name}", "")
     found = sections(inspect.getdoc(obj) or "")
-    if not inspect.isclass(obj) or "Parameters" in found or "Attributes" not in found:
+    called = not inspect.isclass(obj) or "Parameters" in found or "Attributes" not in found
+    if called and not name.startswith(_THEIRS):
         yield from signature(f"nearfar.{name}", obj)
     yield from described(obj, brief=brief)
     if not inspect.isclass(obj):
@@ -497,6 +546,8 @@ def _entry(name: str) -> Iterator[str]:
     yield from properties(obj)
     for method, function in members(obj):
         if f"{obj.__name__}.{method}" not in _INTERNAL:
-            yield from (f"#### {obj.__name__}.{method}", "")
-            yield from signature(f"{obj.__name__}.{method}", function)
+            call = list(signature(f"{obj.__name__}.{method}", function))
+            alone = call[0] == f"`{obj.__name__}.{method}()`"
+            yield from (f"#### {obj.__name__}.{method}{'()' if alone else ''}", "")
+            yield from () if alone else call
             yield from described(function, brief=brief)

@@ -40,20 +40,10 @@ _BEGIN, _VALUE, _END = "\x0e", "\x1f", "\x0f"
 
 
 def keyword(name: str, *value: Any) -> str:
-    """Return an option for a message, which every interface words in its own way.
+    """Return an option of the called function for a message; every interface words it in its way.
 
-    Parameters
-    ----------
-    name : str
-        A keyword of the function that was called.
-    *value : object
-        Suggested value, if any; ``...`` stands for any value.
-
-    Returns
-    -------
-    str
-        For a message of :class:`NearfarError`: ``device='cpu'`` in Python, ``--device cpu`` in a
-        shell.
+    ``keyword('device', 'cpu')`` is ``device='cpu'`` in Python and ``--device cpu`` in a shell; the
+    value ``...`` stands for any.
     """
     shown = "".join(_VALUE + ("..." if one is ... else repr(one)) for one in value)
     return f"{_BEGIN}{name}{shown}{_END}"
@@ -64,18 +54,7 @@ def _in_python(name: str, value: str | None) -> str:
 
 
 def quoted(token: Any) -> str:
-    """Quote input of a file or a caller for a message: ``repr`` of at most 80 characters.
-
-    Parameters
-    ----------
-    token : object
-        Text, a number, a list, or any other object.
-
-    Returns
-    -------
-    str
-        Text on one line; ``...`` stands for omitted parts.
-    """
+    """Quote input of a file or a caller on one line: ``repr`` of at most 80 characters."""
     if isinstance(token, int) and token.bit_length() > _BITS:  # Python refuses to print some
         return f"an integer of {token.bit_length()} bits"
     if isinstance(token, (str, bytes)):
@@ -89,60 +68,21 @@ def quoted(token: Any) -> str:
 
 
 def listed(names: Iterable[object], most: int = 20) -> str:
-    """List the first of some alternatives for a message, shortening long names.
-
-    Parameters
-    ----------
-    names : iterable
-    most : int
-        Maximum number of names.
-
-    Returns
-    -------
-    str
-        ``"a, b, c"``, or ``"a, b and 7 more"``.
-    """
+    """List the first of some names, long ones cut: ``"a, b, c"`` or ``"a, b and 7 more"``."""
     texts = [text if (text := str(name)).isprintable() else repr(text) for name in names]
     shown = ", ".join(t if len(t) <= _QUOTED else t[:_QUOTED] + "..." for t in texts[:most])
     return shown + (f" and {len(texts) - most} more" if len(texts) > most else "")
 
 
 def size_text(size: int) -> str:
-    """Format a number of bytes for a message.
-
-    Parameters
-    ----------
-    size : int
-
-    Returns
-    -------
-    str
-        ``"1.46 GiB"``; below a hundredth of that ``"9.9 MiB"``, below 0.1 MiB ``"800 bytes"``.
-    """
+    """Format a number of bytes: ``"1.46 GiB"``, ``"9.9 MiB"`` or ``"800 bytes"``."""
     if size < 2**20 // 10:
         return f"{size:,} bytes"
     return f"{size / 2**30:,.2f} GiB" if size >= 2**30 // 100 else f"{size / 2**20:.1f} MiB"
 
 
 def did_you_mean(given: str, known: Iterable[str], most: int = 1, cutoff: float = 0.6) -> str:
-    """Return the nearest known names, as the end of a message about an unknown one.
-
-    Parameters
-    ----------
-    given : str
-        Name that the user wrote.
-    known : iterable of str
-        Existing names.
-    most : int
-        Maximum number of suggestions.
-    cutoff : float
-        Required similarity, 0 to 1.
-
-    Returns
-    -------
-    str
-        ``"; did you mean 'delta'?"`` or ``""``.
-    """
+    """Return the nearest known names as the end of a message: ``"; did you mean 'delta'?"``."""
     import difflib
 
     near = difflib.get_close_matches(given[:_QUOTED], list(known), most, cutoff)

@@ -10,28 +10,13 @@ from __future__ import annotations
 import dataclasses
 import functools
 import math
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import Any, Literal, cast
 
 import numpy as np
 
 from nearfar.errors import OptionError, did_you_mean, keyword, listed, quoted
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-__all__ = [
-    "DeltaOptions",
-    "Device",
-    "Devices",
-    "LaunchOptions",
-    "NoOptions",
-    "build_options",
-    "canonical_device",
-    "check_above_zero",
-    "check_kind",
-    "check_limit",
-]
 
 Device = Literal["auto", "cpu", "cuda", "gpu"]
 # : CUDA devices that share work: all, their numbers, or the current one.
@@ -162,11 +147,6 @@ def check_limit(limit: Any, dtype: np.dtype[Any]) -> int | float | None:
 
     The source has distance 0 and is in every answer, so limits are at least 0 even with negative
     weights.
-
-    Raises
-    ------
-    OptionError
-        If the limit is not a number, or below 0.
     """
     if limit is None:
         return None
@@ -191,12 +171,7 @@ def check_limit(limit: Any, dtype: np.dtype[Any]) -> int | float | None:
 
 
 def check_above_zero(**values: Any) -> None:
-    """Refuse values that are not finite numbers greater than 0, by name.
-
-    Raises
-    ------
-    OptionError
-    """
+    """Refuse values that are not finite numbers greater than 0, by name."""
     for name, value in values.items():
         if not (_is_finite(value) and value > 0):
             raise OptionError(f"{name} is {quoted(value)}: give a number greater than 0")
@@ -214,11 +189,6 @@ def check_kind(owner: str, name: str, value: Any, annotation: str) -> None:
 
     Only annotations of bools, numbers and strings are checked; the owner of the option checks
     others.
-
-    Raises
-    ------
-    OptionError
-        For a wrong value; the message says which kind is expected.
     """
     kinds = _kinds(annotation)
     if not kinds or any(_KINDS[kind][0](value) for kind in kinds):
@@ -233,23 +203,7 @@ def build_options(
     variant: str,
     having: Callable[[str], list[str]] = lambda _: [],
 ) -> Any:
-    """Make the options object of a variant from keywords.
-
-    Parameters
-    ----------
-    cls : type
-    given : mapping
-    variant : str
-        Id of the variant.
-    having : callable
-        Function that returns the variants with an option, by its name.
-
-    Raises
-    ------
-    OptionError
-        For an unknown name; the message lists the known ones, and other variants that have this
-        option. Also for a value of the wrong kind, or out of range.
-    """
+    """Make the options object of a variant; ``having`` returns the ids that have an option."""
     if not given:
         return cls()
     fields = {field.name: str(field.type) for field in dataclasses.fields(cls)}

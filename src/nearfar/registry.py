@@ -11,43 +11,18 @@ import importlib
 import pkgutil
 import sys
 import threading
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
+from collections.abc import Callable, Sequence, Set
+from dataclasses import KW_ONLY, dataclass, field, replace
+from typing import Any, Literal, NamedTuple, ParamSpec, Protocol
 
 from nearfar.errors import OptionError, VariantUnavailable, did_you_mean, keyword, quoted
+from nearfar.graph.facts import Facts
+from nearfar.graph.graph import Graph
 from nearfar.graph.slots import Slot
 from nearfar.options import NoOptions, canonical_device
 from nearfar.system.devices import runtime
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from nearfar.graph.facts import Facts
-    from nearfar.graph.graph import Graph
-
-__all__ = [
-    "CHOICES",
-    "FIGURES",
-    "UNADDED",
-    "Answer",
-    "Declined",
-    "Estimate",
-    "Partial",
-    "Request",
-    "RowReduction",
-    "SparseRows",
-    "Variant",
-    "Workspace",
-    "canonical_method",
-    "find",
-    "having",
-    "ideas",
-    "is_family",
-    "priced",
-    "variant",
-    "variants",
-]
-
+P = ParamSpec("P")
 _EVERY_DTYPE = frozenset({"int32", "int64", "float32", "float64"})
 #: Problems in words.
 _PROBLEMS = {"sssp": "one source", "batch": "several sources", "all_pairs": "all pairs"}
@@ -72,31 +47,21 @@ class Declined(Exception):
 
 @dataclass(slots=True)
 class Answer:
-    """Result of a variant.
+    """Result of a variant."""
 
-    Attributes
-    ----------
-    distances : array
-        Shape ``(n,)`` for one source, ``(k, n)`` for several; dtype of the weights (int32 when
-        there are none); unreached is inf or the dtype's maximum. Sums saturate at that value.
-    stats : dict
-        Counters of the run (``iterations``, ``edges_relaxed``, ``delta``, ...) and, with
-        ``stats="full"``, arrays with one entry per iteration.
-    predecessors : array or None
-        Predecessors from variants registered with ``predecessors=True``; for the others a pass
-        over tight edges in :mod:`nearfar.answer.paths` computes them.
-    partials : list of Partial, or None
-        Partial results of the workspace's reduction for consecutive rows. The rows themselves
-        may be present too, or None.
-    masked : bool
-        Whether vertices beyond the workspace's limit are unreached already.
-    """
-
+    # shape `(n,)` for one source, `(k, n)` for several; dtype of the weights (int32 when there are
+    # none); unreached is inf or the dtype's maximum, at which sums saturate
     distances: Any
+    # counters of the run (`iterations`, `edges_relaxed`, `delta`, ...) and, with `stats="full"`,
+    # arrays with one entry per iteration
     stats: dict[str, Any] = field(default_factory=dict)
+    # predecessors from variants registered with `predecessors=True`; for the others a pass over
+    # tight edges in nearfar.answer.paths computes them
     predecessors: Any = None
+    # partial results of the workspace's reduction for consecutive rows. The rows themselves may be
+    # present too, or None
     partials: list[Partial] | None = None
-    masked: bool = False
+    masked: bool = False  # whether vertices beyond the workspace's limit are unreached already
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,29 +71,17 @@ class Partial:
     :class:`nearfar.solve.rows.reductions.Reduction` combines them with those of other columns and
     finishes them. It reads the first three, the bins, or the last two. Counts, totals and maxima
     are on the host, the others on the device that computed them.
-
-    Attributes
-    ----------
-    counts : int64 array, shape (k,), or None
-        Number of distances that count.
-    totals : float64 array, shape (k,), or None
-        Sums of the distances or of their inverses; integers are added exactly. Floats are added
-        in the order of whole rows, so sums of parts are never combined.
-    most : array, shape (k,), or None
-        Greatest distance; undefined if none counts.
-    bins : int64 array, shape (k, bins), or None Bins of a histogram.
-    vertices : int64 array, shape (k, nearest), or None
-        Nearest vertices, padded with -1.
-    distances : array of that shape, or None
-        Their distances, padded with unreached.
     """
 
-    counts: Any = None
+    counts: Any = None  # int64 array, shape (k,), or None; number of distances that count
+    # float64 array, shape (k,), or None; sums of distances or their inverses, exact for integers;
+    # floats are added in the order of whole rows, so sums of parts are never combined
     totals: Any = None
-    most: Any = None
-    bins: Any = None
+    most: Any = None  # array, shape (k,), or None; greatest distance; undefined if none counts
+    bins: Any = None  # int64 array, shape (k, bins); bins of a histogram
+    # int64 array, shape (k, nearest), or None; nearest vertices, padded with -1
     vertices: Any = None
-    distances: Any = None
+    distances: Any = None  # their distances, padded with unreached
 
 
 # : Rows with only their reached entries: int64 offsets of each row and the end, vertices
@@ -177,166 +130,97 @@ class Request:
 
 @dataclass(slots=True)
 class Workspace:
-    """Resources and settings of a run besides graph, source and options.
+    """Resources and settings of a run besides graph, source and options."""
 
-    Attributes
-    ----------
-    threads : int
-        Workers that a CPU variant may use, at least 1.
-    limit : float or None
-        Inclusive limit: vertices farther than this may be left unreached (the caller masks them
-        anyway).
-    targets : int array or None
-        Targets: the run may stop once all are settled; the caller masks farther vertices.
-    stats : {"basic", "full"}
-        Whether to record arrays with one entry per iteration.
-    columns : int64 array or None
-        Only for ``batch`` and ``all_pairs``: the answer has these columns, in this order, instead
-        of one for every vertex; a search may stop once all of them are settled.
-    out : array or None
-        Only for ``batch`` and ``all_pairs``: C-contiguous memory of the answer's shape and dtype
-        that the variant may write to and return.
-    on_device : bool
-        Only for ``batch`` and ``all_pairs`` on CUDA: the whole answer is to stay on the device.
-    predecessors : bool
-        Only for ``batch`` and ``all_pairs``: whether the caller wants predecessors. A variant
-        registered with ``predecessors=True`` may return them; otherwise the pass over tight
-        edges computes them.
-    devices : sequence of int or None
-        Only for ``batch`` and ``all_pairs``, of variants registered with ``devices=``: the CUDA
-        devices that share the rows. None: the current one.
-    reduction : RowReduction or None
-        Only for ``batch`` and ``all_pairs``: the reduction that replaces the rows. A variant
-        registered with ``reduces=True`` then answers with partial results and without rows, or with
-        neither where it needs rows; any other may answer with partial results besides its rows.
-    """
-
-    threads: int = 1
+    threads: int = 1  # workers that a CPU variant may use, at least 1
+    # inclusive limit: vertices farther than this may be left unreached (the caller masks them
+    # anyway)
     limit: float | None = None
+    # int array or None; targets: the run may stop once all are settled; the caller masks farther
+    # vertices
     targets: Any = None
+    # {"basic", "full"}; whether to record arrays with one entry per iteration
     stats: Literal["basic", "full"] = "basic"
+
+    # The others are only for `batch` and `all_pairs`.
+    # int64 array or None; the answer has these columns, in this order, instead of one for every
+    # vertex; a search may stop once all of them are settled
     columns: Any = None
+    # C-contiguous memory of the answer's shape and dtype that the variant may write to and return
     out: Any = None
-    on_device: bool = False
+    on_device: bool = False  # on CUDA: whether the whole answer is to stay on the device
+    # whether the caller wants predecessors. A variant with `predecessors=True` may return them;
+    # otherwise the pass over tight edges computes them
     predecessors: bool = False
+    # CUDA devices that share the rows, for variants with `devices=`; None is the current one
     devices: Sequence[int] | None = None
+    # reduction of the rows. A variant with `reduces=True` then answers without rows, or with
+    # nothing where it needs them; any other may add partial results to its rows
     reduction: RowReduction | None = None
 
 
 class Estimate(NamedTuple):
-    """Estimated time of a variant for a request.
+    """Estimated time of a variant for a request."""
 
-    Attributes
-    ----------
-    seconds : float
-        Seconds on the machine that the formula was fitted on, with the graph on the variant's
-        device: the chooser adds transfers and scales by measured speeds. Infinite if the variant
-        should never be chosen and the reason is worth showing.
-    reason : str
-        Reason in words, for ``--explain``.
-    """
-
+    # seconds where the formula was fitted, the graph being on the variant's device (transfers and
+    # speeds are the chooser's); infinite if never to be chosen, for a reason that is worth showing
     seconds: float
-    reason: str
+    reason: str  # reason in words, for `--explain`
 
 
-class Solver(Protocol):
-    """Signature of a variant's function."""
-
-    def __call__(
-        self, graph: Graph, sources: Any, options: Any, workspace: Workspace, /
-    ) -> Answer: ...
-
-
-class Sparse(Protocol):
-    """Signature of a variant's function for sparse rows; it returns None to request dense ones."""
-
-    def __call__(
-        self, graph: Graph, sources: Any, options: Any, workspace: Workspace, /
-    ) -> SparseRows | None: ...
+#: Signatures of a variant's function, of that for sparse rows (None requests dense ones), and of
+#: its cost.
+Solver = Callable[["Graph", Any, Any, Workspace], Answer]
+Sparse = Callable[["Graph", Any, Any, Workspace], "SparseRows | None"]
+Cost = Callable[["Facts", Request], Estimate | None]
 
 
-class Cost(Protocol):
-    """Signature of a variant's cost."""
-
-    def __call__(self, facts: Facts, request: Request, /) -> Estimate | None: ...
+def _unset(*_: Any) -> Any:
+    raise NotImplementedError("a variant is registered with its function")
 
 
 @dataclass(frozen=True, slots=True)
 class Variant:
-    """Selectable algorithm for one kind of device.
+    """Selectable algorithm for one kind of device."""
 
-    Attributes
-    ----------
-    id : str
-        ``idea@device``.
-    family : str
-        Folder under ``algorithms/``, or ``prepared``.
-    problems : frozenset of str
-        ``sssp`` (one source), ``batch`` (several), ``all_pairs``.
-    weights : {"nonnegative", "any", "unweighted"}
-        ``any`` accepts negative weights; ``unweighted`` runs only on graphs without weights.
-    options : type
-        Frozen dataclass of the options it accepts.
-    paper, section : str
-        Origin: a key of ``CITATION.cff`` and the section or algorithm name in the paper.
-    summary : str
-        One line for tables.
-    unsafe : bool
-        Wrong by design (a paper shows its race); runs only when named, with
-        ``allow_unsafe=True``.
-    requires : callable or None
-        ``(graph, request) -> True or reason``, for further limits.
-    predecessors : bool
-        Whether it can return predecessors.
-    dtypes : frozenset of str
-        Weight dtypes it accepts (an unweighted graph counts as int32).
-    complexity : str
-        Worst-case work, for the reference.
-    cost : callable or None
-        ``(facts, request) -> Estimate``, or None if the variant should not be chosen. It is
-        called for graphs whose weights the variant accepts. A variant without a cost runs only when
-        named: ``auto`` does not rank it.
-    scratch : callable or None
-        ``(graph, request) -> bytes`` of host memory that a batch takes besides its rows.
-    reduces : bool
-        Whether it can reduce the rows of a batch without materialising them.
-    sparse : callable or None
-        Function that returns the reached entries of each row without materialising the row.
-    parallel : bool
-        Whether several workers share the solve from one source.
-    tune : bool
-        Whether ``nearfar tune GRAPH`` measures launch shapes of this variant when no method is
-        named.
-    devices : frozenset of {"host", "device"}
-        Possible locations of the rows of a batch that the variant itself shares over several
-        devices. With ``device``, each device can write to the memory of the one that holds the
-        rows. Otherwise the caller divides the rows.
-    """
-
-    id: str
     idea: str
+    _: KW_ONLY
     device: Literal["cpu", "cuda"]
-    family: str
-    run: Solver
-    problems: frozenset[str]
-    weights: WeightSupport
-    options: type[Any]
-    paper: str
-    section: str
-    summary: str
+    summary: str  # one line for tables
+    id: str = ""  # `idea@device`
+    family: str = ""  # folder under `algorithms/`, or `prepared`
+    run: Solver = field(default=_unset, repr=False)
+    # `sssp` (one source), `batch` (several), `all_pairs`
+    problems: Set[str] = frozenset({"sssp"})
+    # {"nonnegative", "any", "unweighted"}; `any` accepts negative weights; `unweighted` runs only
+    # on graphs without weights
+    weights: WeightSupport = "nonnegative"
+    options: type[Any] = NoOptions  # frozen dataclass of the options it accepts
+    # paper, section: origin: a key of `CITATION.cff` and the section or algorithm name in the paper
+    paper: str = ""
+    section: str = ""
+    # wrong by design (a paper shows its race); runs only when named, with `allow_unsafe=True`
     unsafe: bool = False
+    # `(graph, request) -> True or reason`, for further limits
     requires: Callable[[Graph, Request], Literal[True] | str] | None = None
-    predecessors: bool = False
-    dtypes: frozenset[str] = _EVERY_DTYPE
-    complexity: str = ""
+    predecessors: bool = False  # whether it can return predecessors
+    # weight dtypes it accepts (an unweighted graph counts as int32)
+    dtypes: Set[str] = _EVERY_DTYPE
+    complexity: str = ""  # worst-case work, for the reference
+    # `(facts, request) -> Estimate`, or None if it should not be chosen, for graphs of accepted
+    # weights; `auto` does not rank a variant without a cost, which runs only when named
     cost: Cost | None = None
+    # `(graph, request) -> bytes` of host memory that a batch takes besides its rows
     scratch: Callable[[Graph, Request], int] | None = None
-    reduces: bool = False
+    reduces: bool = False  # whether it can reduce the rows of a batch without materialising them
+    # function that returns the reached entries of each row without materialising the row
     sparse: Sparse | None = None
-    parallel: bool = False
+    parallel: bool = False  # whether several workers share the solve from one source
+    # whether `nearfar tune GRAPH` measures launch shapes of this variant when no method is named
     tune: bool = False
-    devices: frozenset[str] = frozenset()
+    # of {"host", "device"}: where the rows of a batch may be that the variant itself shares over
+    # devices; with `device`, each writes to the one that holds them. Without, the caller divides
+    devices: Set[str] = frozenset()
 
     def available(self) -> Literal[True] | str:
         """Return whether this machine can run the variant: True, or the reason in words."""
@@ -387,70 +271,38 @@ _discovered: set[tuple[str, str]] = set()  # folder and device
 _discovering = threading.RLock()  # one thread imports, the others wait until all is registered
 
 
-def variant(
-    idea: str,
-    *,
-    device: Literal["cpu", "cuda"],
-    summary: str,
-    problems: set[str] | frozenset[str] = frozenset({"sssp"}),
-    weights: WeightSupport = "nonnegative",
-    options: type[Any] = NoOptions,
-    paper: str = "",
-    section: str = "",
-    unsafe: bool = False,
-    requires: Callable[[Graph, Request], Literal[True] | str] | None = None,
-    predecessors: bool = False,
-    dtypes: set[str] | frozenset[str] = _EVERY_DTYPE,
-    complexity: str = "",
-    cost: Cost | None = None,
-    scratch: Callable[[Graph, Request], int] | None = None,
-    reduces: bool = False,
-    sparse: Sparse | None = None,
-    parallel: bool = False,
-    tune: bool = False,
-    devices: set[str] | frozenset[str] = frozenset(),
-) -> Callable[[Solver], Solver]:
-    """Register the decorated function as a variant; see :class:`Variant` for the fields."""
+def _registering(make: Callable[P, Variant]) -> Callable[P, Callable[[Solver], Solver]]:
+    def variant(*args: P.args, **fields: P.kwargs) -> Callable[[Solver], Solver]:
+        """Register the decorated function as a variant; see :class:`Variant` for the fields."""
+        given = make(*args, **fields)
 
-    def register(run: Solver) -> Solver:
-        identity = f"{idea}@{device}"
-        if identity in _registry:
-            raise ValueError(f"variant {identity} is registered twice")
-        module = getattr(run, "__module__", "")
-        parts = module.split(".")
-        family = module
-        if parts[0] == "nearfar" and parts[1] in _FAMILY_AT:
-            family = parts[_FAMILY_AT[parts[1]]]
-        _registry[identity] = Variant(
-            id=identity,
-            idea=idea,
-            device=device,
-            family=family,
-            run=runtime.in_turn(run) if device == "cuda" else run,
-            problems=frozenset(problems),
-            weights=weights,
-            options=options,
-            paper=paper,
-            section=section,
-            summary=summary,
-            unsafe=unsafe,
-            requires=requires,
-            predecessors=predecessors,
-            dtypes=frozenset(dtypes),
-            complexity=complexity,
-            cost=cost,
-            scratch=scratch,
-            reduces=reduces,
-            sparse=sparse,
-            parallel=parallel,
-            tune=tune,
-            devices=frozenset(devices),
-        )
-        _families.add(family)
-        _priced.clear()
-        return run
+        def register(run: Solver) -> Solver:
+            identity = f"{given.idea}@{given.device}"
+            if identity in _registry:
+                raise ValueError(f"variant {identity} is registered twice")
+            family = getattr(run, "__module__", "")
+            parts = family.split(".")
+            if parts[0] == "nearfar" and parts[1] in _FAMILY_AT:
+                family = parts[_FAMILY_AT[parts[1]]]
+            _registry[identity] = replace(
+                given,
+                id=identity,
+                family=family,
+                run=runtime.in_turn(run) if given.device == "cuda" else run,
+                problems=frozenset(given.problems),
+                dtypes=frozenset(given.dtypes),
+                devices=frozenset(given.devices),
+            )
+            _families.add(family)
+            _priced.clear()
+            return run
 
-    return register
+        return register
+
+    return variant
+
+
+variant = _registering(Variant)
 
 
 def _discover(
@@ -561,13 +413,6 @@ def find(method: str, device: str = "auto", *, allow_unsafe: bool = False) -> li
     """Return the variants of ``method`` and ``device``: ``idea@device``, ``idea`` or a family.
 
     Case is ignored, and hyphens are underscores.
-
-    Raises
-    ------
-    OptionError
-        For a name that is not registered; the message offers the nearest.
-    VariantUnavailable
-        For an unsafe variant without ``allow_unsafe``.
     """
     idea, _, at = canonical_method(method).partition("@")
     at, device = "cuda" if at == "gpu" else at, canonical_device(device)

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 import nearfar
 from nearfar import Graph, _cpu
+from nearfar.algorithms.delta_stepping.cpu import _WIDTH
 
 METHODS = ["delta_stepping", "delta_stepping_parallel"]
 
@@ -105,6 +106,45 @@ def test_work_stays_near_the_least(method: str) -> None:
         for _ in range(20)
     ]
     assert min(work) < 1.3 * graph.n_vertices
+
+
+def test_delta_narrows_where_a_few_long_rows_are_repeated() -> None:
+    rng = np.random.default_rng(1)
+    hubs, leaves = 1000, 200_000
+    s = np.repeat(np.arange(hubs, hubs + leaves), 4)
+    weights = np.ceil(rng.exponential(1000, len(s))).astype(np.int32)
+    graph = Graph.from_edges(s, rng.integers(0, hubs, len(s)), weights, directed=False)
+    paths = nearfar.sssp(graph, 0, method="delta_stepping")
+    nearfar.verify(graph, paths)
+    # Few vertices: 1.26 times the edges were relaxed as long as vertices alone counted.
+    assert paths.stats["vertices_processed"] < 1.05 * graph.n_vertices
+    assert paths.stats["delta_changes"] > 0
+    assert paths.stats["edges_relaxed"] < 1.24 * graph.n_edges
+
+
+def test_workers_begin_with_the_width_of_the_last_search() -> None:
+    graph = grid(150)
+    expected = oracle(graph)
+    nearfar.sssp(graph, 0, method="delta_stepping_parallel", threads=2, limit=50)
+    assert _WIDTH.get(graph, 2) is None  # it saw a part of the graph
+    for _ in range(3):
+        paths = nearfar.sssp(graph, 0, method="delta_stepping_parallel", threads=2)
+        assert np.array_equal(paths.distances, expected)
+        assert _WIDTH.get(graph, 2) == paths.stats["delta"]
+    nearfar.sssp(graph, 0, method="delta_stepping_parallel", threads=2, delta=7)
+    assert _WIDTH.get(graph, 2) == paths.stats["delta"]
+    assert _WIDTH.get(graph, 3) is None
+
+
+@pytest.mark.parametrize("start", [1e-300, 0.5, 1e300])
+@pytest.mark.parametrize("threads", [1, 2, 5])
+def test_any_first_width_gives_the_same_answer(start: float, threads: int) -> None:
+    graph = grid(60)
+    expected = oracle(graph)
+    found = np.empty(graph.n_vertices, np.int32)
+    for _ in range(20):
+        _cpu.delta_stepping_parallel(graph.view, 0, found, threads, start=start)
+        assert np.array_equal(found, expected)
 
 
 @pytest.mark.parametrize("method", METHODS)

@@ -128,7 +128,8 @@ def test_bad_tables(town: Path, tmp_path: Path) -> None:
         call = ("table", town / "town.nfg", path, town / "clinics.csv", "--quiet", *more)
         return fail(Exit.BAD_INPUT, *call)
 
-    assert "bad.csv, line 3: lat is 'north': give a number" in told("lon,lat\n25,60.1\n25,north\n")
+    north = "lon,lat\n25,60.1\n25,north\n"
+    assert "bad.csv, line 3: lat is 'north': give a finite number" in told(north)
     assert "bad.csv, line 1: no column 'street'" in told("lon,lat\n25,60.1\n", "--id", "street")
     assert "longitude comes first" in told("lon,lat\n60.1,25\n")
     call = ("table", town / "town.nfg", "--quiet")

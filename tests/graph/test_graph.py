@@ -35,6 +35,32 @@ def test_undirected_enters_both_directions_and_a_loop_once() -> None:
     assert g.transpose() is g
 
 
+@pytest.mark.parametrize(
+    ("indptr", "indices", "weights", "edge"),
+    [
+        ([0, 1, 2], [1, 0], [1.0, 2.0], "edge 0 from 0 to 1 has no edge of weight 1.0"),
+        ([0, 2, 2], [0, 1], None, "edge 1 from 0 to 1 has no edge of weight 1"),
+        ([0, 2, 4], [1, 1, 0, 0], [1, 2, 2, 3], "edge 0 from 0 to 1 has no edge of weight 1"),
+        ([0, 2, 4], [1, 1, 0, 0], [2, 2, 1, 2], "edge 2 from 1 to 0 has no edge of weight 1"),
+    ],
+)
+def test_an_undirected_graph_needs_both_directions(
+    indptr: list[int], indices: list[int], weights: list[float] | None, edge: str
+) -> None:
+    with pytest.raises(GraphError, match=f"{edge} in the other direction: give both"):
+        Graph(indptr, indices, weights, directed=False)
+    assert Graph(indptr, indices, weights).directed
+
+
+def test_parallel_edges_of_both_directions_may_differ_in_order() -> None:
+    g = Graph([0, 2, 4], [1, 1, 0, 0], [1, 2, 2, 1], directed=False)
+    assert not g.directed
+    assert not g.with_weights([5, 6, 6, 5]).directed
+    assert g.with_weights([5, 6, 6, 4]).directed
+    assert not Graph([0, 1], [0], [5], directed=False).directed  # a loop is its own reverse
+    assert Graph([0], [], directed=False).n_edges == 0
+
+
 @pytest.mark.parametrize("name", ZOO)
 def test_transpose_twice_is_the_same_graph(name: str) -> None:
     g = ZOO[name]()

@@ -427,7 +427,7 @@ def test_tasks_of_the_host_need_no_gpu(tmp_path: Path, monkeypatch: pytest.Monke
     with pytest.raises(VariantUnavailable, match=r"there is none$"):
         run("beyond", **given)
     assert not given["out"].exists()
-    beside = "Methods of the host were measured without a GPU; they stand beside "
+    beside = "Methods of the host were measured without a GPU, for comparison with "
     (first, second, *rest) = ("matrices-01-g00-host", "lists-01-g00-host", "lists-02-g00-host")
     outcome = run("martin-2009", only=[first], **given)
     assert outcome.measured == 1

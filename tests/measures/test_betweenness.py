@@ -14,7 +14,6 @@ import nearfar
 from nearfar import Graph
 from nearfar.errors import (
     DistanceOverflowError,
-    GraphError,
     NegativeWeightError,
     OptionError,
     VariantUnavailable,
@@ -293,9 +292,6 @@ def test_errors() -> None:
         betweenness(graph, samples=3, seed="a")  # type: ignore[arg-type]
     with pytest.raises(OptionError, match="limit"):
         betweenness(graph, limit=-1)
-    one_way = Graph.from_csr([0, 1, 1], [1], directed=False)
-    with pytest.raises(GraphError, match="one direction only"):
-        betweenness(one_way, edges=True)
 
 
 def test_a_limit_costs_what_it_visits() -> None:

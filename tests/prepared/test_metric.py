@@ -126,7 +126,7 @@ def test_update_is_a_fresh_customization(graph: Graph, data: st.DataObject) -> N
         weights[some] = data.draw(
             st.lists(st.integers(0, 30), min_size=len(some), max_size=len(some))
         )
-        graph = Graph(graph.indptr, graph.indices, weights, directed=graph.directed)
+        graph = graph.with_weights(weights)
         low = np.minimum(tree.label[graph.tails()[some]], tree.label[graph.indices[some]])
         labels = low.astype(np.int32)
         metric, _ = renewed(view, arcs.n_arcs, metric, graph, labels, perfect, 1)

@@ -103,9 +103,43 @@ def check_all(graph: Graph, prepared: Prepared) -> None:
             else:
                 edges = prepared.path_edges(source, target)
                 check_path(prepared, edges, source, target, want[source, target])
-                steps, _ = prepared.path(source, target)
-                assert steps[0] == source
-                assert steps[-1] == target
+                steps, length = prepared.path(source, target)
+                assert steps == [source, *graph.indices[edges].tolist()]
+                assert length == want[source, target]
+                assert type(length) is type(want[source, target].item())
+
+
+@pytest.mark.parametrize("dtype", ["int32", "int64", "float32", "float64"])
+@pytest.mark.parametrize("side", [0, 26])
+def test_labels_with_many_arcs(dtype: str, side: int) -> None:
+    # Rows of windows, full ones and, of a grid where pruning leaves half, with gaps.
+    rng = np.random.default_rng(7)
+    if side:
+        made = nearfar.generate("grid", rows=side, columns=side)
+        graph = made.with_weights(rng.integers(0, 40, made.n_edges).astype(dtype))
+    else:
+        tails, heads = every_pair(90).T
+        graph = Graph.from_edges(tails, heads, rng.integers(0, 10**6, 8100).astype(dtype))
+    prepared = ready(graph)
+    assert np.diff(prepared.metric.up.first).max() >= 16
+    pairs = rng.integers(0, graph.n_vertices, (400, 2))
+    want = nearfar.distances(graph, pairs=pairs, method="dijkstra")
+    np.testing.assert_array_equal(prepared.distances_of_pairs(pairs, 1, memory=0), want)
+    for (a, b), length in zip(pairs[:60].tolist(), want.tolist(), strict=False):
+        if length == unreached_value(want.dtype):
+            continue
+        assert prepared.distance(a, b) == length
+        assert prepared.path(a, b)[1] == length
+        check_path(prepared, prepared.path_edges(a, b), a, b, length)
+    if graph.weight_dtype.kind == "i":
+        rises = rng.integers(0, 10**6, graph.n_vertices)
+        signed = graph.effective_weights + (rises[graph.indices] - rises[graph.tails()])
+        found = ready(graph.with_weights(signed.astype(dtype)))
+        assert found.n_negative
+        there = want != unreached_value(want.dtype)
+        moved = want + rises[pairs[:, 1]] - rises[pairs[:, 0]]
+        again = found.distances_of_pairs(pairs, 1, memory=0)
+        np.testing.assert_array_equal(again[there], moved[there])
 
 
 @given(graphs(max_vertices=24), st.booleans())
@@ -333,7 +367,7 @@ def test_reweight_and_update(data: st.DataObject) -> None:
         data.draw(st.lists(st.integers(0, 50), min_size=m, max_size=m)), dtype=graph.weight_dtype
     )
     prepared = prepared.reweight(weights, perfect=data.draw(st.sampled_from([None, True, False])))
-    check_all(Graph(graph.indptr, graph.indices, weights, directed=graph.directed), prepared)
+    check_all(graph.with_weights(weights), prepared)
     if not m:
         return
     for _ in range(data.draw(st.integers(1, 5))):
@@ -346,7 +380,7 @@ def test_reweight_and_update(data: st.DataObject) -> None:
         prepared = prepared.update(some, new, perfect=perfect)
         assert prepared.perfect == (before if perfect is None else perfect)
         np.testing.assert_array_equal(prepared.weights, weights)
-    check_all(Graph(graph.indptr, graph.indices, weights, directed=graph.directed), prepared)
+    check_all(graph.with_weights(weights), prepared)
 
 
 def test_update_recomputes_little_and_refuses_nonsense() -> None:

@@ -12,7 +12,7 @@ from nearfar.raster import Raster
 
 def explicit(raster: Raster) -> Graph:
     """The raster's graph with every edge stored, its weights computed in NumPy."""
-    given = raster.describe()
+    given = raster._describe()
     cost = given["cost"].reshape(-1)
     index = np.arange(raster.n_vertices).reshape(raster.shape)
     blocked = np.array([raster.is_barrier(i) for i in range(raster.n_vertices)])

@@ -316,3 +316,31 @@ def test_unreached_targets_say_so() -> None:
     assert (
         cost_distance(np.array([[1.0, -5.0, 1.0]]), (0, 0), negative="barrier").reachable.sum() == 1
     )
+
+
+@pytest.mark.parametrize("shape", [(1, 130), (130, 1), (3, 1, 40), (40, 1, 1), (128, 128)])
+def test_a_source_at_the_border_of_a_tile(shape: tuple[int, ...]) -> None:
+    raster = Raster(np.ones(shape, dtype=np.float32))
+    for at in (15, 16, 31, 32, 63, 64):
+        source = tuple(min(at, n - 1) for n in shape)
+        surface = cost_distance(raster, source)
+        surface.verify()
+        assert surface.reachable.all()
+
+
+def test_a_passage_is_walked_in_place() -> None:
+    raster = Raster(serpentine(200))
+    surface = cost_distance(raster, (0, 0), threads=1)
+    surface.verify()
+    assert surface.stats["visits_in_place"] == surface.stats["tile_visits"]
+    assert surface.stats["heap_pops"] == surface.reachable.sum()
+
+
+def test_a_door_into_an_open_hall_is_swept() -> None:
+    cost = np.ones((200, 200), dtype=np.float32)
+    cost[:, 70] = np.inf
+    cost[100, 70] = 1  # in a tile that is open behind it
+    surface = cost_distance(cost, (100, 3), threads=1)
+    surface.verify()
+    assert surface.stats["sweeps"] > 0
+    assert surface.stats["heap_pops"] < cost.size / 4

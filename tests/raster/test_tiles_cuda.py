@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from nearfar.raster import Raster, cost_distance
+from nearfar.errors import OptionError, OutOfMemoryError
+from nearfar.raster import Raster, cost_distance, cuda, map_array
 from tests.raster.landscapes import noise, serpentine
 
 FORMS = [
@@ -65,3 +67,97 @@ def test_corridors_are_followed_within_a_phase() -> None:
 @pytest.mark.usefixtures("checked_loads")
 def test_nothing_is_read_before_it_is_written() -> None:
     same(Raster(noise((40, 70), np.float32)), (20, 35))
+
+
+def by_parts(raster: Raster, sources: Any, lines: int, **options: Any) -> dict[str, Any]:
+    """Solve in memory for about so many lines, and compare with the CPU."""
+    want = cost_distance(raster, sources, **options)
+    memory = cuda.Engine(raster).bytes_of(lines)
+    got = cost_distance(raster, sources, device="cuda", memory=memory, **options)
+    np.testing.assert_array_equal(got.distances, want.distances)
+    got.verify()
+    assert got.stats["device_bytes"] < memory + 20_000  # a table of slopes
+    assert got.stats["parts"] > 1
+    return got.stats
+
+
+def random_request(seed: int, connectivity: int) -> tuple[Raster, Any, dict[str, Any]]:
+    """A raster, sources, and options of the search."""
+    rng = np.random.default_rng(seed)
+    flat = connectivity in (4, 8, 16)
+    shape = rng.integers(26, 90, 2) if flat else rng.integers(5, 30, 3)
+    shape[0] = max(shape[0], 26)
+    cost = noise(tuple(shape), np.float64, seed, holes=rng.choice([0, 0.2, 0.45]))
+    options: dict[str, Any] = {"connectivity": connectivity}
+    kind = rng.choice(["float32", "float64", "int32", "slope"])
+    if kind == "int32":
+        cost = np.floor(np.nan_to_num(cost, nan=-1, posinf=-1)).astype(np.int32)
+        options |= {"step": "enter", "lengths": False, "negative": "barrier"}
+    elif kind == "slope":
+        options |= {"elevation": noise(cost.shape, np.float64, seed + 1, holes=0.1)}
+    else:
+        cost = cost.astype(kind)
+        options["step"] = str(rng.choice(["mean", "enter"]))
+        options["cut_corners"] = options != {"connectivity": 8, "step": "mean"}
+    raster = Raster(cost, **options)
+    free = [i for i in range(raster.n_vertices) if not raster.is_barrier(i)]
+    cells = np.stack(np.unravel_index(rng.choice(free, rng.integers(1, 4)), raster.shape), axis=1)
+    search: dict[str, Any] = {}
+    if rng.random() < 0.3:
+        search["limit"] = float(rng.integers(10, 400))
+    if rng.random() < 0.3:
+        search["targets"] = [tuple(rng.integers(0, n) for n in raster.shape)]
+    if rng.random() < 0.3:
+        search["initial"] = rng.integers(0, 60, len(cells))
+    return raster, cells, search
+
+
+def random_parts(connectivity: int, seeds: range) -> None:
+    """Random rasters in memory for 6 (12) lines up to half of them; some parts have to wait."""
+    visits = []
+    for seed in seeds:
+        raster, cells, search = random_request(seed, connectivity)
+        least = 12 if connectivity == 16 else 6
+        most = max(least + 1, raster.shape[0] // 2)
+        lines = int(np.random.default_rng(seed).integers(least, most))
+        stats = by_parts(raster, cells, lines, **search)
+        visits.append(stats["part_visits"] / stats["parts"])
+    assert max(visits) > 1
+
+
+@pytest.mark.parametrize("connectivity", [4, 8, 16, 6, 26])
+@pytest.mark.usefixtures("emulated_gpu")
+def test_parts_give_the_bits_of_the_whole(connectivity: int) -> None:
+    random_parts(connectivity, range(6))
+
+
+@pytest.mark.usefixtures("emulated_gpu")
+def test_a_passage_crosses_the_parts_many_times(tmp_path: Path) -> None:
+    raster = Raster(np.ascontiguousarray(serpentine(64).T))
+    stats = by_parts(raster, (0, 0), 30)
+    assert stats["part_visits"] > 32
+    seen: list[tuple[float, float]] = []
+    surface = cost_distance(
+        Raster(map_array(noise((80, 50), np.float32), tmp_path / "cost.npy")), (40, 25),
+        device="cuda", memory=9000, out=tmp_path / "d.npy", progress=lambda *at: seen.append(at),
+    )  # fmt: skip
+    surface.verify()
+    assert isinstance(surface.distances, np.memmap)
+    assert len(seen) == surface.stats["part_visits"] + 1
+    assert seen[-1][0] == seen[-1][1]
+
+
+@pytest.mark.usefixtures("emulated_gpu")
+def test_memory_for_no_part_is_refused() -> None:
+    raster = Raster(noise((50, 60), np.float32))
+    with pytest.raises(OutOfMemoryError, match="GPU with more memory"):
+        cost_distance(raster, (25, 30), device="cuda", memory=1000)
+    with pytest.raises(OptionError, match="memory"):
+        cost_distance(raster, (25, 30), device="cuda", memory="much")
+
+
+@pytest.mark.parametrize("shape", [(40, 1, 1), (3, 1, 40), (1, 90)])
+@pytest.mark.usefixtures("emulated_gpu")
+def test_sources_at_the_border_of_a_tile(shape: tuple[int, ...]) -> None:
+    for at in (3, 4, 15, 16, 29, 30):
+        same(Raster(np.ones(shape)), tuple(min(at, n - 1) for n in shape))

@@ -115,7 +115,6 @@ KINDS = ["byte", "short", "fractions", "one fraction", "long"]
 @pytest.mark.parametrize("threads", [1, 2])
 def test_one_search_in_long_rows(kind: str, threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bare, "_SHARED", 0)
-    monkeypatch.setattr(bare, "_DENSE", 1 << 20)
     matrix = dense(kind)
     expected = theirs.dijkstra(matrix, indices=[3])
     found = search_bare(matrix, 3, threads=threads)

@@ -265,7 +265,7 @@ def raster_cases(kind: str) -> Iterator[Case]:
     for ndim, connectivity in ((2, 4), (2, 8), (2, 16), (3, 6), (3, 18), (3, 26)):
         for rule in (0, 1, 2) if weight.kind == "f" else (1,):
             steps = raster_offsets(ndim, connectivity)
-            yield "raster/tiles.cuh", raster_macros(weight, ndim, rule, steps)
+            yield "raster/kernels/tiles.cuh", raster_macros(weight, ndim, rule, steps)
 
 
 def cases(kind: str) -> Iterator[Case]:

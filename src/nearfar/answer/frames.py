@@ -8,30 +8,15 @@ xarray.
 from __future__ import annotations
 
 import importlib
-from typing import TYPE_CHECKING, Any
+from types import ModuleType
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nearfar.errors import MissingDependencyError, OptionError, did_you_mean, quoted
 from nearfar.graph.dtypes import unreached_value
-
-if TYPE_CHECKING:
-    from types import ModuleType
-
-    from numpy.typing import NDArray
-
-    from nearfar.graph.graph import Graph
-
-__all__ = [
-    "LABELLED",
-    "labelled_matrix",
-    "labelled_pairs",
-    "labelling_library",
-    "nearest_frame",
-    "paths_frame",
-    "vertex_frame",
-    "with_unreached",
-]
+from nearfar.graph.graph import Graph
 
 # : Libraries of tables that an answer may be returned in.
 LABELLED = ("pandas", "polars", "xarray")

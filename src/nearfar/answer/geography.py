@@ -11,34 +11,19 @@ import importlib
 import json
 import math
 import os
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
+from nearfar.answer.paths import Paths
 from nearfar.answer.streets import line_of, one_per_street, parts_of
 from nearfar.errors import GraphError, MissingDependencyError, OptionError, quoted
 from nearfar.graph.geography import EARTH_RADIUS, on_earth
+from nearfar.graph.graph import Graph
 from nearfar.graph.snapping.lines import closed_of, edge_lines, tails_of
 from nearfar.system.output import replacing
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from numpy.typing import NDArray
-
-    from nearfar.answer.paths import Paths
-    from nearfar.graph.graph import Graph
-
-__all__ = [
-    "Reach",
-    "check_limits",
-    "isochrones",
-    "reach_features",
-    "reached_lines",
-    "route_lines",
-    "routes",
-    "write_geography",
-]
 
 _DEGREE = math.radians(1) * EARTH_RADIUS  # metres
 

@@ -8,24 +8,18 @@ perceptually uniform, so equal steps of time look equal.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+import os
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from nearfar.answer.paths import Paths
 from nearfar.answer.streets import one_per_street, parts_of
 from nearfar.errors import GraphError, MissingDependencyError
 from nearfar.graph.dtypes import unreached_value
 from nearfar.graph.geography import on_earth
 from nearfar.options import check_above_zero
-
-if TYPE_CHECKING:
-    import os
-
-    from numpy.typing import NDArray
-
-    from nearfar.answer.paths import Paths
-
-__all__ = ["draw_isochrones"]
 
 _METRES_PER_DEGREE = 111_320.0
 _PAPER, _INK, _FAINT = "#10131a", "#f2f0ea", "#3a404d"

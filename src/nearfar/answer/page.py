@@ -13,23 +13,18 @@ import json
 import math
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from nearfar.answer.paths import Paths
 from nearfar.answer.streets import one_per_street, parts_of
 from nearfar.errors import GraphError
 from nearfar.graph.dtypes import unreached_value
 from nearfar.graph.geography import on_earth
 from nearfar.options import check_above_zero
 from nearfar.system.output import replacing
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from nearfar.answer.paths import Paths
-
-__all__ = ["draw_page"]
 
 
 def draw_page(

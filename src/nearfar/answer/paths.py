@@ -4,28 +4,23 @@ from __future__ import annotations
 
 import contextlib
 import itertools
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import DTypeLike, NDArray
 
+from nearfar import _cpu
 from nearfar.answer.frames import paths_frame, with_unreached
 from nearfar.cpu.distances.predecessors import tight_predecessors
 from nearfar.cuda.device_graph import DEVICE_GRAPH
 from nearfar.errors import GraphError, OutOfMemoryError, UnreachableError, quoted
 from nearfar.graph.dtypes import unreached_value
+from nearfar.graph.graph import Graph
 from nearfar.system.devices.arrays import to_host
 from nearfar.system.html import facts_table
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from numpy.typing import DTypeLike, NDArray
-
-    from nearfar.graph.graph import Graph
-
-__all__ = ["FlatPaths", "Paths"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,24 +55,22 @@ class Paths:
     ``paths[vertex]`` is a distance, ``len(paths)`` the number of vertices, iteration yields the
     external names of the vertices, and ``np.asarray(paths)`` is :meth:`to_numpy`.
 
-    Parameters
+    Attributes
     ----------
     graph : Graph
         The graph it belongs to.
     distances : array, shape (n,)
         Dtype of the weights (int32 without weights; int64 when a 32-bit sum would not fit).
-        Unreached is inf, or the maximum of an integer dtype; :attr:`reachable` is a mask without
-        sentinels. A NumPy array, or a CuPy array for an answer on the GPU.
+        Unreached is inf, or the maximum of an integer dtype. A CuPy array for an answer on the GPU.
     engine : str
         Id of the variant that ran.
     reason : str
         Reason for the choice.
     stats : dict
-        Seconds and counters of the run; on the CPU ``"workers"``, the number of threads. Of
-        :func:`sssp` also ``"call_seconds"``, the whole call. Its parts are ``"seconds"``, the
-        method; within it ``"device_seconds"``, the kernel of a GPU; ``"predecessor_seconds"`` if
-        they were asked for; and ``"download_seconds"``, distances on their way to the host. The
-        rest is the choice of the method and the checks of the answer.
+        Counters and times of the run. ``"call_seconds"`` is the whole call of :func:`sssp`, of
+        which ``"seconds"`` are the method (``"device_seconds"`` of these the kernel of a GPU),
+        ``"predecessor_seconds"`` predecessors, and ``"download_seconds"`` the copy of the distances
+        to the host. ``"workers"`` is the number of CPU threads.
     limit : int, float or None
         Limit above which vertices are left unreached.
     """
@@ -98,11 +91,10 @@ class Paths:
 
     @property
     def predecessors(self) -> Any:
-        """Predecessor of every vertex on a shortest path, -1 for none; computed on first use.
+        """Predecessor (vertex index) of every vertex on a shortest path; -1 for none.
 
-        Predecessors are vertex indices; :meth:`nearfar.Graph.name_of` converts them to names.
-
-        The array is on the device of the distances: a CuPy array for an answer on the GPU.
+        Computed on first use, on the device of the distances. :meth:`nearfar.Graph.name_of`
+        converts indices to names.
         """
         if self._predecessors is None:
             self._predecessors = self._find_predecessors()
@@ -139,8 +131,6 @@ class Paths:
 
     @cached_property
     def _summary(self) -> tuple[int, int]:
-        from nearfar import _cpu
-
         reached, farthest = _cpu.distance_summary(self._host_distances)
         return int(reached), int(farthest)
 
@@ -281,8 +271,6 @@ class Paths:
         Graph
             Graph with the same vertices and only the edges from a predecessor to its vertex.
         """
-        from nearfar.graph.graph import Graph
-
         predecessors = self._host_predecessors
         reached = np.flatnonzero(predecessors >= 0)
         before = predecessors[reached]

@@ -2,27 +2,23 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from nearfar import _cpu
 from nearfar._cpu import Flaw
 from nearfar.answer.paths import Paths
 from nearfar.answer.turn_paths import TurnPaths
 from nearfar.errors import GraphError, OptionError, ProofError
 from nearfar.graph.dtypes import WEIGHT_DTYPES, unreached_value
 from nearfar.graph.given import as_numpy
+from nearfar.graph.graph import Graph
 from nearfar.graph.turns import TurnGraph
 from nearfar.options import check_limit
 from nearfar.prepared import is_prepared
 from nearfar.raster.surface import Surface
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from nearfar.graph.graph import Graph
-
-__all__ = ["certify", "verify"]
 
 _BROKEN = {
     Flaw.source_distance: "the source {v} has distance {dv}, not 0",
@@ -88,8 +84,6 @@ def certify(
     predecessor; and the predecessors form a tree rooted at the source, since two vertices joined by
     zero-weight edges could vouch for each other. O(n + m).
     """
-    from nearfar import _cpu
-
     start = graph.index_of(source, "source")
     values = _distances(graph, distances)
     limit = check_limit(limit, values.dtype)

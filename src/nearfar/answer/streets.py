@@ -7,36 +7,25 @@ cut them into straight parts by this module.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nearfar.graph.geography import on_earth
+from nearfar.graph.graph import Graph
 from nearfar.graph.snapping.lines import edge_lines
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from nearfar.graph.graph import Graph
-
-__all__ = ["Parts", "line_of", "one_per_street", "parts_of", "tails_of"]
 
 
 class Parts(NamedTuple):
-    """Straight parts of some edges, ordered by edge from tail to head.
+    """Straight parts of some edges, ordered by edge from tail to head."""
 
-    Attributes
-    ----------
-    edge : int64 array, shape (k,)
-        Edge of each part, by its position among the requested edges.
-    begin, end : float64 arrays, shape (k, 2)
-    since, until : float64 arrays, shape (k,)
-        Shares of the edge's length at both ends; on the Earth in metres.
-    """
-
+    # shape (k,); edge of each part, by its position among the requested edges
     edge: NDArray[np.int64]
+    # begin, end: shape (k, 2)
     begin: NDArray[np.float64]
     end: NDArray[np.float64]
+    # since, until: shape (k,); shares of the edge's length, on the Earth in metres, at both ends
     since: NDArray[np.float64]
     until: NDArray[np.float64]
 

@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nearfar.answer.paths import FlatPaths, Paths
 from nearfar.errors import OptionError
 from nearfar.graph.dtypes import unreached_value
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from nearfar.graph.turns import TurnGraph
-
-__all__ = ["TurnPaths", "turn_paths"]
+from nearfar.graph.turns import TurnGraph
 
 
 @dataclass(slots=False, repr=False, eq=False)

@@ -11,21 +11,19 @@ from __future__ import annotations
 import dataclasses
 import statistics
 import time
+from collections.abc import Callable
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, get_args
+from typing import Any, get_args
 
 import numpy as np
 
 from nearfar.choose import machine as choose_machine
 from nearfar.choose.machine import CPU, H200, Machine
 from nearfar.graph.facts import Facts
+from nearfar.graph.graph import Graph
 from nearfar.registry import Problem, Request, Variant, Workspace, priced
+from nearfar.system.devices import runtime
 from nearfar.system.threads import default_threads
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from nearfar.graph.graph import Graph
 
 __all__ = ["PROBES", "calibrate"]
 
@@ -142,8 +140,6 @@ def _fastest(graph: Graph, variant: Variant, source: int, threads: int, rounds: 
 
 def _transfers(base: Machine) -> Machine:
     """Measure bytes per second to the device, and seconds of a launch that the host waits for."""
-    from nearfar.system.devices import runtime
-
     block = np.zeros(1 << 24, dtype=np.int32)
     speeds, calls = [], []
     for _ in range(5):

@@ -10,57 +10,31 @@ from __future__ import annotations
 
 import contextlib
 import functools
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from nearfar.errors import VariantUnavailable
 from nearfar.system import cache
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-__all__ = [
-    "CPU",
-    "H200",
-    "Machine",
-    "assumed",
-    "generation",
-    "graphics",
-    "machine",
-    "processor",
-    "profile_path",
-    "reset",
-    "store",
-    "stored",
-]
+from nearfar.system.devices import runtime
+from nearfar.system.host import processor_name
+from nearfar.system.threads import default_threads
 
 _FORMAT = 1
 
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """Speeds of one processor or one GPU.
+    """Speeds of one processor or one GPU."""
 
-    Attributes
-    ----------
-    factors : dict of str to float
-        Measured over modelled seconds by variant id; 1 where nothing was measured.
-    transfer : float
-        Bytes per second between host memory and the device; 0 for a processor.
-    launch : float
-        Seconds of a call that launches once and reads counters back; 0 for a processor.
-    gain : float
-        Speedup of two workers over one; 0 for a GPU.
-    measured : str
-        Date of the measurement; empty for the defaults.
-    """
-
+    # measured over modelled seconds by variant id; 1 where nothing was measured
     factors: dict[str, float] = field(default_factory=dict)
-    transfer: float = 0.0
+    transfer: float = 0.0  # bytes per second between host memory and the device; 0 for a processor
+    # seconds of a call that launches once and reads counters back; 0 for a processor
     launch: float = 0.0
-    gain: float = 0.0
-    measured: str = ""
+    gain: float = 0.0  # speedup of two workers over one; 0 for a GPU
+    measured: str = ""  # date of the measurement; empty for the defaults
 
     def factor(self, identity: str) -> float:
         """Return the factor that a variant's modelled seconds are multiplied by."""
@@ -88,16 +62,11 @@ def profile_path() -> Path:
 @functools.cache
 def processor() -> str:
     """Return the name of the processor, with its number of cores."""
-    from nearfar.system.host import processor_name
-    from nearfar.system.threads import default_threads
-
     return f"cpu: {processor_name()}, {default_threads()} cores"
 
 
 def graphics() -> str:
     """Return the name of the GPU."""
-    from nearfar.system.devices import runtime
-
     return f"cuda: {runtime.device().name}"
 
 

@@ -10,29 +10,26 @@ ranking.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from nearfar.choose import machine as choose_machine
+from nearfar.choose.machine import Machine
 from nearfar.cpu.costs import bucket_search
 from nearfar.cuda.device_graph import at_hand
 from nearfar.errors import VariantUnavailable
 from nearfar.graph.facts import Facts, degree_spread, share_of_edges
+from nearfar.graph.graph import Graph
 from nearfar.prepared import is_prepared
 from nearfar.registry import CHOICES, Request, Variant, priced, variants
+from nearfar.system.devices import runtime
 from nearfar.system.html import table
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from nearfar.choose.machine import Machine
-    from nearfar.graph.graph import Graph
-
-__all__ = ["Choice", "Explanation", "best", "cheapest", "explain", "rank"]
+from nearfar.system.threads import default_threads
 
 _WORTH = 2e-3  # seconds on the CPU below which no GPU is looked for
-# A search among many costs more than alone, in the units of the batch variants' costs: each row is
-# new memory, and workers share caches. On smaller graphs the start from Python also counts.
+# A search among many costs more than a single one, in the units of the batch variants' costs: each
+# row is new memory, and workers share caches. On smaller graphs the start from Python also counts.
 _CROWDED, _LARGE = 2.0, 20_000  # times; vertices
 # : Searches that show how early those of a request stop, and their largest part of a run.
 _PROBES, _PROBED = 4, 0.05
@@ -228,13 +225,11 @@ def _candidates(graph: Graph, request: Request) -> Iterator[Choice]:
 def _gpu_is_worth(graph: Graph, here: list[Choice]) -> bool:
     """Return True if a GPU is allowed and available.
 
-    Importing CuPy costs a second and small graphs never gain, so it is not even looked for there;
-    nor is the graph's reach estimated for a device that is missing.
+    Importing CuPy costs a second and small graphs never gain, so it is not imported for them;
+    nor is the graph's reach estimated without a device.
     """
     if not graph.on_device and here and here[0].seconds <= _WORTH:
         return False
-    from nearfar.system.devices import runtime
-
     if runtime.available() is not True:
         return False
     # Arrays, packed edges and queues on the device; a graph that does not fit stays on the host.
@@ -247,7 +242,7 @@ def _whatever_the_reach(
 ) -> tuple[Variant, str] | None:
     """Return the cheapest method of a device for both a graph of one hop and a long path, or None.
 
-    How far a graph on a device reaches takes longer to find out than most solves there.
+    Measuring how far a graph on a device reaches takes longer than most solves on it.
     """
     if request.device != "cuda":
         return None
@@ -358,8 +353,6 @@ def best(graph: Graph, request: Request) -> tuple[Variant, str]:
 
 def _without_device(graph: Graph, request: Request, names: set[str]) -> dict[str, str]:
     """Return estimates for the CUDA variants that only lack a GPU, on the models' GPU."""
-    from nearfar.system.devices import runtime
-
     missing = runtime.available()
     if missing is True:
         return {}
@@ -418,8 +411,6 @@ def explain(graph: Graph, request: Request | None = None, **fields: Any) -> Expl
     >>> found.others["breadth_first@cpu"]
     'needs a graph without weights'
     """
-    from nearfar.system.threads import default_threads
-
     if request is None:
         request = Request(**{"threads": default_threads(), **fields})
     ranking = rank(graph, request)

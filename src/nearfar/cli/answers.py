@@ -12,37 +12,28 @@ from __future__ import annotations
 import gzip
 import json
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 import numpy as np
+from numpy.typing import NDArray
 
+from nearfar.cli.console import plain
 from nearfar.errors import MissingDependencyError, OptionError
 from nearfar.graph.dtypes import unreached_value
+from nearfar.graph.graph import Graph
 from nearfar.system.output import replacing
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from numpy.typing import NDArray
-
     from nearfar.answer.paths import Paths
-    from nearfar.graph.graph import Graph
-
-__all__ = ["check_output", "save_answer"]
 
 SUFFIXES = (".csv", ".csv.gz", ".parquet", ".npz", ".json")
 _ROWS = 1 << 16
 
 
 def suffix_of(path: str, what: str = "output") -> str:
-    """Return the suffix that names the table format; ``-`` (stdout) is CSV.
-
-    Raises
-    ------
-    OptionError
-        For any other suffix.
-    """
+    """Return the suffix that names the table format; ``-`` (stdout) is CSV."""
     if path == "-":
         return ".csv"
     for suffix in sorted(SUFFIXES, key=len, reverse=True):
@@ -52,13 +43,7 @@ def suffix_of(path: str, what: str = "output") -> str:
 
 
 def parquet() -> Any:
-    """Import ``pyarrow.parquet``.
-
-    Raises
-    ------
-    MissingDependencyError
-        Without pyarrow.
-    """
+    """Import ``pyarrow.parquet``."""
     try:
         import pyarrow.parquet as module
     except ImportError:
@@ -69,13 +54,7 @@ def parquet() -> Any:
 
 
 def check_output(path: str | None) -> None:
-    """Refuse an output that cannot be written, before the work is done.
-
-    Raises
-    ------
-    OptionError, MissingDependencyError, OSError
-        For the suffix, a missing package, a missing folder.
-    """
+    """Refuse an output that cannot be written, before the work is done."""
     if path is None or path == "-":
         return
     if suffix_of(path) == ".parquet":
@@ -101,18 +80,7 @@ def save_answer(
     predecessors: bool = False,
     progress: Callable[[float, float], None] | None = None,
 ) -> None:
-    """Write the distance table of one answer; ``-`` writes CSV to stdout.
-
-    Parameters
-    ----------
-    path : str
-        Ends in one of ``SUFFIXES``.
-    paths : Paths
-    predecessors : bool
-        Whether to write that column.
-    progress : callable or None
-        Called with the numbers of finished rows and of all rows.
-    """
+    """Write the distance table of one answer; ``-`` writes CSV to stdout."""
     suffix = suffix_of(path)
     if path == "-":
         _csv(sys.stdout, paths, predecessors, progress)
@@ -185,8 +153,6 @@ def _csv(
 
 
 def _facts(paths: Paths) -> dict[str, Any]:
-    from nearfar.cli.console import plain
-
     return {
         "source": paths.source,
         "limit": plain(paths.stats.get("proof_limit", paths.limit)),

@@ -14,30 +14,12 @@ import numpy as np
 from nearfar.cli.console import Progress, note
 from nearfar.cli.parser import set_completer
 from nearfar.errors import OptionError, VertexError, listed, quoted
+from nearfar.formats import formats, read, write
+from nearfar.graph.geography import nearest_vertices, on_earth
+from nearfar.graph.graph import Graph
 
 if TYPE_CHECKING:
-    from nearfar.graph.graph import Graph
     from nearfar.graph.turns import TurnGraph
-
-__all__ = [
-    "STDIN",
-    "add_graph",
-    "add_reader_options",
-    "at_least_one",
-    "at_least_zero",
-    "byte_count",
-    "decay_of",
-    "device_name",
-    "key_values",
-    "load_methods",
-    "number",
-    "read_graph",
-    "read_vertex",
-    "reader_options",
-    "value_of",
-    "vertex_list",
-    "write_graph",
-]
 
 # : Name of standard input.
 STDIN = "/dev/stdin"
@@ -62,8 +44,6 @@ def add_graph(parser: argparse.ArgumentParser, *, optional: bool = False) -> Non
 
 
 def _formats(**_: Any) -> list[str]:
-    from nearfar.formats import formats
-
     return list(formats())
 
 
@@ -153,13 +133,7 @@ def value_of(text: str) -> Any:
 
 
 def key_values(given: list[str], flag: str) -> dict[str, Any]:
-    """Read repeated KEY=VALUE arguments.
-
-    Raises
-    ------
-    OptionError
-        If an argument has no ``=``, or a key is repeated.
-    """
+    """Read repeated KEY=VALUE arguments."""
     found: dict[str, Any] = {}
     for item in given:
         key, equals, value = item.partition("=")
@@ -191,7 +165,6 @@ def read_file(
 
     A file of ``nearfar prepare`` is read as a prepared graph.
     """
-    from nearfar.formats import read
     from nearfar.prepared.prepare import load
 
     began = time.perf_counter()
@@ -241,8 +214,6 @@ def with_turns(args: argparse.Namespace, graph: Graph) -> Graph | TurnGraph:
 
 def write_graph(args: argparse.Namespace, graph: Graph, form: str | None) -> float:
     """Write a graph to ``args.output`` in a format, or that of its name; return the seconds."""
-    from nearfar.formats import write
-
     began = time.perf_counter()
     options = key_values(args.write_option, "--write-option")
     with Progress(f"writing {args.output}", enabled=not args.quiet) as progress:
@@ -258,8 +229,6 @@ def _nearest_to_place(
     args: argparse.Namespace, graph: Graph, text: str, place: re.Match[str]
 ) -> Any:
     """Return the vertex nearest to LAT,LON or X,Y; report its distance on stderr."""
-    from nearfar.graph.geography import nearest_vertices, on_earth
-
     if graph.coordinates is None:
         raise VertexError(f"{text} is a place, and this graph has no coordinates: name a vertex")
     first, second = float(place[1]), float(place[2])
@@ -278,11 +247,6 @@ def read_vertex(args: argparse.Namespace, graph: Graph, text: str, what: str = "
     """Convert a vertex from the command line to its external name, or index without names.
 
     A place, ``LAT,LON`` in degrees or ``X,Y`` in other coordinates, is the vertex nearest to it.
-
-    Raises
-    ------
-    VertexError
-        If there is no such vertex.
     """
     place = _PLACE.fullmatch(text)
     if place is not None and not _is_name(graph, text):

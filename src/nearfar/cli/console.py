@@ -7,15 +7,13 @@ import enum
 import json
 import math
 import sys
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 
 from nearfar import errors
 from nearfar.system.progress import Progress
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 __all__ = [
     "EXIT_CODES",
@@ -145,14 +143,7 @@ def exit_codes() -> str:
 
 
 def add_output(parser: argparse.ArgumentParser, *, nested: bool = False) -> None:
-    """Add the flags of every command: --json, --quiet, --debug.
-
-    Parameters
-    ----------
-    parser : ArgumentParser
-    nested : bool
-        Whether the parser is of a sub-command, which must keep flags given before its name.
-    """
+    """Add --json, --quiet, --debug; a ``nested`` parser keeps those given before its name."""
     default: Any = argparse.SUPPRESS if nested else False
     group = parser.add_argument_group("output")
     for flags, text in (

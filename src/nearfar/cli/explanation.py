@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
+import argparse
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from nearfar.cli.console import Exit, duration, emit
 
 if TYPE_CHECKING:
-    import argparse
-    from collections.abc import Iterator, Mapping
-
     from nearfar.choose.ranking import Explanation
-
-__all__ = ["WHY_NOT", "not_ranked", "show"]
 
 # : Excluded with --explain.
 WHY_NOT = "--explain ranks all methods and solves nothing: leave out {flag}"

@@ -6,9 +6,11 @@ function. The command itself defines flags that concern only the shell, such as 
 
 from __future__ import annotations
 
+import argparse
 import inspect
 import re
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
 
 from nearfar.cli.arguments import (
     byte_count,
@@ -22,12 +24,6 @@ from nearfar.cli.arguments import (
 from nearfar.cli.parser import set_completer
 from nearfar.errors import OptionError
 from nearfar.generators.catalogue import parameter_help
-
-if TYPE_CHECKING:
-    import argparse
-    from collections.abc import Callable, Iterable, Mapping
-
-__all__ = ["SHELL", "add_flags", "add_solver", "call_of", "refuse_others"]
 
 #: Parameters that reading the file, or the terminal, takes care of.
 _NOT_FLAGS = {"graph", "weight", "stats", "progress", "options", "trace"}

@@ -12,7 +12,7 @@ try:
     import pkgutil
     import signal
     import threading
-    from typing import TYPE_CHECKING, Any
+    from typing import Any
 
     import nearfar
     from nearfar.cli.console import (
@@ -28,10 +28,9 @@ except KeyboardInterrupt:  # imports take most of a short run, so Ctrl-C is like
     sys.stderr.write("nearfar: interrupted\n")
     raise SystemExit(130) from None
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
-__all__ = ["build_parser", "commands", "main"]
+from nearfar import cli
 
 _DESCRIPTION = "Exact shortest paths in weighted graphs on CPU cores and NVIDIA GPUs."
 _EXAMPLES = """\
@@ -53,8 +52,6 @@ class _Help(argparse.RawDescriptionHelpFormatter):
 
 def commands() -> dict[str, Any]:
     """Return the modules of the commands by name, sorted."""
-    from nearfar import cli
-
     names = [info.name for info in pkgutil.walk_packages(cli.__path__, "nearfar.cli.")]
     modules = [importlib.import_module(name) for name in names if name != "nearfar.cli.main"]
     found = {module.NAME: module for module in modules if hasattr(module, "NAME")}
@@ -64,11 +61,7 @@ def commands() -> dict[str, Any]:
 def build_parser(only: str | None = None) -> Parser:
     """Return the parser with all commands; documentation is generated from it.
 
-    Parameters
-    ----------
-    only : str or None
-        Name of the only command that gets its arguments; the others are listed without, which
-        saves looking up their choices. None configures all.
+    With ``only``, just that command gets its arguments, which saves looking up others' choices.
     """
     parser = Parser(
         prog="nearfar",
@@ -177,13 +170,7 @@ def _open_closed_streams() -> None:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the program and return the exit code.
-
-    Parameters
-    ----------
-    argv : list of str or None
-        Arguments after the program's name; None uses those of the process.
-    """
+    """Run the program with arguments, by default those of the process; return the exit code."""
     _open_closed_streams()
     try:
         if "_ARGCOMPLETE" in os.environ:

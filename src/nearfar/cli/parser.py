@@ -11,8 +11,7 @@ import re
 from typing import Any, NoReturn
 
 from nearfar.errors import did_you_mean
-
-__all__ = ["Parser", "set_completer"]
+from nearfar.formats.specs import formats
 
 # : A number or a place, such as -33.9,18.4: not an option though it begins with a minus sign.
 _NEGATIVE = re.compile(r"^-\d+$|^-\d*\.\d+$|^-\d+(\.\d+)?,-?\d+(\.\d+)?$")
@@ -82,13 +81,7 @@ class Parser(argparse.ArgumentParser):
         return {}
 
     def innermost(self, words: list[str]) -> Parser:
-        """Return the parser of the innermost sub-command that the words name.
-
-        Parameters
-        ----------
-        words : list of str
-            Arguments after the program's name.
-        """
+        """Return the parser of the innermost sub-command that the words name."""
         parser = self
         for word in words:
             parser = parser.commands.get(word, parser)
@@ -121,13 +114,7 @@ class Parser(argparse.ArgumentParser):
         return f"{name}={value}"
 
     def parse_all(self, words: list[str]) -> argparse.Namespace:
-        """Parse, and refuse unknown arguments with the nearest flag of the command.
-
-        Parameters
-        ----------
-        words : list of str
-            Arguments after the program's name.
-        """
+        """Parse, and refuse unknown arguments with the nearest flag of the command."""
         args, rest = self.parse_known_args(words)
         if rest:
             parser = self.innermost(words)
@@ -137,14 +124,7 @@ class Parser(argparse.ArgumentParser):
 
 
 def set_completer(action: argparse.Action, complete: Any) -> None:
-    """Set the completions of a flag in a shell; see :func:`nearfar.cli.main.build_parser`.
-
-    Parameters
-    ----------
-    action : argparse.Action
-    complete : callable
-        Function that takes keyword arguments and returns the words.
-    """
+    """Set a function that completes a flag's words in a shell; see :mod:`nearfar.cli.main`."""
     action.completer = complete  # type: ignore[attr-defined]  # argcomplete reads it
 
 
@@ -155,7 +135,5 @@ def _method_options() -> set[str]:
 
 
 def _reader_options() -> set[str]:
-    from nearfar.formats.specs import formats
-
     every = {"max_unpacked"}  # of :func:`nearfar.read` itself
     return every.union(*(form.read_options() for form in formats().values()))

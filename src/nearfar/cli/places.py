@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import argparse
 import contextlib
 import re
 import warnings
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,19 +14,12 @@ import numpy as np
 from nearfar.cli.arguments import read_vertex
 from nearfar.cli.console import note
 from nearfar.cli.flags import add_flags
-from nearfar.cli.tables import as_number, csv_columns, parquet_columns
-from nearfar.errors import OptionError, listed, quoted
-from nearfar.formats.files import Source
+from nearfar.cli.tables import FileTable
 from nearfar.graph.geography import on_earth
+from nearfar.graph.graph import Graph
 
 if TYPE_CHECKING:
-    import argparse
-    from collections.abc import Callable, Iterator
-
-    from nearfar.graph.graph import Graph
     from nearfar.solve.places.given import NamedPlaces
-
-__all__ = ["add_snapping", "add_tables", "one_place", "read_places", "remarks"]
 
 # : Columns that name places, in order of preference, if --id names none.
 _IDS = ("id", "name", "label", "osmid", "geoid")
@@ -67,51 +62,18 @@ def remarks(args: argparse.Namespace, graph: Graph) -> Iterator[None]:
 def read_places(
     args: argparse.Namespace, graph: Graph, path: str, what: str, values: str | None = None
 ) -> tuple[NamedPlaces, Any]:
-    """Read places from a CSV or Parquet table, and a column of values where one is named.
-
-    Raises
-    ------
-    GraphFormatError
-        If a column is missing, or a coordinate or value is not a number; the message names the
-        line.
-    OptionError
-        For an unknown suffix, or for columns that are not recognised.
-    """
+    """Read places from a CSV or Parquet table, and a column of values where one is named."""
     from nearfar.solve.places.given import NamedPlaces, coordinate_columns
 
-    source = Source(path)
-    lines: list[int] | None = None
-    if path.lower().endswith(".parquet"):
-        columns, _ = parquet_columns(source)
-    elif path.lower().endswith((".csv", ".csv.gz", ".csv.xz")):
-        columns, lines = csv_columns(source)
-    else:
-        raise OptionError(f"{path}: a table of places ends in .csv or .parquet")
+    table = FileTable(path)
+    columns = table.columns
     x, y = coordinate_columns(graph, columns, path)
-
-    def numbers(name: str) -> Any:
-        found = np.empty(len(columns[name]))
-        for row, value in enumerate(columns[name]):
-            try:
-                found[row] = as_number(value)
-            except (TypeError, ValueError):
-                where = f" in row {row + 1}" if lines is None else ""
-                raise source.fail(
-                    f"{name} is {quoted(value)}{where}: give a number",
-                    None if lines is None else lines[row],
-                ) from None
-        return found
-
-    first = None if lines is None else 1
     wanted = getattr(args, "id", None)
-    if wanted is not None and wanted not in columns:
-        raise source.fail(f"no column {wanted!r}; it has {listed(columns)}", first)
+    table.check(*(name for name in (wanted, values) if name is not None))
     named = wanted or next((c for kind in _IDS for c in columns if c.strip().lower() == kind), None)
     labels = np.arange(1, len(columns[x]) + 1) if named is None else _labels(columns[named])
-    if values is not None and values not in columns:
-        raise source.fail(f"no column {values!r}; it has {listed(columns)}", first)
-    places = NamedPlaces(numbers(x), numbers(y), labels)
-    extra = None if values is None else numbers(values)
+    places = NamedPlaces(table.array(x), table.array(y), labels)
+    extra = None if values is None else table.array(values)
     east, north = ("longitude", "latitude") if on_earth(graph) else ("x", "y")
     called = "numbered from 1" if named is None else f"named by {named!r}"
     note(args, f"{path}: {east} in {x!r}, {north} in {y!r}; {len(labels):,} {what} {called}")

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nearfar.cli.answers import suffix_of
 from nearfar.cli.tables import as_number, csv_columns, parquet_columns
@@ -13,33 +15,15 @@ from nearfar.errors import GraphFormatError, quoted
 from nearfar.formats.files import Source, library_errors
 from nearfar.formats.libraries.npz import archive_arrays
 from nearfar.graph.dtypes import unreached_value
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from numpy.typing import NDArray
-
-    from nearfar.graph.graph import Graph
-
-__all__ = ["SavedAnswer", "load_answer"]
+from nearfar.graph.graph import Graph
 
 
 class SavedAnswer:
-    """Table read from a file, in the graph's vertex order.
-
-    Attributes
-    ----------
-    distances : array, shape (n,)
-        Distances in the weights' dtype, or int64 if those of an int32 graph need it.
-    predecessors : int array, shape (n,), or None
-    source : object or None
-        External name of the source, if the file has it.
-    limit : int, float or None
-    """
+    """Table read from a file, in the graph's vertex order."""
 
     def __init__(self, graph: Graph, path: str, columns: dict[str, list[Any]]) -> None:
         self.graph, self.path = graph, path
-        self.source: Any = None
+        self.source: Any = None  # external name of the source, if the file has it
         self.limit: Any = None
         for name in ("vertex", "distance"):
             if name not in columns:
@@ -60,8 +44,10 @@ class SavedAnswer:
         if not seen.all():
             missing = graph.name_of(int(np.flatnonzero(~seen)[0]))
             raise GraphFormatError(f"vertex {missing} has no row and another has two", path)
+        # array, shape (n,); distances in the weights' dtype, or int64 if those of an int32 graph
+        # need it
         self.distances = self._numbers(columns["distance"])[np.argsort(order)]
-        self.predecessors: NDArray[np.int64] | None = None
+        self.predecessors: NDArray[np.int64] | None = None  # shape (n,), or None
         if "predecessor" in columns:
             found = np.empty(n, dtype=np.int64)
             found[order] = self._indices(columns["predecessor"], "predecessor")
@@ -127,13 +113,7 @@ def _whole(value: Any) -> int:
 
 
 def load_answer(path: str, graph: Graph) -> SavedAnswer:
-    """Read a distance table that belongs to a graph.
-
-    Raises
-    ------
-    GraphFormatError
-        If it is not a table of this graph's vertices.
-    """
+    """Read a distance table that belongs to a graph."""
     suffix = suffix_of(path, "answer")
     facts: dict[str, Any] = {}
     source = Source(path)

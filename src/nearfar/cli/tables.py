@@ -2,46 +2,25 @@
 
 from __future__ import annotations
 
+import argparse
 import csv
 import io
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nearfar.cli.answers import parquet
 from nearfar.cli.arguments import read_vertex
-from nearfar.errors import OptionError, quoted
+from nearfar.errors import OptionError, listed, quoted
 from nearfar.formats.files import Source, library_errors
 from nearfar.graph.dtypes import unreached_value
-
-if TYPE_CHECKING:
-    import argparse
-
-    from numpy.typing import NDArray
-
-    from nearfar.graph.graph import Graph
-
-__all__ = [
-    "as_number",
-    "csv_columns",
-    "parquet_columns",
-    "read_columns",
-    "read_numbers",
-    "read_table",
-    "unreached_as_inf",
-    "vertices_of",
-]
+from nearfar.graph.graph import Graph
 
 
 def csv_columns(source: Source) -> tuple[dict[str, list[Any]], list[int]]:
-    """Return the columns of text by their headings, and the line of each row.
-
-    Raises
-    ------
-    GraphFormatError
-        If the text is not UTF-8, or its lines do not form such a table.
-    """
+    """Return the columns of text by their headings, and the line of each row."""
     try:
         reader = csv.reader(io.StringIO(source.data.tobytes().decode(), newline=""))
         header = [name.strip() for name in next(reader, [])]
@@ -65,13 +44,7 @@ def csv_columns(source: Source) -> tuple[dict[str, list[Any]], list[int]]:
 
 
 def parquet_columns(source: Source) -> tuple[dict[str, list[Any]], dict[bytes, bytes]]:
-    """Return the columns of a Parquet file, and its metadata.
-
-    Raises
-    ------
-    GraphFormatError
-        If it is not a Parquet file.
-    """
+    """Return the columns of a Parquet file, and its metadata."""
     module = parquet()
     with library_errors(source.path, "Parquet"):
         import pyarrow
@@ -82,13 +55,7 @@ def parquet_columns(source: Source) -> tuple[dict[str, list[Any]], dict[bytes, b
 
 
 def as_number(value: Any) -> int | float:
-    """Return a number, or the number of a text.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If it is not a number.
-    """
+    """Return a number, or the number of a text."""
     if isinstance(value, bool) or not isinstance(value, (int, float, str)):
         raise TypeError(value)
     if not isinstance(value, str):
@@ -101,68 +68,54 @@ def as_number(value: Any) -> int | float:
         return float(value)
 
 
-def read_columns(
-    path: str, names: tuple[str, ...]
-) -> tuple[list[list[Any]], Source, list[int] | None]:
-    """Return columns of a table in a file, the file, and for text the line of each row.
+class FileTable:
+    """Columns of a .csv or .parquet file by name, and for text the line of each row."""
 
-    Parameters
-    ----------
-    path : str
-        Path of a .csv file with a heading, also .csv.gz, or of a .parquet file.
-    names : tuple of str
-        Columns.
+    def __init__(self, path: str) -> None:
+        lowered = path.lower()
+        if not lowered.endswith((".parquet", ".csv", ".csv.gz", ".csv.xz")):
+            raise OptionError(f"{path}: a table ends in .csv or .parquet")
+        self.source = Source(path)
+        self.columns: dict[str, list[Any]]
+        self.lines: list[int] | None = None
+        if lowered.endswith(".parquet"):
+            self.columns, _ = parquet_columns(self.source)
+        else:
+            self.columns, self.lines = csv_columns(self.source)
 
-    Raises
-    ------
-    GraphFormatError
-        If a column is missing.
-    OptionError
-        For an unknown suffix.
-    """
-    lines: list[int] | None = None
-    if path.lower().endswith(".parquet"):
-        source = Source(path)
-        columns, _ = parquet_columns(source)
-    elif path.lower().endswith((".csv", ".csv.gz")):
-        source = Source(path)
-        columns, lines = csv_columns(source)
-    else:
-        raise OptionError(f"{quoted(path)}: give a .csv or .parquet file")
-    for name in names:
-        if name not in columns:
-            raise source.fail(f"no column {name!r}", None if lines is None else 1)
-    return [columns[name] for name in names], source, lines
+    def check(self, *names: str) -> None:
+        """Refuse a column that is missing."""
+        for name in names:
+            if name not in self.columns:
+                has = f"no column {name!r}; it has {listed(self.columns)}"
+                raise self.source.fail(has, None if self.lines is None else 1)
+
+    def numbers(self, name: str) -> list[Any]:
+        """Return a column as finite numbers."""
+        found = []
+        for row, value in enumerate(self.columns[name]):
+            try:
+                found.append(as_number(value))
+                if not math.isfinite(found[-1]):
+                    raise ValueError
+            except (TypeError, ValueError):
+                where = f" in row {row + 1}" if self.lines is None else ""
+                raise self.source.fail(
+                    f"{name} is {quoted(value)}{where}: give a finite number",
+                    None if self.lines is None else self.lines[row],
+                ) from None
+        return found
+
+    def array(self, name: str) -> NDArray[np.float64]:
+        """Return a column as an array of finite numbers."""
+        return np.array(self.numbers(name), np.float64)
 
 
 def read_table(path: str, names: tuple[str, ...]) -> list[list[Any]]:
-    """Return columns of a table in a file, the last one as finite numbers.
-
-    Parameters
-    ----------
-    path, names
-        As for :func:`read_columns`.
-
-    Raises
-    ------
-    GraphFormatError
-        If a column is missing, or the last one does not hold numbers.
-    OptionError
-        For an unknown suffix.
-    """
-    found, source, lines = read_columns(path, names)
-    for row, value in enumerate(found[-1]):
-        try:
-            found[-1][row] = as_number(value)
-            if not math.isfinite(found[-1][row]):
-                raise ValueError
-        except (TypeError, ValueError):
-            where = f" in row {row + 1}" if lines is None else ""
-            raise source.fail(
-                f"{names[-1]} is {quoted(value)}{where}: give a finite number",
-                None if lines is None else lines[row],
-            ) from None
-    return found
+    """Return columns of a table in a file, the last one as finite numbers."""
+    table = FileTable(path)
+    table.check(*names)
+    return [*(table.columns[name] for name in names[:-1]), table.numbers(names[-1])]
 
 
 def vertices_of(args: argparse.Namespace, graph: Graph, column: list[Any], what: str) -> list[Any]:
@@ -175,13 +128,7 @@ def vertices_of(args: argparse.Namespace, graph: Graph, column: list[Any], what:
 
 
 def read_numbers(path: str) -> NDArray[Any]:
-    """Return the numbers from a .npy file, or from text with one per line.
-
-    Raises
-    ------
-    GraphFormatError
-        If it holds other data.
-    """
+    """Return the numbers from a .npy file, or from text with one per line."""
     source = Source(path)
     if path.lower().endswith(".npy"):
         with library_errors(path, "NumPy"):

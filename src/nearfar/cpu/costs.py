@@ -8,12 +8,8 @@ correctly, above all the fastest one.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from nearfar.graph.facts import Facts
-
-__all__ = ["bucket_search", "heap_search"]
+from nearfar.graph.facts import Facts
 
 
 def bucket_search(facts: Facts) -> float:

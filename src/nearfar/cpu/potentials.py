@@ -4,31 +4,17 @@ from __future__ import annotations
 
 import contextlib
 import math
+from collections.abc import Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nearfar.errors import DistanceOverflowError, GraphError, NegativeCycleError, SolverError
+from nearfar.graph.graph import Graph
 from nearfar.graph.saturation import widest
 from nearfar.graph.slots import Slot
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-    from nearfar.graph.graph import Graph
-
-__all__ = [
-    "cycle_total",
-    "negative_cycle_error",
-    "note_proven",
-    "potentials",
-    "proof_wanted",
-    "refuse_negative_cycle",
-    "refuse_reached_cycle",
-]
 
 _PROVEN: Slot[NDArray[np.bool_]] = Slot("vertices that reach no negative cycle")
 

@@ -310,16 +310,13 @@ def shortest_path(
     NegativeCycleError
         As for the function of the method.
     """
-    engine: dict[str, Any] = {
-        "device": device,
-        "threads": threads,
-        "method_variant": method_variant,
-    }
     common: dict[str, Any] = {
         "directed": directed,
         "return_predecessors": return_predecessors,
         "unweighted": unweighted,
-        **engine,
+        "device": device,
+        "threads": threads,
+        "method_variant": method_variant,
     }
     if method == "FW":
         if indices is not None:

@@ -11,12 +11,11 @@ from typing import Any
 import numpy as np
 
 from nearfar.errors import GraphError
+from nearfar.graph import on_device
 from nearfar.graph.build import csr_arrays
 from nearfar.graph.graph import Graph
 from nearfar.system.devices import runtime
 from nearfar.system.devices.arrays import as_dtype, is_device_array
-
-__all__ = ["both_ways", "device_adjacency", "lies_on_device"]
 
 
 def lies_on_device(matrix: Any) -> bool:
@@ -81,4 +80,5 @@ def both_ways(graph: Graph) -> Graph:
     counts = cp.cumsum(cp.bincount(tails, minlength=n))
     starts = cp.concatenate((cp.zeros(1, dtype=np.int64), counts))
     both = None if weights is None else cp.concatenate((weights, weights))[order]
-    return Graph.from_csr(starts, heads[order], both, directed=False, copy=False)
+    arrays = on_device.validate(starts, heads[order], both, copy=False)
+    return Graph.from_checked(arrays, directed=False)

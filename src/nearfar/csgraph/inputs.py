@@ -11,9 +11,10 @@ stay integers, so their sums are exact.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nearfar.csgraph.device_inputs import both_ways, device_adjacency, lies_on_device
 from nearfar.errors import GraphError, OptionError
@@ -21,11 +22,6 @@ from nearfar.graph.build import csr_arrays, index_dtype
 from nearfar.graph.graph import Graph
 from nearfar.solve.matrix.fresh import fresh_matrix
 from nearfar.system.devices.arrays import to_host
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-__all__ = ["adjacency", "check_limit", "source_indices", "whole_numbers"]
 
 
 def adjacency(

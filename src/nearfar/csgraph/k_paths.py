@@ -12,8 +12,6 @@ from nearfar.csgraph.rows import NO_VERTEX, NegativeCycleError
 from nearfar.errors import OptionError, quoted
 from nearfar.solve.k_shortest import k_shortest_paths
 
-__all__ = ["yen"]
-
 
 def yen(
     csgraph: Any,

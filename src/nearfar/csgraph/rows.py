@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.sparse.csgraph import NegativeCycleError as ScipyNegativeCycleError
 
 from nearfar import errors
@@ -19,11 +20,6 @@ from nearfar.solve.nearest import nearest_distances, nearest_indices
 from nearfar.solve.one import solve_one
 from nearfar.system.devices import runtime
 from nearfar.system.devices.arrays import as_dtype, module_of
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-__all__ = ["NO_VERTEX", "Engine", "NegativeCycleError", "Rows", "nearest_source", "solve_rows"]
 
 NO_VERTEX = -9999
 

@@ -11,8 +11,6 @@ from nearfar.errors import GraphError, OptionError
 from nearfar.graph.graph import Graph
 from nearfar.system.devices.arrays import to_host
 
-__all__ = ["construct_dist_matrix", "reconstruct_path"]
-
 
 def _lightest(graph: Graph) -> Any:
     """Return the adjacency matrix as CSR with sorted columns and the least of parallel edges."""

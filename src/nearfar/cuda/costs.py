@@ -8,12 +8,8 @@ third. Like the formulas for a core it need not be exact.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from nearfar.graph.facts import Facts
-
-__all__ = ["chain", "one_launch"]
+from nearfar.graph.facts import Facts
 
 
 def chain(facts: Facts) -> float:

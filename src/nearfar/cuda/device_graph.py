@@ -8,17 +8,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from nearfar.graph.graph import Graph
 from nearfar.graph.slots import Slot
 from nearfar.system.devices import runtime, several
-
-if TYPE_CHECKING:
-    from nearfar.graph.graph import Graph
-
-__all__ = ["C_NAMES", "DeviceGraph", "Rows", "device_graph", "upload_bytes", "upload_rows"]
 
 # : By device and whether ids are 64 bits wide.
 DEVICE_GRAPH: Slot[DeviceGraph] = Slot("on the device")
@@ -30,33 +26,22 @@ _LARGEST = 2**31 - 2**16  # leaves a margin for a grid's stride past the end
 
 @dataclass(frozen=True)
 class DeviceGraph:
-    """Device arrays of a graph.
+    """Device arrays of a graph."""
 
-    Attributes
-    ----------
-    n, m : int
-        Vertices and edges.
-    offsets : cupy array, shape (n + 1,)
-        Row bounds, ``offset_dtype``.
-    edges : cupy array of bytes
-        m records of target and weight (only the target without weights), ``record`` bytes each.
-    vertex_dtype, offset_dtype, weight_dtype : np.dtype
-        Vertex ids, edge positions and distances on the device.
-    weighted : bool
-        Whether records hold weights.
-    record : int
-        Bytes per record.
-    """
-
+    # n, m: vertices and edges
     n: int
     m: int
-    offsets: Any
+    offsets: Any  # cupy array, shape (n + 1,); row bounds, `offset_dtype`
+    # cupy array of bytes; m records of target and weight (only the target without weights),
+    # `record` bytes each
     edges: Any
+    # vertex_dtype, offset_dtype, weight_dtype: np.dtype; vertex ids, edge positions and distances
+    # on the device
     vertex_dtype: np.dtype[Any]
     offset_dtype: np.dtype[Any]
     weight_dtype: np.dtype[Any]
-    weighted: bool
-    record: int
+    weighted: bool  # whether records hold weights
+    record: int  # bytes per record
 
     @cached_property
     def macros(self) -> dict[str, str | int]:
@@ -76,21 +61,13 @@ class DeviceGraph:
 
 @dataclass(frozen=True)
 class Rows:
-    """Rows of some vertices on the device that owns them.
-
-    Attributes
-    ----------
-    device : int
-    first, last : int
-        Vertices ``first`` to ``last - 1``.
-    graph : DeviceGraph
-        Rows of these vertices; the targets are vertices of the whole graph.
-    """
+    """Rows of some vertices on the device that owns them."""
 
     device: int
+    # first, last: vertices `first` to `last - 1`
     first: int
     last: int
-    graph: DeviceGraph
+    graph: DeviceGraph  # rows of these vertices; the targets are vertices of the whole graph
 
 
 def device_graph(graph: Graph, *, wide: bool = False) -> DeviceGraph:

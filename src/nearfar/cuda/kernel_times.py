@@ -10,16 +10,14 @@ measured without this. Launches by CuPy (sorts, prefix sums, copies) are not mea
 from __future__ import annotations
 
 import statistics
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from nearfar.system.devices import launching, runtime
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
 
 __all__ = ["KernelTime", "KernelTimes", "kernel_times"]
 

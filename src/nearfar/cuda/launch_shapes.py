@@ -10,17 +10,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
+from nearfar.graph.graph import Graph
+from nearfar.options import LaunchOptions
 from nearfar.system import cache
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from nearfar.graph.graph import Graph
-    from nearfar.options import LaunchOptions
-
-__all__ = ["DEFAULT", "LaunchShape", "graph_class", "resolve", "store", "store_path", "stored"]
 
 _FORMAT = 1
 

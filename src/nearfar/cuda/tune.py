@@ -13,23 +13,20 @@ from __future__ import annotations
 
 import dataclasses
 import statistics
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from nearfar.cuda import launch_shapes
 from nearfar.cuda.launch_shapes import DEFAULT, LaunchShape
 from nearfar.errors import GraphError, OptionError, SolverError, VariantUnavailable, keyword, quoted
+from nearfar.graph.graph import Graph
 from nearfar.options import LaunchOptions
 from nearfar.registry import Request, Variant, Workspace, variants
 from nearfar.system.devices import runtime
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-    from pathlib import Path
-
-    from nearfar.graph.graph import Graph
 
 __all__ = ["CARVEOUTS", "THREADS", "Measurement", "TuneResult", "tunable", "tune"]
 

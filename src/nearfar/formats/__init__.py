@@ -62,9 +62,8 @@ def read(
         Dtype of the weights: int32, int64, float32 or float64; None keeps that of the file, with
         integers of a text file in int32 if all fit it.
     max_unpacked : int or None
-        Maximum number of bytes of compressed or piped content. None means half of the free
-        memory, and for a compressed file at most 200 times its size, or 256 MiB if that
-        is more: a few kilobytes can unpack to terabytes.
+        Maximum number of bytes of compressed or piped content. None means half of the free memory,
+        and for a compressed file at most 200 times its size, or 256 MiB if that is more.
     progress : callable or None
         ``progress(stage, done, total)`` with stages ``"decompress"`` and ``"parse"``, in bytes.
     **options
@@ -160,13 +159,7 @@ def write(
 
 
 def written_as(name: str, format: str | None) -> Format:
-    """Return the format in which a file is written, with a writer.
-
-    Raises
-    ------
-    OptionError
-        For a suffix or a format that cannot be written.
-    """
+    """Return the format in which a file is written, with a writer."""
     for spec in with_suffix(split_suffix(name)[0]) if format is None else [_named(format)]:
         if spec.write is not None:
             return spec

@@ -12,22 +12,10 @@ import lzma
 import os
 import re
 import zlib
-from typing import TYPE_CHECKING, Any, BinaryIO
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, BinaryIO
 
 from nearfar.errors import MissingDependencyError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-
-__all__ = [
-    "COMPRESSIONS",
-    "compression_of",
-    "gathered",
-    "import_extra",
-    "packer",
-    "split_suffix",
-    "unpacked",
-]
 
 COMPRESSIONS = {".gz": "gzip", ".xz": "xz", ".zst": "zstandard", ".bz2": "bzip2"}
 _MAGIC = {

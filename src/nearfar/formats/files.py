@@ -12,10 +12,12 @@ import os
 import re
 import stat
 import time
+from collections.abc import Callable, Iterator, Sequence
 from numbers import Real
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nearfar.errors import (
     GraphError,
@@ -34,28 +36,12 @@ from nearfar.formats.compression import (
     split_suffix,
     unpacked,
 )
+from nearfar.graph.graph import Graph
 from nearfar.system import output
 from nearfar.system.memory import free_memory
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
-    from numpy.typing import NDArray
-
-    from nearfar.graph.graph import Graph
-
     Progress = Callable[[str, int, int], None]
-
-__all__ = [
-    "Sink",
-    "Source",
-    "array_of_names",
-    "chunks_of_rows",
-    "finish",
-    "library_errors",
-    "narrowed",
-    "replacing",
-]
 
 _HEAD = 1 << 16
 _SLICE = 1 << 18

@@ -33,20 +33,18 @@ import hashlib
 import json
 import struct
 import zlib
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nearfar.errors import GraphError, quoted
 from nearfar.formats.files import Sink, Source, array_of_names
 from nearfar.formats.specs import Format, register
+from nearfar.graph.build import HostArrays, index_dtype
+from nearfar.graph.graph import Graph
 from nearfar.graph.snapping.edge_arrays import edge_arrays, with_edge_arrays
 from nearfar.graph.snapping.lines import EDGE_LINES, EdgeLines, edge_lines
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from nearfar.graph.graph import Graph
 
 MAGIC = b"NEARFAR\n"
 VERSION = 1
@@ -65,8 +63,6 @@ def sniff(head: bytes) -> bool:
 
 def read(source: Source, *, verify: bool | None = None) -> Graph:
     """Open a container."""
-    from nearfar.graph.graph import Graph
-
     if verify is not False and source.mapped and source.data.size <= VERIFY_BELOW:
         source.keep()
     header = read_header(source)
@@ -203,9 +199,6 @@ def _trusted(
     source: Source, arrays: dict[str, NDArray[Any]], header: dict[str, Any], kept: dict[str, Any]
 ) -> Graph:
     """Return a graph over mapped arrays after checking only their shapes."""
-    from nearfar.graph.build import HostArrays, index_dtype
-    from nearfar.graph.graph import Graph
-
     indptr, indices, weights = arrays["indptr"], arrays["indices"], arrays.get("weights")
     n, m = len(indptr) - 1, len(indices)
     expected = index_dtype(n, m)

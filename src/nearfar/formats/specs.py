@@ -10,19 +10,14 @@ import importlib
 import inspect
 import pkgutil
 import threading
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from nearfar.errors import OptionError, keyword, quoted
+from nearfar.graph.graph import Graph
 from nearfar.options import check_kind
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from nearfar.graph.graph import Graph
-
-__all__ = ["Format", "formats", "register", "with_suffix"]
 
 _table: dict[str, Format] = {}
 _discovering = threading.RLock()  # one thread imports, the others wait for it

@@ -7,16 +7,13 @@ from its signature and its docstring, so they are written once.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from nearfar.errors import OptionError, did_you_mean, quoted
-
-if TYPE_CHECKING:
-    from nearfar.graph.graph import Graph
-
-__all__ = ["GENERATORS", "Generator", "Parameter", "generate", "generator", "parameter_help"]
+from nearfar.graph.graph import Graph
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,22 +62,49 @@ class Generator:
 
 
 GENERATORS: dict[str, Generator] = {}
+#: Paragraphs that :func:`generator` adds to a docstring without them.
+_SHARED = {
+    "low": "low, high : float\n    Range of the uniform weights, both ends included for integers.",
+    "weight_dtype": "weight_dtype : str | None\n    int32, int64, float32, float64, or None for an "
+    "unweighted graph.",
+    "seed": "seed : int\n    Any integer; equal seeds give equal graphs.",
+}
+_SECTION = re.compile(r"\n\n(?=\w+\n-+\n)")
 
 
 def generator(
     name: str, summary: str, *, negative: bool = False
 ) -> Callable[[Callable[..., Graph]], Callable[..., Graph]]:
-    """Register a function in the catalogue."""
+    """Register a function in the catalogue, and complete its docstring."""
 
     def enter(function: Callable[..., Graph]) -> Callable[..., Graph]:
+        signature = inspect.signature(function).parameters
+        function.__doc__ = _completed(function, signature)
         parameters = tuple(
             Parameter(p.name, str(p.annotation), p.default, parameter_help(function, p.name))
-            for p in inspect.signature(function).parameters.values()
+            for p in signature.values()
         )
         GENERATORS[name] = Generator(name, function, summary, parameters, negative)
         return function
 
     return enter
+
+
+def _completed(function: Callable[..., Graph], signature: Iterable[str]) -> str:
+    """Return the docstring with the parameters, result and error that most families share."""
+    sections = _SECTION.split(inspect.cleandoc(function.__doc__ or ""))
+    heads = [section.partition("\n")[0] for section in sections]
+    own = [name for name in signature if parameter_help(function, name)]
+    more = [text for name, text in _SHARED.items() if name in signature and name not in own]
+    if "Parameters" not in heads:
+        sections.insert(1, "Parameters\n----------")
+    sections[1] = "\n".join([sections[1], *more])
+    if "Returns" not in heads:
+        sections.insert(2, "Returns\n-------\nGraph")
+    if "Raises" not in heads:
+        error = "Raises\n------\nOptionError\n    For a value outside its range."
+        sections.insert(3, error)
+    return "\n\n".join(sections)
 
 
 def parameter_help(function: Callable[..., Any], name: str) -> str:

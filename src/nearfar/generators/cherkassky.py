@@ -11,20 +11,16 @@ The source of an instance is ``graph.attributes["source_vertex"]``.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nearfar.errors import OptionError, keyword, quoted
 from nearfar.generators import common
 from nearfar.generators.catalogue import generator
 from nearfar.generators.random import Stream
 from nearfar.graph.graph import Graph
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-__all__ = ["spacyc", "spgrid", "sprand"]
 
 _ARTIFICIAL = 10**8  # weight of the edges from an artificial source
 
@@ -57,10 +53,6 @@ def spgrid(
     artificial_source : bool
         Add a second source with an edge to every vertex: 0 to the first source, 10**8 to the others
         (the paper's -S variants).
-    weight_dtype : str | None
-        int32, int64, float32, float64, or None for an unweighted graph.
-    seed : int
-        Any integer; equal seeds give equal graphs.
 
     Returns
     -------
@@ -154,8 +146,6 @@ def sprand(
         Largest potential; the published values are 0, 1000, 5000, 10**4, 10**5 and 10**6.
     artificial_source : bool
         Add a source with an edge to every vertex: 0 to vertex 0, 10**8 to the others.
-    weight_dtype : str | None
-        int32, int64, float32, float64, or None for an unweighted graph.
     seed : int
         Any integer; equal seeds give equal graphs, and equal edges whatever the potential.
 
@@ -221,10 +211,6 @@ def spacyc(
         Share of negative weights in ``"p2n"``, 0 .. 1; published: 0, .1, .2, .3, .4, .5, .6 and 1.
     artificial_source : bool
         Add a source with an edge to every vertex: 0 to vertex 0, 10**8 to the others.
-    weight_dtype : str | None
-        int32, int64, float32, float64, or None for an unweighted graph.
-    seed : int
-        Any integer; equal seeds give equal graphs.
 
     Returns
     -------

@@ -3,31 +3,15 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nearfar.errors import OptionError, keyword, quoted
 from nearfar.generators.random import Stream
 from nearfar.graph.dtypes import weight_dtype_of
 from nearfar.graph.graph import Graph
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-__all__ = [
-    "build",
-    "check_choice",
-    "check_fraction",
-    "check_int",
-    "check_range",
-    "first_of_parallel",
-    "index_dtype",
-    "random_weights",
-    "to_dtype",
-    "weight_type",
-    "with_distinct_others",
-]
 
 _MAX_VERTICES = 2**40
 
@@ -168,20 +152,9 @@ def with_distinct_others(
     high: float,
     seed: int,
 ) -> Graph:
-    """Join every vertex with the same number of distinct other ones, drawn at random.
+    """Join every vertex with ``degree`` (named ``called``) distinct other ones, drawn at random.
 
-    Parameters
-    ----------
-    family : str
-        Name of the generator; its random streams are named after it.
-    vertices, degree : int
-        How many, and how many others each has.
-    called : str
-        Name of that number in the generator.
-    own_is_source : bool
-        Whether a vertex is the source of its edges or their target.
-    weight_dtype, low, high, seed
-        As in every generator.
+    ``own_is_source`` says whether a vertex is the source of its edges or their target.
     """
     n, k = check_int("vertices", vertices, 1), check_int(called, degree, 0)
     if k > n - 1:

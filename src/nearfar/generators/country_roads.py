@@ -16,20 +16,15 @@ separators grow with the square root of the vertices, to ten times those of a ma
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nearfar.generators import common
 from nearfar.generators.catalogue import generator
 from nearfar.generators.random import Stream
 from nearfar.generators.roads import SPEEDS, Streets, network
 from nearfar.graph.graph import Graph
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-__all__ = ["country_roads"]
 
 _SPACING = 150.0  # metres between junctions, on average
 _ARTERIAL, _MOTORWAY = 12, 48  # every so many lines
@@ -71,20 +66,11 @@ def country_roads(
         With 0 the graph is undirected.
     strongly_connected : bool
         Keep only the largest strongly connected part, so that every vertex reaches every other.
-    weight_dtype : str | None
-        int32, int64, float32, float64, or None for an unweighted graph.
-    seed : int
-        Any integer; equal seeds give equal graphs.
 
     Returns
     -------
     Graph
         With coordinates in metres, and ``attributes["unit"]``.
-
-    Raises
-    ------
-    OptionError
-        For a value outside its range.
     """
     wished = common.check_int("vertices", vertices, 4)
     common.check_choice("weight", weight, ("time", "length"))
@@ -137,15 +123,7 @@ def country_roads(
 
 
 class _Field:
-    """Population density: the number of streets at each junction, and the junctions.
-
-    Attributes
-    ----------
-    density : float array, shape (rows * columns,)
-        Probability of a street.
-    places : float array, shape (rows * columns, 2)
-        In metres.
-    """
+    """Population density: the number of streets at each junction, and the junctions."""
 
     def __init__(self, rows: int, columns: int, seed: int) -> None:
         shape = -(-rows // _BLOCK), -(-columns // _BLOCK)
@@ -164,13 +142,14 @@ class _Field:
         least, most = _DENSITY
         density = least + (most - least) * (rank * rank * (3.0 - 2.0 * rank)).reshape(shape)
         r, c = np.arange(rows), np.arange(columns)
+        # float array, shape (rows * columns,); probability of a street
         self.density = density[(r // _BLOCK)[:, None], c // _BLOCK].reshape(-1)
         jitter = 0.6 * Stream(seed, "country_roads.junction").unit(2 * rows * columns) - 0.3
         places = jitter.reshape(rows, columns, 2)
         places[:, :, 0] += c + _stretched(pull[1], rows, columns)
         places[:, :, 1] += r[:, None] + _stretched(pull[0], rows, columns)
         places *= _SPACING
-        self.places = places.reshape(-1, 2)
+        self.places = places.reshape(-1, 2)  # float array, shape (rows * columns, 2); in metres
 
 
 def _smooth_noise(stream: Stream, rows: int, columns: int, scale: int) -> NDArray[np.float64]:

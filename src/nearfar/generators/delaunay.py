@@ -5,19 +5,15 @@ The family of the 10th DIMACS challenge's delaunay_nXX graphs. The triangulation
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nearfar.generators import common
 from nearfar.generators.catalogue import generator
 from nearfar.generators.random import Stream
 from nearfar.graph.graph import Graph
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-__all__ = ["delaunay"]
 
 
 @generator("delaunay", "Delaunay mesh of random points in the unit square, Euclidean weights")
@@ -41,20 +37,11 @@ def delaunay(
     order : str
         ``"random"``: vertices are numbered as the points are drawn; ``"near"``: along a serpentine
         through the square, so that neighbours have near ids, which caches like.
-    weight_dtype : str | None
-        int32, int64, float32, float64, or None for an unweighted graph.
-    seed : int
-        Any integer; equal seeds give equal graphs.
 
     Returns
     -------
     Graph
         Undirected, connected, with coordinates.
-
-    Raises
-    ------
-    OptionError
-        For a value outside its range.
     """
     n = common.check_int("vertices", vertices, 1, 1 << 28)
     dtype = common.weight_type(weight_dtype)

@@ -43,10 +43,10 @@ void fill_unit(Out out, uint64_t key, uint64_t start, int threads) {
 }
 
 // Row v of out: k distinct vertices other than v, uniform over all such sets, by Floyd's method
-// (Bentley, Floyd: "A sample of brilliance", CACM 30(9), 1987): k draws, none thrown away.
+// (Bentley, Floyd: "A sample of brilliance", CACM 30(9), 1987): k draws, none rejected.
 template <class T>
 void distinct_others(T* out, int64_t rows, int64_t k, int64_t n, uint64_t key, int threads) {
-  constexpr int64_t scan_limit = 48;  // up to here comparing with all earlier picks beats a table
+  constexpr int64_t scan_limit = 48;  // up to here a scan is faster than a table
   in_ranges(static_cast<std::size_t>(rows), threads, [=](std::size_t, int64_t from, int64_t to) {
     std::vector<int64_t> stamp(k > scan_limit ? static_cast<std::size_t>(n) : 0, -1);
     for (int64_t v = from; v < to; ++v) {
@@ -66,7 +66,7 @@ void distinct_others(T* out, int64_t rows, int64_t k, int64_t n, uint64_t key, i
         }
         row[i] = static_cast<T>(pick);
       }
-      for (int64_t i = 0; i < k; ++i) row[i] += row[i] >= static_cast<T>(v);  // step over v itself
+      for (int64_t i = 0; i < k; ++i) row[i] += row[i] >= static_cast<T>(v);  // skip v itself
     }
   });
 }

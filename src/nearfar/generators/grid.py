@@ -9,8 +9,6 @@ from nearfar.generators.catalogue import generator
 from nearfar.generators.random import Stream
 from nearfar.graph.graph import Graph
 
-__all__ = ["grid"]
-
 
 @generator("grid", "rows x columns grid, a fraction of the edges missing")
 def grid(
@@ -34,22 +32,11 @@ def grid(
         Size, 1 or more each.
     missing : float
         Share of the edges that are left out, 0 .. 1.
-    low, high : float
-        Range of the uniform weights, both ends included for integers.
-    weight_dtype : str | None
-        int32, int64, float32, float64, or None for an unweighted graph.
-    seed : int
-        Any integer; equal seeds give equal graphs.
 
     Returns
     -------
     Graph
         Undirected, with coordinates.
-
-    Raises
-    ------
-    OptionError
-        For a value outside its range.
     """
     r = common.check_int("rows", rows, 1)
     c = common.check_int("columns", columns, 1)

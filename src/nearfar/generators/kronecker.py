@@ -17,8 +17,6 @@ from nearfar.generators.catalogue import generator
 from nearfar.generators.random import Stream, threads
 from nearfar.graph.graph import Graph
 
-__all__ = ["kronecker"]
-
 
 @generator("kronecker", "scale-free R-MAT graph of Graph500 and GAP (2**scale vertices)")
 def kronecker(
@@ -54,22 +52,11 @@ def kronecker(
         Relabel the vertices by a random bijection, so that ids say nothing of degrees.
     simple : bool
         Drop self-loops, and all but the first of parallel edges.
-    low, high : float
-        Range of the uniform weights, both ends included for integers.
-    weight_dtype : str | None
-        int32, int64, float32, float64, or None for an unweighted graph.
-    seed : int
-        Any integer; equal seeds give equal graphs.
 
     Returns
     -------
     Graph
         ``2**scale`` vertices; undirected if symmetrised.
-
-    Raises
-    ------
-    OptionError
-        For a value outside its range.
     """
     from nearfar import _cpu
 

@@ -14,8 +14,6 @@ from nearfar.generators.catalogue import generator
 from nearfar.generators.common import check_int, with_distinct_others
 from nearfar.graph.graph import Graph
 
-__all__ = ["martin", "martin_matrix"]
-
 
 @generator("martin", "k random predecessors per vertex (Martin et al. 2009, adjacency lists)")
 def martin(
@@ -36,22 +34,11 @@ def martin(
         Number of vertices, 1 or more; the paper has 2**20 to 11 * 2**20.
     predecessors : int
         Distinct predecessors of each vertex, at most vertices - 1.
-    low, high : float
-        Range of the uniform weights, both ends included for integers.
-    weight_dtype : str | None
-        int32, int64, float32, float64, or None for an unweighted graph.
-    seed : int
-        Any integer; equal seeds give equal graphs.
 
     Returns
     -------
     Graph
         Directed, ``vertices * predecessors`` edges.
-
-    Raises
-    ------
-    OptionError
-        For a value outside its range.
     """
     return with_distinct_others(
         "martin",
@@ -82,22 +69,11 @@ def martin_matrix(
     ----------
     vertices : int
         Number of vertices; the paper has 1024 to 15 * 1024.
-    low, high : float
-        Range of the uniform weights, both ends included for integers.
-    weight_dtype : str | None
-        int32, int64, float32, float64, or None for an unweighted graph.
-    seed : int
-        Any integer; equal seeds give equal graphs.
 
     Returns
     -------
     Graph
         Directed, ``vertices * (vertices // 5)`` edges.
-
-    Raises
-    ------
-    OptionError
-        For a value outside its range.
     """
     n = check_int("vertices", vertices, 1, 1 << 20)
     return martin(n, min(n - 1, max(1, n // 5)), low, high, weight_dtype, seed)

@@ -16,8 +16,6 @@ from nearfar.generators.catalogue import generator
 from nearfar.generators.random import Stream, threads
 from nearfar.graph.graph import Graph
 
-__all__ = ["preferential_attachment"]
-
 
 @generator(
     "preferential_attachment", "Barabasi-Albert graph: new vertices prefer those of high degree"
@@ -45,22 +43,11 @@ def preferential_attachment(
         Edges that each vertex but the first brings, 1 or more.
     simple : bool
         Drop all but the first of parallel edges.
-    low, high : float
-        Range of the uniform weights, both ends included for integers.
-    weight_dtype : str | None
-        int32, int64, float32, float64, or None for an unweighted graph.
-    seed : int
-        Any integer; equal seeds give equal graphs.
 
     Returns
     -------
     Graph
         Undirected.
-
-    Raises
-    ------
-    OptionError
-        For a value outside its range.
     """
     from nearfar import _cpu
 

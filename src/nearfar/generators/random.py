@@ -12,17 +12,13 @@ so that asking for another weight range never changes which edges there are.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nearfar.errors import OptionError, keyword, quoted
 from nearfar.system.threads import default_threads
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-__all__ = ["Stream", "threads"]
 
 _MASK = (1 << 64) - 1
 _GOLDEN = 0x9E3779B97F4A7C15
@@ -48,16 +44,6 @@ class Stream:
         The user's seed; any Python int, of which the low 64 bits count.
     name : str
         Purpose of the numbers. Streams of different names are independent.
-
-    Raises
-    ------
-    OptionError
-        For a seed that is not an integer.
-
-    Attributes
-    ----------
-    key : int
-        The 64-bit key: all that the C++ side needs.
     """
 
     def __init__(self, seed: int, name: str) -> None:
@@ -66,7 +52,7 @@ class Stream:
         key = _mix((int(seed) + _GOLDEN) & _MASK)
         for byte in name.encode():
             key = _mix((key + byte + _GOLDEN) & _MASK)
-        self.key = key
+        self.key = key  # the 64-bit key: all that the C++ side needs
 
     def bits(self, count: int, start: int = 0) -> NDArray[np.uint64]:
         """Return words ``start .. start + count - 1``, shape ``(count,)``, dtype uint64."""

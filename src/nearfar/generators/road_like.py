@@ -11,20 +11,16 @@ rivers, bridges, real city plans.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nearfar.generators import common
 from nearfar.generators.catalogue import generator
 from nearfar.generators.random import Stream
 from nearfar.generators.roads import SPEEDS, Streets, network
 from nearfar.graph.graph import Graph
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-__all__ = ["road_like"]
 
 _SPACING = 150.0  # metres between junctions
 _ARTERIAL, _MOTORWAY = 12, 48  # every so many lines
@@ -58,20 +54,11 @@ def road_like(
         undirected.
     strongly_connected : bool
         Keep only the largest strongly connected part, so that every vertex reaches every other.
-    weight_dtype : str | None
-        int32, int64, float32, float64, or None for an unweighted graph.
-    seed : int
-        Any integer; equal seeds give equal graphs.
 
     Returns
     -------
     Graph
         With coordinates in metres, and ``attributes["unit"]``.
-
-    Raises
-    ------
-    OptionError
-        For a value outside its range.
     """
     wished = common.check_int("vertices", vertices, 4)
     common.check_choice("weight", weight, ("time", "length"))

@@ -3,47 +3,31 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nearfar.generators import common
 from nearfar.graph.graph import Graph
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-__all__ = ["SPEEDS", "Streets", "network"]
 
 SPEEDS = (30.0, 50.0, 70.0, 110.0)  # km/h: street, wider street, arterial, motorway
 
 
 @dataclass(frozen=True, slots=True)
 class Streets:
-    """Segments of streets between points, before directions and weights.
+    """Segments of streets between points, before directions and weights."""
 
-    Attributes
-    ----------
-    sources, targets : int arrays, shape (k,)
-        The ends of each segment.
-    street : int array, shape (k,)
-        The street that it is part of.
-    speeds : float array, shape (streets,)
-        In km/h.
-    closed, backward : bool arrays, shape (streets,)
-        Whether a street is open in one direction only, and whether that one leads from its targets
-        to its sources.
-    points : float array, shape (n, 2)
-        Of each place, in metres.
-    """
-
+    # sources, targets: shape (k,); the ends of each segment
     sources: NDArray[Any]
     targets: NDArray[Any]
-    street: NDArray[Any]
-    speeds: NDArray[np.float64]
+    street: NDArray[Any]  # shape (k,); the street that it is part of
+    speeds: NDArray[np.float64]  # shape (streets,); in km/h
+    # closed, backward: shape (streets,); whether a street is open in one direction only, and
+    # whether that one leads from its targets to its sources
     closed: NDArray[np.bool_]
     backward: NDArray[np.bool_]
-    points: NDArray[np.float64]
+    points: NDArray[np.float64]  # shape (n, 2); of each place, in metres
 
 
 def network(
@@ -58,21 +42,8 @@ def network(
 ) -> Graph:
     """Weigh the segments, list their open directions, keep the largest part.
 
-    Parameters
-    ----------
-    streets : Streets
-    family : str
-        Name of the generator.
-    weight : {"time", "length"}
-        Milliseconds or centimetres for integers, seconds or metres for floats.
-    dtype : dtype or None
-        Of the weights; None for an unweighted graph.
-    directed : bool
-        Whether some streets are closed in one direction.
-    strongly_connected : bool
-        Keep only the largest strongly connected part.
-    seed : int
-        For the attributes.
+    ``weight`` is ``"time"`` or ``"length"``: milliseconds or centimetres for integers, seconds or
+    metres for floats.
     """
     sources, targets, street, points = (
         streets.sources,

@@ -16,8 +16,6 @@ from nearfar.generators.catalogue import generator
 from nearfar.generators.random import Stream
 from nearfar.graph.graph import Graph
 
-__all__ = ["section43"]
-
 
 @generator("section43", "many threads race to relax one vertex (Martin et al. 2009, section 4.3)")
 def section43(
@@ -56,11 +54,6 @@ def section43(
     -------
     Graph
         With ``attributes["distances"]`` as the expected answer: ``{"racers": 1, "sinks": 2}``.
-
-    Raises
-    ------
-    OptionError
-        For a value outside its range.
     """
     s = common.check_int("sinks", sinks, 1)
     n = common.check_int("vertices", vertices, s + 2)

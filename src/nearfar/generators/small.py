@@ -9,8 +9,6 @@ from nearfar.generators.catalogue import generator
 from nearfar.generators.random import Stream
 from nearfar.graph.graph import Graph
 
-__all__ = ["complete", "path", "star"]
-
 
 @generator("path", "one path through all vertices: the longest possible chain of steps")
 def path(
@@ -29,21 +27,6 @@ def path(
         Number of vertices, 1 or more.
     directed : bool
         False adds the way back with the same weights.
-    low, high : float
-        Range of the uniform weights, both ends included for integers.
-    weight_dtype : str | None
-        int32, int64, float32, float64, or None for an unweighted graph.
-    seed : int
-        Any integer; equal seeds give equal graphs.
-
-    Returns
-    -------
-    Graph
-
-    Raises
-    ------
-    OptionError
-        For a value outside its range.
     """
     n = common.check_int("vertices", vertices, 1)
     dtype = common.weight_type(weight_dtype)
@@ -69,21 +52,6 @@ def star(
         Number of vertices, 1 or more.
     directed : bool
         False adds the way back with the same weights.
-    low, high : float
-        Range of the uniform weights, both ends included for integers.
-    weight_dtype : str | None
-        int32, int64, float32, float64, or None for an unweighted graph.
-    seed : int
-        Any integer; equal seeds give equal graphs.
-
-    Returns
-    -------
-    Graph
-
-    Raises
-    ------
-    OptionError
-        For a value outside its range.
     """
     n = common.check_int("vertices", vertices, 1)
     dtype = common.weight_type(weight_dtype)
@@ -108,22 +76,11 @@ def complete(
     ----------
     vertices : int
         Number of vertices, 1 .. 65536.
-    low, high : float
-        Range of the uniform weights, both ends included for integers.
-    weight_dtype : str | None
-        int32, int64, float32, float64, or None for an unweighted graph.
-    seed : int
-        Any integer; equal seeds give equal graphs.
 
     Returns
     -------
     Graph
         Directed.
-
-    Raises
-    ------
-    OptionError
-        For a value outside its range.
     """
     n = common.check_int("vertices", vertices, 1, 1 << 16)
     dtype = common.weight_type(weight_dtype)

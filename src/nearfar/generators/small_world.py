@@ -15,8 +15,6 @@ from nearfar.generators.catalogue import generator
 from nearfar.generators.random import Stream
 from nearfar.graph.graph import Graph
 
-__all__ = ["small_world"]
-
 
 @generator("small_world", "Watts-Strogatz ring of near neighbours with some edges rewired")
 def small_world(
@@ -41,22 +39,11 @@ def small_world(
         Even; each vertex is joined to half as many on either side. Below ``vertices``.
     rewire : float
         Probability, 0 .. 1, that an edge's far end is drawn at random instead.
-    low, high : float
-        Range of the uniform weights, both ends included for integers.
-    weight_dtype : str | None
-        int32, int64, float32, float64, or None for an unweighted graph.
-    seed : int
-        Any integer; equal seeds give equal graphs.
 
     Returns
     -------
     Graph
         Undirected, ``vertices * neighbours`` stored edges.
-
-    Raises
-    ------
-    OptionError
-        For a value outside its range.
     """
     n = common.check_int("vertices", vertices, 1)
     k = common.check_int("neighbours", neighbours, 0, n - 1)

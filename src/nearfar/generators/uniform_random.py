@@ -10,8 +10,6 @@ from nearfar.generators.catalogue import generator
 from nearfar.generators.common import with_distinct_others
 from nearfar.graph.graph import Graph
 
-__all__ = ["uniform_random"]
-
 
 @generator("uniform_random", "k random successors per vertex (Ortega-Arranz et al. 2015)")
 def uniform_random(
@@ -32,22 +30,11 @@ def uniform_random(
         Number of vertices; the paper has 24576, 49152 and 98304.
     degree : int
         Distinct successors of each vertex; the paper has 2, 20, 200, 1000 and 2000.
-    low, high : float
-        Range of the uniform weights, both ends included for integers.
-    weight_dtype : str | None
-        int32, int64, float32, float64, or None for an unweighted graph.
-    seed : int
-        Any integer; equal seeds give equal graphs.
 
     Returns
     -------
     Graph
         Directed, ``vertices * degree`` edges.
-
-    Raises
-    ------
-    OptionError
-        For a value outside its range.
     """
     return with_distinct_others(
         "uniform_random",

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from nearfar.errors import GraphError, OutOfMemoryError, quoted
 from nearfar.graph.given import as_indices, as_numpy, as_weights, frozen, kept, must_copy
@@ -19,8 +20,6 @@ from nearfar.system.memory import free_memory
 from nearfar.system.threads import default_threads
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
-
     from nearfar._cpu import GraphView
 
 _INT32_MAX = 2**31 - 1
@@ -123,6 +122,23 @@ class HostArrays:
             frozen(indptr), frozen(indices), None if weights is None else frozen(weights), scan
         )
 
+    def one_way_edge(self) -> int | None:
+        """Return an edge without a reverse edge of the same weight; None if there is none.
+
+        O(n + m); O(m log m) where there is one, or where parallel edges differ in order.
+        """
+        from nearfar import _cpu
+
+        weights = np.ones(self.n_edges, dtype=np.int32) if self.weights is None else self.weights
+        turned: list[tuple[Any, Any, Any]] = [(self.indptr, self.indices, weights)]
+        for _ in range(2):  # transposing sorts rows by target
+            turned.append(tuple(map(np.empty_like, turned[-1])))
+            _cpu.transpose(_cpu.GraphView(*turned[-2]), *turned[-1])
+        if all(np.array_equal(one, other) for one, other in zip(*turned[1:], strict=True)):
+            return None
+        tails = np.repeat(np.arange(self.n_vertices), np.diff(self.indptr))
+        return unpaired_edge(tails, self.indices, weights)
+
 
 def edge_places(begin: NDArray[Any], end: NDArray[Any], most: int) -> NDArray[Any]:
     """Return the positions of the first edges of some rows, at most ``most`` each, joined."""
@@ -194,17 +210,23 @@ def checked_weights(
     return weights, scan
 
 
-def is_symmetric(indptr: NDArray[Any], indices: NDArray[Any], weights: NDArray[Any] | None) -> bool:
-    """Return whether each edge has a reverse edge of the same weight."""
-    from scipy.sparse import csr_array
-
-    if weights is None:
-        return True  # the rows of an undirected graph have both directions
-    n = len(indptr) - 1
-    # Transposing sorts rows and keeps parallel edges in order.
-    turned = csr_array((weights, indices, indptr), shape=(n, n)).T.tocsr()
-    back = turned.T.tocsr()
-    return np.array_equal(back.indices, turned.indices) and np.array_equal(back.data, turned.data)
+def unpaired_edge(tails: Any, heads: Any, weights: Any) -> int | None:
+    """Return an edge without a reverse edge of the same weight; arrays of NumPy or CuPy."""
+    keys = ((tails, heads, weights), (heads, tails, weights))
+    orders = []
+    for one in keys:
+        order = one[2].argsort(kind="stable")
+        for key in (one[1], one[0]):
+            order = order[key[order].argsort(kind="stable")]
+        orders.append(order)
+    columns = zip(*keys, strict=True)
+    differs = sum(one[orders[0]] != other[orders[1]] for one, other in columns)
+    if not len(heads) or not differs.any():
+        return None
+    at = int(differs.argmax())
+    edges = [int(order[at]) for order in orders]
+    ends = [tuple(key[edge].item() for key in one) for one, edge in zip(keys, edges, strict=True)]
+    return edges[ends[1] < ends[0]]  # the other order lacks the lesser of both
 
 
 def csr_arrays(matrix: Any) -> tuple[Any, Any, Any]:
@@ -226,6 +248,14 @@ def refuse_index(at: int, value: Any, n: int) -> NoReturn:
     """Raise for an invalid edge target."""
     valid = f"vertices are 0 to {n - 1}" if n else "the graph has no vertices"
     raise GraphError(f"edge {at} goes to {value}: {valid}")
+
+
+def refuse_one_way(at: int, tail: int, head: int, weight: Any) -> NoReturn:
+    """Raise for an edge of an undirected graph without its reverse."""
+    raise GraphError(
+        f"edge {at} from {tail} to {head} has no edge of weight {weight} in the other direction: "
+        "give both directions of every edge, or directed=True"
+    )
 
 
 def refuse_weight(at: int, value: Any, count: int) -> NoReturn:

@@ -9,19 +9,16 @@ convert graphs of further libraries.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from nearfar.errors import GraphError, did_you_mean, keyword, listed, quoted
 from nearfar.graph.build import HostArrays, from_edges
 from nearfar.graph.given import as_numpy, as_weights
 from nearfar.graph.names import numbered, object_array
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-
-    from numpy.typing import ArrayLike, NDArray
 
 
 def check_weight(weight: Any) -> None:

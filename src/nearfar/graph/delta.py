@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from nearfar.graph.graph import Graph
-
-__all__ = ["paper_delta"]
+from nearfar.graph.graph import Graph
 
 
 def paper_delta(graph: Graph, delta: float | None = None) -> float | int:

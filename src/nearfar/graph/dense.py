@@ -11,19 +11,14 @@ graph that is small enough has this form, which is built once and cached on the 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nearfar.graph.dtypes import unreached_value
+from nearfar.graph.graph import Graph
 from nearfar.graph.slots import Slot
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from nearfar.graph.graph import Graph
-
-__all__ = ["DENSE_MAX_BYTES", "DenseView", "dense_bytes", "dense_view", "fits_dense"]
 
 # : Largest matrix that is built: n = 32,768 with 32-bit weights. The paper goes to n = 15 * 2**10.
 DENSE_MAX_BYTES = 4 * 2**30
@@ -32,19 +27,12 @@ _DENSE: Slot[DenseView] = Slot("matrix")
 
 @dataclass(frozen=True, slots=True)
 class DenseView:
-    """Adjacency matrix of a graph.
+    """Adjacency matrix of a graph."""
 
-    Attributes
-    ----------
-    matrix : array, shape (n, n)
-        Row-major and read-only, dtype of the graph's weights; entry (u, v) is the weight of the
-        lightest edge from u to v, ``missing`` where there is none.
-    missing : scalar
-        inf, or the maximum of an integer dtype.
-    """
-
+    # shape (n, n); row-major and read-only, dtype of the graph's weights; entry (u, v) is the
+    # weight of the lightest edge from u to v, `missing` where there is none
     matrix: NDArray[Any]
-    missing: Any
+    missing: Any  # scalar; inf, or the maximum of an integer dtype
 
     @property
     def n_vertices(self) -> int:

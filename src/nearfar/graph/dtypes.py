@@ -8,8 +8,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["WEIGHT_DTYPES", "limit_in_dtype", "unreached_value", "weight_dtype_of"]
-
 WEIGHT_DTYPES = tuple(np.dtype(t) for t in (np.int32, np.int64, np.float32, np.float64))
 
 

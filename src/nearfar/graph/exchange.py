@@ -7,20 +7,17 @@ in :mod:`nearfar.graph.convert`, :mod:`nearfar.graph.libraries` and
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Literal, cast
+
+from numpy.typing import ArrayLike
 
 from nearfar.errors import GraphError, quoted
 from nearfar.graph import build, convert, frames, geography, libraries
 from nearfar.graph.snapping import snap
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from numpy.typing import ArrayLike
-
     from nearfar.graph.graph import Graph
-
-__all__ = ["Exchange"]
 
 #: What to use for an object of another library, by the first part of its module.
 _DOORS = {
@@ -208,12 +205,12 @@ class Exchange:
         ----------
         matrix : array or masked array, shape (n, n)
             Entry (i, j) is the weight of the edge from i to j. NaN, infinities, None, masked
-            entries and entries equal to ``missing`` stand for a missing edge; a zero off the
-            diagonal is an edge of weight 0.
+            entries and entries equal to ``missing`` mean no edge; other zeros off the diagonal are
+            edges of weight 0.
         missing : number or None
-            A further value that stands for no edge: 0 for an adjacency matrix of SciPy or
-            NetworkX. A matrix with zeros off the diagonal and no missing entries requires it; NaN
-            says that all zeros are edges.
+            A further value that means no edge: 0 for an adjacency matrix of SciPy or NetworkX.
+            Required for a matrix with zeros off the diagonal and no missing entries; NaN makes all
+            zeros edges.
         directed : bool
             False adds the reverse of every entry.
 
@@ -264,9 +261,9 @@ class Exchange:
         ----------
         graph : rustworkx.PyGraph or PyDiGraph
         weight : str, callable or None
-            A function of an edge's data that returns a number, or the key of a number if the data
-            are dicts. Data that are numbers are the weights. None counts edges, and so does the
-            default where all data are None.
+            Function from an edge's data to a number, or the key of a number in data that are dicts.
+            Data that are numbers are the weights. None counts edges, as does the default if all
+            data are None.
 
         Returns
         -------
@@ -455,9 +452,9 @@ class Exchange:
         Returns
         -------
         scipy.sparse.csr_array, shape (n, n)
-            A matrix over the graph's own read-only arrays; ``.copy()`` can be changed. Without
-            weights every stored entry is 1. Of parallel edges, which SciPy would add up, the
-            matrix has only the lightest, in new arrays with sorted columns.
+            A matrix over the graph's own read-only arrays; without weights every entry is 1. Of
+            parallel edges, which SciPy would add up, only the lightest is kept, in new arrays with
+            sorted columns.
         """
         from scipy.sparse import csr_array
 

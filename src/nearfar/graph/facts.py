@@ -13,26 +13,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nearfar import _cpu
+from nearfar.graph.graph import Graph
 from nearfar.graph.slots import Slot
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from nearfar.graph.graph import Graph
-
-__all__ = [
-    "Facts",
-    "degree_spread",
-    "estimated_hops",
-    "share_of_edges",
-    "weight_spread",
-    "within",
-]
 
 _BALL = 2048  # vertices at which a sampled sweep stops
 _EDGES = 1 << 15  # edges at which it stops
@@ -48,22 +36,12 @@ _WITHIN_AT_MOST = 4096  # vertices at which a search that samples a limit stops
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """Statistics for the cost of a variant, measured when they are first read.
-
-    Attributes
-    ----------
-    graph : Graph
-    gain : float
-        Speedup of two workers of this machine over one.
-    reach : float or None
-        Number of hops to use instead of the measured one.
-    share : float
-        Share of the edges that a search scans before the request's limit or last target stops it.
-    """
+    """Statistics for the cost of a variant, measured when they are first read."""
 
     graph: Graph
-    gain: float = 1.5
-    reach: float | None = None
+    gain: float = 1.5  # speedup of two workers of this machine over one
+    reach: float | None = None  # number of hops to use instead of the measured one
+    # share of the edges that a search scans before the request's limit or last target stops it
     share: float = 1.0
 
     @property

@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nearfar.errors import GraphError, OptionError, listed, quoted
 from nearfar.graph.build import HostArrays, from_edges
 from nearfar.graph.geography import lines_of_rows, rows_of_edges
 from nearfar.graph.names import as_names, numbered
 from nearfar.graph.snapping.lines import EDGE_LINES
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-__all__ = ["from_frames"]
 
 #: Columns, or levels of the index, that hold the ends of edges: OSMnx, pandana, others, momepy.
 _ENDS = (("u", "v"), ("from", "to"), ("source", "target"), ("node_start", "node_end"))

@@ -2,37 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nearfar.errors import GraphError, VertexError, listed, quoted
 from nearfar.graph.build import HostArrays, from_edges
 from nearfar.graph.convert import from_networkx
 from nearfar.graph.libraries import needed
 from nearfar.graph.slots import Slot
-from nearfar.graph.snapping.lines import EDGE_LINES, lines_from
+from nearfar.graph.snapping.lines import EDGE_LINES, EdgeLines, lines_from
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from numpy.typing import NDArray
-
     from nearfar.graph.graph import Graph
-    from nearfar.graph.snapping.lines import EdgeLines
-
-__all__ = [
-    "EARTH_RADIUS",
-    "from_geodataframe",
-    "from_osmnx",
-    "is_geographic",
-    "lines_of_rows",
-    "nearest_in",
-    "nearest_vertices",
-    "on_earth",
-    "rows_of_edges",
-    "vertex_tree",
-]
 
 EARTH_RADIUS = 6_371_008.8  # metres, the mean one
 

@@ -11,8 +11,6 @@ from nearfar.errors import GraphError
 from nearfar.graph.dtypes import WEIGHT_DTYPES
 from nearfar.system.devices.arrays import is_device_array, to_host
 
-__all__ = ["as_indices", "as_numpy", "as_weights", "frozen", "kept", "must_copy"]
-
 
 def as_numpy(values: Any, what: str) -> NDArray[Any]:
     """Return a NumPy array of any array-like; DLPack and CuPy arrays are copied where needed."""

@@ -8,10 +8,12 @@ negative zero. One object holds the arrays, on the host
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterable, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from nearfar.errors import GraphError, OptionError, listed, quoted
 from nearfar.graph import build, on_device
@@ -19,7 +21,7 @@ from nearfar.graph.dtypes import weight_dtype_of
 from nearfar.graph.exchange import Exchange
 from nearfar.graph.given import kept
 from nearfar.graph.names import are_names, as_names, numbered
-from nearfar.graph.slots import Slot
+from nearfar.graph.slots import Kept, Slot
 from nearfar.graph.snapping.lines import OF_EDGES, closed_edges
 from nearfar.graph.snapping.snap import strong_parts
 from nearfar.graph.vertices import Vertices
@@ -27,15 +29,8 @@ from nearfar.system.devices.arrays import is_device_array
 from nearfar.system.html import facts_table
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    from numpy.typing import ArrayLike, NDArray
-
     from nearfar._cpu import GraphView, NarrowView
-    from nearfar.graph.slots import Kept
     from nearfar.graph.turns import TurnGraph
-
-__all__ = ["NARROW_VIEW", "Graph", "join_transposes"]
 
 _TRANSPOSE: Slot[Graph] = Slot("transpose")
 _NAMELESS: Slot[Graph] = Slot("without names")
@@ -68,7 +63,7 @@ class Graph(Vertices, Exchange):
     weights : int32, int64, float32 or float64 array, shape (m,), or None
         None means that every edge counts 1.
     directed : bool
-        False when the arrays hold every edge in both directions.
+        False when the arrays hold every edge in both directions, with the same weight.
     vertex_names : array, shape (n,), a range of n numbers, or None
         External names, which answers use. A range, such as ``range(1, n + 1)`` for a file
         that counts from 1, takes no memory.
@@ -77,9 +72,8 @@ class Graph(Vertices, Exchange):
     attributes : mapping
         Information on the origin: ``source``, ``unit``, ``attribution``, ...
     copy : bool
-        True copies arrays that are still writable; arrays that are read-only down to their
-        owner, such as those of another graph, are shared. False shares all arrays whose dtypes
-        fit: the caller must not change them afterwards, which could crash the process.
+        True copies writable arrays and shares read-only ones. False shares all arrays whose dtypes
+        fit: changing them afterwards could crash the process.
 
     Raises
     ------
@@ -115,6 +109,11 @@ class Graph(Vertices, Exchange):
             attributes,
             copy,
         )
+        one_way = None if directed else self._arrays.one_way_edge()
+        if one_way is not None:
+            tail = int(np.searchsorted(self.indptr, one_way, side="right")) - 1
+            weight = 1 if self.weights is None else self.weights[one_way]
+            build.refuse_one_way(one_way, tail, int(self.indices[one_way]), weight)
 
     def _fill(
         self,
@@ -618,9 +617,9 @@ class Graph(Vertices, Exchange):
         GraphError
             If there is not one weight per edge, or one is not a finite number.
         """
-        made = Graph.from_csr(self.indptr, self.indices, weights, **self._metadata_with(unit))
-        if not self.directed and not made.on_device:
-            made.directed = not build.is_symmetric(made.indptr, made.indices, made.weights)
+        kept = {**self._metadata_with(unit), "directed": True}
+        made = Graph(self.indptr, self.indices, weights, **kept)
+        made.directed = self.directed or made._arrays.one_way_edge() is not None
         entering = ENTERING.get(self)
         if entering is not None:
             ENTERING.put(made, entering)

@@ -7,38 +7,24 @@ arguments of :class:`nearfar.Graph`. The methods of the same names document them
 from __future__ import annotations
 
 import importlib
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nearfar.errors import GraphError, MissingDependencyError, quoted
 from nearfar.graph import on_device
-from nearfar.graph.build import from_edges
+from nearfar.graph.build import HostArrays, from_edges
 from nearfar.graph.convert import as_numbers, coordinates_of, is_number, weight_problem
 from nearfar.graph.given import as_indices, as_numpy
 from nearfar.graph.names import as_names
+from nearfar.graph.on_device import DeviceArrays
 from nearfar.system.devices import runtime
 from nearfar.system.devices.arrays import is_device_array
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from numpy.typing import NDArray
-
-    from nearfar.graph.build import HostArrays
     from nearfar.graph.graph import Graph
-    from nearfar.graph.on_device import DeviceArrays
-
-__all__ = [
-    "edges_once",
-    "from_edge_index",
-    "from_igraph",
-    "from_rustworkx",
-    "needed",
-    "to_igraph",
-    "to_networkx",
-    "to_pandas",
-]
 
 
 def needed(name: str, what: str, extra: str | None = None) -> Any:

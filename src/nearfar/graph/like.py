@@ -7,8 +7,6 @@ from typing import Any, Protocol, TypeAlias
 from nearfar.graph.graph import Graph
 from nearfar.graph.turns import TurnGraph
 
-__all__ = ["GraphLike"]
-
 
 class _Matrix(Protocol):
     """SciPy sparse matrix."""

@@ -6,20 +6,15 @@ as 1, and a tuple as one name.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NoReturn
+from collections.abc import Sequence
+from typing import Any, NoReturn
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nearfar.errors import GraphError, quoted
 from nearfar.graph.given import as_numpy
 from nearfar.system.devices.arrays import is_device_array
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-__all__ = ["are_names", "as_names", "numbered"]
 
 _NUMBERS = (bool, int, float, np.number, np.bool_)
 

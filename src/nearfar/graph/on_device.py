@@ -7,9 +7,10 @@ downloads ``indptr``, ``indices`` and ``weights`` separately on first use.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nearfar.errors import GraphError
 from nearfar.graph.build import (
@@ -20,16 +21,12 @@ from nearfar.graph.build import (
     refuse_index,
     refuse_row,
     refuse_weight,
+    unpaired_edge,
 )
 from nearfar.graph.dtypes import WEIGHT_DTYPES
 from nearfar.system.devices import runtime
 from nearfar.system.devices.arrays import as_dtype
 from nearfar.system.devices.structs import struct_dtype
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-__all__ = ["DeviceArrays", "from_edges", "validate"]
 
 _KERNELS = "cuda/graph/scan_graph.cuh"
 _NOWHERE = 2**63 - 1  # kNowhere in the kernel
@@ -124,6 +121,14 @@ class DeviceArrays:
         """Return the same edges with weight 1 each, over the same arrays."""
         weights = checked_weights(None, self.n_edges)[1]
         return DeviceArrays((self.there[0], self.there[1], None), {**self.scan, **weights})
+
+    def one_way_edge(self) -> int | None:
+        """Return an edge without a reverse edge of the same weight: O(m log m) on the device."""
+        cp, (indptr, indices, weights) = runtime.cupy(), self.there
+        edges = cp.arange(self.n_edges, dtype=indptr.dtype)
+        tails = cp.searchsorted(indptr, edges, side="right") - 1
+        values = cp.ones(self.n_edges, np.int32) if weights is None else weights
+        return unpaired_edge(tails, indices, values)
 
 
 def _download(array: Any) -> NDArray[Any]:

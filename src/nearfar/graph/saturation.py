@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from nearfar.graph.dtypes import unreached_value
+from nearfar.graph.graph import Graph
 from nearfar.system.devices.arrays import as_dtype
-
-if TYPE_CHECKING:
-    from nearfar.graph.graph import Graph
-
-__all__ = ["FARTHEST", "heaviest_path", "may_saturate", "narrowed", "widened", "widest"]
 
 # : The greatest distance that a dtype can hold, as a Python number.
 FARTHEST: dict[np.dtype[Any], int | float] = {

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Hashable
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable
-
     from nearfar.graph.graph import Graph
-
-__all__ = ["Kept", "Slot"]
 
 T = TypeVar("T")
 

@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Iterable, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from nearfar.errors import GraphError, VertexError, quoted
 from nearfar.graph.given import kept
 from nearfar.graph.names import as_names
-
-if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterable, Sequence
-
-    from numpy.typing import ArrayLike, NDArray
-
-__all__ = ["Vertices"]
 
 _SEVERAL = (list, tuple, set, frozenset, range, np.ndarray)
 

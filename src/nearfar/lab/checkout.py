@@ -1,7 +1,7 @@
 """Repository around this package: its documentation and stored results.
 
 Pages and tables are made from ``benchmarks/results`` and written to ``docs``. Neither is part of an
-installed package, so what needs them calls :func:`require` first.
+installed package, so code that needs them calls :func:`require` first.
 """
 
 from __future__ import annotations
@@ -11,8 +11,6 @@ from pathlib import Path
 from typing import Any
 
 from nearfar.errors import MissingDependencyError
-
-__all__ = ["NOTICE", "RESULTS", "ROOT", "require", "results"]
 
 ROOT = Path(__file__).resolve().parents[3]
 #: Folder of the kept results below the root; pages name files in it.

@@ -3,30 +3,28 @@
 A run with ``trace=True`` records one entry per iteration. :func:`profile` turns that into a
 small JSON document; :func:`plot_profile` draws it as Figure 4 of Davidson et al. (2014),
 :func:`delta_sweep` and :func:`plot_delta_sweep` make Figure 7: work and parallelism against
-delta. TEPS, as the paper counts them, are the edges that a Dijkstra run touches, over the time:
-wasted work never looks like speed.
+delta. TEPS, as the paper counts them, are the edges that a Dijkstra run touches, over the time,
+so that repeated work does not count as speed.
 """
 
 from __future__ import annotations
 
 import json
 import time
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from nearfar.answer.paths import Paths
 from nearfar.errors import GraphFormatError, MissingDependencyError, OptionError
 from nearfar.graph.dtypes import unreached_value
+from nearfar.graph.given import as_numpy
+from nearfar.graph.graph import Graph
+from nearfar.solve.one import sssp
 from nearfar.system.output import replacing
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
-    from numpy.typing import NDArray
-
-    from nearfar.answer.paths import Paths
-    from nearfar.graph.graph import Graph
 
 __all__ = [
     "delta_sweep",
@@ -56,8 +54,6 @@ def dijkstra_edges(graph: Graph, distances: Any) -> int:
     -------
     int
     """
-    from nearfar.graph.given import as_numpy
-
     host = as_numpy(distances, "distances")
     reached = host != unreached_value(host.dtype)
     return int(graph.degrees[reached].sum(dtype=np.int64))
@@ -90,7 +86,7 @@ def profile(graph: Graph, paths: Paths) -> dict[str, Any]:
     if not series:
         raise OptionError(
             f"{paths.engine} recorded no iterations: solve with trace=True and a method that "
-            "goes in iterations, such as near_far or delta_stepping"
+            "iterates, such as near_far or delta_stepping"
         )
     touched = dijkstra_edges(graph, paths.distances)
     counters = {k: v for k, v in stats.items() if isinstance(v, (bool, int, float, str))}
@@ -198,7 +194,6 @@ def delta_sweep(
         ``average_parallelism``, ``iterations`` and ``seconds``.
     """
     from nearfar.graph.delta import paper_delta
-    from nearfar.solve.one import sssp
 
     unit = float(paper_delta(graph))
     rows = []

@@ -10,24 +10,18 @@ less; with a decay this is the enhanced method (Luo and Qi 2009).
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, Literal
+from collections.abc import Callable, Iterator
+from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nearfar.errors import OptionError, quoted
+from nearfar.graph.like import GraphLike
 from nearfar.options import check_limit
+from nearfar.solve.places.given import Places
 from nearfar.solve.places.table import TableBlocks, prepared_places
 from nearfar.solve.steps.request import check_stats
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from numpy.typing import NDArray
-
-    from nearfar.graph.like import GraphLike
-    from nearfar.solve.places.given import Places
-
-__all__ = ["accessibility"]
 
 _DECAYS = (
     "None, 'linear', 'exponential', 'gaussian' (with a limit above 0), ('exponential', scale), "

@@ -6,32 +6,25 @@ import hashlib
 import math
 import os
 import time
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nearfar import _cpu
 from nearfar.algorithms.bounded.cuda import device_aggregates
 from nearfar.errors import NegativeWeightError, OptionError, quoted
+from nearfar.graph.graph import Graph
+from nearfar.graph.like import GraphLike
 from nearfar.graph.turns import TurnGraph
-from nearfar.options import canonical_device, check_limit
+from nearfar.options import Device, canonical_device, check_limit
 from nearfar.solve.arrays import distinct_sources
 from nearfar.solve.rows.files import FileSink
 from nearfar.solve.steps.request import as_graph, check_stats, vertex_indices
 from nearfar.system.devices import runtime
 from nearfar.system.threads import check_threads
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-
-    from numpy.typing import NDArray
-
-    from nearfar.graph.graph import Graph
-    from nearfar.graph.like import GraphLike
-    from nearfar.options import Device
-
-__all__ = ["catchment"]
 
 _KINDS = ("sum", "mean", "count", "min", "max")
 _AT_ONCE = 1 << 16  # sources between two calls of progress
@@ -92,9 +85,9 @@ def catchment(
     Returns
     -------
     float64 array, pandas.Series or pandas.DataFrame
-        For arrays shape (k,) or (k, c), with a list of aggregates a last axis of its length. A
-        series or a frame is indexed by the sources' names; with a list of aggregates its columns
-        are pairs (column, aggregate). With ``out`` shape (k, c times the aggregates).
+        For arrays shape (k,) or (k, c), with a list of aggregates one more axis. A series or a
+        frame is indexed by the sources' names; with a list of aggregates its columns are pairs
+        (column, aggregate). With ``out`` shape (k, c times the aggregates).
 
     Raises
     ------

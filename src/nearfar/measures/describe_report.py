@@ -10,8 +10,6 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from nearfar.prepared.outlook import Outlook
 
-__all__ = ["SHAPES", "GraphStatistics", "Reach"]
-
 
 @dataclass(frozen=True, slots=True)
 class Reach:

@@ -13,26 +13,20 @@ to ``w`` and one from ``w`` may not join into a path: every vertex is then searc
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal
+from collections.abc import Callable, Iterable
+from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nearfar.errors import NegativeWeightError, OptionError, UnreachableError
 from nearfar.graph.dtypes import unreached_value
 from nearfar.graph.given import as_numpy
+from nearfar.graph.graph import Graph
 from nearfar.graph.turns import TurnGraph
 from nearfar.solve.many import distances
 from nearfar.solve.one import sssp
 from nearfar.solve.steps.request import as_graph_or_turns, check_stats, vertex_indices
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
-    from numpy.typing import NDArray
-
-    from nearfar.graph.graph import Graph
-
-__all__ = ["center", "diameter", "eccentricity", "periphery", "radius"]
 
 
 def eccentricity(

@@ -10,21 +10,18 @@ empirically tight bounds for the diameter of massive graphs", JEA 13, 2009).
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from nearfar import _cpu
 from nearfar.errors import OptionError, keyword, quoted
+from nearfar.graph.graph import Graph
+from nearfar.graph.like import GraphLike
 from nearfar.measures.describe_report import GraphStatistics, Reach
+from nearfar.solve.one import sssp
 from nearfar.solve.steps.request import as_graph
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from nearfar.graph.graph import Graph
-    from nearfar.graph.like import GraphLike
-
-__all__ = ["GraphStatistics", "Reach", "describe"]
 
 
 def describe(graph: GraphLike, source: Any = None, *, seed: int = 1) -> GraphStatistics:
@@ -38,10 +35,9 @@ def describe(graph: GraphLike, source: Any = None, *, seed: int = 1) -> GraphSta
     ----------
     graph : graph_like
     source : int, vertex name or None
-        Start of the first sweep. None takes the index in the graph's
-        ``attributes["source_vertex"]``, if there is one, else draws from the largest strongly
-        connected part, or takes the vertex of greatest out-degree if that part is less than a
-        hundredth of the graph.
+        Start of the first sweep. None takes ``attributes["source_vertex"]`` of the graph, if there
+        is one, else a random vertex of the largest strongly connected part, or the vertex of
+        greatest out-degree if that part is tiny.
     seed : int
         Seed of that draw.
 
@@ -71,7 +67,6 @@ def describe(graph: GraphLike, source: Any = None, *, seed: int = 1) -> GraphSta
     >>> describe(generate("path", vertices=5, directed=False)).reach.diameter_hops
     4
     """
-    from nearfar import _cpu
     from nearfar.prepared.outlook import outlook
 
     if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)):
@@ -218,8 +213,6 @@ def _sweeps(graph: Graph, source: int) -> Reach:
 
 def _sweep(graph: Graph, source: int) -> tuple[int, Any, int]:
     """Return the number of reached vertices, the greatest distance, and its vertex of lowest id."""
-    from nearfar.solve.one import sssp
-
     name = graph.name_of(source)
     paths = sssp(graph, name, device="cpu")
     distances = np.where(paths.reachable, paths.distances, np.asarray(-1, paths.distances.dtype))

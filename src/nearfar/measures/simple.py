@@ -6,10 +6,13 @@ counts, and self-loops are on no shortest path.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from collections.abc import Callable
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
+from nearfar import _cpu
 from nearfar.choose.ranking import rank
 from nearfar.errors import (
     NegativeWeightError,
@@ -29,25 +32,6 @@ from nearfar.solve.many import distances
 from nearfar.solve.steps.request import as_graph, vertex_indices
 from nearfar.system.devices import runtime
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from numpy.typing import NDArray
-
-__all__ = [
-    "LARGEST_ON_DEVICE",
-    "Simple",
-    "check_tolerance",
-    "many_rows",
-    "measured",
-    "measured_turns",
-    "on_device_or_cores",
-    "refuse_cycle",
-    "simple",
-    "source_indices",
-    "takes_device",
-]
-
 Answer = TypeVar("Answer")
 
 # : Sources times vertices and edges, from which a GPU is worth its copies and its compiler.
@@ -60,17 +44,10 @@ _FEW = 16
 
 
 class Simple(NamedTuple):
-    """Graph without parallel edges and self-loops.
+    """Graph without parallel edges and self-loops."""
 
-    Attributes
-    ----------
-    graph : Graph
-        Graph without names; the given one if it has neither.
-    edges : int array, shape (m,), or None
-        Position of each edge in the given graph; None if they are the same.
-    """
-
-    graph: Graph
+    graph: Graph  # graph without names; the given one if it has neither
+    # shape (m,), or None; position of each edge in the given graph; None if they are the same
     edges: NDArray[Any] | None
 
 
@@ -103,8 +80,6 @@ def simple(graph: Graph) -> Simple:
 
 
 def _simplified(graph: Graph) -> Simple:
-    from nearfar import _cpu
-
     loops, parallel, _, _ = _cpu.edge_counts(graph.view)
     plain = graph.without_names()
     if not loops and not parallel:

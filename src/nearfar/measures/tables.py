@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from numpy.typing import ArrayLike
 
 from nearfar.answer.frames import vertex_frame
 from nearfar.solve.steps.request import as_graph
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
-
-__all__ = ["table"]
 
 
 def table(graph: Any, library: str | None = None, /, **columns: ArrayLike) -> Any:

@@ -7,23 +7,19 @@ so that they need no matrix.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Iterable
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 import networkx as nx
 from nearfar.errors import NegativeCycleError
 from nearfar.graph.dtypes import unreached_value
+from nearfar.graph.graph import Graph
 from nearfar.networkx.graph import BackendGraph
 from nearfar.networkx.search import blocks
 from nearfar.solve.many import all_pairs
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from numpy.typing import NDArray
-
-    from nearfar.graph.graph import Graph
 
 __all__ = [
     "average_shortest_path_length",

@@ -8,22 +8,19 @@ order of its search.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 import networkx as nx
 from nearfar.errors import UnreachableError, ZeroCycleError
+from nearfar.graph.graph import Graph
 from nearfar.measures.centrality.brandes import raw_betweenness, scales
 from nearfar.measures.paths.shortest_paths import all_shortest_paths as every_path
 from nearfar.networkx.graph import BackendGraph
 from nearfar.networkx.search import require_nonnegative
 from nearfar.solve.many import distances
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from nearfar.graph.graph import Graph
 
 __all__ = [
     "all_shortest_paths",

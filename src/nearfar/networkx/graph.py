@@ -7,15 +7,14 @@ in every NetworkX backend.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Hashable
+from typing import Any
 
 import numpy as np
 
+from nearfar import _cpu
 from nearfar.graph.graph import Graph
 from nearfar.graph.saturation import may_saturate
-
-if TYPE_CHECKING:
-    from collections.abc import Hashable
 
 __all__ = ["BackendGraph", "convert_from_nx", "convert_to_nx"]
 
@@ -65,8 +64,6 @@ class BackendGraph:
         return found
 
     def _convert(self, weight: Any) -> Graph:
-        from nearfar import _cpu
-
         adjacency, multigraph = self.original._adj, self.is_multigraph()
         arrays = None
         if type(adjacency) is dict:

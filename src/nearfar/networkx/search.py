@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, NoReturn, SupportsIndex
+from typing import Any, NoReturn, SupportsIndex
 
 import numpy as np
+from numpy.typing import NDArray
 
 import networkx as nx
+from nearfar import _cpu
+from nearfar.answer.paths import Paths
 from nearfar.errors import NegativeCycleError
 from nearfar.graph.dtypes import unreached_value
+from nearfar.graph.graph import Graph
+from nearfar.networkx.graph import BackendGraph
 from nearfar.solve.many import distances as many_distances
 from nearfar.solve.nearest import join_sources
 from nearfar.solve.one import sssp
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from nearfar.answer.paths import Paths
-    from nearfar.graph.graph import Graph
-    from nearfar.networkx.graph import BackendGraph
 
 __all__ = ["LazyPaths", "Search", "blocks", "search", "tight_lists", "to_dict"]
 
@@ -124,8 +122,6 @@ class Search:
 
 def to_dict(graph: BackendGraph, distances: NDArray[Any]) -> dict[Any, Any]:
     """Return vertex -> distance in Python numbers, reached vertices only, nearest first."""
-    from nearfar import _cpu
-
     row = np.ascontiguousarray(distances)
     return _cpu.distance_dict(graph.names, row, nearest_first(row), graph.kept)
 

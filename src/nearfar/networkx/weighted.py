@@ -10,9 +10,11 @@ from collections.abc import Iterator
 from typing import Any
 
 import networkx as nx
+from nearfar.cpu.potentials import refuse_negative_cycle
 from nearfar.errors import NegativeCycleError
 from nearfar.networkx.graph import BackendGraph
 from nearfar.networkx.search import LazyPaths, blocks, each_row, search, tight_lists, to_dict
+from nearfar.solve.one import sssp
 
 __all__ = [
     "all_pairs_bellman_ford_path",
@@ -283,8 +285,6 @@ def negative_edge_cycle(G: BackendGraph, weight: Any = "weight", heuristic: bool
 
 def find_negative_cycle(G: BackendGraph, source: Any, weight: Any = "weight") -> list[Any]:
     """Return a negative cycle that the source reaches, its first vertex repeated at the end."""
-    from nearfar.solve.one import sssp
-
     _require_vertex(G, source)
     try:
         sssp(G.weighted(weight), G.places[source])
@@ -296,8 +296,6 @@ def find_negative_cycle(G: BackendGraph, source: Any, weight: Any = "weight") ->
 
 def johnson(G: BackendGraph, weight: Any = "weight") -> dict[Any, LazyPaths]:
     """Return the paths from every vertex; weights of either sign."""
-    from nearfar.cpu.potentials import refuse_negative_cycle
-
     solved = G.weighted(weight)
     try:
         refuse_negative_cycle(solved)

@@ -7,41 +7,26 @@ caches it on the graph for later calls on any device.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nearfar.cpu.distances.predecessors import tight_predecessors
 from nearfar.errors import GraphError, OutOfMemoryError
+from nearfar.graph.facts import Facts
+from nearfar.graph.graph import Graph
 from nearfar.graph.saturation import may_saturate, widest
 from nearfar.graph.slots import Slot
 from nearfar.prepared.guess import Guess, guess
+from nearfar.prepared.order.preparation import Preparation
 from nearfar.prepared.prepare import prepare
 from nearfar.prepared.prepared import Prepared, Sums, weighed
-from nearfar.registry import CHOICES, Declined, Estimate, Request
+from nearfar.registry import CHOICES, Answer, Declined, Estimate, Request, Workspace
 from nearfar.system.devices import runtime
 from nearfar.system.threads import on_threads
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from numpy.typing import NDArray
-
-    from nearfar.graph.facts import Facts
-    from nearfar.graph.graph import Graph
-    from nearfar.prepared.order.preparation import Preparation
-    from nearfar.registry import Answer, Workspace
-
-__all__ = [
-    "FirstOptions",
-    "can_be_prepared",
-    "cost_of_preparing",
-    "is_ready",
-    "made_ready",
-    "of_prepared",
-    "with_trees",
-]
 
 #: Graphs prepared by a call for itself; the structure only, for the graph in another dtype.
 _READY: Slot[Prepared] = Slot("prepared")
@@ -66,6 +51,15 @@ class FirstOptions:
 
     sums: Sums = "fixed"
     force: bool = False
+
+
+def fits_arcs(graph: Graph, request: Request) -> Literal[True] | str:
+    """Return whether a graph is prepared and its sums fit the arcs: True, or the reason."""
+    if not isinstance(graph, Prepared):
+        return "the graph is not prepared: nearfar.prepare(graph) makes one that is"
+    if graph.beyond_arcs:
+        return "negative weights may add up to more than 2^60, half of what arcs can hold"
+    return True
 
 
 def can_be_prepared(graph: Graph, request: Request) -> Literal[True] | str:

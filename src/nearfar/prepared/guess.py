@@ -10,18 +10,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from nearfar.graph.facts import Facts
+from nearfar.graph.graph import Graph
 from nearfar.graph.slots import Slot
 from nearfar.prepared.order.tree import weighing_seconds
-
-if TYPE_CHECKING:
-    from nearfar.graph.facts import Facts
-    from nearfar.graph.graph import Graph
-
-__all__ = ["POLISH", "Guess", "guess", "row_seconds", "undirected_degree"]
 
 _ARC = 3.3e-10  # seconds per arc and source, in vector lanes
 _WRITTEN = 1.5e-9  # seconds per distance that is written
@@ -35,21 +30,13 @@ _DEGREE: Slot[float] = Slot("undirected degree")
 
 @dataclass(frozen=True, slots=True)
 class Guess:
-    """Estimated cost of preparing.
+    """Estimated cost of preparing."""
 
-    Attributes
-    ----------
-    n_arcs, n_triangles : float
-        Edges and shortcuts together; steps of a customization.
-    order : float
-        Seconds for the order on one core.
-    weights : float
-        Seconds on one core for the other steps: analysis, arcs, and their weights with pruning.
-    """
-
+    # n_arcs, n_triangles: edges and shortcuts together; steps of a customization
     n_arcs: float
     n_triangles: float
-    order: float
+    order: float  # seconds for the order on one core
+    # seconds on one core for the other steps: analysis, arcs, and their weights with pruning
     weights: float
 
 

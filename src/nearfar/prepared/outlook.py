@@ -4,19 +4,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from nearfar.cpu.costs import bucket_search
 from nearfar.graph.facts import Facts
+from nearfar.graph.graph import Graph
 from nearfar.prepared.guess import guess, row_seconds
 from nearfar.prepared.order.tree import Figures, arc_bytes, weighing_seconds
 from nearfar.prepared.prepare import foreseen
 from nearfar.prepared.prepared import Prepared
-
-if TYPE_CHECKING:
-    from nearfar.graph.graph import Graph
-
-__all__ = ["Outlook", "outlook"]
 
 #: Vertices up to which an order is found to have exact figures: less than a second.
 _QUICK = 100_000
@@ -24,31 +19,19 @@ _QUICK = 100_000
 
 @dataclass(frozen=True, slots=True)
 class Outlook:
-    """Prediction of whether a graph is worth preparing.
+    """Prediction of whether a graph is worth preparing."""
 
-    Attributes
-    ----------
-    worth : bool
-        Whether :func:`nearfar.prepare` would accept it.
-    exact : bool
-        Whether the figures come from an order instead of samples of the graph.
-    n_shortcuts, n_triangles, nbytes : int or None
-        Arcs that elimination adds, steps of a customization, and bytes besides the graph. None
-        if samples already showed that the graph has no small separators.
-    break_even : int or None
-        Approximate number of sources from which preparing and answering on one core takes less
-        than that many searches; None if it never does.
-    remark : str
-        Summary in words.
-    """
-
-    worth: bool
-    exact: bool
+    worth: bool  # whether nearfar.prepare would accept it
+    exact: bool  # whether the figures come from an order instead of samples of the graph
+    # n_shortcuts, n_triangles, nbytes: arcs that elimination adds, steps of a customization, and
+    # bytes besides the graph. None if samples already showed that the graph has no small separators
     n_shortcuts: int | None
     n_triangles: int | None
     nbytes: int | None
+    # approximate number of sources from which preparing and answering on one core takes less than
+    # that many searches; None if it never does
     break_even: int | None
-    remark: str
+    remark: str  # summary in words
 
     def __str__(self) -> str:
         if self.n_shortcuts is None or self.n_triangles is None or self.nbytes is None:

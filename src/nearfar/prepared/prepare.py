@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import time
-from typing import TYPE_CHECKING, Any, Literal, overload
+from typing import Any, Literal, overload
 
 from nearfar.errors import GraphFormatError, OptionError, keyword
 from nearfar.graph.graph import Graph
+from nearfar.graph.like import GraphLike
 from nearfar.graph.turns import TurnGraph
 from nearfar.options import canonical_device
 from nearfar.prepared.cuda.metric.arcs import device_arcs
@@ -20,13 +22,6 @@ from nearfar.prepared.prepared import Prepared, weighed, weighed_there
 from nearfar.prepared.turns import PreparedTurns, has_turns, prepared_turns, turn_order, turns_of
 from nearfar.system.devices import runtime
 from nearfar.system.threads import check_threads, default_threads
-
-if TYPE_CHECKING:
-    import os
-
-    from nearfar.graph.like import GraphLike
-
-__all__ = ["foreseen", "load", "prepare"]
 
 
 @overload
@@ -73,15 +68,14 @@ def prepare(
     ----------
     graph : graph_like or TurnGraph
     order : {"auto", "multilevel", "metis"} or int array, shape (n,)
-        Method for the elimination order, or the order itself: the first vertex is eliminated
-        first; with turns an array orders the original vertices. ``"auto"`` is ``"multilevel"``,
-        which runs on all cores and finds the same order on any number of them; ``"metis"`` needs
-        ``pip install 'nearfar[prepare]'`` and runs on one.
+        Method for the elimination order, or the order itself, first eliminated vertex first (with
+        turns, of the original vertices). ``"auto"`` is ``"multilevel"``, which runs on all cores;
+        ``"metis"`` needs ``pip install 'nearfar[prepare]'`` and runs on one.
     seed : int
         The same seed gives the same order.
     perfect : bool
-        Find the distance between the ends of every arc and leave those out of queries that no
-        shortest path needs. Takes about 1.5 times as long again as the rest of the customization.
+        Prune arcs that no shortest path needs, which makes queries faster and takes 1.5 times as
+        long as the rest of the customization.
     force : bool
         Prepare even where queries will be slower than searches.
     memory : int or None
@@ -89,8 +83,7 @@ def prepare(
     threads : int or None
         None uses all cores.
     device : {"cpu", "cuda"}
-        Where to find the weights of the arcs; order and arcs are always found on the CPU. Weights
-        found on a GPU are copied to the host on demand.
+        Device that computes the weights of the arcs; order and arcs are computed on the CPU.
 
     Returns
     -------
@@ -203,9 +196,8 @@ def load(
     path : str or path
         File written by :meth:`Prepared.save`.
     check : bool
-        Compare the checksums of all arrays and check that their contents are consistent, which
-        reads the whole file and takes as long as customizing the arcs again. Without it a
-        damaged array is not detected and can crash the process: use it only for trusted files.
+        Check the checksums and the consistency of all arrays, which reads the whole file. False is
+        for trusted files: a damaged array is then not detected and can crash the process.
     turns : bool
         Whether the file holds a graph with turn costs.
 

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import itertools
+import os
 import time
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal, overload
+from typing import Any, Literal, overload
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from nearfar import _cpu
 from nearfar.cpu.potentials import negative_cycle_error, potentials, refuse_negative_cycle
@@ -21,6 +24,7 @@ from nearfar.errors import (
     keyword,
     quoted,
 )
+from nearfar.graph import build, on_device
 from nearfar.graph.build import HostArrays, checked_weights
 from nearfar.graph.dtypes import unreached_value
 from nearfar.graph.given import frozen
@@ -62,14 +66,6 @@ from nearfar.prepared.order.tree import Arcs, Figures, Tree
 from nearfar.prepared.scenario import Scenario, changes_of, renewed_without, without_edges
 from nearfar.system.devices import runtime
 from nearfar.system.threads import check_threads, default_threads
-
-if TYPE_CHECKING:
-    import os
-    from collections.abc import Mapping, Sequence
-
-    from numpy.typing import ArrayLike, NDArray
-
-__all__ = ["Prepared", "Sums", "weighed", "weighed_there"]
 
 Sums = Literal["fixed", "search"]
 
@@ -259,6 +255,11 @@ class Prepared(Graph):
         )
 
     @cached_property
+    def _walks(self) -> Any:
+        """View of the C++ module for point queries; rows of many arcs once more, on first use."""
+        return _cpu.PreparedWalks(self.metric_view)
+
+    @cached_property
     def _origins(self) -> NDArray[np.int32]:
         """Origin of the weight of each arc; 8 bytes per arc and value of it."""
         found = np.empty(2 * len(self.metric.weights), dtype=np.int32)
@@ -311,7 +312,8 @@ class Prepared(Graph):
         if runtime.is_device_array(weights):
             return self._reweighted_there([weights], perfect, unit)[0]
         given = None if weights is None else np.asarray(weights)
-        graph = Graph(self.indptr, self.indices, given, **self._metadata_with(unit))
+        arrays = build.validate(self.indptr, self.indices, given)
+        graph = Graph.from_checked(arrays, **self._metadata_with(unit))
         return weighed(graph, self.preparation, perfect, check_threads(threads), {})
 
     def reweight_each(
@@ -356,7 +358,9 @@ class Prepared(Graph):
         structure = device_arcs(self, self.preparation)
         besides = self._metadata_with(unit)
         graphs = [
-            Graph(structure.indptr, structure.indices, one, copy=False, **besides)
+            Graph.from_checked(
+                on_device.validate(structure.indptr, structure.indices, one, copy=False), **besides
+            )
             for one in weights
         ]
         return weighed_there(graphs, structure, perfect, {})
@@ -601,9 +605,9 @@ class Prepared(Graph):
         ----------
         source, target : int or vertex name
         sums : {"fixed", "search"}
-            ``"fixed"`` adds floats in fixed point, in any order, and rounds once: the same bits on
-            every device, within the bound of :func:`nearfar.prepare`. ``"search"`` adds from left
-            to right, as searches do, which takes longer. Integers are exact either way.
+            ``"fixed"`` adds floats in fixed point and rounds once: the same bits on every device.
+            ``"search"`` adds from left to right, as searches do, which takes longer. Integers are
+            exact either way.
 
         Returns
         -------
@@ -618,24 +622,12 @@ class Prepared(Graph):
             If the distance does not fit 64 bits.
         """
         begin, end = self.index_of(source, "source"), self.index_of(target, "target")
-        return self.summing(sums).distance_between(begin, end)
-
-    def distance_between(self, source: int, target: int) -> Any:
-        """Return the distance between two vertices given by index, as :meth:`distance` does.
-
-        Parameters
-        ----------
-        source, target : int
-
-        Returns
-        -------
-        int or float
-        """
-        if self._walks_alone:
-            number = _cpu.prepared_distance(self.metric_view, source, target, self._no_distance)
+        summed = self if sums == "fixed" else self.summing(sums)
+        if summed._walks_alone:
+            number = _cpu.prepared_distance(summed._walks, begin, end, summed._no_distance)
             if number is not None:
                 return number
-        found = pair_distances(self, np.array([source]), np.array([target]), 1)[0]
+        found = pair_distances(summed, np.array([begin]), np.array([end]), 1)[0]
         return float("inf") if found == unreached_value(found.dtype) else found.item()
 
     def path(self, source: Any, target: Any) -> tuple[list[Any], Any]:
@@ -660,9 +652,15 @@ class Prepared(Graph):
         UnreachableError
             If there is no path.
         """
-        edges = self.path_edges(source, target)
+        begin, end = self.index_of(source, "source"), self.index_of(target, "target")
+        if self._walks_alone:
+            origins, heads, like = self._origins, self.indices, self._no_distance
+            found: Any = _cpu.prepared_path(self._walks, origins, begin, end, heads, like)
+            if found is not None and found[2] is not None:
+                return self.name_of(found[1]).tolist(), found[2]
+        edges = self._path_edges(begin, end, source, target)
         steps = np.empty(len(edges) + 1, dtype=np.int64)
-        steps[0] = self.index_of(source, "source")
+        steps[0] = begin
         steps[1:] = self.indices[edges]
         length = self._lengths(edges)[-1]
         return self.name_of(steps).tolist(), length.item() if hasattr(length, "item") else length
@@ -732,6 +730,10 @@ class Prepared(Graph):
             If there is no path.
         """
         begin, end = self.index_of(source, "source"), self.index_of(target, "target")
+        return self._path_edges(begin, end, source, target)
+
+    def _path_edges(self, begin: int, end: int, source: Any, target: Any) -> NDArray[np.int32]:
+        """Return the edges of a path between indices; names are for the message."""
         found = edges_of_path(self, begin, end)
         if found is None:
             raise UnreachableError(f"vertex {quoted(target)} is not reached from {quoted(source)}")

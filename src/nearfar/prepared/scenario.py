@@ -2,27 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nearfar import _cpu
 from nearfar.errors import GraphError, quoted
 from nearfar.graph.build import HostArrays
 from nearfar.graph.given import frozen
+from nearfar.graph.graph import Graph
 from nearfar.graph.snapping.lines import closed_edges, edge_positions, tails_of
 from nearfar.prepared.metric.arc_weights import renewed
+from nearfar.prepared.order.preparation import Preparation
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from numpy.typing import NDArray
-
-    from nearfar.graph.graph import Graph
-    from nearfar.prepared.order.preparation import Preparation
     from nearfar.prepared.prepared import Prepared
-
-__all__ = ["Scenario", "changes_of", "renewed_without", "without_edges"]
 
 
 class Scenario(NamedTuple):

@@ -9,9 +9,12 @@ of the original graph is a small separator of it (Buchhold, Wagner, Zeitz and ZÃ
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import os
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from nearfar.errors import GraphError, GraphFormatError, UnreachableError, quoted
 from nearfar.graph.graph import Graph
@@ -21,16 +24,7 @@ from nearfar.prepared.cpu.pairs import pair_indices
 from nearfar.prepared.files.file import write_arrays
 from nearfar.prepared.files.stored import check_kinds, kept_arrays, kept_values
 from nearfar.prepared.order.elimination import checked_order, elimination_order, structure_of
-
-if TYPE_CHECKING:
-    import os
-    from collections.abc import Mapping
-
-    from numpy.typing import ArrayLike, NDArray
-
-    from nearfar.prepared.prepared import Prepared, Sums
-
-__all__ = ["PreparedTurns", "has_turns", "turn_order", "turns_of"]
+from nearfar.prepared.prepared import Prepared, Sums
 
 _ARRAYS = ("starts", "ends", "vertices", "edges", "extra")
 _GRAPH = ("indptr", "indices", "weights", "vertex_names", "coordinates")

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nearfar import _cpu
 from nearfar.cpu.costs import bucket_search
 from nearfar.errors import OptionError
 from nearfar.graph.facts import Facts
+from nearfar.graph.graph import Graph
 from nearfar.prepared.cpu.exact import restored_rows
 from nearfar.prepared.first import (
     FirstOptions,
     can_be_prepared,
     cost_of_preparing,
+    fits_arcs,
     is_ready,
     of_prepared,
     with_trees,
@@ -26,22 +29,6 @@ from nearfar.prepared.prepared import Prepared, Sums
 from nearfar.registry import Answer, Estimate, Request, Workspace, variant
 from nearfar.system.memory import empty
 
-if TYPE_CHECKING:
-    from typing import Any
-
-    from numpy.typing import NDArray
-
-    from nearfar.graph.graph import Graph
-
-__all__ = [
-    "FirstOptions",
-    "TreeOptions",
-    "TreeRowsOptions",
-    "elimination_tree",
-    "elimination_tree_rows",
-    "prepare_first",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class TreeOptions:
@@ -50,9 +37,7 @@ class TreeOptions:
     Parameters
     ----------
     sums : {"fixed", "search"}
-        Form of float sums: in fixed point, within the bound of :func:`nearfar.prepare`; or from
-        left to right by a pass over the edges afterwards, bit for bit as in searches. Integers
-        are exact either way.
+        Float sums in fixed point, or bit for bit as in searches; see ``nearfar.Prepared.distance``.
     """
 
     sums: Sums = "fixed"
@@ -123,14 +108,6 @@ def _guessed(facts: Facts, request: Request, found: Guess) -> tuple[float, float
     return found.weights / _gain(facts, request), rows
 
 
-def _is_prepared(graph: Graph, request: Request) -> Literal[True] | str:
-    if not isinstance(graph, Prepared):
-        return "the graph is not prepared: nearfar.prepare(graph) makes one that is"
-    if graph.beyond_arcs:
-        return "negative weights may add up to more than 2^60, half of what arcs can hold"
-    return True
-
-
 def _first_bytes(graph: Graph, request: Request) -> int:
     """Return the bytes of arcs and weights that are not built yet, and of the rows."""
     rows = _lane_bytes(graph, request)
@@ -153,7 +130,7 @@ def _lane_bytes(graph: Graph, request: Request) -> int:
     device="cpu",
     weights="any",
     options=TreeOptions,
-    requires=_is_prepared,
+    requires=fits_arcs,
     paper="dibbelt-2016",
     section="elimination tree query, then one pass over all arcs as in PHAST",
     summary="a walk to the root of the elimination tree, then one pass down (prepared graphs)",
@@ -197,7 +174,7 @@ def _near(
     problems={"batch", "all_pairs"},
     weights="any",
     options=TreeRowsOptions,
-    requires=_is_prepared,
+    requires=fits_arcs,
     paper="dibbelt-2016",
     section="elimination tree query; sources in vector lanes",
     summary="sources in the lanes of vector registers, one pass over the arcs (prepared graphs)",

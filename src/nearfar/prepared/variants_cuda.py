@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from nearfar.graph.facts import Facts
+from nearfar.graph.graph import Graph
 from nearfar.prepared.cuda.bottoms.cells import Sweep
 from nearfar.prepared.cuda.bottoms.leaves import TileSweep, row_sweep
 from nearfar.prepared.cuda.bottoms.table import sources_per_table, table_pays
@@ -20,6 +24,7 @@ from nearfar.prepared.first import (
     FirstOptions,
     can_be_prepared,
     cost_of_preparing,
+    fits_arcs,
     of_prepared,
     with_trees,
 )
@@ -35,16 +40,6 @@ from nearfar.registry import (
 )
 from nearfar.system.devices import runtime
 from nearfar.system.devices.several import each_block
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from numpy.typing import NDArray
-
-    from nearfar.graph.facts import Facts
-    from nearfar.graph.graph import Graph
-
-__all__ = ["DeviceTreeOptions", "elimination_tree_rows", "prepare_first", "sources_per_sweep"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,14 +102,6 @@ def _guessed(facts: Facts, request: Request, found: Guess) -> tuple[float, float
     return weights, rows
 
 
-def _is_prepared(graph: Graph, request: Request) -> Literal[True] | str:
-    if not isinstance(graph, Prepared):
-        return "the graph is not prepared: nearfar.prepare(graph) makes one that is"
-    if graph.beyond_arcs:
-        return "negative weights may add up to more than 2^60, half of what arcs can hold"
-    return True
-
-
 def is_table(prepared: Prepared, columns: Any) -> bool:
     """Return whether targets are few enough for a product; sums of a search need whole rows."""
     if columns is None or prepared.adds_floats:
@@ -154,7 +141,7 @@ def _reduced(
     problems={"batch", "all_pairs"},
     weights="any",
     options=DeviceTreeOptions,
-    requires=_is_prepared,
+    requires=fits_arcs,
     paper="dibbelt-2016",
     section="elimination tree query; sources in lanes, cells of the tree in shared memory",
     summary="cells of the elimination tree in shared memory, sources in lanes (prepared graphs)",

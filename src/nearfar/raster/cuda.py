@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,10 +15,11 @@ if TYPE_CHECKING:
 
     from nearfar.raster.raster import Raster
 
-__all__ = ["macros", "search"]
+__all__ = ["Engine", "macros", "search"]
 
 _C_TYPES = {"float32": "float", "float64": "double", "int32": "int", "int64": "long long"}
 _SOURCE = 64  # a tile with a source, in tiles.cuh's marks
+_TILE = 24  # bytes of a tile besides its cells
 
 
 def macros(dtype: np.dtype[Any], ndim: int, rule: int, steps: NDArray[np.int8]) -> dict[str, Any]:
@@ -45,79 +47,156 @@ def macros(dtype: np.dtype[Any], ndim: int, rule: int, steps: NDArray[np.int8]) 
     }
 
 
+class Engine:
+    """The program for a raster, which relaxes it or a part of it: all of some lines.
+
+    A part is a raster of its own, as far as the kernel is concerned. Lines are rows in two
+    dimensions and planes in three.
+    """
+
+    def __init__(self, grid: Raster) -> None:
+        runtime.device()  # or the reason why there is none
+        self.grid = grid
+        self.given = grid._describe_steps(grid.dtype)
+        self.macro = macros(grid.dtype, grid.ndim, self.given["rule"], grid.steps)
+        self.unreached = unreached_value(grid.dtype)
+        program = runtime.program("raster/kernels/tiles.cuh", self.macro)
+        self.kernel = program.kernel("relax_tiles")
+        self.counters = {"phases": 0, "tile_visits": 0}
+        self.seconds, self.bytes = 0.0, 0
+
+    def shape(self, lines: int) -> tuple[int, int, int]:
+        """Return the extents of a part."""
+        _, rows, columns = self.given["shape"]
+        return (1, lines, columns) if self.grid.ndim == 2 else (lines, rows, columns)
+
+    def tiles(self, shape: tuple[int, ...]) -> tuple[int, int, int]:
+        """Return the number of tiles along each axis."""
+        side = self.macro["SIDE"]
+        return -(-shape[0] // self.macro["DEPTH"]), -(-shape[1] // side), -(-shape[2] // side)
+
+    def bytes_of(self, lines: int) -> int:
+        """Return the bytes that a part needs on the device."""
+        grid, given, shape = self.grid, self.given, self.shape(lines)
+        arrays = 1 + (grid.device_cost is None) + (grid.elevation is not None)
+        masked = given["negative"] or given["no_data"] is not None or grid.elevation is not None
+        cell = grid.dtype.itemsize * (arrays + masked) + 2 * masked
+        return int(np.prod(shape)) * cell + int(np.prod(self.tiles(shape))) * _TILE
+
+    def waiting(
+        self, shape: tuple[int, ...], cells: NDArray[np.int64], values: NDArray[Any]
+    ) -> tuple[NDArray[Any], NDArray[np.uint32]]:
+        """Return key and mark of each tile, where cells of a part have new distances."""
+        tiles, side = self.tiles(shape), self.macro["SIDE"]
+        keys = np.full(int(np.prod(tiles)), self.unreached, dtype=self.grid.dtype)
+        marks = np.zeros(len(keys), dtype=np.uint32)
+        at = np.stack(np.unravel_index(cells, shape))
+        # A tile of a volume gives only what it lowers, so those beside a cell look for themselves.
+        reach = (0,) if self.grid.ndim == 2 else (-1, 0, 1)
+        for shift in itertools.product(reach, repeat=3):
+            near = np.clip(at + np.array(shift)[:, None], 0, np.array(shape)[:, None] - 1)
+            of_tile = near[0] // self.macro["DEPTH"] * tiles[1] + near[1] // side
+            of_tile = of_tile * tiles[2] + near[2] // side
+            np.minimum.at(keys, of_tile, values)
+            marks[of_tile] = _SOURCE
+        return keys, marks
+
+    def relax(
+        self,
+        cost: Any,
+        elevation: Any,
+        distance: Any,
+        shape: tuple[int, ...],
+        waiting: tuple[NDArray[Any], NDArray[np.uint32]],
+        limit: float | None,
+    ) -> None:
+        """Lower the distances of a part, on the device, to their fixed point."""
+        cp, dtype, given = runtime.cupy(), self.grid.dtype, self.given
+        cost, elevation = self._passable(cost, elevation)
+        n_tiles = int(np.prod(self.tiles(shape)))
+        table, low, scale = given["table"] or (np.zeros(3, dtype), dtype.type(0), dtype.type(0))
+        shared, blocks, block = _launch_shape(self.kernel, self.macro, dtype.itemsize, n_tiles)
+        state = cp.zeros(40, dtype=np.uint32)
+        arguments = {
+            "cost": cost,
+            "elevation": elevation,
+            "factors": runtime.upload(given["factors"]),
+            "inverses": runtime.upload(given["inverses"]),
+            "table": runtime.upload(table),
+            "low": low,
+            "scale": scale,
+            "last": dtype.type(len(table) - 2),
+            "distance": distance,
+            "key": runtime.upload(waiting[0]),
+            "marks": runtime.upload(waiting[1]),
+            "queue": cp.empty(n_tiles, dtype=np.int32),
+            "state": state,
+            "least": runtime.upload(np.full(8, self.unreached, dtype=dtype)),
+            "planes": np.int64(shape[0]),
+            "rows": np.int64(shape[1]),
+            "columns": np.int64(shape[2]),
+            "limit": limit_in_dtype(limit, dtype),
+            "delta": _first_delta(self.grid, self.macro["SIDE"]),
+        }
+        timer = runtime.Timer().start()
+        self.kernel(blocks, block, arguments, shared=shared, cooperative=True)
+        timer.stop()
+        counters = state.get()
+        self.counters["phases"] += int(counters[8])
+        self.counters["tile_visits"] += int(counters[9])
+        self.seconds += timer.seconds
+        held = sum(getattr(value, "nbytes", 0) for value in arguments.values())
+        self.bytes = max(self.bytes, held)
+
+    def stats(self) -> dict[str, Any]:
+        """Return counters of all launches."""
+        return {**self.counters, "device_seconds": self.seconds, "device_bytes": self.bytes}
+
+    def _passable(self, cost: Any, elevation: Any) -> tuple[Any, Any]:
+        """Return costs, unreached at barriers, and finite elevations, on the device."""
+        cp, dtype = runtime.cupy(), self.grid.dtype
+        cost = runtime.upload(cost)
+        heights = None if elevation is None else runtime.upload(elevation)
+        blocked = None
+        if self.given["negative"]:
+            blocked = cost < 0
+        if self.given["no_data"] is not None:
+            marked = cost == self.given["no_data"]
+            blocked = marked if blocked is None else blocked | marked
+        if heights is not None:
+            missing = ~cp.isfinite(heights)
+            blocked = missing if blocked is None else blocked | missing
+            heights = cp.where(missing, dtype.type(0), heights)
+        if blocked is not None:
+            cost = cp.where(blocked, dtype.type(self.unreached), cost)
+        return cost, heights
+
+
 def search(
-    grid: Raster,
+    engine: Engine,
     starts: NDArray[np.int64],
-    initial: NDArray[Any] | None,
+    initial: NDArray[Any],
     limit: float | None,
     ends: NDArray[np.int64],
-) -> tuple[NDArray[Any], dict[str, Any]]:
-    """Return distances, on the device if the costs were given there, and counters."""
-    runtime.device()  # or the reason why there is none
-    cp = runtime.cupy()
-    dtype = grid.dtype
-    given = grid.describe_steps(dtype)
-    unreached = unreached_value(dtype)
-    macro = macros(dtype, grid.ndim, given["rule"], grid.steps)
-    shape, side, depth = given["shape"], macro["SIDE"], macro["DEPTH"]
-    tiles = [-(-shape[0] // depth), -(-shape[1] // side), -(-shape[2] // side)]
-    n_tiles = int(np.prod(tiles))
-    arrays = 1 + (grid.device_cost is None) + (grid.elevation is not None)
-    runtime.require_memory(grid.n_vertices * dtype.itemsize * arrays + n_tiles * 24)
-    cost, elevation = _passable(grid, given)
-
-    begin = np.zeros(len(starts), dtype=dtype) if initial is None else initial
+) -> NDArray[Any]:
+    """Return distances, on the device if the costs were given there; the raster fits it."""
+    grid, shape = engine.grid, engine.given["shape"]
+    runtime.require_memory(engine.bytes_of(grid.shape[0]))
     cells, which = np.unique(starts, return_inverse=True)
-    first = np.full(len(cells), unreached, dtype=dtype)
-    np.minimum.at(first, which.reshape(-1), begin)
-    distance = cp.full(grid.n_vertices, unreached, dtype=dtype)
+    first = np.full(len(cells), engine.unreached, dtype=grid.dtype)
+    np.minimum.at(first, which.reshape(-1), initial)
+    distance = runtime.cupy().full(grid.n_vertices, engine.unreached, dtype=grid.dtype)
     distance[runtime.upload(cells)] = runtime.upload(first)
-    planes, rows, columns = np.unravel_index(starts, shape)
-    of_tile = (planes // depth * tiles[1] + rows // side) * tiles[2] + columns // side
-    keys = np.full(n_tiles, unreached, dtype=dtype)
-    np.minimum.at(keys, of_tile, begin)
-    marks = np.zeros(n_tiles, dtype=np.uint32)
-    marks[of_tile] = _SOURCE
-    table, low, scale = given["table"] or (np.zeros(3, dtype=dtype), dtype.type(0), dtype.type(0))
-    program = runtime.program("raster/kernels/tiles.cuh", macro)
-    kernel = program.kernel("relax_tiles")
-    shared, blocks, block = _launch_shape(kernel, macro, dtype.itemsize, n_tiles)
-    least = runtime.upload(np.full(8, unreached, dtype=dtype))
-    state = cp.zeros(40, dtype=np.uint32)
-    arguments = {
-        "cost": cost,
-        "elevation": elevation,
-        "factors": runtime.upload(given["factors"]),
-        "inverses": runtime.upload(given["inverses"]),
-        "table": runtime.upload(table),
-        "low": low,
-        "scale": scale,
-        "last": dtype.type(len(table) - 2),
-        "distance": distance,
-        "key": runtime.upload(keys),
-        "marks": runtime.upload(marks),
-        "queue": cp.empty(n_tiles, dtype=np.int32),
-        "state": state,
-        "least": least,
-        "planes": np.int64(shape[0]),
-        "rows": np.int64(shape[1]),
-        "columns": np.int64(shape[2]),
-        "limit": limit_in_dtype(limit, dtype),
-        "delta": _first_delta(grid, side),
-    }
-    timer = runtime.Timer().start()
-    kernel(blocks, block, arguments, shared=shared, cooperative=True)
-    timer.stop()
-    _cut(distance, limit, ends)
-    counters = state.get()
+    cost = grid.cost if grid.device_cost is None else grid.device_cost
+    waiting = engine.waiting(shape, starts, initial)
+    engine.relax(cost, grid.elevation, distance, shape, waiting, limit)
+    bounds = [] if limit is None else [limit]
+    if ends.size:
+        bounds.append(distance[runtime.upload(ends)].max().item())
+    if bounds:
+        distance[distance > min(bounds)] = engine.unreached
     found = distance if grid.device_cost is not None else runtime.download(distance)
-    return found.reshape(grid.shape), {
-        "phases": int(counters[8]),
-        "tile_visits": int(counters[9]),
-        "tiles": n_tiles,
-        "device_seconds": timer.seconds,
-        "device_bytes": sum(getattr(value, "nbytes", 0) for value in arguments.values()),
-    }
+    return found.reshape(grid.shape)
 
 
 def _launch_shape(
@@ -141,26 +220,6 @@ def _launch_shape(
     return each * warps, blocks, block
 
 
-def _passable(grid: Raster, given: dict[str, Any]) -> tuple[Any, Any]:
-    """Return costs, unreached at barriers, and finite elevations, on the device."""
-    cp = runtime.cupy()
-    cost = runtime.upload(grid.cost if grid.device_cost is None else grid.device_cost)
-    heights = None if grid.elevation is None else runtime.upload(grid.elevation)
-    blocked = None
-    if given["negative"]:
-        blocked = cost < 0
-    if given["no_data"] is not None:
-        marked = cost == given["no_data"]
-        blocked = marked if blocked is None else blocked | marked
-    if heights is not None:
-        missing = ~cp.isfinite(heights)
-        blocked = missing if blocked is None else blocked | missing
-        heights = cp.where(missing, grid.dtype.type(0), heights)
-    if blocked is not None:
-        cost = cp.where(blocked, grid.dtype.type(unreached_value(grid.dtype)), cost)
-    return cost, heights
-
-
 def _first_delta(grid: Raster, side: int) -> Any:
     """Return a width of the first phases; the kernel adapts it."""
     width = float(grid.greatest_cost) * side * max(grid.cell_size if grid.lengths else (1.0,))
@@ -168,12 +227,3 @@ def _first_delta(grid: Raster, side: int) -> Any:
         return grid.dtype.type(max(1, min(width, np.iinfo(grid.dtype).max // 4)))
     tiny = np.finfo(grid.dtype).tiny
     return grid.dtype.type(min(max(width, tiny), np.finfo(grid.dtype).max / 4))
-
-
-def _cut(distances: Any, limit: float | None, ends: NDArray[np.int64]) -> None:
-    """Leave cells beyond the limit and the farthest target unreached."""
-    bounds = [] if limit is None else [limit]
-    if ends.size:
-        bounds.append(distances[runtime.upload(ends)].max().item())
-    if bounds:
-        distances[distances > min(bounds)] = unreached_value(np.dtype(distances.dtype))

@@ -140,7 +140,7 @@ def path_cost(raster: Raster, cells: ArrayLike) -> Any:
         If two cells in a row are no neighbours.
     """
     path = np.asarray(cells).reshape(-1, raster.ndim)
-    given = raster.describe_steps(raster.dtype)
+    given = raster._describe_steps(raster.dtype)
     moves = [tuple(move) for move in (path[:-1] - path[1:]).tolist()]
     number = {tuple(step): i for i, step in enumerate(raster.steps.tolist())}
     wrong = next((i for i, move in enumerate(moves) if move not in number), None)
@@ -195,7 +195,7 @@ def _alternatives(
         with np.errstate(over="ignore"):
             dearer = np.minimum(values[near] * np.float64(penalty), _greatest(grid.dtype))
         values[near] = dearer.astype(grid.dtype)
-        surface = cost_distance(grid.with_cost(values), ends[0], targets=[ends[1]], **options)
+        surface = cost_distance(grid._with_cost(values), ends[0], targets=[ends[1]], **options)
         newest = surface.path_to(ends[1])
         if newest.tobytes() not in seen:
             seen.add(newest.tobytes())

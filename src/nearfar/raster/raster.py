@@ -332,33 +332,13 @@ class Raster:
             x, y = columns, rows
         return np.stack([x, y], axis=1).astype(np.float64)
 
-    def describe(self, dtype: np.dtype[Any] | None = None) -> dict[str, Any]:
-        """Return the raster in the form of the CPU's engine.
-
-        Parameters
-        ----------
-        dtype : dtype or None
-            Dtype of the distances, if it is wider than that of the costs.
-
-        Returns
-        -------
-        dict
-        """
+    def _describe(self, dtype: np.dtype[Any] | None = None) -> dict[str, Any]:
+        """Return the raster in the form of the CPU's engine."""
         kind = self.dtype if dtype is None else dtype
-        return {"cost": self.cost.astype(kind, copy=False), **self.describe_steps(kind)}
+        return {"cost": self.cost.astype(kind, copy=False), **self._describe_steps(kind)}
 
-    def describe_steps(self, kind: np.dtype[Any]) -> dict[str, Any]:
-        """Return what an engine needs besides the costs.
-
-        Parameters
-        ----------
-        kind : dtype
-            Dtype of the distances.
-
-        Returns
-        -------
-        dict
-        """
+    def _describe_steps(self, kind: np.dtype[Any]) -> dict[str, Any]:
+        """Return what an engine needs besides the costs."""
         sizes = np.array(self.cell_size)
         lengths = np.sqrt(((self.steps * sizes) ** 2).sum(axis=1))
         counted = lengths if self.lengths else np.ones(len(lengths))
@@ -385,33 +365,13 @@ class Raster:
             return _SLOPE
         return _RULES[self.step] if self.cut_corners else _CORNERS
 
-    def cost_of(self, cell: int | tuple[int, ...]) -> Any:
-        """Return the cost of one cell, without copying others from a device.
-
-        Parameters
-        ----------
-        cell : int or tuple of int
-            Its position, or its indices.
-
-        Returns
-        -------
-        int or float
-        """
+    def _cost_of(self, cell: int | tuple[int, ...]) -> Any:
+        """Return the cost of one cell, without copying others from a device."""
         array = self._array if isinstance(cell, tuple) else self._array.reshape(-1)
         return array[cell].item()
 
-    def with_cost(self, cost: NDArray[Any]) -> Raster:
-        """Return the same raster with other costs, non-negative and without marks of missing data.
-
-        Parameters
-        ----------
-        cost : array
-            Of the same shape and dtype.
-
-        Returns
-        -------
-        Raster
-        """
+    def _with_cost(self, cost: NDArray[Any]) -> Raster:
+        """Return the same raster with other costs, at least 0 and without marks of missing data."""
         made = copy.copy(self)
         made.device_cost, made._host_cost = None, cost
         made.no_data, made._scanned = None, None
@@ -419,7 +379,7 @@ class Raster:
 
     def is_barrier(self, cell: int) -> bool:
         """Return whether no path enters a cell, given by its position."""
-        value = self.cost_of(cell)
+        value = self._cost_of(cell)
         if self.elevation is not None and not math.isfinite(self.elevation.reshape(-1)[cell]):
             return True
         marked = _no_data_in(self.no_data, self.dtype)

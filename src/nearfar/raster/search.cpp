@@ -25,6 +25,7 @@
 #include "cpu/threads/interrupt.hpp"
 #include "cpu/threads/worker_pool.hpp"
 #include "raster/bind.hpp"
+#include "raster/cells.hpp"
 #include "raster/tile.hpp"
 
 namespace nearfar {
@@ -36,6 +37,7 @@ class WaitingTiles {
   explicit WaitingTiles(const TileGrid& grid)
       : pending_(static_cast<std::size_t>(grid.tiles()), unreached<T>()),
         sides_(static_cast<std::size_t>(grid.tiles()), 0),
+        givers_(static_cast<std::size_t>(grid.tiles())),
         busy_(static_cast<std::size_t>(grid.tiles()), 0),
         seen_(static_cast<std::size_t>(grid.tiles()), 0) {}
 
@@ -64,8 +66,9 @@ class WaitingTiles {
   }
 
   // `side` is the number of the waking tile as seen from that tile.
-  void wake(int64_t tile, T key, int side) {
+  void wake(int64_t tile, T key, int side, const Givers& givers) {
     sides_[static_cast<std::size_t>(tile)] |= uint32_t{1} << side;
+    givers_[static_cast<std::size_t>(tile)].add(givers);
     T& pending = pending_[static_cast<std::size_t>(tile)];
     if (!(key < pending)) return;
     pending = key;
@@ -90,8 +93,10 @@ class WaitingTiles {
     return std::exchange(seen_[static_cast<std::size_t>(tile)], 1) == 0;
   }
 
-  // Which sides woke a tile since the last call; after take().
-  uint32_t sides_of(int64_t tile) {
+  // Which sides and cells woke a tile since the last call; after take().
+  uint32_t sides_of(int64_t tile, Givers& givers) {
+    givers = givers_[static_cast<std::size_t>(tile)];
+    givers_[static_cast<std::size_t>(tile)].count = 0;
     return std::exchange(sides_[static_cast<std::size_t>(tile)], 0);
   }
 
@@ -132,10 +137,14 @@ class WaitingTiles {
   std::vector<Entry> heap_;
   std::vector<T> pending_;
   std::vector<uint32_t> sides_;
+  std::vector<Givers> givers_;
   std::vector<uint8_t> busy_, seen_;
   int active_ = 0, asleep_ = 0;
   bool stopped_ = false;
 };
+
+// Cells that are settled in place before sweeps take over.
+constexpr uint64_t kMostInPlace = 512;
 
 template <class T>
 TileCounts search(const RasterView<T>& view, T* distances, const int64_t* sources,
@@ -143,11 +152,22 @@ TileCounts search(const RasterView<T>& view, T* distances, const int64_t* source
                   uint64_t* reached_tiles, int threads) {
   const TileGrid grid(view.shape);
   WaitingTiles<T> waiting(grid);
-  const int64_t layer = view.shape.rows * view.shape.columns;
+  const RasterShape& shape = view.shape;
   for (std::size_t i = 0; i < n_sources; ++i) {
-    const int64_t s = sources[i], in_layer = s % layer, columns = view.shape.columns;
-    const int64_t tile = grid.containing(s / layer, in_layer / columns, in_layer % columns);
-    waiting.wake(tile, distances[s], 13);
+    const int64_t s = sources[i], in_layer = s % (shape.rows * shape.columns);
+    const int64_t z = s / (shape.rows * shape.columns), y = in_layer / shape.columns;
+    const int64_t x = in_layer % shape.columns, own = grid.containing(z, y, x);
+    Givers giver;
+    giver.add(s);
+    waiting.wake(own, distances[s], 13, giver);
+    for (int k = 0; k < view.steps; ++k) {
+      const int64_t to = view.neighbour(s, k);
+      if (to < 0) continue;
+      const int64_t tz = z + view.offset[k][0], ty = y + view.offset[k][1];
+      const int64_t tx = x + view.offset[k][2], other = grid.containing(tz, ty, tx);
+      if (other != own)
+        waiting.wake(other, distances[s], grid.side_towards(tz, ty, tx, z, y, x), giver);
+    }
   }
   std::atomic<bool> given_up{false};
   std::exception_ptr failure;
@@ -162,24 +182,40 @@ TileCounts search(const RasterView<T>& view, T* distances, const int64_t* source
 
   const auto work = [&](Interrupt& interrupt) {
     Tile<T> tile(view, grid);
+    Cells<T> cells(view, grid);
+    Given<T> given;
+    Givers givers;
     const auto poll = [&] { interrupt.poll(uint64_t{1} << 16); };
     std::unique_lock<std::mutex> lock(waiting.mutex);
     for (;;) {
       const int64_t taken = waiting.take(lock, bound, poll);
       if (taken < 0) break;
-      const uint32_t sides = waiting.sides_of(taken);
+      const uint32_t sides = waiting.sides_of(taken, givers);
       if (waiting.is_first(taken)) store_shared(reached_tiles, *reached_tiles + 1);
       lock.unlock();
-      interrupt.poll(static_cast<uint64_t>(grid.side * grid.side * grid.depth));
-      tile.load(grid.place(taken, view.shape), distances);
-      tile.relax(sides, (sides >> 13 & 1) != 0);
-      tile.store(distances);
+      ++tile.counts.visits;
+      given.clear();
+      const TilePlace place = grid.place(taken, shape);
+      const bool few = givers.noted();
+      tile.counts.in_place += few;
+      const uint64_t before = tile.counts.pops;
+      if (!few || !cells.relax(place, distances, givers, kMostInPlace, given, tile.counts)) {
+        interrupt.poll(static_cast<uint64_t>(grid.side * grid.side * grid.depth));
+        tile.load(place, distances);
+        if (few)
+          tile.sweep();
+        else
+          tile.relax(sides, (sides >> 13 & 1) != 0);
+        tile.store(distances, given);
+      } else {
+        interrupt.poll(64 + tile.counts.pops - before);
+      }
       lock.lock();
       for (int side = 0; side < 27; ++side) {
-        // Nothing is given to cells outside the raster, which are barriers.
-        if (!(tile.least[side] < unreached<T>())) continue;
+        // Nothing is given to cells outside the raster.
+        if (!(given.least[side] < unreached<T>())) continue;
         const int64_t away = ((side / 9 - 1) * grid.y + side / 3 % 3 - 1) * grid.x + side % 3 - 1;
-        waiting.wake(taken + away, tile.least[side], 26 - side);
+        waiting.wake(taken + away, given.least[side], 26 - side, given.givers[side]);
       }
       waiting.finish(taken);
     }
@@ -250,6 +286,7 @@ Fields raster_search(const nb::dict& raster, Array distances, Ids sources,
     }
     out["tile_visits"] = counts.visits;
     out["idle_visits"] = counts.idle;
+    out["visits_in_place"] = counts.in_place;
     out["sweeps"] = counts.sweeps;
     out["heap_pops"] = counts.pops;
     const TileGrid grid(view.shape);

@@ -12,7 +12,7 @@ import numpy as np
 
 from nearfar.errors import OptionError, OutOfMemoryError, VertexError, keyword, quoted
 from nearfar.graph.dtypes import unreached_value
-from nearfar.options import check_limit
+from nearfar.options import check_kind, check_limit
 from nearfar.raster.raster import Raster
 from nearfar.raster.surface import Surface
 from nearfar.system.devices.arrays import to_host
@@ -41,6 +41,7 @@ def cost_distance(
     targets: Any = None,
     device: Device = "auto",
     threads: int | None = None,
+    memory: int | None = None,
     out: NDArray[Any] | str | os.PathLike[str] | None = None,
     progress: Callable[[float, float], None] | None = None,
     stats: dict[str, Any] | None = None,
@@ -64,13 +65,16 @@ def cost_distance(
         ``"auto"`` is the CPU.
     threads : int or None
         CPU workers; None uses all cores of this process.
+    memory : int or None
+        Bytes that the search may use on a GPU; None means what is free there. A raster on the host
+        that needs more is solved by parts, which are copied to the GPU in turn.
     out : array, path or None
         Where the distances go: a contiguous array of the raster's shape and dtype, a memory map
         for instance, or the path of a ``.npy`` file, which is mapped into memory. Costs and
         distances in such files may be larger than memory.
     progress : callable or None
         Called as ``progress(tiles reached, tiles)`` several times a second from another thread; on
-        a GPU once, at the end.
+        a GPU after each part.
     stats : dict or None
         Filled with :attr:`Surface.stats`.
     **raster
@@ -115,27 +119,29 @@ def cost_distance(
     for start in starts:
         if grid.is_barrier(int(start)):
             cell = tuple(int(i) for i in np.unravel_index(start, grid.shape))
-            raise VertexError(f"source {cell} is on a barrier: its cost is {grid.cost_of(cell)}")
+            raise VertexError(f"source {cell} is on a barrier: its cost is {grid._cost_of(cell)}")
     ends = np.empty(0, dtype=np.int64) if targets is None else grid.cells(targets, "target")
     bound = check_limit(limit, grid.dtype)
+    check_kind("cost_distance", "memory", memory, "int | None")
     begin = _initial(initial, len(starts), grid.dtype)
     if device not in ("auto", "cpu", "cuda", "gpu"):
         raise OptionError(f"{keyword('device')} is {quoted(device)}: give 'auto', 'cpu' or 'cuda'")
     if isinstance(out, str | os.PathLike):
         return _into_file(
             out, grid, sources, initial=initial, limit=limit, targets=targets, device=device,
-            threads=threads, progress=progress, stats=stats,
+            threads=threads, memory=memory, progress=progress, stats=stats,
         )  # fmt: skip
     place = None if out is None else _place(out, grid)
     began = time.perf_counter()
     if device in ("cuda", "gpu"):
-        from nearfar.raster.cuda import search
+        from nearfar.raster.parts import search
 
-        distances, counters = search(grid, starts, begin, bound, ends)
+        distances, counters = search(
+            grid, starts, begin, bound, ends, memory,
+            lambda: _room(grid, grid.dtype, threads) if place is None else place, progress,
+        )  # fmt: skip
         engine = "tiles@cuda"
-        if progress is not None:
-            progress(counters["tiles"], counters["tiles"])
-        if place is not None:
+        if place is not None and distances is not place:
             place[...] = to_host(distances)
             distances = place
     else:
@@ -295,21 +301,26 @@ def _search(
     """Return distances and counters of the CPU engine."""
     from nearfar import _cpu
 
+    distances = _room(grid, dtype, threads) if out is None else out
+    begin = None if initial is None else initial.astype(dtype)
+    reached = np.zeros(1, dtype=np.uint64)
+    tiles = _cpu.raster_tiles(grid._describe_steps(dtype)["shape"])
+    with _watched(progress, reached, tiles):
+        found = _cpu.raster_search(
+            grid._describe(dtype), distances, starts, begin, limit, ends, reached, threads
+        )
+    return distances, dict(found)
+
+
+def _room(grid: Raster, dtype: np.dtype[Any], threads: int) -> NDArray[Any]:
+    """Return an array on the host for the distances, if it fits."""
     needed = grid.n_vertices * (dtype.itemsize * (2 if dtype != grid.dtype else 1))
     free = free_memory()
-    if out is None and needed > free:
+    if needed > free:
         raise OutOfMemoryError(
             needed, free, "give out='distances.npy', a file, or use dtype='float32'"
         )
-    distances = empty(grid.shape, dtype, threads) if out is None else out
-    begin = None if initial is None else initial.astype(dtype)
-    reached = np.zeros(1, dtype=np.uint64)
-    tiles = _cpu.raster_tiles(grid.describe_steps(dtype)["shape"])
-    with _watched(progress, reached, tiles):
-        found = _cpu.raster_search(
-            grid.describe(dtype), distances, starts, begin, limit, ends, reached, threads
-        )
-    return distances, dict(found)
+    return empty(grid.shape, dtype, threads)
 
 
 @contextlib.contextmanager

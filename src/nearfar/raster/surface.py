@@ -103,7 +103,7 @@ class Surface:
         from nearfar import _cpu
 
         links = np.empty(self.raster.shape, dtype=np.uint8)
-        given = self.raster.describe(self._values.dtype)
+        given = self.raster._describe(self._values.dtype)
         flaw = _cpu.raster_links(
             given,
             self._values,
@@ -129,7 +129,7 @@ class Surface:
         """Position in :attr:`sources` of the nearest source of each cell, -1 if unreached."""
         from nearfar import _cpu
 
-        described = self.raster.describe_steps(self.raster.dtype)
+        described = self.raster._describe_steps(self.raster.dtype)
         rows = np.empty(self.raster.shape, dtype=np.int32)
         _cpu.raster_allocation(
             described["shape"], described["offsets"], self.links, self.sources, rows,

@@ -36,7 +36,7 @@ struct Sweep {
 // Returns how many cells were lowered.
 template <class T>
 using SweepFunction = uint32_t (*)(const Sweep<T>&);
-// Lowers one row from all its neighbours at once; flags[x] says which cells were lowered.
+// Lowers one row by all steps at once; flags[x] says which cells were lowered.
 template <class T>
 using PullFunction = uint32_t (*)(const Sweep<T>&, int begin, uint8_t* flags);
 

@@ -1,6 +1,15 @@
 // The inner loops: cells of one row side by side in a vector.
 #include "raster/sweeps.hpp"
 
+// Two spellings: of a loop whose steps do not wait for each other, and of a choice of elements.
+#if defined(__clang__)
+#define NEARFAR_ANY_ORDER _Pragma("clang loop vectorize(assume_safety)")
+#define NEARFAR_ELEMENTS(a, b, ...) __builtin_shufflevector(a, b, __VA_ARGS__)
+#else
+#define NEARFAR_ANY_ORDER _Pragma("GCC ivdep")
+#define NEARFAR_ELEMENTS(a, b, ...) __builtin_shuffle(a, b, Places{__VA_ARGS__})
+#endif
+
 namespace nearfar::NEARFAR_ISA {
 namespace {
 
@@ -61,16 +70,16 @@ uint32_t sweep(const Sweep<T>& s) {
     at[k] = s.at[k], beside[k] = s.beside[k];
     factor[k] = s.factor[k], inverse[k] = s.inverse[k];
   }
+  // Counted per column: a sum over each row would be one more thing to wait for.
+  BitsOf<T> fell[Side] = {};
   uint32_t lowered = 0;
-  const int rows = s.planes * Side;
-  for (int i = 0; i < rows; ++i) {
-    const int r = s.forward ? i : rows - 1 - i;
-    const int begin = s.first + (r / Side) * s.plane + (r % Side) * s.row;
+  const auto lower_row = [&](int plane, int row) __attribute__((always_inline)) {
+    const int p = s.forward ? plane : s.planes - 1 - plane, r = s.forward ? row : Side - 1 - row;
+    const int begin = s.first + p * s.plane + r * s.row;
     T* const d = s.tile.d + begin;
     const T* const c = s.tile.cost + begin;
     const T* const z = Rule == StepRule::slope ? s.tile.elevation + begin : nullptr;
-    uint32_t changed = 0;
-#pragma GCC ivdep
+    NEARFAR_ANY_ORDER
     for (int x = 0; x < Side; ++x) {
       const T before = d[x], to = c[x];
       T best = before;
@@ -82,12 +91,23 @@ uint32_t sweep(const Sweep<T>& s) {
                                          inverse[k], table),
                       best);
       }
-      changed += best != before;
+      fell[x] += static_cast<BitsOf<T>>(best != before);
       d[x] = best;
     }
-    if (s.scans) changed += scan<T, Rule, Side>(s, d, c, z);
-    lowered += changed;
+    if (s.scans) lowered += scan<T, Rule, Side>(s, d, c, z);
+  };
+  if (s.planes == 1) {
+    for (int row = 0; row < Side; ++row) lower_row(0, row);
+  } else {
+    // Two planes in turn, the second far enough behind for its rows to wait for nothing: a row
+    // waits for the one before it.
+    for (int plane = 0; plane < s.planes; plane += 2)
+      for (int row = 0; row < Side + 2; ++row) {
+        if (row < Side) lower_row(plane, row);
+        if (row >= 2) lower_row(plane + 1, row - 2);
+      }
   }
+  for (int x = 0; x < Side; ++x) lowered += static_cast<uint32_t>(fell[x]);
   return lowered;
 }
 
@@ -101,7 +121,7 @@ uint32_t pull(const Sweep<T>& s, int begin, uint8_t* flags) {
   const T* const z = Rule == StepRule::slope ? s.tile.elevation + begin : nullptr;
   T before[Side];
   for (int x = 0; x < Side; ++x) before[x] = d[x];
-#pragma GCC ivdep
+  NEARFAR_ANY_ORDER
   for (int x = 0; x < Side; ++x) {
     T best = d[x];
 #pragma GCC unroll 26
@@ -149,7 +169,7 @@ uint32_t links(const Sweep<T>& s, int begin, uint8_t* out) {
   for (int x = 0; x < Side; ++x) {
     const bool reached = d[x] < unreached<T>();
     out[x] = reached ? static_cast<uint8_t>(first[x]) : 255;
-    found |= reached & (first[x] == 255) ? kUnlinked : 0;
+    found |= (reached & (first[x] == 255)) ? kUnlinked : 0;
     found |= d[x] >= 0 ? 0 : kImpossible;
   }
   return found;
@@ -171,10 +191,16 @@ SweepFunction<T> sweep_of(int side, int count) {
 template <class T, StepRule Rule>
 PullFunction<T> pull_of(int side, int count) {
   if (side == 64)
-    return count == 4   ? pull<T, Rule, 64, 4>
+    return count == 1   ? pull<T, Rule, 64, 1>
+           : count == 3 ? pull<T, Rule, 64, 3>
+           : count == 4 ? pull<T, Rule, 64, 4>
+           : count == 7 ? pull<T, Rule, 64, 7>
            : count == 8 ? pull<T, Rule, 64, 8>
                         : pull<T, Rule, 64, 16>;
-  return count == 6    ? pull<T, Rule, 32, 6>
+  return count == 1    ? pull<T, Rule, 32, 1>
+         : count == 5  ? pull<T, Rule, 32, 5>
+         : count == 6  ? pull<T, Rule, 32, 6>
+         : count == 9  ? pull<T, Rule, 32, 9>
          : count == 18 ? pull<T, Rule, 32, 18>
                        : pull<T, Rule, 32, 26>;
 }
@@ -186,12 +212,14 @@ LinkFunction<T> links_of(int side) {
 
 }  // namespace
 
+// Corners are looked at where a cell has eight neighbours: in two dimensions, three to a half and
+// from a face.
 template <class T>
 SweepFunction<T> raster_sweep(StepRule rule, int side, int count) {
   if constexpr (std::is_floating_point_v<T>) {
     if (rule == StepRule::mean) return sweep_of<T, StepRule::mean>(side, count);
     if (rule == StepRule::slope) return sweep_of<T, StepRule::slope>(side, count);
-    if (rule == StepRule::corner) return sweep_of<T, StepRule::corner>(side, count);
+    if (rule == StepRule::corner) return sweep<T, StepRule::corner, 64, 3>;
   }
   return sweep_of<T, StepRule::enter>(side, count);
 }
@@ -201,7 +229,8 @@ PullFunction<T> raster_pull(StepRule rule, int side, int count) {
   if constexpr (std::is_floating_point_v<T>) {
     if (rule == StepRule::mean) return pull_of<T, StepRule::mean>(side, count);
     if (rule == StepRule::slope) return pull_of<T, StepRule::slope>(side, count);
-    if (rule == StepRule::corner) return pull_of<T, StepRule::corner>(side, count);
+    if (rule == StepRule::corner)
+      return count == 3 ? pull<T, StepRule::corner, 64, 3> : pull<T, StepRule::corner, 64, 8>;
   }
   return pull_of<T, StepRule::enter>(side, count);
 }
@@ -211,7 +240,7 @@ LinkFunction<T> raster_links(StepRule rule, int side) {
   if constexpr (std::is_floating_point_v<T>) {
     if (rule == StepRule::mean) return links_of<T, StepRule::mean>(side);
     if (rule == StepRule::slope) return links_of<T, StepRule::slope>(side);
-    if (rule == StepRule::corner) return links_of<T, StepRule::corner>(side);
+    if (rule == StepRule::corner) return links<T, StepRule::corner, 64>;
   }
   return links_of<T, StepRule::enter>(side);
 }
@@ -219,23 +248,23 @@ LinkFunction<T> raster_links(StepRule rule, int side) {
 template <class T>
 void raster_turn(const T* in, T* out, int side, int row) {
   typedef T Eight __attribute__((vector_size(8 * sizeof(T))));
-  typedef BitsOf<T> Places __attribute__((vector_size(8 * sizeof(T))));
+  [[maybe_unused]] typedef BitsOf<T> Places __attribute__((vector_size(8 * sizeof(T))));
   for (int y = 0; y < side; y += 8)
     for (int x = 0; x < side; x += 8) {
       Eight a[8], b[8];
       for (int i = 0; i < 8; ++i) __builtin_memcpy(&a[i], in + (y + i) * row + x, sizeof(Eight));
       // Three rounds that interleave rows i and i + 4 transpose eight rows of eight.
       for (int i = 0; i < 4; ++i) {
-        b[2 * i] = __builtin_shuffle(a[i], a[i + 4], Places{0, 8, 1, 9, 2, 10, 3, 11});
-        b[2 * i + 1] = __builtin_shuffle(a[i], a[i + 4], Places{4, 12, 5, 13, 6, 14, 7, 15});
+        b[2 * i] = NEARFAR_ELEMENTS(a[i], a[i + 4], 0, 8, 1, 9, 2, 10, 3, 11);
+        b[2 * i + 1] = NEARFAR_ELEMENTS(a[i], a[i + 4], 4, 12, 5, 13, 6, 14, 7, 15);
       }
       for (int i = 0; i < 4; ++i) {
-        a[2 * i] = __builtin_shuffle(b[i], b[i + 4], Places{0, 8, 1, 9, 2, 10, 3, 11});
-        a[2 * i + 1] = __builtin_shuffle(b[i], b[i + 4], Places{4, 12, 5, 13, 6, 14, 7, 15});
+        a[2 * i] = NEARFAR_ELEMENTS(b[i], b[i + 4], 0, 8, 1, 9, 2, 10, 3, 11);
+        a[2 * i + 1] = NEARFAR_ELEMENTS(b[i], b[i + 4], 4, 12, 5, 13, 6, 14, 7, 15);
       }
       for (int i = 0; i < 4; ++i) {
-        b[2 * i] = __builtin_shuffle(a[i], a[i + 4], Places{0, 8, 1, 9, 2, 10, 3, 11});
-        b[2 * i + 1] = __builtin_shuffle(a[i], a[i + 4], Places{4, 12, 5, 13, 6, 14, 7, 15});
+        b[2 * i] = NEARFAR_ELEMENTS(a[i], a[i + 4], 0, 8, 1, 9, 2, 10, 3, 11);
+        b[2 * i + 1] = NEARFAR_ELEMENTS(a[i], a[i + 4], 4, 12, 5, 13, 6, 14, 7, 15);
       }
       for (int i = 0; i < 8; ++i) __builtin_memcpy(out + (x + i) * row + y, &b[i], sizeof(Eight));
     }

@@ -1,147 +1,22 @@
 // One tile of a raster in private memory: loading it with its halo, relaxing it, storing it.
 //
-// A tile is relaxed by sweeps while they lower many cells, and by a heap while few are lowered.
-// Where a wave arrives at a few cells, a heap gets a small budget, since the wave may fade at once;
-// sweeps take over when the budget is used up; when a whole round of them lowers few cells (a
+// A tile is relaxed by sweeps while they lower many cells; when a whole round of them lowers few (a
 // winding passage, or the last corrections) a heap finishes. The counts decide, not the kind of
 // raster.
 #pragma once
 
-#include <algorithm>
-#include <cmath>
+#include <bit>
 #include <cstring>
 #include <vector>
 
-#include "raster/sweeps.hpp"
+#include "cpu/heaps/dary_heap.hpp"
+#include "raster/view.hpp"
 
 namespace nearfar {
-
-struct RasterShape {
-  int64_t planes, rows, columns;
-  int64_t cells() const { return planes * rows * columns; }
-};
-
-// A raster as the engine reads it. Steps ascend by position, so the first tight one comes from the
-// smallest index.
-template <class T>
-struct RasterView {
-  RasterShape shape;
-  StepRule rule;
-  const T* cost;
-  const T* elevation;  // or null
-  bool has_no_data;
-  bool negative;  // negative costs, which are barriers, may occur
-  T no_data;
-  int steps;
-  int8_t offset[kMostSteps][3];  // plane, row, column of the cell that a step comes from
-  T factor[kMostSteps], inverse[kMostSteps];
-  SlopeTable<T> table;
-
-  bool flat() const { return shape.planes == 1; }
-
-  // The neighbour that step k comes from, or -1 outside.
-  NEARFAR_INLINE int64_t neighbour(int64_t cell, int k) const {
-    const int64_t x = cell % shape.columns + offset[k][2];
-    const int64_t y = cell / shape.columns % shape.rows + offset[k][1];
-    const int64_t z = cell / shape.columns / shape.rows + offset[k][0];
-    const bool inside =
-        x >= 0 && x < shape.columns && y >= 0 && y < shape.rows && z >= 0 && z < shape.planes;
-    return inside ? (z * shape.rows + y) * shape.columns + x : -1;
-  }
-
-  // Cost of step k from one cell of the raster to another.
-  T step(int64_t from, int64_t to, int k) const {
-    const T a = passable(from), b = passable(to);
-    switch (rule) {
-      case StepRule::mean:
-        return step_cost<T, StepRule::mean>(a, b, 0, 0, factor[k], 0, table);
-      case StepRule::enter:
-        return step_cost<T, StepRule::enter>(a, b, 0, 0, factor[k], 0, table);
-      case StepRule::corner: {
-        const int64_t beside = to + offset[k][2];
-        return step_cost<T, StepRule::corner>(a, b, passable(beside), passable(to + from - beside),
-                                              factor[k], 0, table);
-      }
-      default:
-        return step_cost<T, StepRule::slope>(a, b, elevation[from], elevation[to], factor[k],
-                                             inverse[k], table);
-    }
-  }
-
-  // True if sweeps may read the costs unchecked: NaN and infinity never improve a distance.
-  bool as_given() const {
-    return std::is_floating_point_v<T> && !has_no_data && elevation == nullptr && !negative;
-  }
-
-  // Cost as sweeps read it: barriers never improve a distance.
-  NEARFAR_INLINE T passable(int64_t cell) const {
-    T value = cost[cell];
-    bool fine = value >= 0;  // false for NaN
-    if (has_no_data) fine &= value != no_data;
-    if (elevation != nullptr) fine &= std::isfinite(static_cast<double>(elevation[cell]));
-    return fine ? value : unreached<T>();
-  }
-};
-
-constexpr uint8_t kNoLink = 255;    // an unreached cell
-constexpr uint8_t kRootLink = 254;  // a source that no other one reaches earlier
-
-struct TilePlace {
-  int64_t plane, row, column;  // of the first cell
-  int planes, rows, columns;   // inside the raster
-};
-
-struct TileGrid {
-  int side, depth;  // cells of a full tile
-  int64_t z, y, x;  // tiles
-
-  explicit TileGrid(const RasterShape& shape)
-      : side(shape.planes == 1 ? 64 : 32),
-        depth(shape.planes == 1 ? 1 : 16),
-        z((shape.planes + depth - 1) / depth),
-        y((shape.rows + side - 1) / side),
-        x((shape.columns + side - 1) / side) {}
-  int64_t tiles() const { return z * y * x; }
-  TilePlace place(int64_t tile, const RasterShape& shape) const {
-    TilePlace p;
-    p.column = tile % x * side;
-    p.row = tile / x % y * side;
-    p.plane = tile / (x * y) * depth;
-    p.planes = static_cast<int>(std::min<int64_t>(depth, shape.planes - p.plane));
-    p.rows = static_cast<int>(std::min<int64_t>(side, shape.rows - p.row));
-    p.columns = static_cast<int>(std::min<int64_t>(side, shape.columns - p.column));
-    return p;
-  }
-  int64_t containing(int64_t plane, int64_t row, int64_t column) const {
-    return (plane / depth * y + row / side) * x + column / side;
-  }
-};
-
-// Other workers read the cells along a tile's border while its owner stores them.
-template <class T>
-NEARFAR_INLINE T load_shared(const T* p) {
-  T value;
-  __atomic_load(p, &value, __ATOMIC_RELAXED);
-  return value;
-}
-template <class T>
-NEARFAR_INLINE void store_shared(T* p, T value) {
-  __atomic_store(p, &value, __ATOMIC_RELAXED);
-}
-
-struct TileCounts {
-  uint64_t visits = 0, idle = 0, sweeps = 0, pops = 0, heaps = 0;
-  void operator+=(const TileCounts& o) {
-    visits += o.visits, idle += o.idle, sweeps += o.sweeps, pops += o.pops, heaps += o.heaps;
-  }
-};
 
 template <class T>
 class Tile {
  public:
-  // Least distance that the last visit would give to a cell of each neighbouring tile, numbered
-  // (plane * 3 + row) * 3 + column of 0, 1, 2; unreached where it lowers none.
-  T least[27];
   TileCounts counts;
 
   Tile(const RasterView<T>& view, const TileGrid& grid)
@@ -151,7 +26,8 @@ class Tile {
         halo_(view.steps == 16 ? 2 : 1),
         deep_(grid.depth > 1 ? 1 : 0),
         row_(side_ + kPad),
-        plane_(row_ * (side_ + 2 * halo_)) {
+        plane_(row_ * (side_ + 2 * halo_)),
+        heap_(0) {
     const std::size_t size = static_cast<std::size_t>(plane_) * (depth_ + 2 * deep_) + kPad;
     const int arrays = view.rule == StepRule::slope ? 6 : 4;
     memory_.resize(size * arrays + kPad, unreached<T>());
@@ -194,6 +70,13 @@ class Tile {
           continue;
         }
         const int64_t line = (gz * shape.rows + gy) * shape.columns + p.column - halo_;
+        if (gy + kAhead < shape.rows && y + kAhead < side_ + halo_) {
+          const int64_t ahead = line + kAhead * shape.columns;
+          for (int x = 0; x < side_ + 2 * halo_; x += 64 / static_cast<int>(sizeof(T))) {
+            __builtin_prefetch(distances + ahead + x);
+            __builtin_prefetch(view_.cost + ahead + x);
+          }
+        }
         const int from = p.column == 0 ? halo_ : 0;
         const int to = static_cast<int>(
             std::min<int64_t>(side_ + 2 * halo_, shape.columns - p.column + halo_));
@@ -223,17 +106,20 @@ class Tile {
   // the tiles that woke it (bits of `sides`) can be lowered at first, or anything where it holds a
   // source.
   void relax(uint32_t sides, bool source) {
-    ++counts.visits;
-    heap_.clear();
+    lowered_.clear();
     if (source)
       pull_all();
     else
       pull_border(sides);
-    if (heap_.empty()) {
+    if (lowered_.empty())
       ++counts.idle;
-      return;
-    }
-    if (heap_.size() <= kFewSeeds && run_heap(kBudget)) return;
+    else if (lowered_.size() <= kFewSeeds)
+      run_heap();
+    else
+      sweep();
+  }
+
+  void sweep() {
     bool turned = false;
     for (;;) {
       uint32_t lowered = run(forward_) + run(backward_);
@@ -247,14 +133,13 @@ class Tile {
       if (lowered == 0) return;
       if (lowered <= kFewLowered) break;
     }
-    heap_.clear();
+    lowered_.clear();
     pull_all();
-    run_heap(~uint64_t{0});
+    run_heap();
   }
 
-  // Stores lowered cells, and notes the least value passed to each neighbour.
-  void store(T* distances) {
-    std::fill_n(least, 27, unreached<T>());
+  // Stores lowered cells, and notes what they give to the tiles around.
+  void store(T* distances, Given<T>& given) {
     const TilePlace& p = place_;
     for (int z = 0; z < p.planes; ++z)
       for (int y = 0; y < p.rows; ++y) {
@@ -264,9 +149,15 @@ class Tile {
                        ((p.plane + z) * view_.shape.rows + p.row + y) * view_.shape.columns +
                        p.column;
         if (std::memcmp(d, out, static_cast<std::size_t>(p.columns) * sizeof(T)) == 0) continue;
+        const int line = part(z, deep_, depth_) * 9 + part(y, halo_, side_) * 3;
         const auto edge = [&](int from, int to) {
-          for (int x = from; x < to; ++x)
-            if (d[x] < out[x]) give(at + x), store_shared(out + x, d[x]);
+          for (int x = from; x < to; ++x) {
+            if (!(d[x] < out[x])) continue;
+            const int place = line + part(x, halo_, side_);
+            if (!given.has_enough(place, d[x]) || !at_one_face(place))
+              give(at + x, place, out + x - distances, given);
+            store_shared(out + x, d[x]);
+          }
         };
         if (y < halo_ || y >= side_ - halo_ || (deep_ && (z == 0 || z == depth_ - 1))) {
           edge(0, p.columns);
@@ -306,21 +197,22 @@ class Tile {
  private:
   // A pop costs about 40 ns, a round of sweeps 10 us; benchmarks/raster.py.
   static constexpr std::size_t kFewSeeds = 8;
-  static constexpr uint64_t kBudget = 128;
   static constexpr uint32_t kFewLowered = 256;
+  static constexpr int kAhead = 8;        // rows that are fetched before they are copied
   static constexpr int kPad = 16;         // between rows, which start on cache lines
   static constexpr uint8_t kInside = 13;  // the middle of 27
 
-  struct Entry {
-    T d;
-    int at;
-    bool operator<(const Entry& o) const { return d > o.d; }  // for a heap with the least on top
-  };
   struct Half {
     SweepFunction<T> function = nullptr;
     Sweep<T> sweep;
   };
 
+  // Whether a cell is near the first, no or the last face of an axis.
+  static int part(int i, int halo, int extent) { return i < halo ? 0 : i < extent - halo ? 1 : 2; }
+  // Whether the cells that are so near to faces have neighbours in one other tile alone.
+  static bool at_one_face(int place) {
+    return (place / 9 != 1) + (place / 3 % 3 != 1) + (place % 3 != 1) == 1;
+  }
   static T finite_or_zero(T h) { return std::isfinite(static_cast<double>(h)) ? h : T{0}; }
   void fill_outside(T* line, int from, int to, T value) const {
     std::fill(line, line + from, value);
@@ -333,10 +225,19 @@ class Tile {
       s.plane = plane_, s.forward = forward, s.count = 0, s.table = view_.table;
     };
     start(all_, plain_, true);
+    for (auto* faces : {from_plane_, from_row_})
+      start(faces[0], plain_, true), start(faces[1], plain_, true);
     start(forward_.sweep, plain_, true), start(backward_.sweep, plain_, false);
     start(across_forward_.sweep, turned_, true), start(across_backward_.sweep, turned_, false);
+    std::fill_n(leaving_, 27, 0);
     for (int k = 0; k < view_.steps; ++k) {
       const int z = view_.offset[k][0], y = view_.offset[k][1], x = view_.offset[k][2];
+      const auto leaves = [](int part, int from) {
+        return (part == 0 && from > 0) || (part == 2 && from < 0);
+      };
+      for (int i = 0; i < 27; ++i)
+        if (leaves(i / 9, z) || leaves(i / 3 % 3, y) || leaves(i % 3, x))
+          leaving_[i] |= uint32_t{1} << k;
       const auto add = [&](Sweep<T>& s, int at, int beside) {
         s.at[s.count] = at;
         s.beside[s.count] = beside;
@@ -345,6 +246,11 @@ class Tile {
       };
       const int at = z * plane_ + y * row_ + x;
       add(all_, at, x);
+      for (int face = 0; face < 2; ++face) {
+        const int away = face == 0 ? -1 : 1;
+        if (z == away) add(from_plane_[face], at, x);
+        if (y * away > 0) add(from_row_[face], at, x);
+      }
       if (z < 0 || (z == 0 && y < 0)) add(forward_.sweep, at, x);
       if (z > 0 || (z == 0 && y > 0)) add(backward_.sweep, at, x);
       if (z == 0 && y == 0 && x < 0 && (view_.steps == 4 || view_.steps == 6))
@@ -356,6 +262,7 @@ class Tile {
     for (Half* half : {&forward_, &backward_, &across_forward_, &across_backward_})
       half->function = NEARFAR_PICK_ISA(raster_sweep<T>)(view_.rule, side_, half->sweep.count);
     pull_ = NEARFAR_PICK_ISA(raster_pull<T>)(view_.rule, side_, view_.steps);
+    pull_face_ = NEARFAR_PICK_ISA(raster_pull<T>)(view_.rule, side_, from_row_[0].count);
   }
 
   uint32_t run(const Half& half) {
@@ -385,17 +292,17 @@ class Tile {
   }
   void turn_back() const { turn_one(turned_.d, plain_.d); }
 
-  // Lowers rows from all their neighbours and puts what was lowered on the heap.
+  // Lowers rows from all their neighbours and notes what was lowered.
   void pull_all() {
     for (int z = 0; z < depth_; ++z)
-      for (int y = 0; y < side_; ++y) pull_row(z, y);
-    std::make_heap(heap_.begin(), heap_.end());
+      for (int y = 0; y < side_; ++y) pull_row(all_, z, y);
   }
-  void pull_row(int z, int y) {
+  void pull_row(const Sweep<T>& steps, int z, int y) {
     const int begin = first_ + z * plane_ + y * row_;
-    if (pull_(all_, begin, flags_.data()) == 0) return;
+    const PullFunction<T> pull = &steps == &all_ ? pull_ : pull_face_;
+    if (pull(steps, begin, flags_.data()) == 0) return;
     for (int x = 0; x < side_; ++x)
-      if (flags_[static_cast<std::size_t>(x)]) heap_.push_back({plain_.d[begin + x], begin + x});
+      if (flags_[static_cast<std::size_t>(x)]) lowered_.push_back(begin + x);
   }
   // The same for the cells beside the tiles that woke this one.
   void pull_border(uint32_t sides) {
@@ -409,23 +316,21 @@ class Tile {
     const bool x0 = any(1, 0), x1 = any(1, 2);
     for (int z = 0; z < depth_; ++z)
       for (int y = 0; y < side_; ++y) {
-        if ((y0 && y < halo_) || (y1 && y >= side_ - halo_) || (z0 && z == 0) ||
-            (z1 && z == depth_ - 1)) {
-          pull_row(z, y);
-          continue;
-        }
+        if (z0 && z == 0) pull_row(from_plane_[0], z, y);
+        if (z1 && z == depth_ - 1) pull_row(from_plane_[1], z, y);
+        if (y0 && y < halo_) pull_row(from_row_[0], z, y);
+        if (y1 && y >= side_ - halo_) pull_row(from_row_[1], z, y);
         const int begin = first_ + z * plane_ + y * row_;
         for (int h = 0; h < halo_; ++h) {
           if (x0) pull_cell(begin + h);
           if (x1) pull_cell(begin + side_ - 1 - h);
         }
       }
-    std::make_heap(heap_.begin(), heap_.end());
   }
   // A cell of the first or last columns, from other tiles.
   void pull_cell(int at) {
     T best = plain_.d[at];
-    by_rule([&](auto rule) {
+    view_.by_rule([&](auto rule) {
       for (int k = 0; k < all_.count; ++k) {
         const int from = at + all_.at[k];
         if (towards_[static_cast<std::size_t>(from)] == kInside) continue;
@@ -434,37 +339,27 @@ class Tile {
     });
     if (best == plain_.d[at]) return;
     plain_.d[at] = best;
-    heap_.push_back({best, at});
+    lowered_.push_back(at);
   }
-  // Distance that a cell of the border offers to cells of other tiles.
-  void give(int at) {
-    by_rule([&](auto rule) {
-      for (int k = 0; k < all_.count; ++k) {
-        const int to = at - all_.at[k];
+  // Gives what a cell of the border lowers in other tiles.
+  void give(int at, int place, int64_t cell, Given<T>& given) {
+    view_.by_rule([&](auto rule) {
+      for (uint32_t steps = leaving_[place]; steps != 0; steps &= steps - 1) {
+        const int k = std::countr_zero(steps), to = at - all_.at[k];
         const uint8_t tile = towards_[static_cast<std::size_t>(to)];
         if (tile == kInside) continue;
         const T next = after_by<rule()>(at, to, k, plain_.d[to]);
-        if (next != plain_.d[to]) least[tile] = std::min(least[tile], next);
+        if (next != plain_.d[to]) given.add(tile, next, cell);
       }
     });
-  }
-  // Calls f with the rule as a constant.
-  template <class F>
-  NEARFAR_INLINE auto by_rule(F&& f) const {
-    switch (view_.rule) {
-      case StepRule::mean:
-        return f(std::integral_constant<StepRule, StepRule::mean>());
-      case StepRule::enter:
-        return f(std::integral_constant<StepRule, StepRule::enter>());
-      case StepRule::corner:
-        return f(std::integral_constant<StepRule, StepRule::corner>());
-      default:
-        return f(std::integral_constant<StepRule, StepRule::slope>());
-    }
   }
   // The lesser of `here` and a step's sum.
   template <StepRule Rule>
   NEARFAR_INLINE T after_by(int from, int to, int k, T here) const {
+    return lesser(plain_.d[from], step_by<Rule>(from, to, k), here);
+  }
+  template <StepRule Rule>
+  NEARFAR_INLINE T step_by(int from, int to, int k) const {
     const T* const c = plain_.cost;
     T more_from = 0, more_to = 0;
     if constexpr (Rule == StepRule::slope)
@@ -473,38 +368,37 @@ class Tile {
       const int beside = to + all_.beside[k];
       more_from = c[beside], more_to = c[from + to - beside];
     }
-    return lesser(plain_.d[from],
-                  step_cost<T, Rule>(c[from], c[to], more_from, more_to, all_.factor[k],
-                                     all_.inverse[k], view_.table),
-                  here);
+    return step_cost<T, Rule>(c[from], c[to], more_from, more_to, all_.factor[k], all_.inverse[k],
+                              view_.table);
   }
 
   template <StepRule Rule>
-  bool run_heap_by(uint64_t budget) {
+  void run_heap_by() {
     T* const d = plain_.d;
-    ++counts.heaps;
-    while (!heap_.empty()) {
-      if (budget-- == 0) return false;
-      std::pop_heap(heap_.begin(), heap_.end());
-      const Entry top = heap_.back();
-      heap_.pop_back();
-      if (top.d != d[top.at]) continue;
+    for (const int32_t at : lowered_) heap_.insert(at, d[at]);
+    int32_t at;
+    T distance;
+    while (heap_.pop(at, distance)) {
+      if (distance != d[at]) continue;
       ++counts.pops;
+      uint32_t lowered = 0;
+      SumOf<T> next[kMostSteps];
       for (int k = 0; k < all_.count; ++k) {
         // A step of `all_` comes from at[k]; the one out of this cell goes the other way.
-        const int to = top.at - all_.at[k];
-        if (towards_[static_cast<std::size_t>(to)] != kInside) continue;
-        const T next = after_by<Rule>(top.at, to, k, d[to]);
-        if (next == d[to]) continue;
-        d[to] = next;
-        heap_.push_back({next, to});
-        std::push_heap(heap_.begin(), heap_.end());
+        const int to = at - all_.at[k];
+        next[k] = candidate(distance, step_by<Rule>(at, to, k));
+        const bool mine = towards_[static_cast<std::size_t>(to)] == kInside;
+        lowered |= static_cast<uint32_t>(improves(next[k], d[to]) & mine) << k;
+      }
+      for (; lowered != 0; lowered &= lowered - 1) {
+        const int k = std::countr_zero(lowered), to = at - all_.at[k];
+        d[to] = static_cast<T>(next[k]);
+        heap_.insert(to, d[to]);
       }
     }
-    return true;
   }
-  bool run_heap(uint64_t budget) {
-    return by_rule([&](auto rule) { return run_heap_by<rule()>(budget); });
+  void run_heap() {
+    view_.by_rule([&](auto rule) { run_heap_by<rule()>(); });
   }
 
   const RasterView<T>& view_;
@@ -514,11 +408,13 @@ class Tile {
   std::vector<T> memory_;
   std::vector<uint8_t> towards_;  // whose cell: the neighbouring tile's number, or kInside
   std::vector<uint8_t> flags_;
-  std::vector<Entry> heap_;
+  std::vector<int32_t> lowered_;  // what the heap begins with
+  DaryHeap<int32_t, T, 4> heap_;
+  uint32_t leaving_[27];  // steps out of the tile, by where in it a cell is
   TileArrays<T> plain_{}, turned_{};
   Half forward_, backward_, across_forward_, across_backward_;
-  Sweep<T> all_;
-  PullFunction<T> pull_ = nullptr;
+  Sweep<T> all_, from_plane_[2], from_row_[2];  // all steps; those from before, from after
+  PullFunction<T> pull_ = nullptr, pull_face_ = nullptr;
 };
 
 }  // namespace nearfar

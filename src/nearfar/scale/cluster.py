@@ -4,16 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import nearfar
 from nearfar.errors import ClusterError, MissingDependencyError, listed, quoted
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-__all__ = ["Workers", "check_workers", "connect", "connected"]
 
 _WAIT = 10  # seconds for a scheduler to answer
 _VERSION = (
@@ -24,18 +20,10 @@ _VERSION = (
 
 @dataclass(frozen=True)
 class Workers:
-    """Resources of all workers.
+    """Resources of all workers."""
 
-    Attributes
-    ----------
-    threads : int
-        Number of blocks that they solve at a time.
-    memory : int
-        Bytes that one block may take on the worker with the least memory.
-    """
-
-    threads: int
-    memory: int
+    threads: int  # number of blocks that they solve at a time
+    memory: int  # bytes that one block may take on the worker with the least memory
 
 
 def connect(address: str, timeout: float = _WAIT) -> Any:

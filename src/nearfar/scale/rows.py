@@ -10,31 +10,25 @@ import shutil
 import time
 import uuid
 from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import CancelledError
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nearfar.errors import ClusterError, OptionError, keyword, quoted
-from nearfar.options import check_above_zero
+from nearfar.graph.graph import Graph
+from nearfar.graph.like import GraphLike
+from nearfar.options import Device, Devices, check_above_zero
 from nearfar.scale.cluster import check_workers, connected
 from nearfar.scale.work import Given, Job, Made, measure, open_graph, solve_block
 from nearfar.solve.arrays import distinct_sources, repeat_rows
 from nearfar.solve.rows.files import FileSink
 from nearfar.solve.rows.reductions import ReducingSink, Reduction
 from nearfar.solve.steps.request import as_graph, check_stats, make_request, vertex_indices
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-
-    from numpy.typing import NDArray
-
-    from nearfar.graph.graph import Graph
-    from nearfar.graph.like import GraphLike
-    from nearfar.options import Device, Devices
-
-__all__ = ["distances"]
 
 _CHUNK = 1 << 28  # bytes of a block of rows, at most
 _SAVE = 2.0  # seconds between two manifests
@@ -293,8 +287,6 @@ class _ClusterRun:
     @contextlib.contextmanager
     def _words(self) -> Iterator[None]:
         """Convert Dask's own errors to one sentence."""
-        from concurrent.futures import CancelledError
-
         from distributed import KilledWorker
         from distributed.comm import CommClosedError
 

@@ -17,9 +17,10 @@ import threading
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nearfar.errors import (
     ClusterError,
@@ -36,11 +37,6 @@ from nearfar.solve.rows.row_files import ZarrRows
 from nearfar.system.devices import runtime
 from nearfar.system.output import replacing
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-__all__ = ["Given", "Job", "Made", "measure", "open_graph", "solve_block"]
-
 _LONG = 0.25  # seconds that a measurement of speed takes at least
 
 _opening = threading.Lock()
@@ -49,21 +45,11 @@ _solving = threading.Lock()  # of a process with a GPU, which serves one block a
 
 @dataclass(frozen=True)
 class Given:
-    """Inputs of every block, sent once to each worker.
+    """Inputs of every block, sent once to each worker."""
 
-    Attributes
-    ----------
-    graph : Graph or str
-        Graph, or the file that each worker reads it from.
-    digest : str
-        Digest of the graph.
-    columns : int64 array or None
-        Vertex indices of the targets.
-    """
-
-    graph: Graph | str
-    digest: str
-    columns: NDArray[np.int64] | None
+    graph: Graph | str  # graph, or the file that each worker reads it from
+    digest: str  # digest of the graph
+    columns: NDArray[np.int64] | None  # vertex indices of the targets
 
     def opened(self) -> Graph:
         """Return the graph without names, which answers come back in on the client."""
@@ -75,35 +61,16 @@ class Given:
 
 @dataclass(frozen=True)
 class Job:
-    """Small settings that the blocks of a run share.
+    """Small settings that the blocks of a run share."""
 
-    Attributes
-    ----------
-    call : dict
-        Keywords of :func:`nearfar.distances` besides sources and targets.
-    request : str
-        Digest of the request.
-    path : str
-        Zarr folder; empty for a reduction.
-    token : str
-        File that exists during the client's run.
-    shape : tuple of int
-        Shape of all rows.
-    dtype : dtype
-    block : int
-        Rows per block.
-    memory : int
-        Bytes that a block may take.
-    """
-
-    call: dict[str, Any]
-    request: str = ""
-    path: str = ""
-    token: str = ""
-    shape: tuple[int, int] = (0, 0)
+    call: dict[str, Any]  # keywords of nearfar.distances besides sources and targets
+    request: str = ""  # digest of the request
+    path: str = ""  # Zarr folder; empty for a reduction
+    token: str = ""  # file that exists during the client's run
+    shape: tuple[int, int] = (0, 0)  # shape of all rows
     dtype: np.dtype[Any] = field(default_factory=lambda: np.dtype(np.int32))
-    block: int = 1
-    memory: int | None = None
+    block: int = 1  # rows per block
+    memory: int | None = None  # bytes that a block may take
 
 
 @dataclass(frozen=True)

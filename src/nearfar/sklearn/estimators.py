@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -23,10 +23,7 @@ except ImportError:
         "nearfar.sklearn needs scikit-learn 1.6 or newer: pip install 'nearfar[sklearn]'"
     ) from None
 
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
-
-__all__ = ["GeodesicKNeighborsTransformer", "Isomap"]
+from numpy.typing import ArrayLike, NDArray
 
 
 class _Geodesic(TransformerMixin, BaseEstimator):  # type: ignore[misc]
@@ -115,7 +112,7 @@ class Isomap(ClassNamePrefixFeaturesOutMixin, _Geodesic):  # type: ignore[misc]
     distances_ : float64 array, shape (n_samples, n_landmarks)
         Along the graph.
     kernel_pca_ : sklearn.decomposition.KernelPCA
-        Of the landmarks.
+        Kernel PCA of the landmarks.
 
     Examples
     --------

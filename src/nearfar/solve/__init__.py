@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from nearfar.system.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from nearfar.solve.nearest import Nearest
+    from nearfar.solve.k_nearest import Nearest
     from nearfar.solve.negative_cycles import NegativeCycle, potentials
     from nearfar.solve.rows.reductions import Reduction
     from nearfar.solve.rows.row_files import read_rows
@@ -21,7 +21,7 @@ __all__ = [
 ]
 
 _WHERE = {
-    "Nearest": "nearest",
+    "Nearest": "k_nearest",
     "NegativeCycle": "negative_cycles",
     "Reduction": "rows.reductions",
     "potentials": "negative_cycles",

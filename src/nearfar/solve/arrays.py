@@ -2,31 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nearfar import _cpu
 from nearfar.cuda.distances.predecessors import mask_above
 from nearfar.cuda.distances.row_figures import row_figures as device_row_figures
 from nearfar.graph.dtypes import unreached_value
+from nearfar.graph.graph import Graph
 from nearfar.system.devices.arrays import is_device_array, module_of, to_host, upload
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from nearfar.graph.graph import Graph
-
-__all__ = [
-    "clear_unreached",
-    "distinct_sources",
-    "entries",
-    "external_names",
-    "mask_beyond",
-    "reach",
-    "repeat_rows",
-    "row_figures",
-]
 
 _FEW = 16  # entries: a few small copies from a device are faster than one large copy
 _REPEATED = 1 << 26  # bytes of rows that are repeated at a time

@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
 
 import numpy as np
 
+from nearfar.choose.ranking import Explanation
 from nearfar.choose.ranking import explain as ranked
+from nearfar.graph.like import GraphLike
+from nearfar.options import Device
+from nearfar.registry import Problem
 from nearfar.solve.steps.request import as_graph, check_targets, make_request
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-
-    from nearfar.choose.ranking import Explanation
-    from nearfar.graph.like import GraphLike
-    from nearfar.options import Device
-    from nearfar.registry import Problem
-
-__all__ = ["explain"]
 
 
 def explain(

@@ -3,38 +3,32 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any, Literal, Unpack
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Literal, Unpack
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nearfar.answer.geography import Reach, check_limits, reach_features
 from nearfar.answer.isochrone import draw_isochrones
 from nearfar.answer.page import draw_page
+from nearfar.answer.paths import Paths
 from nearfar.errors import OptionError, quoted
+from nearfar.graph.graph import Graph
+from nearfar.graph.like import GraphLike
+from nearfar.graph.snapping.snap import Snapped
 from nearfar.graph.turns import TurnGraph
+from nearfar.options import Device
 from nearfar.raster.picture import draw_surface
 from nearfar.raster.raster import Raster
 from nearfar.raster.surface import Surface
 from nearfar.solve.many import distances as many_distances
 from nearfar.solve.one import sssp
+from nearfar.solve.option_types import SearchOptions
 from nearfar.solve.places.entries import check_weights, entries
 from nearfar.solve.places.given import are_places, as_places, is_place, vertex_places
 from nearfar.solve.places.table import numbered
 from nearfar.solve.steps.request import as_graph, as_graph_or_turns
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
-    from numpy.typing import NDArray
-
-    from nearfar.answer.paths import Paths
-    from nearfar.graph.graph import Graph
-    from nearfar.graph.like import GraphLike
-    from nearfar.graph.snapping.snap import Snapped
-    from nearfar.options import Device
-    from nearfar.solve.option_types import SearchOptions
-
-__all__ = ["isochrone", "isochrones", "shown_unit"]
 
 _AT_ONCE = 1024  # sources whose searches run together
 
@@ -143,9 +137,8 @@ def isochrones(
 ) -> dict[str, Any]:
     """Return the streets or areas within some distances of many sources as GeoJSON.
 
-    The searches stop at the largest limit and run on all cores, so that the cost of a source is
-    that of what it reaches. A place reaches its own street on both sides, as far as one-way streets
-    allow, and the rest from the ends of the street.
+    Searches stop at the largest limit and run on all cores. A place reaches its own street on both
+    sides, as far as one-way streets allow, and the rest from the ends of the street.
 
     Parameters
     ----------

@@ -8,15 +8,18 @@ source, for requests that neither of the others supports.
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nearfar import _cpu
 from nearfar.answer.frames import nearest_frame
 from nearfar.errors import OptionError, OutOfMemoryError, keyword, quoted
 from nearfar.graph.dtypes import unreached_value
+from nearfar.graph.graph import Graph
 from nearfar.graph.saturation import narrowed
+from nearfar.graph.turns import TurnGraph
 from nearfar.options import check_limit
 from nearfar.prepared.prepared import Prepared
 from nearfar.registry import Partial
@@ -27,14 +30,6 @@ from nearfar.solve.steps.request import check_stats
 from nearfar.system.devices import runtime
 from nearfar.system.devices.arrays import to_host
 from nearfar.system.memory import free_memory
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from nearfar.graph.graph import Graph
-    from nearfar.graph.turns import TurnGraph
-
-__all__ = ["Nearest", "k_nearest"]
 
 _ROWS = 1 << 26  # bytes of rows that are merged at a time
 
@@ -48,8 +43,8 @@ class Nearest(NamedTuple):
         Distance from the nearest source, as by :func:`nearfar.sssp`; with ``k=`` from the k
         nearest, in ascending order, unreached where there are fewer.
     sources : array of that shape
-        Nearest source, -1 for unreached vertices. A graph with names has its names here, in an
-        array of their dtype, or of objects with None where a vertex is unreached.
+        Nearest source, -1 for unreached vertices; names if the graph has them, as objects with None
+        if a vertex is unreached.
     predecessors : int array, shape (n,), or None
         Vertex indices, -1 for sources and unreached vertices; only if they were requested.
     """

@@ -12,25 +12,21 @@ step non-negative. The loop is in ``cpu/search/k_shortest.cpp``.
 from __future__ import annotations
 
 import itertools
+from collections.abc import Callable
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from nearfar import _cpu
 from nearfar.errors import NegativeCycleError, OptionError, keyword, quoted
+from nearfar.graph.graph import Graph
+from nearfar.graph.like import GraphLike
 from nearfar.graph.saturation import FARTHEST, may_saturate, widened, widest
 from nearfar.graph.turns import TurnGraph
 from nearfar.options import check_limit
 from nearfar.solve.one import sssp
 from nearfar.solve.steps.request import as_graph
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from nearfar.graph.graph import Graph
-    from nearfar.graph.like import GraphLike
-
-__all__ = ["k_shortest_paths"]
 
 _BY = itemgetter(1)  # the length
 
@@ -65,11 +61,9 @@ def k_shortest_paths(
     Returns
     -------
     list of (path, length)
-        ``path`` has external names, source first; ``length`` is the sum of its weights as searches
-        add. Two paths differ in their vertices: of parallel edges only the lightest counts. Paths
-        of equal length have the same order on every run; paths of float32 weights that are equal
-        up to rounding may be in either order. With turns, two paths differ in their edges, and a
-        path may visit a vertex twice but no edge.
+        ``path`` has external names, source first. Two paths differ in their vertices: of parallel
+        edges only the lightest counts. Paths of equal length have the same order on every run. With
+        turns, two paths differ in their edges, and a path may visit a vertex twice but no edge.
 
     Raises
     ------
@@ -89,8 +83,6 @@ def k_shortest_paths(
     >>> nearfar.k_shortest_paths(g, 0, 2, 5)
     [([0, 1, 2], 7), ([0, 2], 9)]
     """
-    from nearfar import _cpu
-
     if isinstance(graph, TurnGraph):
         original, states = graph.original, graph.vertices
         begin = int(graph.starts[original.index_of(source, "source")])

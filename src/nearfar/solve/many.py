@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Literal, Unpack, overload
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nearfar.answer.frames import (
     LABELLED,
@@ -21,8 +23,9 @@ from nearfar.answer.frames import (
 )
 from nearfar.errors import OptionError, keyword, quoted
 from nearfar.graph.graph import Graph
+from nearfar.graph.like import GraphLike
 from nearfar.graph.turns import TurnGraph
-from nearfar.options import canonical_device, check_kind
+from nearfar.options import Device, Devices, canonical_device, check_kind
 from nearfar.prepared.cpu.pairs import pair_indices
 from nearfar.raster.raster import Raster
 from nearfar.solve.arrays import distinct_sources, repeat_rows
@@ -43,16 +46,7 @@ from nearfar.system.devices import several
 from nearfar.system.devices.arrays import to_host
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-
-    from numpy.typing import NDArray
     from scipy.sparse import csr_array
-
-    from nearfar.graph.like import GraphLike
-    from nearfar.options import Device, Devices
-
-__all__ = ["all_pairs", "distances"]
-
 
 _PAIRS_ALONE = (
     f"{keyword('pairs')} cannot be combined with sources, targets, out, reduce or predecessors"

@@ -6,38 +6,31 @@ source, by any method; the shortest-path tree determines the nearest source of e
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Unpack
+from collections.abc import Callable, Hashable, Iterable
+from typing import Any, Unpack
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nearfar.algorithms.bounded.nearest import nearest_within
+from nearfar.answer.paths import Paths
 from nearfar.errors import DistanceOverflowError, NegativeCycleError, OptionError, keyword
 from nearfar.graph.graph import Graph
+from nearfar.graph.like import GraphLike
 from nearfar.graph.slots import Slot
 from nearfar.graph.turns import TurnGraph
-from nearfar.options import check_limit
+from nearfar.options import Device, check_limit
 from nearfar.raster.raster import Raster
 from nearfar.registry import CHOICES, Variant
 from nearfar.solve.arrays import clear_unreached, distinct_sources, external_names
 from nearfar.solve.k_nearest import Nearest, k_nearest
 from nearfar.solve.one import solve_one
+from nearfar.solve.option_types import SearchOptions
 from nearfar.solve.rasters import nearest_of
 from nearfar.solve.steps.request import as_graph, check_stats, vertex_indices
 from nearfar.system.devices import runtime
 from nearfar.system.devices.arrays import module_of, to_host
 from nearfar.system.threads import check_threads
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Iterable
-
-    from numpy.typing import NDArray
-
-    from nearfar.answer.paths import Paths
-    from nearfar.graph.like import GraphLike
-    from nearfar.options import Device
-    from nearfar.solve.option_types import SearchOptions
-
-__all__ = ["Nearest", "join_sources", "nearest", "nearest_distances", "nearest_indices"]
 
 _CHOICES_OF_JOINED: Slot[dict[Hashable, tuple[Variant, str]]] = Slot("choices with joined sources")
 

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 from nearfar.cpu.potentials import potentials, refuse_negative_cycle
 from nearfar.errors import NegativeCycleError
 from nearfar.solve.steps.request import as_graph
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 __all__ = ["NegativeCycle", "find_negative_cycle", "potentials"]
 

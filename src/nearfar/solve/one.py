@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Any, Unpack, cast
+from collections.abc import Callable, Iterable
+from typing import Any, Unpack, cast
 
 from nearfar.answer.paths import Paths
 from nearfar.answer.turn_paths import turn_paths
 from nearfar.errors import OptionError, UnreachableError, VertexError, quoted
 from nearfar.graph.graph import Graph
+from nearfar.graph.like import GraphLike
 from nearfar.graph.turns import TurnGraph
-from nearfar.options import check_limit
+from nearfar.options import Device, check_limit
 from nearfar.prepared import is_prepared
 from nearfar.raster.raster import Raster
+from nearfar.solve.option_types import SearchOptions
 from nearfar.solve.places.given import is_place
 from nearfar.solve.places.joined import with_place
 from nearfar.solve.rasters import surface_of
@@ -26,15 +29,6 @@ from nearfar.solve.steps.request import (
     vertex_indices,
 )
 from nearfar.system.devices.arrays import is_device_array
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
-    from nearfar.graph.like import GraphLike
-    from nearfar.options import Device
-    from nearfar.solve.option_types import SearchOptions
-
-__all__ = ["WALKED", "shortest_path", "solve_one", "sssp"]
 
 # : Reason of the choice where a prepared graph answers a point query.
 WALKED = "prepared: a walk to the root of the elimination tree from both ends"

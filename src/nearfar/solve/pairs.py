@@ -9,38 +9,30 @@ from __future__ import annotations
 
 import math
 import time
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nearfar.choose.ranking import rank
 from nearfar.errors import DistanceOverflowError
 from nearfar.graph.dtypes import unreached_value
 from nearfar.graph.facts import Facts
+from nearfar.graph.graph import Graph
 from nearfar.graph.saturation import narrowed, widened
-from nearfar.options import check_limit
+from nearfar.options import Device, check_limit
 from nearfar.prepared.cpu.labels import many_pair_distances
 from nearfar.prepared.cpu.pairs import pair_indices
 from nearfar.prepared.first import can_be_prepared, cost_of_preparing, made_ready
+from nearfar.prepared.guess import Guess
 from nearfar.prepared.prepared import Prepared
-from nearfar.registry import Declined
+from nearfar.registry import Declined, Request
 from nearfar.solve.arrays import mask_beyond
 from nearfar.solve.one import WALKED
 from nearfar.solve.steps.request import make_request
 from nearfar.system.devices import runtime
 from nearfar.system.threads import check_threads
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
-    from numpy.typing import NDArray
-
-    from nearfar.graph.graph import Graph
-    from nearfar.options import Device
-    from nearfar.prepared.guess import Guess
-    from nearfar.registry import Request
-
-__all__ = ["pair_distances"]
 
 # : Entries of a table per requested pair, up to which it takes less than walks or labels.
 _FILLED = 64

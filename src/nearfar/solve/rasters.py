@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from nearfar.errors import OptionError
+from nearfar.raster.raster import Raster
 from nearfar.raster.solve import cost_distance, cost_distances
-
-if TYPE_CHECKING:
-    from nearfar.raster.raster import Raster
-    from nearfar.raster.surface import Surface
-
-__all__ = ["nearest_of", "rows_of", "surface_of"]
+from nearfar.raster.surface import Surface
 
 
 def _refuse(method: str, **given: Any) -> None:

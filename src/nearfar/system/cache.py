@@ -8,17 +8,15 @@ writers lose nothing.
 from __future__ import annotations
 
 import contextlib
+import json
 import os
+import tempfile
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from nearfar.errors import CacheError
 from nearfar.system.host import lock_file
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-__all__ = ["folder", "load", "locked", "update"]
 
 _read: dict[Path, tuple[float, dict[str, Any]]] = {}
 
@@ -41,8 +39,6 @@ def load(path: Path, key: str, version: int) -> dict[str, Any]:
     known = _read.get(path)
     if known is not None and known[0] == stamp:
         return known[1]
-    import json
-
     entries: dict[str, Any] = {}
     with contextlib.suppress(OSError, ValueError):
         content = json.loads(path.read_text(encoding="utf-8"))
@@ -61,9 +57,6 @@ def update(
     what: str,
 ) -> None:
     """Replace the entries by ``change(entries)``; ``what`` names them in the error."""
-    import json
-    import tempfile
-
     try:
         with locked(path):
             _read.pop(path, None)

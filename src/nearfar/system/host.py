@@ -1,6 +1,6 @@
 """Queries to the operating system: processor, main memory, locks of files.
 
-Linux, macOS and Windows answer in ways of their own; nothing outside this module asks them.
+Linux, macOS and Windows differ in this; no other module queries them.
 """
 
 from __future__ import annotations
@@ -8,9 +8,8 @@ from __future__ import annotations
 import errno
 import os
 import sys
+import time
 from typing import IO, Any
-
-__all__ = ["NO_LOCKS", "available_memory", "lock_file", "processor_name", "total_memory"]
 
 #: Errors of a file system without locks.
 NO_LOCKS = (errno.EINVAL, errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP)
@@ -115,7 +114,6 @@ def lock_file(file: IO[Any], *, wait: bool) -> None:
         fcntl.flock(file, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
         return
     import msvcrt
-    import time
 
     while True:
         file.seek(_LOCKED_BYTE)

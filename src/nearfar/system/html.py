@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-__all__ = ["facts_table", "table"]
+from collections.abc import Iterable, Sequence
 
 
 def facts_table(title: str, facts: Iterable[tuple[str, object]]) -> str:

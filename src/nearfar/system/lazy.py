@@ -4,12 +4,8 @@ from __future__ import annotations
 
 import importlib
 import sys
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-__all__ = ["lazy_names"]
+from collections.abc import Callable, Mapping
+from typing import Any
 
 
 def lazy_names(

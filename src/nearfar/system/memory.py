@@ -4,21 +4,15 @@ from __future__ import annotations
 
 import contextlib
 import math
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
+from numpy.typing import DTypeLike, NDArray
 
 from nearfar.errors import OptionError, keyword, quoted
 from nearfar.system.host import available_memory
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Any
-
-    from numpy.typing import DTypeLike, NDArray
-
-__all__ = ["bytes_left", "empty", "free_memory"]
 
 #: Control groups of version 2 and 1 as a container sees them: folder, limit, use, idle pages.
 _GROUPS = (

@@ -13,16 +13,11 @@ import itertools
 import os
 import stat
 import time
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from nearfar.errors import OptionError
 from nearfar.system.host import NO_LOCKS, lock_file
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-__all__ = ["naming", "only_writer", "replacing"]
 
 _serial = itertools.count()
 
@@ -35,7 +30,7 @@ _KEPT = 40
 def naming(path: str | os.PathLike[str], other: str | None = None) -> Iterator[None]:
     """Give errors of the operating system the name of the file that is written.
 
-    A write that fails, on a full disk say, names none, and the user does not know ``other``.
+    A failed write, such as on a full disk, names no file, and the user does not know ``other``.
     """
     try:
         yield

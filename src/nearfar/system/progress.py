@@ -7,13 +7,8 @@ import shutil
 import sys
 import threading
 import time
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from types import TracebackType
-
-__all__ = ["Finished", "Progress", "time_left"]
+from collections.abc import Callable
+from types import TracebackType
 
 _FIRST = 0.5  # seconds before the first bar
 _LINE_EVERY = 10.0  # seconds between lines where the bar cannot be redrawn

@@ -1,18 +1,15 @@
-"""How many threads, and calls on several of them that Ctrl-C ends together."""
+"""Number of threads, and calls on several of them that Ctrl-C ends together."""
 
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, TypeVar
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import TypeVar
 
 import numpy as np
 
 from nearfar.errors import OptionError, keyword, quoted
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-__all__ = ["check_threads", "default_threads", "on_threads"]
 
 T = TypeVar("T")
 
@@ -41,15 +38,13 @@ def check_threads(threads: int | None) -> int:
 def on_threads(one: Callable[[int], T], count: int, threads: int) -> list[T]:
     """Return the results of one(0), one(1), ..., ``threads`` of them at a time.
 
-    Python shows Ctrl-C to the main thread alone, so the searches of the others are told here; they
-    end within their next look, and so does all after an error in one of them.
+    Python reports Ctrl-C only to the main thread, so the searches in other threads are stopped by a
+    flag; an error in one of them also ends the others.
     """
     from nearfar import _cpu
 
     if threads == 1:
         return [one(i) for i in range(count)]
-    from concurrent.futures import ThreadPoolExecutor
-
     stop = _cpu.StopFlag()
 
     def watched(i: int) -> T:

@@ -9,7 +9,7 @@ vain, and a GPU has all graphs to work on at every step.
 from __future__ import annotations
 
 import importlib
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import Any, Unpack
 
 import numpy as np
 
@@ -17,15 +17,10 @@ from nearfar.errors import GraphError, OptionError, quoted
 from nearfar.graph.dtypes import unreached_value
 from nearfar.graph.given import as_numpy
 from nearfar.graph.graph import Graph
-from nearfar.options import check_limit
+from nearfar.options import Device, check_limit
 from nearfar.solve.many import distances
+from nearfar.solve.option_types import MethodOptions
 from nearfar.system.devices import runtime
-
-if TYPE_CHECKING:
-    from nearfar.options import Device
-    from nearfar.solve.option_types import MethodOptions
-
-__all__ = ["shortest_path_distances"]
 
 
 def shortest_path_distances(
@@ -74,9 +69,8 @@ def shortest_path_distances(
     Returns
     -------
     tensor or array, shape (batch_size, max_num_nodes, max_num_nodes)
-        Entry (b, i, j) is the distance from the i-th to the j-th vertex of graph b. int32 without
-        weights, else of the weights' dtype, and of the kind of ``edge_index``: a tensor for a
-        tensor, on the same device.
+        Entry (b, i, j) is the distance from the i-th to the j-th vertex of graph b, in int32
+        without weights, else in their dtype; of the kind and on the device of ``edge_index``.
 
     Raises
     ------

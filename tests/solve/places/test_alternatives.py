@@ -9,6 +9,7 @@ import pytest
 
 import nearfar
 from nearfar.errors import OptionError, UnreachableError
+from nearfar.solve.places import alternatives
 from tests.graph.test_snapping import streets
 
 
@@ -111,3 +112,160 @@ def test_what_has_no_routes() -> None:
         nearfar.routes(g, 0, 1)  # type: ignore[arg-type]
     with pytest.raises(UnreachableError, match="no way"):
         nearfar.routes(nearfar.prepare(g, force=True), 1, 0)
+
+
+def reference(
+    g: Any, a: int, b: int, k: int, stretch: float, sharing: float, local: float
+) -> list[np.ndarray]:
+    """The same by searches: routes over common ancestors, by the definition."""
+    plain, tree = g.without_weights().with_weights(g.weights), g.preparation.tree
+    weights, heads = g.effective_weights.astype(float), g.indices
+    forth = {v: nearfar.sssp(plain, v, method="dijkstra") for v in (a,)}
+
+    def way(u: int, v: int) -> np.ndarray | None:
+        if u not in forth:
+            forth[u] = nearfar.sssp(plain, u, method="dijkstra")
+        return forth[u].edges_to(v) if forth[u].reachable[v] else None
+
+    def ancestors(v: int) -> list[int]:
+        label, found = int(tree.label[v]), []
+        while label >= 0:
+            found.append(int(tree.vertex[label]))
+            label = int(tree.parent[label])
+        return found
+
+    best = way(a, b)
+    assert best is not None
+    total = weights[best].sum()
+    ways = []
+    for v in [v for v in ancestors(a) if v in set(ancestors(b))]:
+        first, second = way(a, v), way(v, b)
+        if first is None or second is None:
+            continue
+        whole = np.concatenate([first, second])
+        if weights[whole].sum() <= stretch * total:
+            ways.append((weights[whole].sum(), whole, len(first)))
+    ways.sort(key=lambda one: one[0])
+    found, seen = [best], set(heads[best].tolist()) | {a}
+    for i, (length, edges, at) in enumerate(ways):
+        via = int(heads[edges[at - 1]]) if at else a
+        if len(found) == k or via in seen or (i and length == ways[i - 1][0]):
+            continue
+        shared = np.isin(edges, np.concatenate(found))
+        same = weights[edges[np.isin(edges, best)]].sum()
+        passed = [a, *heads[edges].tolist()]
+        along = np.concatenate([[0], np.cumsum(weights[edges])])
+        begin = max(np.searchsorted(along, along[at] - local * total, side="right") - 1, 0)
+        end = min(np.searchsorted(along, along[at] + local * total), len(edges))
+        if (
+            weights[edges[shared]].sum() <= sharing * total
+            and length - same <= stretch * (total - same) * (1 + 1e-12)
+            and len(set(passed)) == len(passed)
+            and along[end] - along[begin] == weights[way(passed[begin], passed[end])].sum()
+        ):
+            found.append(edges)
+            seen |= set(passed)
+    return found
+
+
+@pytest.mark.parametrize("both_ways", [True, False])
+def test_as_by_the_definition(both_ways: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(alternatives, "_TRIES", 10**6)
+    rng = np.random.default_rng(8)
+    made = nearfar.generate("road_like", vertices=700, seed=5)
+    weights = rng.permutation(made.n_edges).astype(np.int32) + 10_000  # no two paths are as long
+    if both_ways:
+        mirrored = np.lexsort((made.tails(), made.indices))
+        weights = np.minimum(weights, weights[mirrored])  # rows ascend, so edges mirror edges
+    g = nearfar.prepare(nearfar.Graph.from_csr(made.indptr, made.indices, weights), force=True)
+    several = 0
+    for a, b in rng.integers(0, g.n_vertices, (40, 2)).tolist():
+        want = reference(g, a, b, 4, 1.4, 0.8, 0.1)
+        found = nearfar.routes(g, a, b, len(want), stretch=1.4, sharing=0.8, local=0.1)
+        assert {tuple(r.edges) for r in found} == {tuple(edges) for edges in want}
+        several += len(want) > 2
+    assert several >= 5
+
+
+@pytest.mark.parametrize("dtype", ["int32", "int64", "float32", "float64"])
+@pytest.mark.parametrize("sharing", [0.9, 1.0])
+def test_many_routes(dtype: str, sharing: float) -> None:
+    g = roads(dtype)
+    weights, tails = g.effective_weights.astype(float), g.tails()
+    counts = []
+    for a, b in np.random.default_rng(6).integers(0, g.n_vertices, (6, 2)).tolist():
+        found = nearfar.routes(g, a, b, 300, stretch=1.5, sharing=sharing, local=0.01)
+        counts.append(len(found))
+        assert len({tuple(r.edges) for r in found}) == len(found)
+        assert [r.length for r in found] == sorted(r.length for r in found)
+        best = nearfar.distances(g.without_names(), pairs=[(a, b)], method="dijkstra").item()
+        first = found[0].edges
+        np.testing.assert_array_equal(first, g.path_edges(a, b))
+        for r in found:
+            assert (tails[r.edges[0]], g.indices[r.edges[-1]]) == (a, b)
+            assert (g.indices[r.edges[:-1]] == tails[r.edges[1:]]).all()
+            assert r.vertices == [a, *g.indices[r.edges].tolist()]
+            assert len(set(r.vertices)) == len(r.vertices)
+            assert r.length == pytest.approx(weights[r.edges].sum())
+            assert best <= r.length * (1 + 1e-6) <= 1.5 * best * (1 + 2e-6)
+            apart = weights[r.edges[~np.isin(r.edges, first)]].sum()
+            replaced = weights[first[~np.isin(first, r.edges)]].sum()
+            assert apart <= 1.5 * replaced * (1 + 1e-6)
+            if r is not found[0]:
+                assert not is_shortest(g, r.edges) or r.length == pytest.approx(best)
+    assert max(counts) >= (60 if sharing == 1 else 3)
+
+
+def test_floats_that_are_added_from_left_to_right() -> None:
+    rng = np.random.default_rng(3)
+    made = streets(80, seed=5)
+    wide = 10.0 ** rng.uniform(-30, 30, made.n_edges)
+    g = nearfar.prepare(made.with_weights(wide), force=True)
+    assert g.adds_floats
+    for a, b in rng.integers(0, g.n_vertices, (30, 2)).tolist():
+        if not np.isfinite(nearfar.distances(made.with_weights(wide), pairs=[(a, b)]).item()):
+            continue
+        found = nearfar.routes(g, a, b, 5, stretch=3, sharing=1, local=0.01, parts="all")
+        np.testing.assert_array_equal(found[0].edges, g.path_edges(a, b))
+        assert len({tuple(r.edges) for r in found}) == len(found)
+
+
+@pytest.mark.parametrize("weights", [[0] * 24, [1] * 24, [2**31 - 2] * 24])
+def test_grids_of_equal_lengths_and_sums_beyond_32_bits(weights: list[int]) -> None:
+    square = np.arange(9).reshape(3, 3)
+    tails = np.concatenate([square[:, :-1].ravel(), square[:-1].ravel()])
+    heads = np.concatenate([square[:, 1:].ravel(), square[1:].ravel()])
+    g = nearfar.prepare(
+        nearfar.Graph.from_edges(
+            np.concatenate([tails, heads]), np.concatenate([heads, tails]),
+            np.array(weights, np.int32), coordinates=np.argwhere(square >= 0),
+        ), force=True,
+    )  # fmt: skip
+    for a in range(9):
+        for b in range(9):
+            found = nearfar.routes(g, a, b, 20, stretch=2, sharing=1, local=0.01)
+            steps = abs(a // 3 - b // 3) + abs(a % 3 - b % 3)
+            assert found[0].length == steps * weights[0]
+            assert len({tuple(r.vertices) for r in found}) == len(found)
+            for i, r in enumerate(found):
+                # A shortest path may go around a circle of zeros, as path_edges does.
+                assert len(set(r.vertices)) == len(r.vertices) or (not i and not weights[0])
+                assert r.length == len(r.edges) * weights[0]
+            np.testing.assert_array_equal(found[0].edges, g.path_edges(a, b))
+
+
+def test_one_vertex_and_parts_without_ways() -> None:
+    alone = nearfar.Graph.from_edges([], [], n_vertices=1, coordinates=[[0, 0]])
+    assert nearfar.routes(nearfar.prepare(alone, force=True), 0, 0, 1000)[0].vertices == [0]
+    g = nearfar.Graph.from_edges(
+        [0, 1, 3, 4], [1, 2, 4, 5], n_vertices=7, coordinates=np.zeros((7, 2))
+    )
+    made = nearfar.prepare(g, force=True)
+    for a in range(7):
+        for b in range(7):
+            if a // 3 == b // 3 and a <= b:
+                (only,) = nearfar.routes(made, a, b, 1000, sharing=1, parts="all")
+                assert only.vertices == list(range(a, b + 1))
+            else:
+                with pytest.raises(UnreachableError, match="no way"):
+                    nearfar.routes(made, a, b, 1000, sharing=1, parts="all")

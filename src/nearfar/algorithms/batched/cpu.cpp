@@ -1,4 +1,5 @@
-// lanes@cpu: picks the type of the lanes, deals batches to workers, repeats wider what did not fit.
+// lanes@cpu: chooses the type of the lanes, hands out batches to workers, and repeats batches that
+// overflow in a wider type.
 #include <nanobind/stl/optional.h>
 
 #include <algorithm>
@@ -16,8 +17,8 @@
 namespace nearfar::batched {
 namespace {
 
-// One worker's memory, allocated on the worker so that it lies near its core, and on huge pages:
-// lanes are visited in no order.
+// One worker's memory, allocated by the worker so that it is close to its core, and on huge pages,
+// because lanes are accessed in random order.
 template <class Lane, int Width>
 class Owned {
  public:
@@ -42,8 +43,8 @@ struct Request {
   std::size_t n_columns = 0;
   std::optional<double> limit;
   double delta = 0;
-  int64_t heaviest = 0;  // of whole weights
-  int width = 0;         // 0: as wide as pays
+  int64_t heaviest = 0;  // largest integer weight
+  int width = 0;         // 0: chosen automatically
   int threads = 1;
 };
 
@@ -61,8 +62,8 @@ constexpr Lane highest() {
     return std::numeric_limits<Lane>::max() / 2;
 }
 
-// Edges with the weight in the type of the lanes; a weight of cap or more can improve nothing.
-// Laid out by all workers for each run, since the type and the cap are the run's.
+// Edges with weights in the type of the lanes; a weight of cap or more can improve nothing. Made by
+// all workers for each run, because type and cap depend on the run.
 template <class Lane>
 struct LaneEdges {
   template <class C>
@@ -92,7 +93,7 @@ struct LaneEdges {
   Lane heaviest = 0;
 };
 
-// Solves the rows named by `pending` and leaves in it those that did not fit this type of lane.
+// Solves the rows in `pending` and leaves in it those that overflow this type of lane.
 template <class Lane, int Width, class C, class Out>
 void phase(const C& csr, const Request& request, std::vector<int32_t>& pending, Out* out,
            Report& report) {
@@ -184,8 +185,8 @@ Report solve(const C& csr, const Request& request, std::size_t k, Out* out) {
   using Weight = typename C::Weight;
   Report report;
   const std::size_t row = request.columns == nullptr ? csr.n : request.n_columns;
-  // Sources without out-edges reach only themselves: they would waste a lane. In some networks
-  // they are half of all, so that their rows are written by all workers, too.
+  // Sources without out-edges reach only themselves and would waste a lane. In some networks half
+  // of all vertices are such, so their rows are written by all workers, too.
   std::vector<int32_t> pending, alone;
   for (std::size_t i = 0; i < k; ++i) {
     const int32_t s = request.sources[i];

@@ -3,26 +3,19 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Literal
+from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nearfar import _cpu
 from nearfar.algorithms.batched.options import LaneOptions, WorkerOptions
 from nearfar.cpu.costs import bucket_search, heap_search
 from nearfar.cpu.limits import exact_limit
+from nearfar.graph.facts import Facts
+from nearfar.graph.graph import Graph
 from nearfar.registry import Answer, Estimate, Request, Workspace, variant
 from nearfar.system.memory import empty
-
-if TYPE_CHECKING:
-    from typing import Any
-
-    from numpy.typing import NDArray
-
-    from nearfar.graph.facts import Facts
-    from nearfar.graph.graph import Graph
-
-__all__ = ["lanes", "worker_per_source"]
 
 BATCH = frozenset({"batch", "all_pairs"})
 _SHARED_CACHE = 2**25  # bytes

@@ -3,27 +3,21 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nearfar.algorithms.batched.device_rows import Rows, Values
-from nearfar.algorithms.batched.essential import sparse
+from nearfar.algorithms.batched.essential import Essential, sparse
 from nearfar.algorithms.batched.options import BlockOptions
 from nearfar.algorithms.batched.team import NONE, Batch, Search, in_stages
 from nearfar.graph.dtypes import limit_in_dtype
+from nearfar.graph.facts import Facts
+from nearfar.graph.graph import Graph
 from nearfar.options import NoOptions
 from nearfar.registry import Answer, Estimate, Request, Workspace, variant
 from nearfar.system.devices import runtime
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from nearfar.algorithms.batched.essential import Essential
-    from nearfar.graph.facts import Facts
-    from nearfar.graph.graph import Graph
-
-__all__ = ["block_per_source", "block_per_source_global", "lanes"]
 
 BATCH = frozenset({"batch", "all_pairs"})
 MOST_ENTRIES = 8192  # of each queue in shared memory
@@ -128,15 +122,7 @@ def block_per_source(
 
 
 class _SharedSearch(Search):
-    """Use of shared memory by the blocks of one batch, and their launches.
-
-    Attributes
-    ----------
-    bits : int
-        Initial bits of a distance in shared memory.
-    fits : bool
-        Whether the memory of a multiprocessor suffices for a block.
-    """
+    """Use of shared memory by the blocks of one batch, and their launches."""
 
     def __init__(
         self, graph: Graph, options: BlockOptions, workspace: Workspace, rows: Rows
@@ -151,7 +137,9 @@ class _SharedSearch(Search):
         least = 16 if self.integer else self.full
         self.lists = lists and _shared(n, least) <= _room(self.here, lists=True)
         self.room = _room(self.here, self.lists)
+        # initial bits of a distance in shared memory
         self.bits = self._first_bits() if self.integer else self.full
+        # whether the memory of a multiprocessor suffices for a block
         self.fits = _shared(n, self.bits) <= self.room
 
     def _first_bits(self) -> int:

@@ -2,27 +2,20 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nearfar.cuda.device_graph import device_graph
 from nearfar.errors import SolverError
+from nearfar.graph.graph import Graph
 from nearfar.registry import FIGURES, UNADDED, Answer, Partial, Workspace
 from nearfar.system.devices import runtime
 from nearfar.system.devices.landing import LARGE, Landing
 from nearfar.system.memory import empty
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from contextlib import AbstractContextManager
-
-    from numpy.typing import NDArray
-
-    from nearfar.graph.graph import Graph
-
-__all__ = ["Rows", "Values", "steps_allowed"]
 
 
 def steps_allowed(n: int) -> int:

@@ -18,20 +18,15 @@ starts from them, on any device.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from nearfar.cuda.device_graph import DeviceGraph
+from nearfar.graph.graph import Graph
 from nearfar.graph.slots import Slot
 from nearfar.system.devices import runtime, several
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from nearfar.cuda.device_graph import DeviceGraph
-    from nearfar.graph.graph import Graph
-
-__all__ = ["Essential", "essential", "sparse", "stages"]
 
 _SHARES = (0.3, 0.5, 0.7, 0.9)  # share of the edges whose sources are solved when edges are dropped
 _WORTH = 0.1  # share of the edges that the last rows of a block must at least decide
@@ -74,22 +69,13 @@ def stages(
 
 @dataclass(frozen=True, slots=True)
 class Essential:
-    """Edges of a graph on a device with dead ends marked, without some non-essential ones.
+    """Edges of a graph on a device with dead ends marked, without some non-essential ones."""
 
-    Attributes
-    ----------
-    offsets, edges : device arrays
-        As in :class:`~nearfar.cuda.device_graph.DeviceGraph`.
-    count : int
-        Number of remaining edges.
-    decided : bool array, shape (n,)
-        Vertices with only essential edges left.
-    """
-
+    # offsets, edges: device arrays; as in nearfar.cuda.device_graph.DeviceGraph
     offsets: Any
     edges: Any
-    count: int
-    decided: NDArray[np.bool_]
+    count: int  # number of remaining edges
+    decided: NDArray[np.bool_]  # shape (n,); vertices with only essential edges left
 
     def without(self, graph: Graph, device: DeviceGraph, solved: Solved, rows: Any) -> Essential:
         """Return the edges without those of solved sources that are not shortest paths."""

@@ -1,6 +1,6 @@
 // Vectors of lanes in the compiler's portable notation, and operations that it lacks.
 //
-// Included by *.simd.cpp only; everything lives in the namespace of the instruction set.
+// Included only by *.simd.cpp; everything is in the namespace of the instruction set.
 #pragma once
 
 #include <cstring>
@@ -53,8 +53,8 @@ NEARFAR_INLINE Lane least_lane(Vector x) {
   return least;
 }
 
-// Copies lanes into rows: cap and more becomes the value for unreached. Tiles of kTile vertices by
-// kTile lanes are transposed in registers.
+// Copies lanes to rows: cap and more becomes "unreached". Tiles of kTile vertices by kTile lanes
+// are transposed in registers.
 template <class Lane, class Out>
 class Writer {
  public:

@@ -1,7 +1,7 @@
 // Many sources in the lanes of vector registers: arguments and results of the kernel of one batch.
 //
 // The kernel is compiled once per instruction set (lanes.simd.cpp); everything here is plain data,
-// and memory is owned by the caller, so that a worker reuses it from batch to batch.
+// and the caller owns the memory, so that a worker reuses it for each batch.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@
 namespace nearfar::batched {
 
 // An edge with its weight in the type of the lanes. A target without out-edges is stored as
-// ~target: it takes distances but never needs a place in the queue.
+// ~target: its distance is lowered, but it is never queued.
 template <class Lane>
 struct LaneEdge {
   int32_t target;
@@ -36,7 +36,7 @@ struct LaneState {
   Lane* distance = nullptr;  // [n][width], 64-byte aligned
   int32_t* next = nullptr;   // [n] links of the bucket lists
   int32_t* previous = nullptr;
-  int32_t* bucket = nullptr;  // [n] bucket number that holds the vertex, -1 for none
+  int32_t* bucket = nullptr;  // [n] bucket number of the vertex, -1 for none
   int32_t head[kSlots] = {};
   int32_t tail[kSlots] = {};
 };

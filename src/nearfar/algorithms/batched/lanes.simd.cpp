@@ -1,18 +1,17 @@
 // 8 to 64 sources per sweep, one per lane: an edge is read once for all of them.
 //
 // distance[v][lane] of one vertex is one or two cache lines. Scanning v adds each edge's weight to
-// all lanes of v and takes the minimum with the lanes of the target: a handful of instructions for
-// what a heap does in hundreds, at the price of scanning a vertex again whenever any lane improved.
-// The order keeps that price low: a vertex waits in the bucket of its least improved lane, buckets
-// are emptied from the nearest (Dial 1969; a quarter of the mean weight wide), which takes about
-// half the scans of one queue for all. Within a bucket the order is first in, first out: last in,
-// first out runs down long paths of distances that are not final yet and scans many times as often
-// on social graphs. Buckets are intrusive lists, so that a vertex moves to a nearer bucket without
-// leaving a stale entry behind; numbers beyond the ring are put into its last slot, which only
-// makes them early.
+// all lanes of v and takes the minimum with the lanes of the target: a few instructions for what
+// takes a heap hundreds, but a vertex is scanned again whenever any lane improved. The order limits
+// these repetitions: a vertex is in the bucket of its least improved lane, and buckets are emptied
+// from the nearest (Dial 1969; a quarter of the mean weight wide), which takes about half the scans
+// of a single queue. Within a bucket the order is first in, first out; last in, first out follows
+// long paths of distances that are not final and scans many times as often on social graphs.
+// Buckets are intrusive lists, so a vertex moves to a nearer bucket without leaving a stale entry;
+// numbers beyond the ring go to its last slot, which only processes them early.
 //
-// Unsigned 16-bit lanes pack 32 sources into a 512-bit register. They hold distances below 32,767
-// and are checked after the batch (lanes_farthest); what does not fit is repeated in wider lanes.
+// 32 unsigned 16-bit lanes fit a 512-bit register. They hold distances below 32,767 and are checked
+// after the batch (lanes_farthest); rows that overflow are repeated in wider lanes.
 #include "algorithms/batched/lanes.hpp"
 
 #include "algorithms/batched/lane_vector.hpp"
@@ -51,7 +50,7 @@ class Buckets {
     s_.tail[slot] = v;
   }
 
-  // The next vertex; the queue must not be empty. `advanced` says that a nearer bucket ran dry.
+  // Removes the next vertex; the queue must not be empty. `advanced`: a nearer bucket ran empty.
   NEARFAR_INLINE int32_t take(bool& advanced) {
     advanced = false;
     while (s_.head[current_ & kMask] < 0) {
@@ -65,7 +64,7 @@ class Buckets {
     return v;
   }
 
-  // Takes out all that is left, so that the state is clean for the next batch.
+  // Empties the queue, so that the state is clean for the next batch.
   void clear() {
     bool advanced;
     while (!empty()) take(advanced);
@@ -95,8 +94,8 @@ NEARFAR_INLINE int32_t number_of(Lane d, float inverse_delta) {
   return x < 1e9f ? static_cast<int32_t>(x) : 1000000000;
 }
 
-// Whether every target is nearer in every lane than anything still waiting. Numbers are rounded, so
-// one bucket of slack is kept.
+// Whether every target is nearer in every lane than all queued vertices. Bucket numbers are
+// rounded, so one bucket of slack is kept.
 template <class Lane, int Width>
 bool all_settled(const LaneGraph<Lane>& graph, const LaneState<Lane>& state, int count,
                  const int64_t* targets, std::size_t n_targets, int32_t current) {
@@ -197,7 +196,7 @@ void lanes_write(const LaneGraph<Lane>& graph, const LaneState<Lane>& state, int
     }
     return;
   }
-  // A block of vertices stays in the first-level cache while its lanes are dealt out to their rows.
+  // A block of vertices stays in the first-level cache while its lanes are copied to their rows.
   constexpr int32_t kBlock = static_cast<int32_t>(16384 / (Width * sizeof(Lane)));
   constexpr int kTile = Writer<Lane, Out>::kTile;
   for (int32_t from = 0; from < graph.n; from += kBlock) {

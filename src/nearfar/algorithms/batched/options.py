@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from nearfar.errors import OptionError, quoted
+from nearfar.graph.graph import Graph
 from nearfar.options import DeltaOptions
-
-if TYPE_CHECKING:
-    from nearfar.graph.graph import Graph
-
-__all__ = ["BlockOptions", "LaneOptions", "WorkerOptions"]
 
 # : Below this number of vertices the queue is short, and a heap costs less than a ring of buckets.
 BUCKETS_FROM = 512
@@ -81,8 +77,7 @@ class BlockOptions(DeltaOptions):
         Threads per block; None fills the multiprocessor with as many blocks as their memory allows.
     lists : bool or None
         Let a warp list the vertices of its words before it relaxes them, in 8 bytes of shared
-        memory per thread of the shared layout. None: for int32 weights and 20,000 vertices or
-        more.
+        memory per thread. None: for int32 weights and 20,000 vertices or more.
     """
 
     slot_bits: int | None = None

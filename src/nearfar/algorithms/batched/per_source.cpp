@@ -1,11 +1,11 @@
-// worker_per_source@cpu: each worker searches from one source after the other.
+// worker_per_source@cpu: each worker searches from one source after another.
 //
-// A worker keeps its queue, and for rows that are not wanted whole a distance array and the list of
+// A worker keeps its queue and, unless whole rows are requested, a distance array and the list of
 // vertices it touched, so that a search that ends early (limit, columns) costs what it visits and
 // not O(n): a thousand isochrones on a continent are a thousand small searches. The queue is the
-// lazy 4-ary heap of cpu/heaps, over packed (distance, vertex) keys, or the buckets of sequential
-// delta-stepping. Distances are the same from both: sums are rounded along each path from its
-// source on, and the least of them does not depend on the order in which they are found.
+// lazy 4-ary heap of cpu/heaps over packed (distance, vertex) keys, or the buckets of sequential
+// delta-stepping. Both give the same distances: sums are rounded along each path from its source,
+// and the least of them does not depend on the order of the search.
 #include <nanobind/stl/optional.h>
 
 #include <memory>
@@ -26,7 +26,7 @@ struct Columns {
   std::size_t count = 0;
 };
 
-// Result of a search: a row for each source.
+// Result of a search: one row per source.
 template <class C>
 struct Rows {
   const int64_t* sources;
@@ -39,15 +39,15 @@ struct Rows {
   typename C::Weight* row(int64_t i) const { return first + static_cast<std::size_t>(i) * width; }
 };
 
-// One worker's distances, and how they become rows.
+// One worker's distances, and their conversion to rows.
 template <class C>
 class Distances {
  public:
   using Index = typename C::Index;
   using Weight = typename C::Weight;
 
-  // `several`: it will search from so many sources that distances of its own, which stay in the
-  // caches, are worth copying to the rows.
+  // `several`: whether there are enough sources that a private distance array, which stays in the
+  // caches, pays for the copy to the rows.
   Distances(const C& csr, const Rows<C>& rows, bool several)
       : rows_(rows), n_(static_cast<std::size_t>(csr.n)), picks_(rows.columns.vertices != nullptr) {
     if (!picks_ && !several) return;
@@ -55,7 +55,7 @@ class Distances {
     std::fill_n(own_.get(), n_, unreached<Weight>());
   }
 
-  // Null, or where the search notes the vertices that it lowers.
+  // Where the search records the vertices that it lowers, all unreached before it; or null.
   Buffer<Index>* touched() { return picks_ || (own_ && limited()) ? &touched_ : nullptr; }
 
   // The distances of a search, all unreached.
@@ -112,7 +112,7 @@ class Distances {
   Buffer<Index> touched_;
 };
 
-// Searches over a heap, which is left empty.
+// Searches with a heap, which is left empty.
 template <bool kTouch, class C>
 void search_heap(const C& csr, DaryHeap<typename C::Index, typename C::Weight, 4>& heap,
                  typename C::Index source, typename C::Weight* distance,
@@ -187,7 +187,7 @@ Fields per_source(GraphView& view, const Ids& sources, const Array& out,
       const bool several = buckets && k >= 4 * static_cast<std::size_t>(threads);
       Distances<C> memory(csr, rows, several);
       if (buckets) {
-        int64_t now = -1;  // source whose search is under way
+        int64_t now = -1;  // current source
         const auto next = [&](typename C::Index& source, Weight*& distances) {
           if (now >= 0) memory.finish(now);
           now = counter.take();

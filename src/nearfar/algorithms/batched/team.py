@@ -3,27 +3,21 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nearfar.algorithms.batched.device_rows import Rows
 from nearfar.algorithms.batched.essential import Solved, essential, stages
+from nearfar.algorithms.batched.options import BlockOptions
+from nearfar.graph.graph import Graph
+from nearfar.registry import Answer, Workspace
 from nearfar.system.devices import runtime, several
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from numpy.typing import NDArray
-
-    from nearfar.algorithms.batched.options import BlockOptions
-    from nearfar.graph.graph import Graph
-    from nearfar.registry import Answer, Workspace
-    from nearfar.system.devices.landing import Following, Landing
-
-__all__ = ["NONE", "Batch", "Search", "in_stages"]
+from nearfar.system.devices.landing import Following, Landing
 
 #: No rows.
 NONE = np.empty(0, dtype=np.int64)
@@ -31,30 +25,17 @@ NONE = np.empty(0, dtype=np.int64)
 
 @dataclass(slots=True)
 class Batch:
-    """Sources whose rows one launch solves.
+    """Sources whose rows one launch solves."""
 
-    Attributes
-    ----------
-    sources : int64 array, shape (k,)
-    places : int64 array, shape (k,), or None
-        Rows of ``out``; None means the first k.
-    out : device array
-    told : uint64 or None
-        Address of a byte per row, in which a kernel marks finished rows.
-    following : Following or None
-        Copier of the rows to the host.
-    figures : int64 array or None
-        Memory for figures of the rows, along with those in ``out``.
-    beside : callable or None
-        Function that this thread calls while the device solves.
-    """
-
-    sources: NDArray[np.int64]
-    places: NDArray[np.int64] | None
-    out: Any
+    sources: NDArray[np.int64]  # shape (k,)
+    places: NDArray[np.int64] | None  # shape (k,), or None; rows of `out`; None means the first k
+    out: Any  # device array
+    # uint64 or None; address of a byte per row, in which a kernel marks finished rows
     told: Any = None
-    following: Following | None = None
+    following: Following | None = None  # copier of the rows to the host
+    # int64 array or None; memory for figures of the rows, along with those in `out`
     figures: Any = None
+    # function that this thread calls while the device solves
     beside: Callable[[], None] | None = None
     _there: tuple[Any, Any] | None = None
 
@@ -77,28 +58,17 @@ class Batch:
 
 
 class Search(ABC):
-    """Launches of a batch on one device; a layout determines how a block stores distances.
-
-    Attributes
-    ----------
-    edges : Essential
-        Remaining edges of the graph.
-    integer : bool
-        Whether weights are integers.
-    delta : float
-    scratch : int
-        Bytes that the launches use besides rows and edges.
-    """
+    """Launches of a batch on one device; a layout determines how a block stores distances."""
 
     delta: float
-    scratch = 64 * 1024
+    scratch = 64 * 1024  # bytes that the launches use besides rows and edges
 
     def __init__(
         self, graph: Graph, options: BlockOptions, workspace: Workspace, rows: Rows
     ) -> None:
         self.graph, self.options, self.workspace, self.rows = graph, options, workspace, rows
-        self.integer = graph.weight_dtype.kind == "i"
-        self.edges = essential(graph, rows.device)
+        self.integer = graph.weight_dtype.kind == "i"  # whether weights are integers
+        self.edges = essential(graph, rows.device)  # remaining edges of the graph
 
     @abstractmethod
     def solve(self, batch: Batch) -> NDArray[np.int64]:
@@ -191,20 +161,13 @@ class _Team:
 
     All write to the same rows. They synchronise after each stage: each device then drops edges
     by all rows of the stage before it continues.
-
-    Attributes
-    ----------
-    searches : dict of int to Search
-        Searches by device.
-    repeated : int
-        Number of rows that were too wide.
     """
 
     def __init__(self, search: Search) -> None:
         home = runtime.device().ordinal
         self.devices = list(search.workspace.devices or [home])
-        self.searches = {home: search}
-        self.repeated = 0
+        self.searches = {home: search}  # searches by device
+        self.repeated = 0  # number of rows that were too wide
         self.failed: dict[int, str] = {}
         self._first = search
         self._drops: list[tuple[Solved, Any]] = []

@@ -2,10 +2,11 @@
 // graph.
 //
 // Rule for negative cycles (all forms): a cycle counts only if the exact sum of its weights is
-// below zero. Integer weights make every cycle of the predecessor graph such a cycle. With floats,
-// rounding can close a cycle whose exact sum is zero or above; such a find proves nothing, so the
-// run is handed to the subtree method (subtree.hpp), which refuses exactly those improvements and
-// so always ends. Rounding can hide a cycle as well: exact_cycles.hpp proves every run on floats.
+// below zero. With integers every cycle of the predecessor graph is such a cycle. With floats,
+// rounding can close a cycle whose exact sum is zero or more; that proves nothing, so the run is
+// passed to the subtree method (subtree.hpp), which refuses exactly those improvements and
+// therefore always ends. Rounding can also hide a cycle: exact_cycles.hpp proves every run on
+// floats.
 #pragma once
 
 #include <cstdint>
@@ -22,10 +23,10 @@ struct Outcome {
   int64_t iterations = 0;
   int64_t edges_relaxed = 0;
   int64_t vertices_processed = 0;
-  int64_t refused = 0;     // improvements refused because only rounding made them
-  bool saturated = false;  // a sum fell below the range of the weights
-  bool proven = false;     // nothing that was reached leads to a negative cycle
-  bool undecided = false;  // only rounding or saturation can explain the run: repeat by subtrees
+  int64_t refused = 0;         // improvements refused because they are due to rounding
+  bool saturated = false;      // a sum fell below the range of the weights
+  bool proven = false;         // no reached vertex leads to a negative cycle
+  bool undecided = false;      // due to rounding or saturation: repeat by subtrees
   std::vector<int64_t> cycle;  // vertices in order of the edges; empty when there is none
   bool full = false;           // whether to fill the two arrays below, one entry per iteration
   std::vector<int64_t> frontier;
@@ -73,8 +74,7 @@ std::vector<int64_t> predecessor_cycle(const std::vector<Arrival<Index>>& arriva
   return {};
 }
 
-// Looks for a cycle; true when the run must stop: either the cycle is proven, or nothing can be
-// said.
+// Searches for a cycle; true if the run must stop: a cycle is proven, or nothing can be.
 template <class Graph, class Index>
 bool stopped_by_cycle(const Graph& graph, const std::vector<Arrival<Index>>& arrival, bool last,
                       Outcome& outcome) {
@@ -92,7 +92,7 @@ bool stopped_by_cycle(const Graph& graph, const std::vector<Arrival<Index>>& arr
   return true;
 }
 
-// Candidate distance; notes when an integer left the range downwards.
+// Candidate distance; records when an integer falls below the range.
 template <class Weight>
 inline Weight candidate(Weight d, Weight w, bool& saturated) {
   if constexpr (std::is_floating_point_v<Weight>) {
@@ -106,7 +106,7 @@ inline Weight candidate(Weight d, Weight w, bool& saturated) {
   }
 }
 
-// The same without rounding, which no range limits.
+// The same without rounding, in an unlimited range.
 template <int kLimbs>
 inline Fixed<kLimbs> candidate(const Fixed<kLimbs>& d, const Fixed<kLimbs>& w, bool&) {
   return d + w;

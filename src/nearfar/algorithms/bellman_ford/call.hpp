@@ -1,4 +1,4 @@
-// How Python calls a form of Bellman-Ford: a typed graph and distance array, without the GIL.
+// The call of a form of Bellman-Ford from Python: typed graph and distance array, without the GIL.
 #pragma once
 
 #include <nanobind/stl/vector.h>
@@ -33,7 +33,7 @@ inline Fields report(Outcome&& outcome) {
   return stats;
 }
 
-// Whether sums of a run that ended without a cycle left the range, or hid a cycle.
+// Whether sums of a run that ended without a cycle left the range or hid a cycle.
 template <class Graph, class Poll>
 __attribute__((noinline)) void prove(const Graph& graph, typename Graph::Index source,
                                      const typename Graph::Weight* distance,
@@ -46,11 +46,11 @@ __attribute__((noinline)) void prove(const Graph& graph, typename Graph::Index s
         !std::all_of(distance, distance + graph.n, [=](Weight d) { return d >= lowest; });
     if (wanted && !outcome.saturated) Proof(graph, distance, arrival, poll).run(outcome);
   }
-  // 32 bits are repeated in 64; there the weights decide.
+  // A 32-bit run is repeated in 64 bits, where the weights decide.
   if (sizeof(Weight) == 8 && outcome.saturated) outcome.cycle = reached_cycle(graph, source, poll);
 }
 
-// Runs `form` on the typed graph and distance array with the GIL released, and proves it if wanted.
+// Runs `form` on the typed graph and distances without the GIL, and proves the result if requested.
 template <class Form>
 Fields run(GraphView& view, int64_t source, const Array& distances, bool proof, bool full,
            Form&& form) {

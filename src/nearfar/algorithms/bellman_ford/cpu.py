@@ -2,25 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nearfar import _cpu
 from nearfar.cpu.potentials import negative_cycle_error, note_proven, proof_wanted
-from nearfar.registry import Answer, Estimate, Workspace, variant
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from numpy.typing import NDArray
-
-    from nearfar.graph.facts import Facts
-    from nearfar.graph.graph import Graph
-    from nearfar.options import NoOptions
-    from nearfar.registry import Request
-
-__all__ = ["goldberg_radzik", "solve", "subtree"]
+from nearfar.graph.facts import Facts
+from nearfar.graph.graph import Graph
+from nearfar.options import NoOptions
+from nearfar.registry import Answer, Estimate, Request, Workspace, variant
 
 
 def solve(

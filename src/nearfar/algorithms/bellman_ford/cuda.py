@@ -9,27 +9,21 @@ search reaches, and later searches from that part run only on the GPU.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nearfar import _cpu
 from nearfar.cpu.potentials import negative_cycle_error, note_proven, proof_wanted
 from nearfar.cuda.device_graph import DeviceGraph, device_graph
 from nearfar.errors import SolverError
 from nearfar.graph.dtypes import unreached_value
+from nearfar.graph.facts import Facts
+from nearfar.graph.graph import Graph
 from nearfar.options import NoOptions
-from nearfar.registry import Answer, Estimate, variant
+from nearfar.registry import Answer, Estimate, Request, Workspace, variant
 from nearfar.system.devices import runtime
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from nearfar.graph.facts import Facts
-    from nearfar.graph.graph import Graph
-    from nearfar.registry import Request, Workspace
-
-__all__ = ["KERNELS", "QueueRun", "decide", "finish", "one_launch"]
 
 KERNELS = "algorithms/bellman_ford/queue.cuh"
 BLOCK = 256

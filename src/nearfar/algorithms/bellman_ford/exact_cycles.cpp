@@ -1,5 +1,4 @@
-// The search for a negative cycle in exact integers, for the few edges that rounding leaves in
-// doubt.
+// Searches the few edges that rounding leaves undecided for a negative cycle, in exact integers.
 #include "algorithms/bellman_ford/exact_cycles.hpp"
 
 #include <bit>
@@ -9,7 +8,7 @@
 namespace nearfar::bellman_ford {
 namespace {
 
-// Rows of weights that are exact integers, as the subtree method reads them.
+// Rows of exact integer weights, in the form that the subtree method reads.
 template <int kLimbs>
 struct ExactRows {
   using Index = int64_t;
@@ -34,8 +33,8 @@ std::pair<std::vector<int64_t>, std::vector<int64_t>> rows_by(int64_t n,
   return {std::move(begins), std::move(places)};
 }
 
-// Drops every edge that starts at a vertex which no other edge of them enters, or that ends where
-// none leaves, until each vertex has both. O(n + edges).
+// Removes every edge whose tail no other edge enters or whose head none leaves, until each vertex
+// has both. O(n + edges).
 void keep_cyclic(int64_t n, std::vector<ExactEdge>& edges) {
   std::vector<char> gone(edges.size(), 0);
   auto peel = [&](auto&& near, auto&& far) {
@@ -90,7 +89,7 @@ std::vector<int64_t> exact_cycle(int64_t n, std::vector<ExactEdge> edges, const 
   keep_cyclic(n, edges);
   if (edges.empty()) return {};
   poll(edges.size() + static_cast<uint64_t>(n));
-  std::vector<int64_t> names;  // of the vertices left, in order
+  std::vector<int64_t> names;  // of the remaining vertices, in order
   {
     std::vector<int64_t> place(n, -1);
     for (const auto& edge : edges) place[edge.tail] = 0;  // every head is a tail as well

@@ -1,14 +1,14 @@
 // Negative cycles decided by sums without rounding, for every form and dtype.
 //
-// Rounding hides a cycle: beside 1e16 a weight of -1 changes no distance. So a run on floats is
-// proven after it ended. Its distances d and its tree give sums along the tree: d[v] + c[v], where
-// c[v] is what rounding took on the way, in a double of its own. These are potentials; the slack of
-// an edge (u, v) is sum[u] + w - sum[v], 0 along the tree. A cycle weighs what its slacks sum to.
-// Were all slacks at least 0, none would be negative: that is nearly always so, and one sequential
-// pass over the edges shows it, for an edge whose slack is larger than all that rounding can take
-// needs one addition. Otherwise let V be the sum of what is missing. A negative cycle consists of
-// edges whose slack is at most V; all others go, and then all vertices that lie on no cycle of what
-// is left. What remains is empty, or searched in integers of as many bits as it takes.
+// Rounding can hide a cycle: next to 1e16 a weight of -1 changes no distance. So a run on floats is
+// proven after it ended. Its distances d and its tree give sums along the tree, d[v] + c[v], where
+// c[v], a separate double, is the accumulated rounding error. These are potentials; the slack of an
+// edge (u, v) is sum[u] + w - sum[v], and 0 along the tree. A cycle's weight is the sum of its
+// slacks. If all slacks are at least 0, no cycle is negative. That is usually so, and one
+// sequential pass over the edges shows it, because an edge whose slack exceeds all possible
+// rounding needs one addition. Otherwise let V be the sum of the negative parts. A negative cycle
+// consists of edges whose slack is at most V; all others are removed, and then all vertices on no
+// cycle of the rest. What remains is empty, or is searched in integers of enough bits.
 #pragma once
 
 #include <algorithm>
@@ -33,8 +33,8 @@ using Poll = std::function<void(uint64_t)>;
 // A cycle of the edges whose exact sum is below zero, in order; empty if there is none.
 std::vector<int64_t> exact_cycle(int64_t n, std::vector<ExactEdge> edges, const Poll& poll);
 
-// A negative cycle that the source reaches, or any if it is below 0, from the weights alone: for
-// runs whose sums left the range of the dtype.
+// A negative cycle that the source reaches (any, if the source is below 0), from the weights alone:
+// for runs whose sums left the range of the dtype.
 template <class Graph, class Polled>
 std::vector<int64_t> reached_cycle(const Graph& graph, typename Graph::Index source,
                                    const Polled& poll) {
@@ -59,7 +59,7 @@ std::vector<int64_t> reached_cycle(const Graph& graph, typename Graph::Index sou
 }
 
 // Proves a run on floats that ended without a cycle and with finite distances, or finds the cycle
-// that rounding hid. Sets `undecided` where the edges of arrival are not a tree.
+// that rounding hid. Sets `undecided` if the edges of arrival are not a tree.
 template <class Graph, class Polled>
 class Proof {
   using Index = typename Graph::Index;
@@ -68,7 +68,7 @@ class Proof {
 
   struct Near {
     Index tail, edge;
-    double slack;  // not above the exact one
+    double slack;  // a lower bound of the exact one
   };
 
  public:
@@ -87,7 +87,7 @@ class Proof {
 
  private:
   std::vector<int64_t> hidden_cycle() {
-    // Beyond that, sums of the proof could leave the range themselves.
+    // Beyond that, sums of the proof could leave the range.
     if (farthest_ > std::numeric_limits<double>::max() / 16) {
       near_everywhere();
     } else {
@@ -113,13 +113,13 @@ class Proof {
     return {tail, graph_.indices[edge], Dyadic(graph_.weights[edge])};
   }
 
-  // a + b as the rounded sum and the exact rest (Knuth).
+  // a + b as the rounded sum and the exact remainder (Knuth).
   static std::pair<double, double> two_sum(double a, double b) {
     const double sum = a + b, part = sum - a;
     return {sum, (a - (sum - part)) + (b - part)};
   }
 
-  // Fills lost_; false when the arrivals hold a cycle.
+  // Fills lost_; returns false if the arrivals contain a cycle.
   bool sum_along_tree() {
     enum : char { open, climbing, closed };
     std::vector<char> state(graph_.n, open);
@@ -163,8 +163,8 @@ class Proof {
       }
   }
 
-  // Notes the edges beside the tree with a slack that may be at most about `bound`, and returns V:
-  // what all slacks miss to 0, or a little more.
+  // Lists the non-tree edges with a slack of at most about `bound`, and returns V, the sum of all
+  // negative slacks, or slightly more.
   double look(double bound) {
     near_.clear();
     double missing = missing_;
@@ -186,14 +186,14 @@ class Proof {
       }
       poll_(static_cast<uint64_t>(end - graph_.indptr[u]) / 8 + 1);
     }
-    return missing * (1 + 1e-6);  // this sum is rounded too
+    return missing * (1 + 1e-6);  // this sum is rounded, too
   }
 
-  // A bound from below on sum[u] + w - sum[t].
+  // A lower bound of sum[u] + w - sum[t].
   double slack_of(Index u, Index t, double w) const {
     const auto [sum, rest] = two_sum(distance_[u], w);
     const double beyond = sum - distance_[t], before = lost_[u], after = lost_[t];
-    if (before == after) {  // all that was added exactly is compared exactly
+    if (before == after) {  // exact sums are compared exactly
       if (beyond == 0) return rest;
       if (rest == 0) return beyond;
     }
@@ -208,8 +208,8 @@ class Proof {
   std::vector<double> lost_;
   std::vector<Near> near_;
   double farthest_ = 0, most_lost_ = 0;
-  double missing_ = 0;      // by which slacks along the tree are not 0, where c itself was rounded
-  bool lost_edge_ = false;  // one from a reached vertex reaches none: its sum left the range
+  double missing_ = 0;      // negative slacks along the tree, where c was rounded
+  bool lost_edge_ = false;  // an edge leaves the reached vertices: its sum left the range
 };
 
 }  // namespace nearfar::bellman_ford

@@ -1,8 +1,8 @@
-// Sums without rounding: the one place where weights of every dtype are added and compared exactly.
+// Sums without rounding, for weights of every dtype.
 //
-// A float is an integer times a power of two, so a sum of floats is an integer too, in units of the
-// least bit that occurs. Fixed holds it in two's complement, in as many 64-bit limbs as the caller
-// needs: two where the weights are of similar size, 34 for everything that a double can be.
+// A float is an integer times a power of two, so a sum of floats is an integer in units of the
+// least bit that occurs. Fixed stores it in two's complement, in as many 64-bit limbs as the caller
+// needs: two for weights of similar size, 34 for the whole range of doubles.
 #pragma once
 
 #include <bit>
@@ -58,7 +58,7 @@ struct Fixed {
   friend bool operator==(const Fixed& a, const Fixed& b) = default;
 };
 
-// A number as mantissa * 2^exponent, the mantissa odd or zero where it came from a float.
+// A number as mantissa * 2^exponent; the mantissa of a float is odd or zero.
 struct Dyadic {
   int64_t mantissa = 0;
   int exponent = 0;

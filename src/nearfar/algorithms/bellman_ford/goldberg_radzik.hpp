@@ -1,12 +1,12 @@
 // Goldberg and Radzik (1993): scan the vertices whose distance fell in topological order of the
 // edges that could still improve something.
 //
-// Each round takes the set of vertices labelled since the last one, walks the admissible edges
+// Each round takes the vertices labelled since the last round, traverses the admissible edges
 // (those with distance[v] + w <= distance[t]) depth first from them, and scans the reverse
 // postorder: a vertex is scanned after everything that can lower it in this round. An acyclic graph
-// is finished in one round whatever its weights, which is where the queue form needs O(n m). An
-// admissible cycle that holds an edge with a strict improvement is negative; the depth-first search
-// meets it as an edge back into its own path. O(n m) in the worst case.
+// takes one round, whatever its weights, where the queue form takes O(n m). An admissible cycle
+// with a strict improvement is negative; the depth-first search finds it as an edge back into its
+// own path. O(n m) in the worst case.
 #pragma once
 
 #include <algorithm>
@@ -29,14 +29,14 @@ void goldberg_radzik(const Graph& graph, typename Graph::Index source,
   std::vector<char> state(graph.n, idle);
   std::vector<Index> fresh{source}, order;
   struct Frame {
-    Index vertex, edge;  // edge: the next one to look at
+    Index vertex, edge;  // edge: the next one to read
   };
   std::vector<Frame> path;
   state[source] = labelled;
   bool strict = false;
 
-  // A back edge closes path[from..] and edge i: proven negative, only rounding, or harmless (sum
-  // 0).
+  // A back edge closes path[from..] and edge i: a proven negative cycle, one due to rounding, or a
+  // harmless one (sum 0).
   auto back_edge = [&](Index to, Index i) {
     ExactSum<Weight> sum;
     sum.add(graph.weights[i]);
@@ -61,7 +61,7 @@ void goldberg_radzik(const Graph& graph, typename Graph::Index source,
     for (Index start : fresh) {
       if (state[start] != labelled) continue;
       poll(static_cast<uint64_t>(graph.indptr[start + 1] - graph.indptr[start]) + 1);
-      // A vertex none of whose edges improves anything strictly need not be scanned.
+      // A vertex without a strictly improving edge need not be scanned.
       strict = false;
       for (Index i = graph.indptr[start]; i < graph.indptr[start + 1] && !strict; ++i)
         strict = candidate(distance[start], graph.weights[i], outcome.saturated) <
@@ -88,7 +88,7 @@ void goldberg_radzik(const Graph& graph, typename Graph::Index source,
         if (state[t] == on_path) {
           if (back_edge(t, i)) return;
         } else if (sum < distance[t] || state[t] == labelled) {
-          // Label here, so that what lies beyond t is judged by the new distance.
+          // Labels t now, so that vertices beyond it are compared with the new distance.
           if (sum < distance[t]) {
             distance[t] = sum;
             arrival[t] = {v, i};

@@ -1,13 +1,13 @@
 // Tarjan's subtree disassembly (1981; "BFCT" in Cherkassky and Goldberg 1999), the fastest
 // sequential form on most negative graphs of their study.
 //
-// Next to the queue it keeps the tree of predecessors as a list in preorder. When v improves, every
-// vertex below v holds a distance that is about to fall, so the subtree is cut off and its vertices
-// are not scanned until they are reached again: no work on numbers known to be stale. If the vertex
-// that improves v lies below v, the edge closes a cycle, found at the moment it appears and for no
-// more than the cost of cutting. O(n m) in the worst case.
+// Besides the queue it stores the tree of predecessors as a list in preorder. When v improves,
+// every vertex below v has a distance that will fall, so the subtree is cut off and its vertices
+// are not scanned until they are reached again: no work on stale distances. If the vertex that
+// improves v is below v, the edge closes a cycle, which is found at once and at no more than the
+// cost of cutting. O(n m) in the worst case.
 //
-// Two points are ours, for floats: a vertex that was cut off is taken back at an equal distance too
+// Two additions, for floats: a vertex that was cut off is reached again also at an equal distance
 // (rounding can make the new sum equal to the old), and a closed cycle whose exact weight is not
 // below zero is refused, so the tree stays a tree and the run ends for every input.
 #pragma once
@@ -39,7 +39,7 @@ class PreorderTree {
     ++children_[p];
   }
 
-  // Whether x is v or lies below it. Costs the size of the subtree.
+  // Whether x is v or below it. Takes the size of the subtree.
   bool below(Index v, Index x) const {
     if (x == v) return true;
     int64_t open = children_[v];
@@ -50,7 +50,7 @@ class PreorderTree {
     return false;
   }
 
-  // Cuts v, whose predecessor is p, and everything below it; calls gone(x) for each vertex but v.
+  // Cuts off v, whose predecessor is p, with its subtree; calls gone(x) for each vertex but v.
   template <class Gone>
   void cut(Index v, Index p, Gone&& gone) {
     int64_t open = children_[v];
@@ -76,7 +76,7 @@ class PreorderTree {
 };
 
 // source < 0 means a virtual source with an edge of weight 0 to every vertex (Johnson's first step,
-// and the search for a negative cycle anywhere).
+// and the search for any negative cycle).
 template <class Graph, class Poll>
 void subtree(const Graph& graph, typename Graph::Index source, typename Graph::Weight* distance,
              std::vector<Arrival<typename Graph::Index>>& arrival, Outcome& outcome, Poll&& poll) {
@@ -102,7 +102,7 @@ void subtree(const Graph& graph, typename Graph::Index source, typename Graph::W
     waiting[source] = 1;
   }
   std::vector<int64_t> loop;
-  // Whether the edge i from u to v closes a cycle; fills `loop` and decides its sign.
+  // Whether edge i from u to v closes a cycle; fills `loop` and determines its sign.
   auto closes = [&](Index u, Index v, Index i, bool& negative) {
     if (!tree.holds(v) || !tree.below(v, u)) return false;
     ExactSum<Weight> sum;

@@ -5,11 +5,15 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/vector.h>
 
+#include <atomic>
 #include <cmath>
+#include <functional>
+#include <memory>
 #include <mutex>
 #include <numeric>
 #include <vector>
 
+#include "algorithms/bounded/either_csr.hpp"
 #include "algorithms/bounded/neighbours.hpp"
 #include "algorithms/bounded/search.hpp"
 #include "cpu/bindings/bindings.hpp"
@@ -52,31 +56,32 @@ void check_sources(const C& csr, const Ids& sources) {
       throw nb::index_error("source is not a vertex");
 }
 
-// Searches from each source and calls visit(state, position of the source, search) after each, with
-// a state per worker that begin() makes and finish(state) takes. Returns the edges looked at.
-template <class C, class Begin, class Visit, class Finish>
+// What follows a search, with the position of its source.
+template <class C>
+using Visit = std::function<void(uint32_t row, const Search<C>& search)>;
+
+// Searches from each source and visits each search; every worker has a visitor of its own. Returns
+// the edges looked at.
+template <class C>
 uint64_t each_source(const C& csr, const Ids& sources, std::optional<double> limit,
-                     std::size_t most, int threads, Begin&& begin, Visit&& visit, Finish&& finish) {
+                     std::size_t most, int threads, const std::function<Visit<C>()>& visitor) {
   const std::vector<uint32_t> order = in_order_of_vertex(sources);
   const std::size_t k = order.size();
   const auto bound = farthest<typename C::Weight>(limit);
-  std::mutex mutex;
-  uint64_t edges = 0;
+  std::atomic<uint64_t> edges{0};
   spread(static_cast<int64_t>((k + kRun - 1) / kRun), threads,
          [&](BatchCounter& counter, Interrupt& interrupt) {
            Search<C> search(csr, most);
-           auto state = begin();
+           const Visit<C> visit = visitor();
            for (int64_t run; (run = counter.take()) >= 0;) {
              const std::size_t first = static_cast<std::size_t>(run) * kRun;
              for (std::size_t i = first; i < std::min(first + kRun, k); ++i) {
                search.run(static_cast<typename C::Index>(sources.data()[order[i]]), bound,
                           interrupt);
-               visit(state, order[i], search);
+               visit(order[i], search);
              }
            }
-           const std::lock_guard lock(mutex);
            edges += search.edges();
-           finish(std::move(state));
          });
   return edges;
 }
@@ -88,26 +93,11 @@ constexpr std::size_t kAll = std::numeric_limits<std::size_t>::max();
 template <class F>
 auto visit_rows(GraphView& view, std::size_t sources, int threads, F&& f) {
   const bool many = view.visit([&](const auto& csr) { return 64 * sources >= std::size_t(csr.m); });
-  if (many) return view.visit_packed(f, threads);
+  if (many) view.pack(threads);
   return view.visit([&](const auto& csr) {
     using C = std::decay_t<decltype(csr)>;
-    SplitCsr<typename C::Index, typename C::Weight> split;
-    split.n = csr.n;
-    split.m = csr.m;
-    split.indptr = csr.indptr;
-    split.indices = csr.indices;
-    split.weights = csr.weights;
-    return f(split);
+    return f(EitherCsr<typename C::Index, typename C::Weight>(csr, many));
   });
-}
-
-// The same for results that need no state.
-template <class C, class Visit>
-uint64_t each_source(const C& csr, const Ids& sources, std::optional<double> limit, int threads,
-                     Visit&& visit, std::size_t most = kAll) {
-  return each_source(
-      csr, sources, limit, most, threads, [] { return 0; },
-      [&](int, uint32_t row, const auto& search) { visit(row, search); }, [](int) {});
 }
 
 // Sparse rows: (indptr, vertices, distances, edges looked at), each row in order of distance.
@@ -119,21 +109,24 @@ nb::tuple rows(GraphView& view, const Ids& sources, std::optional<double> limit,
       std::vector<uint32_t> sources;
       Buffer<typename Search<C>::Settled> settled;
     };
-    std::vector<std::unique_ptr<Part>> parts;
+    std::mutex mutex;
+    std::vector<std::shared_ptr<Part>> parts;  // one of each worker
     std::vector<int64_t> indptr(sources.size() + 1);
     std::vector<typename C::Index> vertices;
     std::vector<typename C::Weight> distances;
     uint64_t edges;
     {
       nb::gil_scoped_release release;
-      edges = each_source(
-          csr, sources, limit, kAll, threads, [] { return std::make_unique<Part>(); },
-          [&](auto& part, uint32_t row, const auto& search) {
-            part->sources.push_back(row);
-            indptr[row + 1] = static_cast<int64_t>(search.size());
-            for (const auto& one : search) part->settled.push(one);
-          },
-          [&](auto part) { parts.push_back(std::move(part)); });
+      edges = each_source<C>(csr, sources, limit, kAll, threads, [&] {
+        const auto part = std::make_shared<Part>();
+        const std::lock_guard lock(mutex);
+        parts.push_back(part);
+        return [part, &indptr](uint32_t row, const Search<C>& search) {
+          part->sources.push_back(row);
+          indptr[row + 1] = static_cast<int64_t>(search.size());
+          for (const auto& one : search) part->settled.push(one);
+        };
+      });
       std::partial_sum(indptr.begin(), indptr.end(), indptr.begin());
       vertices.resize(static_cast<std::size_t>(indptr.back()));
       distances.resize(static_cast<std::size_t>(indptr.back()));
@@ -152,7 +145,7 @@ nb::tuple rows(GraphView& view, const Ids& sources, std::optional<double> limit,
     return nb::make_tuple(as_numpy(std::move(indptr)), as_numpy(std::move(vertices)),
                           as_numpy(std::move(distances)), edges);
   };
-  return view.visit_packed(run, threads);
+  return visit_rows(view, kAll / 64, threads, run);
 }
 
 // Dense rows: the distances of all vertices, or of `columns`, written to `out`.
@@ -171,19 +164,20 @@ Fields fill(GraphView& view, const Ids& sources, const Array& out,
         throw nb::index_error("column is not a vertex");
     nb::gil_scoped_release release;
     std::atomic<uint64_t> count{0};
+    const Visit<C> visit = [&](uint32_t row, const Search<C>& search) {
+      Weight* to = first + row * width;
+      count.fetch_add(search.size(), std::memory_order_relaxed);
+      if (columns) {
+        for (std::size_t c = 0; c < width; ++c)
+          to[c] = search.distance(static_cast<typename C::Index>(columns->data()[c]));
+        return;
+      }
+      make_pages(to, width, first + sources.size() * width);
+      std::fill_n(to, width, unreached<Weight>());
+      for (const auto& one : search) to[one.vertex] = one.distance;
+    };
     const uint64_t edges =
-        each_source(csr, sources, limit, threads, [&](uint32_t row, auto& search) {
-          Weight* to = first + row * width;
-          count.fetch_add(search.size(), std::memory_order_relaxed);
-          if (columns) {
-            for (std::size_t c = 0; c < width; ++c)
-              to[c] = search.distance(static_cast<typename C::Index>(columns->data()[c]));
-            return;
-          }
-          make_pages(to, width, first + sources.size() * width);
-          std::fill_n(to, width, unreached<Weight>());
-          for (const auto& one : search) to[one.vertex] = one.distance;
-        });
+        each_source<C>(csr, sources, limit, kAll, threads, [&] { return visit; });
     settled = count;
     return edges;
   };
@@ -238,12 +232,20 @@ class SumByHalves {
   std::vector<Entry> entries_, joined_;
 };
 
-// Calls alone(state, position of the source, search) or together(state, positions, group) for all
-// sources, some at once where they are near each other, with a state per worker. Returns the edges
-// looked at.
-template <class C, class Begin, class Alone, class Share>
+// What follows the searches of one worker from sources that may be near each other.
+template <class C>
+class Visitor {
+ public:
+  virtual ~Visitor() = default;
+  virtual void alone(uint32_t row, const Search<C>& search) = 0;
+  virtual void together(const uint32_t* rows, const typename Neighbours<C>::Group& group) = 0;
+};
+
+// Searches from all sources, from some at once where they are near each other; every worker has a
+// visitor of its own. Returns the edges looked at.
+template <class C>
 uint64_t each_neighbour(const C& csr, const Ids& sources, std::optional<double> limit, int threads,
-                        Begin&& begin, Alone&& alone, Share&& together) {
+                        const std::function<std::unique_ptr<Visitor<C>>()>& visitor) {
   using Group = typename Neighbours<C>::Group;
   const std::vector<uint32_t> order = in_order_of_vertex(sources);
   std::vector<int64_t> rising(order.size());
@@ -255,44 +257,50 @@ uint64_t each_neighbour(const C& csr, const Ids& sources, std::optional<double> 
       static_cast<int64_t>((order.size() + run - 1) / run), threads,
       [&](BatchCounter& counter, Interrupt& interrupt) {
         Neighbours<C> neighbours(csr);
-        auto state = begin();
+        const auto visit = visitor();
         for (int64_t number; (number = counter.take()) >= 0;) {
           const std::size_t first = at(number) * run;
           const uint32_t* const positions = order.data() + first;
           neighbours.run(
               rising.data() + first, std::min(run, order.size() - first), bound, interrupt,
-              [&](std::size_t i, const Search<C>& search) { alone(state, positions[i], search); },
-              [&](const Group& group) { together(state, positions, group); });
+              [&](std::size_t i, const Search<C>& search) { visit->alone(positions[i], search); },
+              [&](const Group& group) { visit->together(positions, group); });
         }
         edges += neighbours.edges();
       });
   return edges;
 }
 
-// Counts and greatest distances of many sources; returns the edges looked at.
+// Counts what each source reaches, and finds the greatest distance.
 template <class C>
-uint64_t count_all(const C& csr, const Ids& sources, std::optional<double> limit, int threads,
-                   int64_t* counts, typename C::Weight* greatest) {
+class Counter final : public Visitor<C> {
+ public:
   using Weight = typename C::Weight;
-  const auto bound = farthest<Weight>(limit);
-  const auto record = [&](uint32_t row, int64_t count, Weight most) {
-    counts[row] = count - 1;
-    greatest[row] = count > 1 ? most : Weight(-1);
-  };
-  return each_neighbour(
-      csr, sources, limit, threads, [] { return 0; },
-      [&](int, uint32_t row, const auto& search) {
-        record(row, static_cast<int64_t>(search.size()), (search.end() - 1)->distance);
-      },
-      [&](int, const uint32_t* positions, const auto& group) {
-        int32_t within[kLanes];
-        Weight most[kLanes];
-        NEARFAR_PICK_ISA(count_together<Weight>)
-        (static_cast<int32_t>(group.n), group.lanes, bound, within, most);
-        for (std::size_t k = 0; k < group.count; ++k)
-          record(positions[group.positions[k]], within[k], most[k]);
-      });
-}
+  Counter(Weight limit, int64_t* counts, Weight* greatest)
+      : limit_(limit), counts_(counts), greatest_(greatest) {}
+
+  void alone(uint32_t row, const Search<C>& search) override {
+    record(row, static_cast<int64_t>(search.size()), (search.end() - 1)->distance);
+  }
+  void together(const uint32_t* rows, const typename Neighbours<C>::Group& group) override {
+    int32_t within[kLanes];
+    Weight most[kLanes];
+    NEARFAR_PICK_ISA(count_together<Weight>)
+    (static_cast<int32_t>(group.n), group.lanes, limit_, within, most);
+    for (std::size_t k = 0; k < group.count; ++k)
+      record(rows[group.positions[k]], within[k], most[k]);
+  }
+
+ private:
+  void record(uint32_t row, int64_t count, Weight most) {
+    counts_[row] = count - 1;
+    greatest_[row] = count > 1 ? most : Weight(-1);
+  }
+
+  const Weight limit_;
+  int64_t* const counts_;
+  Weight* const greatest_;
+};
 
 // For each source (count, greatest distance or -1, sum, edges looked at) over the vertices reached
 // apart from itself. Sums are left out (zeros) unless asked for: "sum" of the distances or
@@ -311,28 +319,30 @@ nb::tuple figures(GraphView& view, const Ids& sources, std::optional<double> lim
     {
       nb::gil_scoped_release release;
       if (added.empty() && !most && limit && sources.size() >= kRun)
-        edges = count_all(csr, sources, limit, threads, counts.data(), greatest.data());
+        edges = each_neighbour<C>(csr, sources, limit, threads, [&] {
+          return std::make_unique<Counter<C>>(farthest<Weight>(limit), counts.data(),
+                                              greatest.data());
+        });
       else
-        edges = each_source(
-            csr, sources, limit, most ? static_cast<std::size_t>(*most) : kAll, threads,
-            [] { return SumByHalves(); },
-            [&](SumByHalves& by_halves, uint32_t row, const auto& search) {
-              counts[row] = static_cast<int64_t>(search.size()) - 1;
-              greatest[row] = search.size() > 1 ? (search.end() - 1)->distance : Weight(-1);
-              if (!std::is_floating_point_v<Weight> && sum) {
-                Wide total = 0;
-                for (const auto& one : search) total += static_cast<uint64_t>(one.distance);
-                totals[row] = static_cast<double>(total);
-              } else if (sum || harmonic) {
-                for (const auto* one = search.begin() + 1; one < search.end(); ++one)
-                  if (sum || one->distance != 0)
-                    by_halves.add(static_cast<std::size_t>(one->vertex),
-                                  harmonic ? 1 / static_cast<double>(one->distance)
-                                           : static_cast<double>(one->distance));
-                totals[row] = by_halves.take(static_cast<std::size_t>(csr.n));
-              }
-            },
-            [](const SumByHalves&) {});
+        edges = each_source<C>(
+            csr, sources, limit, most ? static_cast<std::size_t>(*most) : kAll, threads, [&] {
+              return [&, by_halves = SumByHalves()](uint32_t row, const Search<C>& search) mutable {
+                counts[row] = static_cast<int64_t>(search.size()) - 1;
+                greatest[row] = search.size() > 1 ? (search.end() - 1)->distance : Weight(-1);
+                if (!std::is_floating_point_v<Weight> && sum) {
+                  Wide total = 0;
+                  for (const auto& one : search) total += static_cast<uint64_t>(one.distance);
+                  totals[row] = static_cast<double>(total);
+                } else if (sum || harmonic) {
+                  for (const auto* one = search.begin() + 1; one < search.end(); ++one)
+                    if (sum || one->distance != 0)
+                      by_halves.add(static_cast<std::size_t>(one->vertex),
+                                    harmonic ? 1 / static_cast<double>(one->distance)
+                                             : static_cast<double>(one->distance));
+                  totals[row] = by_halves.take(static_cast<std::size_t>(csr.n));
+                }
+              };
+            });
     }
     return nb::make_tuple(as_numpy(std::move(counts)), as_numpy(std::move(greatest)),
                           as_numpy(std::move(totals)), edges);
@@ -454,13 +464,13 @@ struct Found {
 // Adds up what lies on the vertices that a source reaches, itself included, in order of vertex,
 // then row, for one source or for those of a group; for each worker.
 template <class C>
-class Adder {
+class Adder final : public Visitor<C> {
  public:
   using Weight = typename C::Weight;
   Adder(const OnVertices& on, const Decay& decay, const Found& found, Weight limit, bool only_sums)
       : on_(on), decay_(decay), found_(found), limit_(limit), only_sums_(only_sums) {}
 
-  void add(uint32_t row, const Search<C>& search) {
+  void alone(uint32_t row, const Search<C>& search) override {
     list(search.begin(), search.size());
     double* sum = found_.sums + row * on_.width;
     double* share = found_.shares + row * on_.width;
@@ -487,7 +497,7 @@ class Adder {
     }
   }
 
-  void add(const uint32_t* rows, const typename Neighbours<C>::Group& group) {
+  void together(const uint32_t* rows, const typename Neighbours<C>::Group& group) override {
     if (group.first) {
       list(group.around, group.n);
       vertices_.clear();
@@ -584,11 +594,10 @@ uint64_t aggregate(GraphView& view, const Ids& sources, double limit, int thread
         place.data()[csr.n] != static_cast<int64_t>(values.shape(0)))
       throw nb::type_error("place has one entry per vertex and one more");
     nb::gil_scoped_release release;
-    return each_neighbour(
-        csr, sources, limit, threads,
-        [&] { return Adder<C>(on, decay, found, farthest<typename C::Weight>(limit), only_sums); },
-        [](Adder<C>& adder, uint32_t row, const auto& search) { adder.add(row, search); },
-        [](Adder<C>& adder, const uint32_t* rows, const auto& group) { adder.add(rows, group); });
+    return each_neighbour<C>(csr, sources, limit, threads, [&] {
+      return std::make_unique<Adder<C>>(on, decay, found, farthest<typename C::Weight>(limit),
+                                        only_sums);
+    });
   };
   return visit_rows(view, sources.size(), threads, run);
 }

@@ -3,27 +3,29 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nearfar import _cpu
 from nearfar.cpu.limits import exact_limit
 from nearfar.graph.dtypes import unreached_value
+from nearfar.graph.facts import Facts
+from nearfar.graph.graph import Graph
 from nearfar.options import NoOptions
-from nearfar.registry import Answer, Estimate, Partial, variant
+from nearfar.registry import (
+    Answer,
+    Estimate,
+    Partial,
+    Request,
+    RowReduction,
+    SparseRows,
+    Workspace,
+    variant,
+)
 from nearfar.system.memory import empty
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from numpy.typing import NDArray
-
-    from nearfar.graph.facts import Facts
-    from nearfar.graph.graph import Graph
-    from nearfar.registry import Request, RowReduction, SparseRows, Workspace
-
-__all__ = ["bounded", "reduced_in_parts"]
 
 _AT_ONCE = 4096  # sources whose sparse rows are reduced at a time
 _FEW = 24  # vertices within the limit from which sources are searched together

@@ -6,26 +6,29 @@ Sources that reach more vertices than a block's table holds are searched on the 
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nearfar import _cpu
 from nearfar.algorithms.bounded.cpu import reduced_in_parts
 from nearfar.cuda.device_graph import device_graph
 from nearfar.graph.dtypes import unreached_value
+from nearfar.graph.facts import Facts
+from nearfar.graph.graph import Graph
 from nearfar.options import NoOptions
-from nearfar.registry import Answer, Estimate, Partial, variant
+from nearfar.registry import (
+    Answer,
+    Estimate,
+    Partial,
+    Request,
+    RowReduction,
+    SparseRows,
+    Workspace,
+    variant,
+)
 from nearfar.system.devices import runtime
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from nearfar.graph.facts import Facts
-    from nearfar.graph.graph import Graph
-    from nearfar.registry import Request, RowReduction, SparseRows, Workspace
-
-__all__ = ["bounded_cuda", "device_aggregates"]
 
 _KERNELS = "algorithms/bounded/bounded.cuh"
 _SLOTS = 2048  # of a block's largest table, for distances of 8 bytes too within 48 KiB

@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nearfar import _cpu
 from nearfar.graph.dtypes import unreached_value
 from nearfar.graph.facts import within
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from nearfar.graph.graph import Graph
-
-__all__ = ["NearestWithin", "nearest_within"]
+from nearfar.graph.graph import Graph
 
 _SAMPLED = 8  # sources that are sampled for how far the limit reaches
 _SHARE = 4  # share of the vertices from which a search of all vertices is cheaper

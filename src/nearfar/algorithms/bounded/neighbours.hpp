@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <vector>
 
@@ -36,9 +37,9 @@ class Neighbours {
 
   // For sources that rise calls alone(position, search), whose order is that of distance alone, or
   // together(group).
-  template <class Alone, class Share>
   void run(const int64_t* sources, std::size_t count, Weight limit, Interrupt& interrupt,
-           Alone&& alone, Share&& together) {
+           const std::function<void(std::size_t, const Search<C>&)>& alone,
+           const std::function<void(const Group&)>& together) {
     done_.assign(count, 0);
     const Weight twice = farther(limit, limit);
     for (std::size_t first = 0; first < count; ++first) {

@@ -243,14 +243,14 @@ class Search {
   }
 
   // The same step by step: a search that will not leave `limit`, the source settled ...
-  void begin(Index source, Weight limit, Interrupt& interrupt) {
+  __attribute__((noinline)) void begin(Index source, Weight limit, Interrupt& interrupt) {
     start(limit);
     reached_.lower(source, 0);
     relax(0, 0, interrupt);
   }
 
   // ... goes on, in order of distance, up to `far`, or until so many are settled.
-  void settle(Weight far, std::size_t most, Interrupt& interrupt) {
+  __attribute__((noinline)) void settle(Weight far, std::size_t most, Interrupt& interrupt) {
     typename Buckets<Weight>::Entry least;
     while (settled_.size < most && queue_.pop(reached_, least)) {
       if (least.distance > far) {
@@ -312,7 +312,7 @@ class Search {
   }
 
   // An edge of weight 0 can lead to a lesser vertex of the distance that was just settled.
-  void order_ties(std::size_t from) {
+  __attribute__((noinline)) void order_ties(std::size_t from) {
     const auto less = [](const Settled& a, const Settled& b) {
       return a.distance < b.distance || (a.distance == b.distance && a.vertex < b.vertex);
     };

@@ -3,30 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from nearfar.cuda.graph.row_heads import ENOUGH_OUT, SHORTCUT_DEGREE, row_heads
+from nearfar.cuda.device_graph import DeviceGraph
+from nearfar.cuda.graph.row_heads import ENOUGH_OUT, SHORTCUT_DEGREE, RowHeads, row_heads
 from nearfar.errors import OutOfMemoryError
+from nearfar.graph.graph import Graph
 from nearfar.graph.slots import Slot
 from nearfar.system.devices import runtime
-
-if TYPE_CHECKING:
-    from nearfar.cuda.device_graph import DeviceGraph
-    from nearfar.cuda.graph.row_heads import RowHeads
-    from nearfar.graph.graph import Graph
-
-__all__ = [
-    "BALL_WIDTH",
-    "Balls",
-    "History",
-    "balls",
-    "balls_at_hand",
-    "give_up",
-    "history_of",
-    "may_have_balls",
-]
 
 BALL_WIDTH = 64  # words per vertex: measured, see the page on breadth-first search
 SHORTCUT_DEPTH = 3  # rounds of removing vertices of few edges
@@ -45,26 +31,13 @@ _HISTORY: Slot[History] = Slot("searches that run ahead")
 
 @dataclass(frozen=True)
 class Balls:
-    """Balls around the vertices of a graph.
+    """Balls around the vertices of a graph."""
 
-    Attributes
-    ----------
-    words : cupy array of uint32, shape (n * BALL_WIDTH,)
-    hops : int
-        Radius that nearly all of them reach.
-    regular : bool
-        Whether most of them have that radius, as on a grid, in rows without shortcuts.
-    heads : RowHeads or None
-        Rows that bypass vertices of few edges, from which the balls are built.
-    seconds : float
-        Device time for building them.
-    """
-
-    words: Any
-    hops: int
-    regular: bool
-    heads: RowHeads | None
-    seconds: float
+    words: Any  # cupy array of uint32, shape (n * BALL_WIDTH,)
+    hops: int  # radius that nearly all of them reach
+    regular: bool  # whether most of them have that radius, as on a grid, in rows without shortcuts
+    heads: RowHeads | None  # rows that bypass vertices of few edges, from which the balls are built
+    seconds: float  # device time for building them
 
 
 @dataclass
@@ -82,21 +55,13 @@ class Spent:
 
 @dataclass
 class History:
-    """Times of a graph's searches without balls and by balls.
-
-    Attributes
-    ----------
-    without, by_balls : Spent
-    thin : bool
-        Whether a search by levels had only thin levels.
-    given_up : bool
-        Whether balls do not help on this graph: too little memory, a single hop, growing frontiers,
-        or slower.
-    """
+    """Times of a graph's searches without balls and by balls."""
 
     without: Spent = field(default_factory=Spent)
     by_balls: Spent = field(default_factory=Spent)
-    thin: bool = False
+    thin: bool = False  # whether a search by levels had only thin levels
+    # whether balls do not help on this graph: too little memory, a single hop, growing frontiers,
+    # or slower
     given_up: bool = False
 
     def pays(self, n: int) -> bool:

@@ -1,20 +1,20 @@
 // Direction-optimising breadth-first search on one core and on several.
 //
-// Beamer, Asanovic and Patterson 2012, with their two thresholds: go over to pulling when the
-// frontier's edges exceed the unexplored ones / kAlpha (and n / kBeta), and back when the frontier
-// is smaller than n / kBeta. Departs in that the distances tell the frontier (a vertex is in it
-// when its distance is the last level), so there is no bitmap to fill and empty.
+// Beamer, Asanovic and Patterson 2012, with their two thresholds: pull when the frontier's edges
+// exceed the unexplored ones / kAlpha (and n / kBeta), and push again when the frontier is smaller
+// than n / kBeta. Departure: the distances define the frontier (a vertex is in it when its distance
+// is the last level), so no bitmap is filled and emptied.
 //
-// With several workers a level that is worth it is cut into pieces of its frontier (pushing) or of
-// the vertices (pulling), which any running worker takes; thin levels stay with one. A vertex is
+// With several workers a large level is divided into pieces of its frontier (pushing) or of the
+// vertices (pulling), which any running worker takes; small levels stay with one. A vertex is
 // claimed by exchanging its distance for the level. A pull reads distances while others write this
-// level's: both values of one mean "not in the frontier".
+// level's: both values of a distance mean "not in the frontier".
 //
-// Memory order. Within a level only distances are shared, by relaxed atomics: of one distance all
-// workers see the same order of values, so one exchange succeeds, and which one does not matter.
-// Places in the queue are given out by one addition each, are written by one worker, and are read
-// in the next level. Between levels the workers leave the pool and come again, which orders the
-// rest (worker_pool.hpp).
+// Memory order. Within a level only distances are shared, by relaxed atomics: all workers see the
+// values of one distance in the same order, so one exchange succeeds, and which one does not
+// matter. Each place in the queue is assigned by an atomic addition, written by one worker, and
+// read in the next level. Between levels the workers leave the pool and return, which orders
+// everything else (worker_pool.hpp).
 #pragma once
 
 #include <algorithm>
@@ -60,7 +60,7 @@ class Search {
     for (int32_t level = 1; begin < end && level <= stop.limit; ++level) {
       if (stop.reached_all(distances_, level)) break;
       const std::size_t size = end - begin;
-      // A pull goes over all vertices, which the last levels of a road are too small for.
+      // A pull visits all vertices, for which the last levels of a road network are too small.
       const bool dense = ahead > n / kBeta && ahead > unexplored / kAlpha;
       pulling = in_ != nullptr && (pulling ? size >= n / kBeta : dense);
       unexplored -= std::min(unexplored, ahead);
@@ -91,7 +91,7 @@ class Search {
     return static_cast<uint64_t>(out_.indptr[v + 1] - out_.indptr[v]);
   }
 
-  // Calls take(target) for each edge of queue_[begin..end). Returns how many there were.
+  // Calls take(target) for each edge of queue_[begin..end). Returns their number.
   template <class Take>
   uint64_t each_target(std::size_t begin, std::size_t end, Interrupt& interrupt, Take&& take) {
     uint64_t edges = 0;
@@ -108,8 +108,8 @@ class Search {
     return edges;
   }
 
-  // Sparse: whether a target of a road is new cannot be foreseen, so no branch asks. Where most
-  // targets are known already, the stores that this takes cost more.
+  // Sparse graphs: whether a target is new is unpredictable, so there is no branch. Where most
+  // targets are known already, the additional stores cost more.
   template <bool Sparse>
   std::size_t push(int32_t level, std::size_t begin, std::size_t end) {
     std::size_t fresh = end;
@@ -144,7 +144,7 @@ class Search {
     return fresh;
   }
 
-  // Vertices that a worker found in a level and has not put into the queue yet.
+  // Vertices that a worker found in a level and has not queued yet.
   struct Found {
     std::array<Index, kHeld> held;
     std::size_t count = 0;
@@ -211,7 +211,7 @@ class Search {
                       uint64_t edges = 0;
                       for (std::size_t v = first; v < last; ++v) {
                         if (distances_[v] != unreached<int32_t>())
-                          continue;  // its own, written here alone
+                          continue;  // written only by this worker
                         const auto row_end = static_cast<std::size_t>(in_->indptr[v + 1]);
                         for (auto e = static_cast<std::size_t>(in_->indptr[v]); e < row_end; ++e) {
                           ++edges;
@@ -230,11 +230,11 @@ class Search {
   }
 
   const C& out_;
-  const C* in_;  // the transposed graph, or null when it is not at hand
+  const C* in_;  // the transposed graph, or null if it does not exist
   int32_t* distances_;
   const int threads_;
   Interrupt& interrupt_;
-  std::atomic<std::size_t> tail_{0};  // of the queue, in a level that workers share
+  std::atomic<std::size_t> tail_{0};  // of the queue, in a level shared by workers
   SearchStats stats_;
   std::unique_ptr<Index[]> queue_;
 };

@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from nearfar import _cpu
-from nearfar.registry import Answer, Estimate, variant
-
-if TYPE_CHECKING:
-    from nearfar.graph.facts import Facts
-    from nearfar.graph.graph import Graph
-    from nearfar.options import NoOptions
-    from nearfar.registry import Request, Workspace
-
+from nearfar.graph.facts import Facts
+from nearfar.graph.graph import Graph
+from nearfar.options import NoOptions
+from nearfar.registry import Answer, Estimate, Request, Workspace, variant
 
 # : Seconds until helpers have started, and per level for the workers that share it.
 _START, _LEVEL = 5e-5, 3e-6

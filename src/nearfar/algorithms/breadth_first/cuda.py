@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from nearfar.algorithms.breadth_first.balls import (
     BALL_WIDTH,
     SHORTCUT_DEPTH,
+    Balls,
+    History,
     balls,
     balls_at_hand,
     give_up,
@@ -19,22 +21,15 @@ from nearfar.algorithms.breadth_first.balls import (
 )
 from nearfar.algorithms.breadth_first.reverse import reverse_of, reversing_pays
 from nearfar.cuda.costs import one_launch
-from nearfar.cuda.device_graph import device_graph
+from nearfar.cuda.device_graph import DeviceGraph, device_graph
 from nearfar.cuda.loops.whole_solve import WholeSolve
 from nearfar.errors import OptionError, OutOfMemoryError, SolverError
+from nearfar.graph.facts import Facts
+from nearfar.graph.graph import Graph
 from nearfar.graph.slots import Slot
-from nearfar.registry import Answer, Estimate, find, variant
+from nearfar.registry import Answer, Estimate, Request, Workspace, find, variant
 from nearfar.system.devices import runtime
 from nearfar.system.devices.structs import enum_names, filled, struct_dtype
-
-if TYPE_CHECKING:
-    from nearfar.algorithms.breadth_first.balls import Balls, History
-    from nearfar.cuda.device_graph import DeviceGraph
-    from nearfar.graph.facts import Facts
-    from nearfar.graph.graph import Graph
-    from nearfar.registry import Request, Workspace
-
-__all__ = ["BreadthFirstOptions", "breadth_first"]
 
 _STATE = "algorithms/breadth_first/search_state.cuh"
 _STAGE, _LONG, _CHUNK, _HEAVY = 128, 256, 256, 2048  # of that file
@@ -77,8 +72,8 @@ class BreadthFirstOptions:
         0: never.
     balls : bool or None
         Run ahead by the targets within several hops of each vertex, kept with the graph. None
-        computes them once the searches that would have run ahead have together taken as long, and
-        returns to near-far where that is faster; True at once, False always runs near-far.
+        computes them once searches have together taken as long, if faster than near-far; True at
+        once, False never.
     ahead_rounds : int or None
         Rounds of several hops each before the frontier is redistributed; 0 never runs ahead. None
         means 16 if most balls have the same radius, as on grids, and 2 otherwise.

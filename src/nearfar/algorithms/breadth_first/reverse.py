@@ -4,20 +4,15 @@ from __future__ import annotations
 
 import dataclasses
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from nearfar.cuda.device_graph import DeviceGraph
 from nearfar.errors import OutOfMemoryError
+from nearfar.graph.graph import Graph
 from nearfar.graph.slots import Slot
 from nearfar.system.devices import runtime
 from nearfar.system.devices.structs import struct_dtype
-
-if TYPE_CHECKING:
-    from nearfar.cuda.device_graph import DeviceGraph
-    from nearfar.graph.graph import Graph
-
-__all__ = ["Reverse", "reverse_of", "reversing_pays"]
 
 _FILE = "algorithms/breadth_first/reverse.cuh"
 _HEAVY = 512  # kReverseHeavy of that file
@@ -29,17 +24,10 @@ _SPENT: Slot[list[float]] = Slot("searches that would have pulled")
 
 @dataclass(frozen=True)
 class Reverse:
-    """Transpose of a graph on a device, without weights.
-
-    Attributes
-    ----------
-    device : DeviceGraph
-    seconds : float
-        Device time for building it.
-    """
+    """Transpose of a graph on a device, without weights."""
 
     device: DeviceGraph
-    seconds: float
+    seconds: float  # device time for building it
 
 
 def reverse_of(graph: Graph, device: DeviceGraph, *, make: bool) -> Reverse | None:

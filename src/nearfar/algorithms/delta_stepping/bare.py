@@ -23,9 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = ["UNCHECKED", "UnusualMatrix"]
 
-#: With more edges than this, and fewer per vertex than _DENSE, workers share a search.
-_SHARED = 1 << 18
-_DENSE = 64
+_SHARED = 1 << 18  # edges from which workers share a search
 
 
 class UnusualMatrix(Declined):
@@ -41,7 +39,7 @@ def _search(graph: Any, source: int, options: Any, workspace: Workspace) -> Answ
             if not math.isfinite(weights.sum()):
                 raise UnusualMatrix  # NaN weights improve nothing and would go unnoticed
     distances = np.empty(n, np.float64)
-    workers = workspace.threads if _SHARED < m < _DENSE * n else 1
+    workers = workspace.threads if m > _SHARED else 1
     limit = None if workspace.limit is None else float(workspace.limit)
     stats = _cpu.search_matrix(indptr, indices, weights, source, distances, limit, workers)
     if stats is None or stats["greatest_weight"] * max(n - 1, 1) >= np.finfo(np.float64).max:

@@ -26,12 +26,14 @@ Fields sequential(View& view, int64_t source, const Array& distances, std::optio
 
 template <class View>
 Fields parallel(View& view, int64_t source, const Array& distances, int threads,
-                std::optional<double> delta, std::optional<double> limit, const Targets& targets) {
+                std::optional<double> delta, std::optional<double> limit, const Targets& targets,
+                std::optional<double> start) {
   if (threads < 1) throw nb::value_error("threads must be at least 1");
   return call_search(view, true, source, distances, limit, targets, threads,
                      [&](const auto& csr, auto from, auto* out, auto stop, Interrupt& poll) {
-                       return delta_stepping::by_workers(csr, from, out, stop, plan_for(csr, delta),
-                                                         threads, poll);
+                       DeltaPlan plan = plan_for(csr, delta ? delta : start);
+                       plan.adapt = !delta;
+                       return delta_stepping::by_workers(csr, from, out, stop, plan, threads, poll);
                      });
 }
 
@@ -53,7 +55,8 @@ NEARFAR_BIND(m) {
   const auto define_parallel = [&m](auto function) {
     m.def("delta_stepping_parallel", function, nb::arg("view"), nb::arg("source"),
           nb::arg("distances"), nb::arg("threads"), nb::arg("delta") = nb::none(),
-          nb::arg("limit") = nb::none(), nb::arg("targets") = nb::none());
+          nb::arg("limit") = nb::none(), nb::arg("targets") = nb::none(),
+          nb::arg("start") = nb::none());
   };
   define_parallel(&parallel<GraphView>);
   define_parallel(&parallel<NarrowView>);

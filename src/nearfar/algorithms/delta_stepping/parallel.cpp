@@ -70,6 +70,7 @@
 // [2] Yunming Zhang, Ajay Brahmakshatriya, Xinyi Chen, Laxman Dhulipala, Shoaib Kamil, Saman
 //     Amarasinghe and Julian Shun. "Optimizing ordered graph algorithms with GraphIt." CGO, 2020.
 #include <algorithm>
+#include <cmath>
 #include <exception>
 
 #include "algorithms/delta_stepping/delta_stepping.hpp"
@@ -80,10 +81,11 @@
 namespace nearfar::delta_stepping {
 namespace {
 
-constexpr std::size_t kFill = std::size_t{1} << 14;    // distances set at a time
-constexpr std::size_t kKeep = 32;                      // entries that a worker keeps to itself
-constexpr std::size_t kChunk = 128;                    // entries between two looks around
-constexpr std::size_t kGrain = 16;                     // entries that are worth a theft
+constexpr std::size_t kFill = std::size_t{1} << 14;  // distances set at a time
+constexpr std::size_t kKeep = 32;                    // entries that a worker keeps to itself
+constexpr std::size_t kChunk = 128;                  // entries between two looks around
+constexpr uint64_t kRow = 4;        // edges per entry that these three numbers are for
+constexpr std::size_t kGrain = 16;  // entries that are worth a theft
 constexpr std::size_t kAtOnce = std::size_t{1} << 16;  // vertices that helpers are called for
 constexpr int64_t kPatience = 30'000;                  // ns that a worker without work looks around
 constexpr int64_t kNap = 100'000;        // ns that the leader sleeps, and who waits for the era
@@ -151,6 +153,7 @@ class Team {
       fill();
       if (look_for_work(me, i, false)) search(me, i);
       me.stats += me.own->work.stats;
+      me.widths += me.own->widths;
       delete me.own;  // by all of them at once
       me.own = nullptr;
     } catch (...) {
@@ -336,21 +339,23 @@ class Team {
     if (now.size == 0) return;  // a piece of a row improved nothing within its bucket
     bool plain = alone(me, i);
     const uint64_t rows = stats.vertices_processed;
-    work.repeated = 0;
+    const uint64_t edges = stats.edges_relaxed;
+    work.repeated = {};
+    const std::size_t keep = grain(me, kKeep), chunk = grain(me, kChunk);
     std::size_t done = 0;
     for (;;) {
       if (done == now.size) {
         now.size = done = 0;
-        if (plain || !me.shelf.take_back(now, std::max(kKeep, me.shelf.size() / 2), offers)) break;
+        if (plain || !me.shelf.take_back(now, std::max(keep, me.shelf.size() / 2), offers)) break;
       }
       const std::size_t left = now.size - done;
-      if (left > kKeep && someone_else(i) && me.shelf.size() == 0 && worth_sharing(me, i)) {
+      if (left > keep && someone_else(i) && me.shelf.size() == 0 && worth_sharing(me, i)) {
         me.shelf.put(now, split(now.data, done, now.size), offers);
         plain = false;
         Signal::full_fence();
       }
       if (bell.anybody_asleep() && me.shelf.size() != 0) ring_bell(me);
-      const std::size_t end = now.size - done < kChunk ? now.size : done + kChunk;
+      const std::size_t end = now.size - done < chunk ? now.size : done + chunk;
       if (plain)
         work.template relax<AloneUpdate<Weight>>(now, done, end, now);
       else
@@ -363,18 +368,29 @@ class Team {
       check(me, false);
       if (i == 0) poll(me);
       if (over()) return;
-      if (me.own->adapter.hopeless(stats.vertices_processed - rows, work.repeated)) break;
+      if (me.own->adapter.hopeless(stats.vertices_processed - rows, stats.edges_relaxed - edges,
+                                   work.repeated))
+        break;
     }
     while (me.shelf.take_back(now, Shelf<C>::kMost, offers)) {
     }
     work.renew_bound();
     ++stats.iterations;
-    const double factor = me.own->adapter.after_bucket(stats.vertices_processed - rows,
-                                                       work.repeated, plain ? 0 : kThin,
-                                                       work.ring.delta(), plain ? kBuckets : kSoon);
+    me.own->widths.note(stats.vertices_processed - rows, work.ring.delta());
+    const double factor = me.own->adapter.after_bucket(
+        stats.vertices_processed - rows, stats.edges_relaxed - edges, work.repeated,
+        plain ? 0 : kThin, work.ring.delta(), plain ? kBuckets : kSoon);
     if (factor != 1) work.ring.widen(work.ring.lower_end(), work.ring.delta() * factor);
     for (std::size_t k = done; k < now.size; ++k) work.ring.push(now.data[k]);
     now.size = 0;
+  }
+
+  // So many entries, or fewer where this worker's rows were longer than kRow: edges take the time.
+  std::size_t grain(const One& me, std::size_t entries) const {
+    const SearchStats& stats = me.own->work.stats;
+    const uint64_t full = stats.vertices_processed * kRow;
+    if (stats.edges_relaxed <= full) return entries;
+    return std::max<std::size_t>(1, entries * full / stats.edges_relaxed);
   }
 
   // Not for every offer: to wake a sleeper takes as long as a thin bucket, and one that sleeps does
@@ -422,11 +438,12 @@ class Team {
   }
 
   bool steal(One& me, int victim) {
-    const bool got = workers[victim].shelf.take(me.own->now, kGrain, offers, [&](Weight low) {
-      set_level(me, low);
-      __atomic_fetch_add(&me.taken, 1, __ATOMIC_SEQ_CST);
-      me.own->work.ring.go_back(low);
-    });
+    const bool got =
+        workers[victim].shelf.take(me.own->now, grain(me, kGrain), offers, [&](Weight low) {
+          set_level(me, low);
+          __atomic_fetch_add(&me.taken, 1, __ATOMIC_SEQ_CST);
+          me.own->work.ring.go_back(low);
+        });
     if (got) ++me.own->work.stats.steals;
     return got;
   }
@@ -570,13 +587,16 @@ SearchStats parallel(const C& csr, typename C::Index source, typename C::Weight*
     if (workers.data[i].error) std::rethrow_exception(workers.data[i].error);
   const auto& first = workers.data[0].own->work;
   SearchStats stats = first.stats;
-  stats.delta = first.ring.delta();
   stats.delta_changes = first.ring.changes();
   stats.workers = 1;
+  MeanWidth widths = workers.data[0].own->widths;
   for (int i = 1; i < threads; ++i) {
+    widths += workers.data[i].widths;
     stats.workers += workers.data[i].stats.vertices_processed != 0;
     stats += workers.data[i].stats;
   }
+  stats.delta = first.ring.delta();
+  if (plan.adapt && widths.count > 0) stats.delta = std::exp2(widths.sum / widths.count);
   return stats;
 }
 

@@ -35,6 +35,7 @@
 #include <cstdint>
 #include <limits>
 
+#include "algorithms/delta_stepping/adapter.hpp"
 #include "cpu/search/bucket_ring.hpp"
 #include "cpu/search/search.hpp"
 
@@ -159,7 +160,7 @@ class Relaxer {
     touched_ = touched;
     bound = unreached<Weight>();
     long_edges_ = 0;
-    repeated = 0;
+    repeated = {};
     n_sifted_ = 0;
   }
 
@@ -217,11 +218,13 @@ class Relaxer {
     bound = *std::max_element(most, most + kLanes);
   }
 
+  uint64_t n_edges() const { return static_cast<uint64_t>(csr_.m); }
+
   Ring ring;
   Bucket* log = nullptr;  // among workers: what was lowered for good, as far as this one knows
   Weight bound = unreached<Weight>();  // no distance is greater, so no longer sum can improve one
   SearchStats stats;
-  uint64_t repeated = 0;  // improvements of vertices that were in the current bucket already
+  Repeated repeated;  // in the current bucket
 
  private:
   struct Sifted {
@@ -276,15 +279,19 @@ class Relaxer {
     Weight* const distances = distances_;
     const Weight high = ring.upper_end();
     const bool all = touched_ != nullptr;
-    uint64_t rows = 0, edges = 0, pushes = 0, near = 0;
+    uint64_t rows = 0, edges = 0, pushes = 0;
+    Repeated near;
     Entry improved[kShort];
     Weight olds[kShort];
     Index v = entry.vertex;  // not in an Entry, which would take the way through memory
     Weight d = entry.distance;
     while (true) {
+      const auto row = static_cast<std::size_t>(csr.indptr[v]);
+      const auto row_end = static_cast<std::size_t>(csr.indptr[v + 1]);
       const Weight seen = How::load(distances + v);
       if (seen < d) {
         ++stats.stale;
+        near.edges -= static_cast<int64_t>(row_end - row);
         break;
       }
       if (How::raised && seen != d) [[unlikely]] {
@@ -292,8 +299,6 @@ class Relaxer {
         ++stats.raised;
       }
       if constexpr (How::shared) log->push(Entry{v, d});
-      const auto row = static_cast<std::size_t>(csr.indptr[v]);
-      const auto row_end = static_cast<std::size_t>(csr.indptr[v + 1]);
       ++rows;
       edges += row_end - row;
       if (row_end - row > kShort) {
@@ -323,7 +328,7 @@ class Relaxer {
         near += enqueue(improved, olds, n, high, fresh);
         break;
       }
-      near += olds[0] < high;
+      near.rows += olds[0] < high;
       if (all) note(improved, 1);
       v = to;
       d = reached;
@@ -347,21 +352,25 @@ class Relaxer {
     Weight nowhere;  // takes what improves nothing
     const Weight high = ring.upper_end();
     const bool all = touched_ != nullptr;  // dead ends have to be noted, too
-    uint64_t edges = 0, rows = 0, near = 0, pushes = 0, again = 0;
+    uint64_t edges = 0, rows = 0, pushes = 0;
+    Repeated near, again;
     for (std::size_t i = begin; i < end; ++i) {
       if (i + kRowAhead < end) fetch_row(from.data[i + kRowAhead]);
       if (i + kEdgeAhead < end) fetch_edges(from.data[i + kEdgeAhead]);
       const Entry entry = from.data[i];
       const Weight d = entry.distance;
+      const auto row = static_cast<std::size_t>(csr.indptr[entry.vertex]);
+      const auto row_end = static_cast<std::size_t>(csr.indptr[entry.vertex + 1]);
       const Weight seen = How::load(distances + entry.vertex);
-      if (seen < d) continue;
+      if (seen < d) {
+        near.edges -= static_cast<int64_t>(row_end - row);
+        continue;
+      }
       if (How::raised && seen != d) [[unlikely]] {
         How::store(distances + entry.vertex, d);
         ++stats.raised;
       }
       if constexpr (How::shared) log->push(entry);
-      const auto row = static_cast<std::size_t>(csr.indptr[entry.vertex]);
-      const auto row_end = static_cast<std::size_t>(csr.indptr[entry.vertex + 1]);
       ++rows;
       edges += row_end - row;
       if (row_end - row <= kShort) {
@@ -402,13 +411,14 @@ class Relaxer {
     stats.vertices_processed += rows;
     stats.stale += end - begin - rows;
     stats.pushes += pushes;
-    repeated += near + again;
+    repeated += near;
+    repeated += again;
   }
 
   // A row of more than kShort edges.
   template <class How, bool kMarked>
   NEARFAR_INLINE void relax_many(Weight d, std::size_t row, std::size_t row_end, Weight high,
-                                 Bucket& fresh, uint64_t& again, uint64_t& pushes) {
+                                 Bucket& fresh, Repeated& again, uint64_t& pushes) {
     long_edges_ += row_end - row;
     if (bound != unreached<Weight>())
       sift<How, kMarked>(d, row, row_end, high, fresh, again, pushes);
@@ -428,7 +438,7 @@ class Relaxer {
   // A function of its own, so that the loops have the registers to themselves.
   template <class How, bool kMarked>
   __attribute__((noinline)) void relax_long(Weight d, std::size_t row, std::size_t row_end,
-                                            Weight high, Bucket& fresh, uint64_t& again,
+                                            Weight high, Bucket& fresh, Repeated& again,
                                             uint64_t& pushes) {
     for (std::size_t first = row; first < row_end; first += kHold) {
       const std::size_t count = row_end - first < kHold ? row_end - first : kHold;
@@ -441,7 +451,7 @@ class Relaxer {
   // wait until there are enough of them for their memory to have arrived.
   template <class How, bool kMarked>
   __attribute__((noinline)) void sift(Weight d, std::size_t row, std::size_t row_end, Weight high,
-                                      Bucket& fresh, uint64_t& again, uint64_t& pushes) {
+                                      Bucket& fresh, Repeated& again, uint64_t& pushes) {
     const C csr = csr_;
     Sifted* const sifted = sifted_;
     std::size_t n = n_sifted_;
@@ -481,7 +491,7 @@ class Relaxer {
   }
 
   template <class How, bool kMarked>
-  __attribute__((noinline)) void relax_sifted(Weight high, Bucket& fresh, uint64_t& again,
+  __attribute__((noinline)) void relax_sifted(Weight high, Bucket& fresh, Repeated& again,
                                               uint64_t& pushes) {
     const std::size_t count = n_sifted_;
     n_sifted_ = 0;
@@ -493,7 +503,7 @@ class Relaxer {
   // were fetched.
   template <class How, bool kMarked, class One>
   NEARFAR_INLINE void relax_block(std::size_t count, const One& one, Weight high, Bucket& fresh,
-                                  uint64_t& again, uint64_t& pushes) {
+                                  Repeated& again, uint64_t& pushes) {
     const C csr = csr_;
     Weight* const distances = distances_;
     const bool all = touched_ != nullptr;
@@ -526,16 +536,20 @@ class Relaxer {
     pushes += n;
   }
 
-  // Pushes what was held, as far as it is within the limit. Returns how many of the vertices were
+  // Pushes what was held, as far as it is within the limit. Returns which of the vertices were
   // in the current bucket already, with distances `olds` below `high`.
-  NEARFAR_INLINE uint64_t enqueue(const Entry* improved, const Weight* olds, std::size_t n,
+  NEARFAR_INLINE Repeated enqueue(const Entry* improved, const Weight* olds, std::size_t n,
                                   Weight high, Bucket& fresh) {
     const uint64_t number = ring.current();
-    uint64_t near = 0;
+    Repeated near;
     if (touched_ != nullptr) [[unlikely]]
       note(improved, n);
     for (std::size_t i = 0; i < n; ++i) {
-      near += olds[i] < high;
+      if (olds[i] < high) [[unlikely]] {
+        const auto v = improved[i].vertex;
+        ++near.rows;
+        near.edges += static_cast<int64_t>(csr_.indptr[v + 1] - csr_.indptr[v]);
+      }
       if (improved[i].distance > limit_) [[unlikely]]
         continue;
       const uint64_t to = ring.bucket_of(improved[i].distance);

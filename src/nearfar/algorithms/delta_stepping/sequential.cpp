@@ -49,6 +49,7 @@ namespace {
 
 constexpr std::size_t kPart = 1 << 14;  // entries of a bucket between two looks for Ctrl-C, at most
 constexpr std::size_t kFullShare = 64;  // a bucket is full with one vertex in so many
+constexpr uint64_t kManyEdges = 1 << 16;  // whose repetition costs more than another width
 
 // Memory that lasts from one search to the next.
 template <class C>
@@ -70,7 +71,7 @@ void search(Memory<C>& memory, typename C::Index source, typename C::Weight* dis
   auto& ring = work.ring;
   auto& stats = work.stats;
   auto& now = memory.now;
-  Adapter adapter(adapt);
+  Adapter adapter(adapt, kManyEdges + work.n_edges() / 32);
   distances[source] = 0;
   ring.push({source, 0});
   ++stats.pushes;
@@ -87,7 +88,7 @@ void search(Memory<C>& memory, typename C::Index source, typename C::Weight* dis
     if (stop.n_targets != 0 && stop.reached_all(distances, Ring::least(now))) break;
     memory.full.order(now, distances, stats);
     const uint64_t rows = stats.vertices_processed, edges = stats.edges_relaxed;
-    work.repeated = 0;
+    work.repeated = {};
     std::size_t done = 0;
     while (done < now.size) {  // which grows by what is improved within the bucket
       const std::size_t size = now.size;
@@ -98,12 +99,15 @@ void search(Memory<C>& memory, typename C::Index source, typename C::Weight* dis
         done = end;
         interrupt.poll(stats.edges_relaxed - before + 64);
       }
-      if (adapter.hopeless(stats.vertices_processed - rows, work.repeated)) break;
+      if (adapter.hopeless(stats.vertices_processed - rows, stats.edges_relaxed - edges,
+                           work.repeated))
+        break;
     }
     work.renew_bound();
     ++stats.iterations;
     const double factor =
-        adapter.after_bucket(stats.vertices_processed - rows, work.repeated, 0, ring.delta());
+        adapter.after_bucket(stats.vertices_processed - rows, stats.edges_relaxed - edges,
+                             work.repeated, 0, ring.delta());
     if (factor != 1) ring.widen(ring.lower_end(), ring.delta() * factor);
     for (std::size_t i = done; i < now.size; ++i) ring.push(now.data[i]);
     now.size = 0;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <exception>
 
 #include "algorithms/delta_stepping/adapter.hpp"
@@ -14,9 +15,10 @@
 namespace nearfar::delta_stepping {
 
 constexpr std::size_t kFullShare = 512;  // a bucket is full with one vertex in so many
-constexpr uint64_t kSoon = 64;           // buckets that a worker calls too narrow after: it has few
+constexpr uint64_t kSoon = 16;           // buckets that a worker calls too narrow after: it has few
 constexpr uint64_t kThin = 96;           // vertices that take as long as a bucket by itself
-constexpr std::size_t kEra = 512;        // entries that a worker asks for the next era after
+constexpr uint64_t kManyEdges = 1 << 15;  // of one worker, whose repetition costs more than a width
+constexpr std::size_t kEra = 512;         // entries that a worker asks for the next era after
 
 // Held for the copying of some entries.
 class SpinLock {
@@ -194,6 +196,24 @@ class alignas(128) LongRow {
   Piece left_{};  // under the lock
 };
 
+// The geometric mean of the widths that rows were relaxed with.
+struct MeanWidth {
+  void note(uint64_t rows, double delta) {
+    if (delta != noted) [[unlikely]] {
+      noted = delta;
+      log = std::log2(delta);
+    }
+    sum += static_cast<double>(rows) * log;
+    count += static_cast<double>(rows);
+  }
+  void operator+=(const MeanWidth& more) {
+    sum += more.sum;
+    count += more.count;
+  }
+  double sum = 0, count = 0;
+  double noted = 1, log = 0;
+};
+
 // Private state of a worker, allocated by the worker so that the memory is local to its core.
 template <class C>
 struct Own {
@@ -201,7 +221,9 @@ struct Own {
   using Work = Relaxer<C, SharedUpdate<Weight>>;
 
   Own(const C& csr, Weight* distances, Weight limit, const DeltaPlan& plan)
-      : work(csr, distances, limit, plan.delta), full(csr, kFullShare), adapter(plan.adapt) {}
+      : work(csr, distances, limit, plan.delta),
+        full(csr, kFullShare),
+        adapter(plan.adapt, kManyEdges + work.n_edges() / 32) {}
 
   // What it lowered for good, as far as it knows, by era: that others cannot raise it any longer is
   // known after Era::kOver of them. Held until then.
@@ -235,6 +257,7 @@ struct Own {
   Work work;
   FullBuckets<C, SharedUpdate<Weight>> full;
   Adapter adapter;
+  MeanWidth widths;
 };
 
 template <class C>
@@ -250,6 +273,7 @@ struct alignas(128) Worker {
   // The worker's own; the leader looks at it when the worker is out of the crew.
   alignas(128) Own<C>* own = nullptr;
   SearchStats stats;  // when own is gone
+  MeanWidth widths;
   int64_t rang_at = 0;
   std::exception_ptr error;
   bool asked = false;  // the leader's

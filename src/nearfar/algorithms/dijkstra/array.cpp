@@ -1,11 +1,11 @@
 // dijkstra_array@cpu: Dijkstra's method with a plain array as queue, O(n^2 + m).
 //
 // Martin, Torres and Gavilanes 2009, Fig. 1: each iteration scans all unresolved vertices for the
-// least estimate, makes it the frontier vertex and relaxes its successors. Departs from the figure
-// in two ways: successors come from adjacency lists (the paper says the bound is the same), and the
-// estimates of unresolved vertices are kept in an array of their own in which resolved ones read as
-// infinite, so that the scan is one pass without branches that the compiler vectorises. The scan
-// works on bit patterns, which order like non-negative numbers.
+// least estimate, makes it the frontier vertex and relaxes its successors. Two departures:
+// successors come from adjacency lists (the paper says the bound is the same), and the estimates of
+// unresolved vertices are in a separate array in which resolved ones are infinite, so that the scan
+// is one pass without branches, which the compiler vectorises. The scan compares bit patterns,
+// whose order is that of non-negative numbers.
 #include <algorithm>
 #include <memory>
 
@@ -14,7 +14,7 @@
 namespace nearfar {
 namespace {
 
-// Position of the least of open[0..n), n > 0: block by block, so that the second look is short.
+// Position of the least of open[0..n), n > 0: block by block, so that only one block is read twice.
 template <class Bits>
 std::size_t least(const Bits* open, std::size_t n) {
   constexpr std::size_t kBlock = 1024;

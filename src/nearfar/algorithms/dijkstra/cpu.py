@@ -3,25 +3,19 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from nearfar import _cpu
 from nearfar.cpu.costs import heap_search
 from nearfar.errors import OptionError
-from nearfar.registry import Answer, Estimate, variant
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from nearfar.graph.facts import Facts
-    from nearfar.graph.graph import Graph
-    from nearfar.options import NoOptions
-    from nearfar.registry import Request, Workspace
-
-__all__ = ["DaryOptions"]
+from nearfar.graph.facts import Facts
+from nearfar.graph.graph import Graph
+from nearfar.options import NoOptions
+from nearfar.registry import Answer, Estimate, Request, Workspace, variant
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,33 +64,59 @@ def _by_radix_heap(facts: Facts, request: Request) -> Estimate:
     return Estimate(1e-6 + n * vertex + facts.m * 1.6e-9, words)
 
 
-@variant(
-    "dijkstra_array",
-    device="cpu",
-    summary="Dijkstra with a plain array as queue, the form that the papers start from",
+def _register(queue: str, summary: str, **fields: Any) -> None:
+    """Register Dijkstra's method with a queue that has no options."""
+    solver = getattr(_cpu, f"dijkstra_{queue}")
+
+    @variant(f"dijkstra_{queue}", device="cpu", summary=f"Dijkstra with {summary}", **fields)
+    def run(graph: Graph, source: int, options: NoOptions, workspace: Workspace) -> Answer:
+        return _run(solver, graph, source, workspace)
+
+
+_register(
+    "array",
+    "a plain array as queue, the form that the papers start from",
     paper="martin-2009",
     section="Fig. 1",
     complexity="O(n^2 + m)",
     cost=_by_scanning,
 )
-def dijkstra_array(graph: Graph, source: int, options: NoOptions, workspace: Workspace) -> Answer:
-    """Scan all unsettled vertices for the nearest one, n times."""
-    return _run(_cpu.dijkstra_array, graph, source, workspace)
-
-
-@variant(
-    "dijkstra_binary_heap",
-    device="cpu",
-    summary="Dijkstra with a binary heap and decrease-key",
+_register(
+    "binary_heap",
+    "a binary heap and decrease-key",
     paper="dijkstra-1959",
     section="binary heap with position table",
     complexity="O((n + m) log n)",
 )
-def dijkstra_binary_heap(
-    graph: Graph, source: int, options: NoOptions, workspace: Workspace
-) -> Answer:
-    """Use a binary heap with one entry per reached vertex, found by a position table."""
-    return _run(_cpu.dijkstra_binary_heap, graph, source, workspace)
+_register(
+    "radix_heap",
+    "a radix heap: buckets by the highest bit in which keys differ",
+    paper="ahuja-1990",
+    section="one-level radix heap",
+    complexity="O(m + n log C), C the greatest weight",
+    cost=_by_radix_heap,
+)
+_register(
+    "pairing_heap",
+    "a two-pass pairing heap",
+    paper="fredman-1986",
+    section="two-pass pairing heap",
+    complexity="O((n + m) log n)",
+)
+_register(
+    "fibonacci_heap",
+    "a Fibonacci heap, the first two papers' baseline",
+    paper="fredman-tarjan-1987",
+    section="F-heaps",
+    complexity="O(m + n log n)",
+)
+_register(
+    "relaxed_heap",
+    "a rank-relaxed heap, the queue of the Boost baseline",
+    paper="driscoll-1988",
+    section="rank-relaxed heaps",
+    complexity="O(m + n log n)",
+)
 
 
 @variant(
@@ -113,70 +133,4 @@ def dijkstra_dary_heap(
     graph: Graph, source: int, options: DaryOptions, workspace: Workspace
 ) -> Answer:
     """Use a d-ary heap without decrease-key: vertices are pushed again, stale entries dropped."""
-    solver = {
-        2: _cpu.dijkstra_dary_heap_2,
-        4: _cpu.dijkstra_dary_heap_4,
-        8: _cpu.dijkstra_dary_heap_8,
-    }[options.arity]
-    return _run(solver, graph, source, workspace)
-
-
-@variant(
-    "dijkstra_radix_heap",
-    device="cpu",
-    summary="Dijkstra with a radix heap: buckets by the highest bit in which keys differ",
-    paper="ahuja-1990",
-    section="one-level radix heap",
-    complexity="O(m + n log C), C the greatest weight",
-    cost=_by_radix_heap,
-)
-def dijkstra_radix_heap(
-    graph: Graph, source: int, options: NoOptions, workspace: Workspace
-) -> Answer:
-    """Use a radix heap for integers; floats use their bit patterns, which have the same order."""
-    return _run(_cpu.dijkstra_radix_heap, graph, source, workspace)
-
-
-@variant(
-    "dijkstra_pairing_heap",
-    device="cpu",
-    summary="Dijkstra with a two-pass pairing heap",
-    paper="fredman-1986",
-    section="two-pass pairing heap",
-    complexity="O((n + m) log n)",
-)
-def dijkstra_pairing_heap(
-    graph: Graph, source: int, options: NoOptions, workspace: Workspace
-) -> Answer:
-    """Use a heap-ordered tree that decrease-key cuts and links."""
-    return _run(_cpu.dijkstra_pairing_heap, graph, source, workspace)
-
-
-@variant(
-    "dijkstra_fibonacci_heap",
-    device="cpu",
-    summary="Dijkstra with a Fibonacci heap, the first two papers' baseline",
-    paper="fredman-tarjan-1987",
-    section="F-heaps",
-    complexity="O(m + n log n)",
-)
-def dijkstra_fibonacci_heap(
-    graph: Graph, source: int, options: NoOptions, workspace: Workspace
-) -> Answer:
-    """Use a Fibonacci heap, with the best bound by comparisons but slow in practice."""
-    return _run(_cpu.dijkstra_fibonacci_heap, graph, source, workspace)
-
-
-@variant(
-    "dijkstra_relaxed_heap",
-    device="cpu",
-    summary="Dijkstra with a rank-relaxed heap, the queue of the Boost baseline",
-    paper="driscoll-1988",
-    section="rank-relaxed heaps",
-    complexity="O(m + n log n)",
-)
-def dijkstra_relaxed_heap(
-    graph: Graph, source: int, options: NoOptions, workspace: Workspace
-) -> Answer:
-    """Use binomial trees over groups of vertices, with at most one misplaced tree per rank."""
-    return _run(_cpu.dijkstra_relaxed_heap, graph, source, workspace)
+    return _run(getattr(_cpu, f"dijkstra_dary_heap_{options.arity}"), graph, source, workspace)

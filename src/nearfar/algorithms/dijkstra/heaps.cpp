@@ -1,11 +1,10 @@
-// Dijkstra's method over a heap policy: the one loop that all heap variants share.
+// Dijkstra's method over a heap policy: the loop shared by all heap variants.
 //
 // A policy is a class template over (Index, Weight) with insert, decrease, pop and a flag
 // `indexed`; see cpu/heaps/. An indexed heap holds a vertex once and never returns a stale entry; a
 // lazy one may return a vertex again with an older, larger distance, which the loop drops.
-// Distances double as the "reached" flag, so a run needs no array of its own besides the heap's.
-// Dijkstra 1959; departs from the papers' Fig. 1 in that only reached vertices are ever in the
-// queue.
+// Distances double as the "reached" flag, so a run needs no array besides the heap's. Dijkstra
+// 1959; unlike the papers' Fig. 1, only reached vertices are ever in the queue.
 #include <algorithm>
 
 #include "cpu/bindings/call.hpp"

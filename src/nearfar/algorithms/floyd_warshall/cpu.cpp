@@ -1,7 +1,7 @@
-// floyd_warshall@cpu: the matrix in tiles, three phases per step, workers that meet between phases.
+// floyd_warshall@cpu: the matrix in tiles, three phases per step, with a barrier between phases.
 //
 // Memory order. Tiles are plain memory: in a phase each is written by the one worker that got its
-// number from the phase's counter, and read by others only in later phases, behind the barrier.
+// number from the phase's counter, and read by others only in later phases, after the barrier.
 #include <nanobind/stl/optional.h>
 
 #include <algorithm>
@@ -40,7 +40,7 @@ class TiledMatrix {
   std::unique_ptr<Value[], AlignedDelete<>> block_;
 };
 
-// Workers that pass through the phases of every step together; worker 0 is the caller.
+// The workers of all phases; worker 0 is the caller.
 template <class Value>
 class Solver {
  public:
@@ -57,8 +57,8 @@ class Solver {
       try {
         work(&interrupt);
       } catch (...) {
-        // The others come to the next meeting: let them leave after it, and not after the one
-        // before, which some of them may not have looked around from yet.
+        // The others will arrive at the next barrier: they leave after that one, not after the
+        // previous one, which some of them may not have left yet.
         last_ = met_ + 1;
         meet_.arrive_and_wait();
         throw;
@@ -74,7 +74,7 @@ class Solver {
     constexpr std::size_t bytes = TiledMatrix<Value>::kSize * sizeof(Value);
     std::size_t met = 0;
     for (std::size_t k = 0; k < side_; ++k) {
-      // Phase 1: the tile on the diagonal. Everyone but the caller waits.
+      // Phase 1: the tile on the diagonal. All workers but the caller wait.
       if (interrupt != nullptr) {
         interrupt->poll(1 << 16);
         close(m_.tile(k, k));
@@ -82,8 +82,8 @@ class Solver {
         next_[1] = 0;
       }
       if (leaves_after(++met, interrupt)) return;
-      // Phase 2: row k and column k. The tile on the diagonal is closed, so one product with the
-      // old tile is enough and no order within the tile is needed.
+      // Phase 2: row k and column k. The diagonal tile is closed, so one product with the old tile
+      // suffices, in any order within the tile.
       const Value* middle = m_.tile(k, k);
       for (std::size_t x; (x = next_[0]++) < 2 * side_;) {
         const std::size_t other = x / 2;
@@ -96,7 +96,7 @@ class Solver {
           update(c, old, middle);
       }
       if (leaves_after(++met, interrupt)) return;
-      // Phase 3: all the rest, a row of tiles at a time.
+      // Phase 3: the other tiles, a row of tiles at a time.
       for (std::size_t i; last_ == kNever && (i = next_[1]++) < side_;) {
         if (interrupt != nullptr) interrupt->poll(1 << 16);
         if (i == k) continue;
@@ -107,7 +107,7 @@ class Solver {
     }
   }
 
-  // Meets the others for the `met`-th time; whether the caller has left and this was the last.
+  // Passes barrier number `met`; returns whether the caller has left and this was the last barrier.
   bool leaves_after(std::size_t met, const Interrupt* interrupt) {
     meet_.arrive_and_wait();
     if (interrupt != nullptr) met_ = met;
@@ -120,11 +120,11 @@ class Solver {
   Barrier meet_;
   std::atomic<std::size_t> next_[2];
   static constexpr std::size_t kNever = ~std::size_t{0};
-  std::size_t met_ = 0;                    // meetings that the caller has behind it
-  std::atomic<std::size_t> last_{kNever};  // after this one all leave
+  std::size_t met_ = 0;                    // barriers that the caller has passed
+  std::atomic<std::size_t> last_{kNever};  // all leave after this one
 };
 
-// The direct edges as a matrix: far_value() where there is none, and `diagonal` on the diagonal.
+// The direct edges as a matrix: far_value() without an edge, and `diagonal` on the diagonal.
 template <class Value, class C>
 void fill(TiledMatrix<Value>& matrix, const C& csr, Value diagonal) {
   const std::size_t side = matrix.side();
@@ -138,8 +138,8 @@ void fill(TiledMatrix<Value>& matrix, const C& csr, Value diagonal) {
   }
 }
 
-// Value holds every path of the graph twice over (checked by the caller), so anything beyond half
-// of far_value() uses a missing edge.
+// Value holds twice every path of the graph (checked by the caller), so anything beyond half of
+// far_value() uses a missing edge.
 template <class Value, class C>
 bool solve(const C& csr, typename C::Weight* out, int threads) {
   using Weight = typename C::Weight;
@@ -187,9 +187,9 @@ bool run(GraphView& view, const Array& out, bool wide, int threads) {
   });
 }
 
-// before[i][j]: the smallest stop with a tight edge to j that is strictly nearer to i, or -1, from
-// the finished distances of a graph without negative weights. A row of tiles at a time, stops in
-// falling order, so that the smallest is written last.
+// before[i][j]: the smallest vertex with a tight edge to j that is strictly nearer to i, or -1,
+// from the finished distances of a graph without negative weights. Processes a row of tiles at a
+// time, with intermediate vertices in descending order, so that the smallest is written last.
 template <class Value, class C>
 void tight(const C& csr, const typename C::Weight* distances, typename C::Index* before,
            int threads) {
@@ -212,7 +212,7 @@ void tight(const C& csr, const typename C::Weight* distances, typename C::Index*
       for (std::size_t j = 0; j < side; ++j) {
         interrupt.poll(1 << 16);
         const Value* c = closed.tile(i, j);
-        // No sum is negative: what is unreached is never met.
+        // no sum is negative, so unreached entries never match
         for (std::size_t p = 0; p < size; ++p)
           wanted[p] = c[p] == far_value<Value>() ? Value{-1} : c[p];
         std::fill_n(found, size, -1);

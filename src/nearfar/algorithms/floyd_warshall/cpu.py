@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nearfar import _cpu
 from nearfar.cpu.distances.float_rows import exact_rows, rows_in_32_bits
@@ -13,28 +14,10 @@ from nearfar.cpu.distances.predecessors import tight_predecessors
 from nearfar.cpu.potentials import potentials
 from nearfar.errors import OptionError
 from nearfar.graph.dtypes import unreached_value
+from nearfar.graph.facts import Facts
+from nearfar.graph.graph import Graph
 from nearfar.graph.saturation import heaviest_path, widest
 from nearfar.registry import Answer, Estimate, Request, Workspace, variant
-
-if TYPE_CHECKING:
-    from typing import Any
-
-    from numpy.typing import NDArray
-
-    from nearfar.graph.facts import Facts
-    from nearfar.graph.graph import Graph
-
-__all__ = [
-    "FloydWarshallOptions",
-    "filled",
-    "fits_matrix",
-    "floyd_warshall",
-    "in_range",
-    "keeps_predecessors",
-    "matrix_bytes",
-    "needs_64_bits",
-    "rows_left",
-]
 
 
 @dataclass(frozen=True, slots=True)

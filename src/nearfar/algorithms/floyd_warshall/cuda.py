@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nearfar.algorithms.floyd_warshall.cpu import (
     FloydWarshallOptions,
@@ -23,17 +24,10 @@ from nearfar.cpu.potentials import potentials
 from nearfar.cuda.device_graph import C_NAMES
 from nearfar.errors import keyword
 from nearfar.graph.dtypes import unreached_value
-from nearfar.registry import Answer, Estimate, Workspace, variant
+from nearfar.graph.facts import Facts
+from nearfar.graph.graph import Graph
+from nearfar.registry import Answer, Estimate, Request, Workspace, variant
 from nearfar.system.devices import runtime
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from nearfar.graph.facts import Facts
-    from nearfar.graph.graph import Graph
-    from nearfar.registry import Request
-
-__all__ = ["add_min_ceiling", "floyd_warshall", "solve_matrix", "tight_stops"]
 
 _KERNELS = "algorithms/floyd_warshall/tiles.cuh"
 _PAD, _TILE = 128, 64

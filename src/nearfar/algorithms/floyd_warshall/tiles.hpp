@@ -1,7 +1,7 @@
 // The tile operations of blocked Floyd-Warshall, one build for each instruction set.
 //
-// A tile is kTile x kTile values, row-major, 64-byte aligned. "Unreached" is kFar: it is larger
-// than every path and kFar + kFar fits the type, so no operation has to look at it.
+// A tile is kTile x kTile values, row-major, 64-byte aligned. "Unreached" is kFar: it exceeds every
+// path and kFar + kFar fits the type, so no operation needs a test for it.
 #pragma once
 
 #include <cstddef>

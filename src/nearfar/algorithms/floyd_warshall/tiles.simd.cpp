@@ -1,9 +1,8 @@
 // Inner loops of blocked Floyd-Warshall.
 //
-// update_tile is a matrix product in which multiplication is + and addition is min. It is blocked
-// like one: 4 rows by kWide registers of c stay in registers while the middle index runs over the
-// whole tile, so a step costs kWide + 4 loads for 8 * kWide additions and minima, and the vector
-// units are the limit, not memory.
+// update_tile is a matrix product over (min, +), blocked accordingly: 4 rows by kWide registers of
+// c stay in registers while the middle index covers the whole tile, so a step costs kWide + 4 loads
+// for 8 * kWide additions and minima, and is limited by the vector units, not by memory.
 #include "algorithms/floyd_warshall/tiles.hpp"
 
 #include "cpu/instructions/registers.hpp"
@@ -23,7 +22,7 @@ struct Register {
 };
 
 // The compiler turns `a < b ? a : b` of vectors into a comparison and a blend; where the processor
-// has one instruction for it, it is named here.
+// has a single instruction, it is used explicitly.
 template <class Value, class Vector>
 NEARFAR_INLINE Vector minimum(Vector a, Vector b) {
 #if defined(__AVX512F__)
@@ -54,8 +53,8 @@ struct Block {
   static constexpr int kParts = kTile / Register<Value>::kLanes;
   Vector best[kRows][kWide];
 
-  // Takes in the sums over every stop: rows of the first tile from a on, registers of the second
-  // from b on.
+  // Merges the sums over every intermediate vertex: rows of the first tile from a on, registers of
+  // the second from b on.
   NEARFAR_INLINE void lower(const Value* a, const Vector* b) {
     for (int k = 0; k < kTile; ++k) {
       Vector through[kWide];
@@ -106,9 +105,9 @@ void update_tile(Value* c, const Value* a, const Value* b) {
   }
 }
 
-// A place has a tight edge from this tile of stops only if the least sum over the tile is its
-// distance, which is rare: so the sums are taken as in update_tile, and the stop is looked for
-// afterwards, in the few places where they meet.
+// An entry has a tight edge from this tile only if the least sum over the tile equals its distance,
+// which is rare: so sums are computed as in update_tile, and the vertex is searched afterwards, for
+// the few entries where they are equal.
 template <class Value>
 void tight_tile(int32_t* before, const Value* c, const Value* a, const Value* b, int32_t first) {
   using Vector = typename Register<Value>::Type;

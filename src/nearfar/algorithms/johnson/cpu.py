@@ -4,33 +4,20 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nearfar import _cpu
 from nearfar.cpu.distances.float_rows import exact_rows, rows_in_32_bits
 from nearfar.cpu.potentials import potentials
 from nearfar.errors import OptionError, quoted
+from nearfar.graph.facts import Facts
 from nearfar.graph.graph import Graph
 from nearfar.graph.saturation import heaviest_path, widest
 from nearfar.graph.slots import Slot
 from nearfar.registry import Answer, Estimate, Request, Variant, Workspace, find, variant
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from nearfar.graph.facts import Facts
-
-__all__ = [
-    "JohnsonOptions",
-    "Shifted",
-    "johnson",
-    "potentials_seconds",
-    "shift_rows",
-    "shifted",
-    "solve_shifted",
-]
 
 _SHIFTED: Slot[Shifted] = Slot("without negative weights")
 
@@ -54,23 +41,12 @@ class JohnsonOptions:
 
 @dataclass(frozen=True, slots=True)
 class Shifted:
-    """Graph without negative weights that has the same shortest paths, and the inverse shift.
+    """Graph without negative weights that has the same shortest paths, and the inverse shift."""
 
-    Attributes
-    ----------
-    graph : Graph
-        Graph with weights ``w + h[u] - h[v]``.
-    given : Graph
-        Given graph.
-    base : Graph
-        Given graph in the dtype of the potentials, which holds sums of four of its paths.
-    potentials : array, shape (n,)
-    """
-
-    graph: Graph
-    given: Graph
-    base: Graph
-    potentials: NDArray[Any]
+    graph: Graph  # graph with weights `w + h[u] - h[v]`
+    given: Graph  # given graph
+    base: Graph  # given graph in the dtype of the potentials, which holds sums of four of its paths
+    potentials: NDArray[Any]  # shape (n,)
 
 
 def shifted(graph: Graph) -> Shifted:
@@ -91,6 +67,7 @@ def shifted(graph: Graph) -> Shifted:
 
 
 def fits_shifted(graph: Graph, request: Request) -> Literal[True] | str:
+    """Return True if shifted weights cannot overflow, or the reason in words."""
     bits = {"int64": 60, "float64": 1020}.get(graph.weight_dtype.name)
     if bits is not None and heaviest_path(graph) >= 2**bits:
         return f"Johnson's method needs path weights below 2^{bits}"

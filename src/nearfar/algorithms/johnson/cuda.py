@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import numpy as np
+from numpy.typing import NDArray
 
 from nearfar.algorithms.johnson.cpu import (
     fits_shifted,
@@ -10,17 +11,10 @@ from nearfar.algorithms.johnson.cpu import (
     shifted,
     solve_shifted,
 )
+from nearfar.graph.facts import Facts
+from nearfar.graph.graph import Graph
 from nearfar.options import NoOptions
 from nearfar.registry import Answer, Estimate, Request, Workspace, find, variant
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from nearfar.graph.facts import Facts
-    from nearfar.graph.graph import Graph
-
-__all__ = ["johnson"]
 
 # Methods for the reweighted graph, of which the first that fits is used.
 _INSIDE = ("block_per_source", "block_per_source_global", "lanes")

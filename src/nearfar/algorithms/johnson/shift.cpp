@@ -9,8 +9,8 @@
 namespace nearfar {
 namespace {
 
-// weights[i] + h[u] - h[v] for every edge i = (u, v): Algorithm 3 of the paper. Rounding may leave
-// a float a little below zero, where the exact value is not: it becomes zero.
+// weights[i] + h[u] - h[v] for every edge i = (u, v): Algorithm 3 of the paper. Rounding may make a
+// float slightly negative, where the exact value is not: it becomes zero.
 void reweight(GraphView& view, const Array& potentials, const Array& out) {
   view.visit([&](const auto& csr) {
     using Weight = typename std::decay_t<decltype(csr)>::Weight;
@@ -24,7 +24,7 @@ void reweight(GraphView& view, const Array& potentials, const Array& out) {
   });
 }
 
-// rows[r][c] += h[columns[c]] - h[sources[r]] where reached. True if a sum leaves the type.
+// rows[r][c] += h[columns[c]] - h[sources[r]] where reached. True if a sum overflows.
 bool shift_back(const Array& rows, const Ids& sources, const Ids& columns, const Array& potentials,
                 int threads) {
   auto work = [&](auto zero) {
@@ -49,7 +49,7 @@ bool shift_back(const Array& rows, const Ids& sources, const Ids& columns, const
           if constexpr (std::is_floating_point_v<Weight>) {
             row[c] = row[c] + to - from;
           } else {
-            // h <= 0, so the two steps keep away from each other's end of the range.
+            // h <= 0, so the two steps stay away from opposite ends of the range.
             Weight sum;
             lost |= __builtin_sub_overflow(row[c] + to, from, &sum) || sum == unreached<Weight>();
             row[c] = sum;
@@ -66,7 +66,7 @@ bool shift_back(const Array& rows, const Ids& sources, const Ids& columns, const
   return work(double{0});
 }
 
-// Whole rows, nearly right on entry; which of them could not be made exact (see
+// Makes approximate whole rows exact; returns the rows for which that failed (see
 // cpu/distances/polish.hpp).
 std::vector<int64_t> polish_rows(GraphView& view, const Ids& sources, const Array& rows,
                                  std::optional<Array> potentials, int threads) {

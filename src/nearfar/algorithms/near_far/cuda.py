@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from nearfar.algorithms.near_far.one_launch.driver import OneLaunchOptions, solve_in_one_launch
+from nearfar.algorithms.near_far.one_launch.driver import solve_in_one_launch
+from nearfar.algorithms.near_far.one_launch.options import OneLaunchOptions
 from nearfar.algorithms.near_far.partitioned import PartitionedOptions, solve_partitioned, splits
 from nearfar.cuda.costs import chain, one_launch
-from nearfar.registry import Estimate, variant
-
-if TYPE_CHECKING:
-    from nearfar.graph.facts import Facts
-    from nearfar.graph.graph import Graph
-    from nearfar.registry import Answer, Request, Workspace
-
-__all__ = ["near_far", "near_far_partitioned"]
+from nearfar.graph.facts import Facts
+from nearfar.graph.graph import Graph
+from nearfar.registry import Answer, Estimate, Request, Workspace, variant
 
 
 def _cost(facts: Facts, request: Request) -> Estimate:

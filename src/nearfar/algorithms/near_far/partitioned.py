@@ -11,33 +11,26 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
-from nearfar.algorithms.near_far.one_launch.driver import OneLaunchOptions, range_delta
+from nearfar.algorithms.near_far.one_launch.driver import range_delta
 from nearfar.algorithms.near_far.one_launch.host import STAGE, entry_bytes, most_steps
+from nearfar.algorithms.near_far.one_launch.options import OneLaunchOptions
 from nearfar.cuda.device_graph import Rows, upload_rows
 from nearfar.cuda.graph.sorted_rows import SEGMENT
 from nearfar.errors import OptionError, SolverError, VariantUnavailable
 from nearfar.graph.dtypes import limit_in_dtype, unreached_value
+from nearfar.graph.graph import Graph
 from nearfar.graph.slots import Slot
-from nearfar.options import DeltaOptions
-from nearfar.registry import Answer
+from nearfar.options import DeltaOptions, Devices
+from nearfar.registry import Answer, Request, Workspace
 from nearfar.system.devices import runtime, several
 from nearfar.system.devices.structs import enum_names, filled, struct_dtype
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-    from nearfar.graph.graph import Graph
-    from nearfar.options import Devices
-    from nearfar.registry import Request, Workspace
-
-__all__ = ["Partitioned", "PartitionedOptions", "bounds", "solve_partitioned", "splits"]
 
 _KERNELS = "algorithms/near_far/partitioned.cuh"
 _PARTITIONED: Slot[Partitioned] = Slot("partitioned over devices")

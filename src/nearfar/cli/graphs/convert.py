@@ -7,15 +7,13 @@ from __future__ import annotations
 
 import argparse
 import os
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from nearfar.cli.answers import check_folder
 from nearfar.cli.arguments import add_reader_options, read_file, write_graph
 from nearfar.cli.console import Exit, duration, emit, rows
 from nearfar.errors import OptionError
-
-if TYPE_CHECKING:
-    from nearfar.formats import Format
+from nearfar.formats import Format, formats, written_as
 
 NAME = "convert"
 CALLS = ("nearfar.read", "nearfar.write")
@@ -57,8 +55,6 @@ def run(args: argparse.Namespace) -> int:
         return _list(args)
     if args.input is None or args.output is None:
         raise OptionError("convert needs IN and OUT, or --list")
-    from nearfar.formats import written_as
-
     check_folder(args.output)
     graph, read_seconds = read_file(args, args.input, args.format, args.dtype)
     write_seconds = write_graph(args, graph, args.to_format)
@@ -90,8 +86,6 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _list(args: argparse.Namespace) -> int:
-    from nearfar.formats import formats
-
     found = [_describe(spec) for spec in formats().values()]
     lines: list[str] = []
     for item in found:

@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import argparse
 import time
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from nearfar.cli.answers import check_folder
 from nearfar.cli.arguments import value_of, write_graph
 from nearfar.cli.console import Exit, add_output, duration, emit, epilog, note, rows
-
-if TYPE_CHECKING:
-    from nearfar.generators import Parameter
+from nearfar.cli.graphs.info import describe
+from nearfar.generators import GENERATORS, Parameter, generate
 
 NAME = "generate"
 CALLS = ("nearfar.generate",)
@@ -28,8 +27,6 @@ nearfar generate grid --help"""
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add one sub-command per family, its flags taken from the catalogue."""
-    from nearfar.generators import GENERATORS
-
     families = parser.add_subparsers(
         dest="family", metavar="FAMILY", title="families", required=True
     )
@@ -88,9 +85,6 @@ def _add_parameter(group: Any, parameter: Parameter) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Generate, describe and write."""
-    from nearfar.cli.graphs.info import describe
-    from nearfar.generators import generate
-
     if args.output is not None:
         check_folder(args.output)
     given = {name: getattr(args, f"parameter_{name}") for name in args.parameters}

@@ -6,15 +6,13 @@ the method that 'auto' would choose.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import argparse
+from typing import Any
 
 from nearfar.cli.arguments import add_graph, read_graph, read_vertex
 from nearfar.cli.console import Exit, duration, emit, rows
-
-if TYPE_CHECKING:
-    import argparse
-
-    from nearfar.graph.graph import Graph
+from nearfar.graph.graph import Graph
+from nearfar.system.threads import default_threads
 
 NAME = "info"
 HELP = "describe a graph"
@@ -56,7 +54,6 @@ def describe(graph: Graph, source: Any = None) -> tuple[dict[str, Any], list[tup
     from nearfar.measures import describe as measure
     from nearfar.registry import Request
     from nearfar.solve.steps.plan import select
-    from nearfar.system.threads import default_threads
 
     found = measure(graph, source)
     facts: dict[str, Any] = found.to_dict()

@@ -6,22 +6,23 @@ most planar graphs; others are refused with the figures.
 
 from __future__ import annotations
 
+import argparse
 import dataclasses
 import os
 import time
 from typing import TYPE_CHECKING
 
+import nearfar
 from nearfar.cli.answers import check_folder
 from nearfar.cli.arguments import add_graph, read_graph, with_turns
 from nearfar.cli.console import Exit, duration, emit, rows
 from nearfar.cli.flags import add_flags, call_of, refuse_others
 from nearfar.cli.tables import read_numbers
 from nearfar.errors import GraphError, OptionError, OutOfMemoryError
+from nearfar.graph.graph import Graph
+from nearfar.system.devices import runtime
 
 if TYPE_CHECKING:
-    import argparse
-
-    from nearfar.graph.graph import Graph
     from nearfar.prepared.prepared import Prepared
     from nearfar.prepared.turns import PreparedTurns
 
@@ -79,7 +80,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Prepare, write and report."""
-    import nearfar
     from nearfar.prepared.order.tree import check_worth
     from nearfar.prepared.prepare import foreseen
     from nearfar.prepared.turns import PreparedTurns
@@ -148,7 +148,6 @@ def run(args: argparse.Namespace) -> int:
 def _reweighted(args: argparse.Namespace, graph: Graph) -> Prepared:
     """Return the prepared graph with the weights of the file that --reweight names."""
     from nearfar.prepared.prepared import Prepared
-    from nearfar.system.devices import runtime
 
     if not isinstance(graph, Prepared):
         raise OptionError(f"--reweight is for a prepared graph: {args.graph} is none, prepare it")

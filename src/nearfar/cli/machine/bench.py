@@ -7,17 +7,16 @@ are named and left out: pip install 'nearfar[peers]'.
 
 from __future__ import annotations
 
+import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from nearfar.cli.arguments import at_least_one, at_least_zero
 from nearfar.cli.console import Exit, Progress, emit, note, rows
-from nearfar.errors import OptionError, quoted
+from nearfar.errors import MissingDependencyError, OptionError, did_you_mean, quoted
 from nearfar.system.output import replacing
 
 if TYPE_CHECKING:
-    import argparse
-
     from nearfar.lab.bench.peers import Peer
     from nearfar.lab.bench.result import Run
 
@@ -114,7 +113,6 @@ def _graphs(args: argparse.Namespace) -> int:
 
 def _contenders(args: argparse.Namespace) -> list[Peer]:
     """Return the peers first, because ratios are relative to SciPy, then the own methods."""
-    from nearfar.errors import did_you_mean
     from nearfar.lab.bench.peers import PEERS, Nearfar, contenders
     from nearfar.registry import find
 
@@ -212,7 +210,6 @@ def _peers(args: argparse.Namespace) -> int:
 
 
 def _plot(args: argparse.Namespace, runs: list[Run]) -> None:
-    from nearfar.errors import MissingDependencyError
     from nearfar.lab.bench.report import plot
 
     if any(run.find("scipy") for run in runs):

@@ -6,6 +6,7 @@ proves the answers. Exits with 0 if the CPU methods work.
 
 from __future__ import annotations
 
+import argparse
 import contextlib
 import importlib.metadata
 import importlib.util
@@ -14,12 +15,16 @@ import platform
 import shutil
 import sys
 import sysconfig
-from typing import TYPE_CHECKING, Any
+import time
+from typing import Any
 
+import numpy
+
+import nearfar
 from nearfar.cli.console import Exit, duration, emit, rows
-
-if TYPE_CHECKING:
-    import argparse
+from nearfar.system.host import processor_name, total_memory
+from nearfar.system.memory import free_memory
+from nearfar.system.threads import default_threads
 
 NAME = "doctor"
 HELP = "check the installation"
@@ -86,10 +91,6 @@ def _version_of(package: str) -> str | None:
 
 
 def _versions() -> dict[str, Any]:
-    import numpy
-
-    import nearfar
-
     found: dict[str, Any] = {
         "nearfar": nearfar.__version__,
         "python": platform.python_version(),
@@ -113,10 +114,6 @@ def _versions() -> dict[str, Any]:
 
 
 def _machine() -> dict[str, Any]:
-    from nearfar.system.host import processor_name, total_memory
-    from nearfar.system.memory import free_memory
-    from nearfar.system.threads import default_threads
-
     return {
         "cores": default_threads(),
         "cores_of_machine": os.cpu_count(),
@@ -145,7 +142,7 @@ def _caches() -> dict[str, Any]:
 
 
 def _faster(facts: dict[str, Any]) -> list[str]:
-    """List what would make this installation faster, most useful first."""
+    """List possible speedups of this installation, most useful first."""
     versions, machine, cuda = facts["versions"], facts["machine"], facts["cuda"]
     installed = {item["package"] for item in facts["optional"] if item["version"] is not None}
     found = []
@@ -216,8 +213,6 @@ def _optional() -> list[dict[str, Any]]:
 
 def _self_test() -> dict[str, Any]:
     """Solve one small graph on each device and prove the answers."""
-    import time
-
     found: dict[str, Any] = {}
     for device in ("cpu", "cuda"):
         began = time.perf_counter()
@@ -255,7 +250,7 @@ def _self_test() -> dict[str, Any]:
     return found
 
 
-#: Graphs whose solves want the common kernels: long ways and short ones.
+#: Graphs whose solves want the common kernels: of long and of short paths.
 _COMMON: tuple[tuple[str, dict[str, Any]], ...] = (
     ("road_like", {"vertices": 60_000}),
     ("uniform_random", {"vertices": 60_000, "degree": 8}),
@@ -264,9 +259,6 @@ _COMMON: tuple[tuple[str, dict[str, Any]], ...] = (
 
 def _warmed() -> dict[str, Any]:
     """Solve common requests on the GPU; return the number of kernel files in the cache after."""
-    import time
-
-    import nearfar
     from nearfar.system.devices import compiler, runtime
 
     here = runtime.available()
@@ -341,7 +333,7 @@ def _report(facts: dict[str, Any]) -> list[str]:
             state = f"{'FAILED' if result['tried'] else 'not run'}: {result['reason']}"
         lines.append(f"  {device:<12}{state}")
     if facts["faster"]:
-        lines += ["", "what would make it faster", *(f"  {item}" for item in facts["faster"])]
+        lines += ["", "possible speedups", *(f"  {item}" for item in facts["faster"])]
     if not facts["healthy"]:
         again = f"{sys.executable} -m pip install --force-reinstall nearfar"
         lines += ["", f"The CPU methods do not work; reinstall: {again}"]

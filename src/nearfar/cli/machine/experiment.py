@@ -6,15 +6,13 @@ An interrupted run resumes when the command is given again. Figures need matplot
 
 from __future__ import annotations
 
+import argparse
+import inspect
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from nearfar.cli.arguments import at_least_one, at_least_zero, device_name
 from nearfar.cli.console import Exit, emit, note, rows
 from nearfar.errors import OptionError
-
-if TYPE_CHECKING:
-    import argparse
 
 NAME = "experiment"
 CALLS = ("nearfar.lab.experiments.run",)
@@ -110,23 +108,10 @@ def run(args: argparse.Namespace) -> int:
         raise OptionError("give a folder for the results: -o DIR")
     if args.output.exists() and not args.output.is_dir():
         raise OptionError(f"-o {args.output} is a file: give a folder for the results")
-    outcome = run_experiment(
-        args.name,
-        out=args.output,
-        scale=args.scale,
-        device=args.device,
-        rounds=args.rounds,
-        sources=args.sources,
-        graphs=args.graphs,
-        seed=args.seed,
-        per_method=args.per_method,
-        only=args.only,
-        budget=args.budget,
-        restart=args.restart,
-        workers=args.workers,
-        overlap=args.overlap,
-        progress=False if args.quiet else (True if args.progress else None),
-    )
+    taken = inspect.signature(run_experiment).parameters
+    call = {name: value for name, value in vars(args).items() if name in taken}
+    call["progress"] = False if args.quiet else (True if args.progress else None)
+    outcome = run_experiment(**call, out=args.output)
     lines: list[str] = []
     for table in outcome.results["tables"]:
         lines += [f"## {table['title']}", "", *markdown_table(table), "", table["caption"], ""]

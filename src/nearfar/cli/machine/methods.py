@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import argparse
+from typing import Any
 
 from nearfar.cli.arguments import device_name
 from nearfar.cli.console import Exit, emit
 from nearfar.errors import OptionError, quoted
-
-if TYPE_CHECKING:
-    import argparse
 
 NAME = "methods"
 CALLS = ("nearfar.registry.variants",)

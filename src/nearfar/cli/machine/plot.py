@@ -6,15 +6,12 @@ Davidson et al. 2014); for a file of 'nearfar sweep', work and parallelism again
 
 from __future__ import annotations
 
+import argparse
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from nearfar.cli.answers import check_folder
 from nearfar.cli.console import Exit, emit
 from nearfar.errors import OptionError
-
-if TYPE_CHECKING:
-    import argparse
 
 NAME = "plot"
 CALLS = ("nearfar.lab.profile.plot_profile",)

@@ -5,15 +5,12 @@ Tables can be sorted and figures are embedded, so the file works without a netwo
 
 from __future__ import annotations
 
+import argparse
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from nearfar.cli.answers import check_folder
 from nearfar.cli.console import Exit, emit
 from nearfar.errors import OptionError
-
-if TYPE_CHECKING:
-    import argparse
 
 NAME = "report"
 CALLS = ("nearfar.lab.report.write_report",)

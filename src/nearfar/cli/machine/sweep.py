@@ -6,16 +6,13 @@ reports work, vertices per iteration, and time: Figure 7 of Davidson et al. (201
 
 from __future__ import annotations
 
+import argparse
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from nearfar.cli.answers import check_folder
 from nearfar.cli.arguments import add_graph, number, read_graph, read_vertex
 from nearfar.cli.console import Exit, duration, emit
 from nearfar.errors import OptionError
-
-if TYPE_CHECKING:
-    import argparse
 
 NAME = "sweep"
 CALLS = ("nearfar.lab.profile.delta_sweep",)

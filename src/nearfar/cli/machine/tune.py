@@ -7,16 +7,16 @@ this GPU; later runs on graphs of the same class (size, degree and weight type) 
 
 from __future__ import annotations
 
+import argparse
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from nearfar.cli.arguments import add_graph, at_least_one, device_name, read_graph
 from nearfar.cli.console import Exit, Progress, duration, emit, rows
 from nearfar.errors import OptionError
+from nearfar.system.devices import runtime
 
 if TYPE_CHECKING:
-    import argparse
-
     from nearfar.choose.machine import Machine
     from nearfar.cuda.tune import TuneResult
 
@@ -72,7 +72,6 @@ def run(args: argparse.Namespace) -> int:
     if args.show or args.reset:
         raise OptionError("--show and --reset are about this machine: leave the graph out")
     from nearfar.cuda.tune import tune, usual
-    from nearfar.system.devices import runtime
 
     runtime.device()  # without one, say so before a large graph is read
     graph, _ = read_graph(args)
@@ -93,7 +92,6 @@ def _machine(args: argparse.Namespace) -> int:
     """Show, delete or measure the speeds that the automatic choice uses."""
     from nearfar.choose import machine as choose_machine
     from nearfar.choose.calibrate import calibrate
-    from nearfar.system.devices import runtime
 
     if args.method:
         raise OptionError("--method tunes launch shapes: name a graph to tune on")

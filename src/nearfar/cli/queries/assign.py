@@ -6,8 +6,8 @@ zones that the file closes.
 
 from __future__ import annotations
 
+import argparse
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -15,10 +15,7 @@ from nearfar.cli.arguments import at_least_one, at_least_zero
 from nearfar.cli.console import Exit, Progress, emit, note
 from nearfar.cli.flags import add_flags, call_of
 from nearfar.cli.queries.measure import demand_of
-
-if TYPE_CHECKING:
-    import argparse
-
+from nearfar.formats import read_flows, read_traffic
 
 NAME = "assign"
 HELP = "user equilibrium of traffic on a TNTP network"
@@ -58,7 +55,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Read the files, assign the traffic and print the flows."""
-    from nearfar.formats import read_flows, read_traffic
     from nearfar.measures import assign
 
     trips = ".tntp" in Path(args.demand).suffixes

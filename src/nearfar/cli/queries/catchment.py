@@ -7,17 +7,15 @@ lon and lat, as for 'nearfar table'. Prints a line per origin.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import argparse
 
+import nearfar
 from nearfar.cli.arguments import add_graph, read_with_turns
 from nearfar.cli.console import Exit, Progress, emit
 from nearfar.cli.flags import add_flags, call_of
 from nearfar.cli.places import add_snapping, add_tables, read_places, remarks
 from nearfar.cli.queries.table import write_csv
 from nearfar.errors import OptionError
-
-if TYPE_CHECKING:
-    import argparse
 
 NAME = "catchment"
 CALLS = ("nearfar.accessibility",)
@@ -47,8 +45,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Compute and print the scores."""
-    import nearfar
-
     if args.output is not None and not args.output.lower().endswith(".csv"):
         raise OptionError(f"output {args.output!r}: end it in .csv")
     graph, searched = read_with_turns(args)

@@ -6,13 +6,10 @@ and with 0 if there is none. Floats count by the exact sum of the weights.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import argparse
 
 from nearfar.cli.arguments import add_graph, read_graph
 from nearfar.cli.console import Exit, emit
-
-if TYPE_CHECKING:
-    import argparse
 
 NAME = "cycle"
 HELP = "find a negative cycle"

@@ -12,21 +12,20 @@ import argparse
 import inspect
 import math
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+import nearfar
 from nearfar.cli.arguments import add_graph, read_graph, vertex_list
 from nearfar.cli.console import Exit, Progress, emit
 from nearfar.cli.explanation import WHY_NOT, show
 from nearfar.cli.flags import add_flags, add_solver, call_of, refuse_others
-from nearfar.cli.tables import read_columns, vertices_of
+from nearfar.cli.tables import FileTable, vertices_of
 from nearfar.errors import OptionError
 from nearfar.graph.dtypes import unreached_value
+from nearfar.graph.graph import Graph
 from nearfar.system.output import replacing
-
-if TYPE_CHECKING:
-    from nearfar.graph.graph import Graph
 
 NAME = "distances"
 HELP = "distances from many sources, all pairs, reductions"
@@ -163,7 +162,9 @@ def _pairs(args: argparse.Namespace, graph: Graph) -> list[tuple[Any, Any]]:
     if args.pairs is None:
         columns = [list(ends) for ends in zip(*args.pair, strict=True)]
     else:
-        columns, _, _ = read_columns(args.pairs, _ENDS)
+        table = FileTable(args.pairs)
+        table.check(*_ENDS)
+        columns = [table.columns[end] for end in _ENDS]
     sources, targets = (
         vertices_of(args, graph, column, what) for column, what in zip(columns, _ENDS, strict=True)
     )
@@ -201,7 +202,6 @@ def _on_cluster(args: argparse.Namespace, graph: Graph, call: dict[str, Any]) ->
 
 def run(args: argparse.Namespace) -> int:
     """Solve, and print or write the distances."""
-    import nearfar
     from nearfar import scale
     from nearfar.solve.many import distances
 

@@ -7,22 +7,22 @@ file. An .html file is an interactive map; .geojson and .gpkg files hold the str
 
 from __future__ import annotations
 
+import argparse
 import time
 from typing import TYPE_CHECKING
 
+import nearfar
 from nearfar.cli.answers import check_folder
 from nearfar.cli.arguments import add_graph, number, read_graph, vertex_list
 from nearfar.cli.console import Exit, duration, emit, rows
 from nearfar.cli.flags import add_flags, add_solver, call_of, refuse_others
 from nearfar.cli.places import one_place, remarks
 from nearfar.errors import OptionError
+from nearfar.graph.graph import Graph
 from nearfar.system.output import replacing
 
 if TYPE_CHECKING:
-    import argparse
-
     from nearfar.answer.paths import Paths
-    from nearfar.graph.graph import Graph
 
 NAME = "map"
 HELP = "draw a map of travel times"
@@ -72,7 +72,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def _write_reach(args: argparse.Namespace, graph: Graph) -> int:
     """Write what each of many sources reaches, one search within the largest break for each."""
-    import nearfar
     from nearfar.answer import write_geography
     from nearfar.solve.places.given import is_place
 
@@ -131,8 +130,6 @@ def _draw(args: argparse.Namespace, graph: Graph, paths: Paths) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Solve, prove and draw."""
-    import nearfar
-
     if not args.output.lower().endswith(_SUFFIXES):
         raise OptionError(f"output {args.output!r}: use one of {', '.join(_SUFFIXES)}")
     if (args.breaks is not None) != args.output.lower().endswith(_GEOGRAPHY):

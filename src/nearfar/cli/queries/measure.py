@@ -9,11 +9,14 @@ from __future__ import annotations
 import argparse
 import inspect
 import itertools
+from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
+import nearfar
 from nearfar.cli.arguments import (
     add_graph,
     at_least_one,
@@ -25,13 +28,7 @@ from nearfar.cli.console import Exit, Progress, add_output, emit, epilog, note
 from nearfar.cli.flags import add_flags, call_of
 from nearfar.cli.tables import read_numbers, read_table, unreached_as_inf, vertices_of
 from nearfar.errors import OptionError, quoted
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
-    from numpy.typing import NDArray
-
-    from nearfar.graph.graph import Graph
+from nearfar.graph.graph import Graph
 
 NAME = "measure"
 HELP = "centralities, path counts, edge loads, skims"
@@ -273,8 +270,6 @@ _HELP = {
 
 def function_of(name: str) -> Callable[..., Any]:
     """Return the function that a measure calls."""
-    import nearfar
-
     found: Callable[..., Any] = (
         nearfar.catchment if name == "catchment" else getattr(nearfar.measures, name)
     )

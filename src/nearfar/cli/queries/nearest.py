@@ -6,18 +6,17 @@ Prints a line per vertex: the vertex, then each place with its distance, nearest
 
 from __future__ import annotations
 
+import argparse
 import time
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+import nearfar
 from nearfar.cli.arguments import add_graph, at_least_one, read_graph, vertex_list
 from nearfar.cli.console import Exit, duration, emit, note
 from nearfar.cli.flags import add_flags, add_solver, call_of
 from nearfar.cli.queries.distances import plain_values
-
-if TYPE_CHECKING:
-    import argparse
 
 NAME = "nearest"
 HELP = "the k nearest of some places for every vertex"
@@ -44,8 +43,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Find the places and print them."""
-    import nearfar
-
     graph, _ = read_graph(args)
     call = call_of(args, graph, nearfar.nearest)
     shown = vertex_list(args, graph, args.vertex)

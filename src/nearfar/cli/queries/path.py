@@ -6,11 +6,13 @@ prepare' this takes microseconds and may return another shortest path than a sea
 
 from __future__ import annotations
 
+import argparse
 import time
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+import nearfar
 from nearfar.cli.answers import check_folder
 from nearfar.cli.arguments import add_graph, load_methods, read_with_turns
 from nearfar.cli.console import Exit, duration, emit, note
@@ -19,8 +21,6 @@ from nearfar.cli.queries.sssp import distance_text
 from nearfar.errors import OptionError
 
 if TYPE_CHECKING:
-    import argparse
-
     from nearfar.answer.paths import Paths
 
 NAME = "path"
@@ -55,7 +55,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Find the path and print it."""
-    import nearfar
     from nearfar.answer.geography import route_lines, write_geography
     from nearfar.prepared.prepared import Prepared
     from nearfar.prepared.turns import PreparedTurns

@@ -6,17 +6,14 @@ Yen's method; weights may have either sign.
 
 from __future__ import annotations
 
+import argparse
 import time
-from typing import TYPE_CHECKING
 
 from nearfar.cli.arguments import add_graph, at_least_one, read_graph
 from nearfar.cli.console import Exit, duration, emit, note
 from nearfar.cli.flags import add_flags, call_of
 from nearfar.cli.queries.sssp import distance_text
 from nearfar.errors import UnreachableError, quoted
-
-if TYPE_CHECKING:
-    import argparse
 
 NAME = "paths"
 HELP = "the k shortest paths"

@@ -7,6 +7,7 @@ surface is proven.
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
 import time
@@ -15,14 +16,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from nearfar.cli.answers import check_folder
-from nearfar.cli.arguments import at_least_one, number
+from nearfar.cli.arguments import at_least_one, byte_count, number
 from nearfar.cli.console import Exit, duration, emit, rows
 from nearfar.errors import GraphFormatError, OptionError, quoted
 from nearfar.system.output import replacing
+from nearfar.system.progress import Progress
 
 if TYPE_CHECKING:
-    import argparse
-
     from nearfar.raster import Raster, Surface
 
 NAME = "raster"
@@ -67,7 +67,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--device",
         choices=("auto", "cpu", "cuda"),
         default="auto",
-        help="where to run (default: auto, where the estimate is lower)",
+        help="where to run (default: auto, the CPU)",
+    )
+    parser.add_argument(
+        "--memory",
+        type=byte_count,
+        metavar="BYTES",
+        help="memory of a GPU for the search, such as 4G (default: all that is free); a raster "
+        "that needs more is solved by parts",
     )
     parser.add_argument(
         "--threads", type=at_least_one, metavar="N", help="CPU workers (default: all cores)"
@@ -88,9 +95,11 @@ def run(args: argparse.Namespace) -> int:
     read = time.perf_counter() - began
     sources = _cells(raster, args.sources)
     ends = _cells(raster, args.to) if args.to else []
-    surface = cost_distance(
-        raster, sources, limit=args.limit, device=args.device, threads=args.threads
-    )
+    with Progress("searching", enabled=not args.quiet) as progress:
+        surface = cost_distance(
+            raster, sources, limit=args.limit, device=args.device, threads=args.threads,
+            memory=args.memory, progress=progress,
+        )  # fmt: skip
     surface.verify()
     routes = surface.paths_to(ends) if len(ends) else []
     lengths = [surface.distance_to(cell) for cell in ends]
@@ -116,6 +125,7 @@ def run(args: argparse.Namespace) -> int:
         "files": files,
         "read_seconds": read,
         "seconds": surface.stats["seconds"],
+        "parts": surface.stats.get("parts", 1),
     }
     size = " x ".join(map(str, raster.shape))
     lines = [

@@ -7,8 +7,9 @@ edges of each route. More than one route needs a file of 'nearfar prepare'.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import argparse
 
+import nearfar
 from nearfar.cli.answers import check_folder
 from nearfar.cli.arguments import add_graph, load_methods, read_with_turns
 from nearfar.cli.console import Exit, emit
@@ -16,9 +17,6 @@ from nearfar.cli.flags import add_flags, call_of
 from nearfar.cli.places import add_snapping, one_place, remarks
 from nearfar.cli.queries.sssp import distance_text
 from nearfar.errors import OptionError
-
-if TYPE_CHECKING:
-    import argparse
 
 NAME = "route"
 CALLS = ("nearfar.route", "nearfar.routes")
@@ -49,7 +47,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Find the routes and print them."""
-    import nearfar
     from nearfar.answer.geography import write_geography
     from nearfar.solve.places.route import routes_geojson
 

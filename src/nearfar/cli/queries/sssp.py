@@ -13,16 +13,17 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import nearfar
 from nearfar.cli import answers
 from nearfar.cli.arguments import add_graph, load_methods, read_graph
 from nearfar.cli.console import Exit, Progress, duration, emit, rows
 from nearfar.cli.explanation import WHY_NOT, show
 from nearfar.cli.flags import add_flags, add_solver, call_of, refuse_others
 from nearfar.errors import OptionError
+from nearfar.graph.graph import Graph
 
 if TYPE_CHECKING:
     from nearfar.answer.paths import Paths
-    from nearfar.graph.graph import Graph
 
 NAME = "sssp"
 HELP = "distances from one source"
@@ -88,8 +89,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Solve, prove, save and summarise."""
-    import nearfar
-
     answers.check_output(args.output)
     if args.profile is not None:
         answers.check_folder(args.profile)
@@ -142,15 +141,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def kernels(graph: Graph, engine: str, call: dict[str, Any]) -> dict[str, Any]:
-    """Run once more and return launches and device seconds of each kernel.
-
-    Raises
-    ------
-    OptionError
-        If the method does not run on a GPU.
-    """
-    import nearfar
-
+    """Run once more and return launches and device seconds of each kernel."""
     if not engine.endswith("@cuda"):
         raise OptionError(f"--kernels: {engine} ran, which has no kernels: give --device cuda")
     from nearfar.cuda.kernel_times import kernel_times

@@ -8,12 +8,14 @@ line per pair is printed. Pairs without a path are missing.
 
 from __future__ import annotations
 
+import argparse
 import csv
 import time
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+import nearfar
 from nearfar.cli.arguments import add_graph, read_with_turns
 from nearfar.cli.console import Exit, Progress, duration, emit, note
 from nearfar.cli.flags import add_flags, call_of
@@ -21,11 +23,6 @@ from nearfar.cli.places import add_snapping, add_tables, read_places, remarks
 from nearfar.cli.queries.distances import kept_text
 from nearfar.errors import OptionError
 from nearfar.system.output import replacing
-
-if TYPE_CHECKING:
-    import argparse
-
-__all__ = ["write_csv"]
 
 NAME = "table"
 CALLS = ("nearfar.table", "nearfar.nearest_places")
@@ -57,8 +54,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Compute the table."""
-    import nearfar
-
     to_csv = args.out is not None and args.out.lower().endswith(".csv")
     nearest = args.k is not None
     if nearest and args.out and not to_csv:

@@ -7,21 +7,18 @@ edges. The table may come from any program.
 
 from __future__ import annotations
 
+import argparse
 import time
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from nearfar.cli.arguments import add_graph, number, read_graph, read_vertex
 from nearfar.cli.console import Exit, duration, emit, rows
+from nearfar.cli.saved_answers import SavedAnswer, load_answer
 from nearfar.errors import GraphFormatError
 from nearfar.graph.dtypes import unreached_value
-
-if TYPE_CHECKING:
-    import argparse
-
-    from nearfar.cli.saved_answers import SavedAnswer
-    from nearfar.graph.graph import Graph
+from nearfar.graph.graph import Graph
 
 NAME = "verify"
 HELP = "prove a saved distance table"
@@ -48,7 +45,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Load, prove and report."""
     from nearfar.answer.proof import certify
-    from nearfar.cli.saved_answers import load_answer
 
     graph, _ = read_graph(args)
     saved = load_answer(args.answer, graph)

@@ -1,5 +1,5 @@
-// One bind function per part of the module; module.cpp calls them all. A family that adds a C++
-// file adds a static Binder (see NEARFAR_BIND) there, so no list has to be kept anywhere.
+// The bind functions of all parts of the module, which module.cpp calls. A C++ file of a family
+// registers its own with a static Binder (see NEARFAR_BIND), so there is no central list.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -35,18 +35,18 @@ struct Binder {
                                                 __LINE__)(NEARFAR_CONCAT(bind_, __LINE__)); \
   static void NEARFAR_CONCAT(bind_, __LINE__)(::nanobind::module_ & m)
 
-// Types that say more in the stubs (`_cpu.pyi`) than their bases do.
+// Types that are more precise in the stubs (`_cpu.pyi`) than their bases.
 using Fields = nb::typed<nb::dict, nb::str, nb::any>;  // values by name
 using Ids = nb::ndarray<const int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;  // vertices
 template <class T>
-using Owned = nb::ndarray<nb::numpy, T, nb::ndim<1>>;  // what as_numpy makes
+using Owned = nb::ndarray<nb::numpy, T, nb::ndim<1>>;  // result of as_numpy
 
 using ConstArray = nb::ndarray<nb::ro, nb::c_contig, nb::device::cpu>;  // any dtype, read-only
-using Array = nb::ndarray<nb::c_contig, nb::device::cpu>;               // any dtype, written to
+using Array = nb::ndarray<nb::c_contig, nb::device::cpu>;               // any dtype, writable
 
 void check_array(const Array& array, nb::dlpack::dtype dtype, std::size_t size, const char* name);
 
-// Data pointer of an output array after checking dtype and size.
+// Data pointer of an output array, after checks of dtype and size.
 template <class T>
 T* checked(const Array& array, std::size_t size, const char* name) {
   check_array(array, nb::dtype<T>(), size, name);

@@ -1,10 +1,10 @@
-// The shape of a solver's binding: check the arrays, release the GIL, run, return the counters.
+// The pattern of a solver's binding: check the arrays, release the GIL, run, return the counters.
 //
 // A family writes a function of (typed Csr, source, distances, StopRule, Interrupt) and wraps it:
 //   m.def("name", [](GraphView& view, int64_t source, Array distances, ...) {
 //     return call_search(view, packed, source, distances, limit, targets, threads, solver); });
-// Exceptions pass through with the GIL taken back: std::bad_alloc becomes MemoryError,
-// nb::python_error (Ctrl-C) itself.
+// Exceptions propagate with the GIL held again: std::bad_alloc becomes MemoryError,
+// nb::python_error (Ctrl-C) is passed on.
 #pragma once
 
 #include <nanobind/stl/optional.h>

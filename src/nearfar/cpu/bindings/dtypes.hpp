@@ -1,4 +1,4 @@
-// From the dtype of a NumPy array to a C++ type.
+// Maps the dtype of a NumPy array to a C++ type.
 #pragma once
 
 #include <utility>

@@ -1,5 +1,4 @@
-// What C++ throws where Python has an error class for it. errors.cpp translates; every other
-// mistake
+// C++ exceptions that have an error class in Python; errors.cpp translates them.
 #pragma once
 
 #include <cstdint>
@@ -8,19 +7,19 @@
 
 namespace nearfar {
 
-// A file that does not follow its format: nearfar.errors.GraphFormatError with this line.
+// A file that violates its format: nearfar.errors.GraphFormatError with this line.
 struct FormatError : std::runtime_error {
   FormatError(int64_t at, const std::string& message) : std::runtime_error(message), line(at) {}
-  int64_t line;  // from 1; 0 where the format has no lines
+  int64_t line;  // from 1; 0 for a format without lines
 };
 
-// A sum that does not fit 64 bits: nearfar.errors.DistanceOverflowError.
+// A sum that overflows 64 bits: nearfar.errors.DistanceOverflowError.
 struct DistanceOverflow : std::overflow_error {
   using std::overflow_error::overflow_error;
 };
 
-// What only the caller's own library can hold, such as numbers of other types than Python's and
-// NumPy's: NotImplementedError.
+// Input that only the caller's own library can represent, such as numbers of types other than those
+// of Python and NumPy: NotImplementedError.
 struct Unsupported : std::runtime_error {
   using std::runtime_error::runtime_error;
 };

@@ -19,8 +19,8 @@ NB_MODULE(_cpu, m) {
 #else
   m.attr("compiler") = "an unknown compiler";
 #endif
-  // Graphs in reference cycles may outlive the interpreter's last collection; that is no one's
-  // mistake.
+  // Graphs in reference cycles may outlive the interpreter's last collection; a leak warning would
+  // be wrong.
   nanobind::set_leak_warnings(false);
   for (auto& bind : nearfar::binders()) bind(m);
 }

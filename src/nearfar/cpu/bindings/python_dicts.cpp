@@ -1,10 +1,10 @@
 // Conversion of NetworkX's dicts of dicts to CSR, and of distances to a dict.
 //
-// NetworkX keeps a graph as {vertex: {neighbour: {attribute: value}}} (with one more level of edge
-// keys in a multigraph). Walking that in Python takes longer than most searches; here it is one
-// pass with borrowed references. Only exact Python and NumPy numbers are taken as weights: for
-// others (Fraction, Decimal, a caller's own class) NetworkX itself keeps the type, so they are
-// refused.
+// NetworkX stores a graph as {vertex: {neighbour: {attribute: value}}} (with one more level of edge
+// keys in a multigraph). Iterating over that in Python takes longer than most searches; this is one
+// pass with borrowed references. Only exact Python and NumPy numbers are accepted as weights:
+// others (Fraction, Decimal, a caller's own class) are rejected, because NetworkX itself keeps
+// their type.
 #include <nanobind/stl/optional.h>
 
 #include <cmath>
@@ -141,10 +141,11 @@ class Reader {
   Weights weights_;
 };
 
-// (indptr, indices, weights); none where the adjacency is another mapping than a dict of dicts.
+// Returns (indptr, indices, weights), or none where the adjacency is a mapping other than a dict of
+// dicts.
 std::optional<Arrays> dicts_to_csr(nb::dict adjacency, nb::dict places, nb::object weight,
                                    bool multigraph) {
-  // Without the interpreter's lock another thread might change the dicts.
+  // Without the GIL another thread could change the dicts.
   const nb::ft_object_guard adjacency_stays(adjacency);
   std::size_t n = PyDict_Size(adjacency.ptr()), m = 0;
   PyObject *vertex, *neighbours;
@@ -156,7 +157,7 @@ std::optional<Arrays> dicts_to_csr(nb::dict adjacency, nb::dict places, nb::obje
     reader.read(adjacency.ptr(), multigraph, n, m);
     return reader.arrays();
   };
-  // A multigraph may have more edges than neighbours: reserve more memory.
+  // A multigraph may have more edges than neighbours: the vectors grow.
   const bool narrow = std::max(n, m) < (std::size_t{1} << 31) - 1 && !multigraph;
   return narrow ? run(Reader<int32_t>(places, weight)) : run(Reader<int64_t>(places, weight));
 }
@@ -166,14 +167,14 @@ PyObject* number(T value) {
   if constexpr (std::is_floating_point_v<T>)
     return PyFloat_FromDouble(value);
   else if constexpr (sizeof(T) <= sizeof(long))
-    return PyLong_FromLong(value);  // with a short way for small numbers, unlike FromLongLong
+    return PyLong_FromLong(value);  // unlike FromLongLong, fast for small numbers
   else
     return PyLong_FromLongLong(value);
 }
 
-// Python gives its memory back to the system a megabyte at a time, once nothing in it is in use,
-// and a third of the time of a new dict is to get it again. So one number in so many stays alive
-// until the next dict of that graph: at least one per megabyte, at 32 bytes per number.
+// Python returns unused memory to the system a megabyte at a time; getting it back takes a third of
+// the time of a new dict. So one number per megabyte (32 bytes each) is kept until the next dict of
+// the same graph.
 constexpr std::size_t kKeepOneIn = 1 << 14;
 
 template <class T>
@@ -181,7 +182,7 @@ nb::dict in_order(nb::list names, const T* values, const Ids& order, nb::list ke
   constexpr std::size_t ahead = 8;
   const auto n = static_cast<std::size_t>(NB_LIST_GET_SIZE(names.ptr()));
 #if defined(Py_LIMITED_API)
-  std::vector<PyObject*> items(n);  // the stable ABI shows no list from the inside
+  std::vector<PyObject*> items(n);  // the stable ABI does not expose a list's items
   for (std::size_t i = 0; i < n; ++i)
     items[i] = PyList_GetItem(names.ptr(), static_cast<Py_ssize_t>(i));
   PyObject** const first = items.data();
@@ -206,8 +207,8 @@ nb::dict in_order(nb::list names, const T* values, const Ids& order, nb::list ke
   return out;
 }
 
-// {vertex: distance} of some vertices, in their order. `kept` is a list of the same graph's own,
-// for in_order. The names must hash and compare without running Python code that changes the list.
+// Returns {vertex: distance} of some vertices, in their order. `kept` is a list owned by the graph,
+// for in_order. Hashing and comparing the names must not run Python code that changes the list.
 nb::typed<nb::dict, nb::any, nb::any> distance_dict(nb::list names, const ConstArray& distances,
                                                     const Ids& order, nb::list kept) {
   if (static_cast<std::size_t>(NB_LIST_GET_SIZE(names.ptr())) != distances.size())

@@ -1,16 +1,16 @@
-// From nearly right float distances to the ones that every other method returns, bit for bit.
+// Turns approximate float distances into those that every other method returns, bit for bit.
 //
-// Methods that add in another order than along the path (Floyd-Warshall adds two path halves,
-// Johnson adds shifted weights, prepared graphs add shortcuts) are off by rounding. The distances
-// that Dijkstra's and Bellman-Ford's methods agree on are the least sums taken from the source on,
-// which relaxing to the end finds from any order. So the sums are made again from the source on,
-// over the edges that lead to a sum within a bound, which is the nearly right distance and some
-// slack: little more than a tree of shortest paths, in which a queue enters most vertices once. An
-// edge left out leads to a sum above its head's bound, and a vertex that was reached has a sum
-// within it: once all are reached no edge can improve any, whatever the slack was. Where rounding
-// took more than the slack some vertex is not reached, and the queue goes on with more slack, at
-// last without bounds. O(n + m) per row where few paths are equally long up to rounding; no order
-// and no heap. prepared/cuda/sinks/left_to_right.cuh is the form for CUDA devices.
+// Methods that do not add along the path (Floyd-Warshall adds two halves, Johnson's adds shifted
+// weights, prepared graphs add shortcuts) differ by rounding. The distances of Dijkstra's and
+// Bellman-Ford's methods are the least sums added from the source onwards, which relaxing until
+// nothing changes finds in any order. So sums are recomputed from the source, over edges whose sum
+// stays within a bound: the approximate distance plus some slack. These edges are little more than
+// a shortest-path tree, and most vertices enter the queue once. An edge left out gives a sum above
+// its head's bound, and a reached vertex has a sum within it: once all vertices are reached, no
+// edge can improve any, whatever the slack. If rounding exceeded the slack, some vertex is not
+// reached, and the queue continues with more slack and finally without bounds. O(n + m) per row
+// where few paths are equally long up to rounding; neither an order nor a heap is needed.
+// prepared/cuda/sinks/left_to_right.cuh is the version for CUDA devices.
 #pragma once
 
 #include <algorithm>
@@ -34,15 +34,15 @@ class Polisher {
   explicit Polisher(const C& csr)
       : csr_(csr), state_(csr.n), queue_(std::bit_ceil(static_cast<std::size_t>(csr.n))) {}
 
-  // Replaces `row`, the nearly right distances from `source`. `shift` is null if no weight is
-  // negative; else it has potentials, whose size tells how much rounding may have taken. False if
-  // rounding keeps a cycle improving, for which some weight must be negative; the row is then left
-  // as it was.
+  // Replaces `row`, the approximate distances from `source`. `shift` is null if no weight is
+  // negative; otherwise it has potentials, whose magnitude bounds the rounding error. Returns false
+  // and leaves the row unchanged if rounding keeps improving a cycle, which requires a negative
+  // weight.
   bool polish(Index source, Weight* row, const Weight* shift) {
     const auto n = static_cast<std::size_t>(csr_.n);
     if (shift != nullptr) before_.assign(row, row + n);
     const Weight largest = shift == nullptr ? 0 : magnitude(row, shift);
-    // From here on row[v] is the sum found where v was reached, else the bound for one.
+    // From here on row[v] is the sum found if v was reached, else its bound.
     for (std::size_t v = 0; v < n; ++v) {
       state_[v] = row[v] < unreached<Weight>() ? missed : idle;
       row[v] = widened(row[v], kSlack, largest);
@@ -50,7 +50,7 @@ class Polisher {
     row[source] = 0;
     head_ = tail_ = 0;
     put(source);
-    // Without negative weights nothing improves for ever.
+    // Without negative weights no cycle keeps improving.
     std::size_t patience = shift == nullptr ? ~std::size_t{0} : 32 * n + 1024;
     Weight slack = kSlack;
     for (int times = 0;; ++times) {
@@ -70,16 +70,16 @@ class Polisher {
   }
 
  private:
-  // missed: the row that came in has a distance, and no sum within the bound was found yet.
+  // missed: the given row has a distance, but no sum within the bound was found yet.
   enum State : char { missed, idle, queued };
 
-  // Rounding takes less nearly always (the error of k sums is at most k units of roundoff).
+  // Usually much larger than the rounding (the error of k sums is at most k units of roundoff).
   static constexpr Weight kSlack =
       std::numeric_limits<Weight>::epsilon() * (sizeof(Weight) == 4 ? 256 : 65536);
   static constexpr int kWidest = 2;  // how often the slack is widened; then there is no bound
-  static constexpr std::size_t kRow = 12, kEdges = 8;  // how far ahead is fetched
+  static constexpr std::size_t kRow = 12, kEdges = 8;  // prefetch distances
 
-  // Above d also where the slack underflows.
+  // The result exceeds d also where the slack underflows.
   static Weight widened(Weight d, Weight slack, Weight largest) {
     return d + slack * std::max(std::abs(d), largest) + std::numeric_limits<Weight>::denorm_min();
   }
@@ -100,11 +100,11 @@ class Polisher {
 
   Index waiting(std::size_t place) const { return queue_[place & (queue_.size() - 1)]; }
 
-  // Until nothing improves; false when patience ran out.
+  // Relaxes until nothing improves; returns false if patience ran out.
   bool relax(Weight* row, std::size_t& patience) {
     for (; head_ < tail_; ++head_) {
       if (patience-- == 0) return false;
-      // Vertices lie anywhere in memory.
+      // Vertices are scattered in memory.
       if (head_ + kRow < tail_) prefetch(csr_.indptr + waiting(head_ + kRow));
       if (head_ + kEdges < tail_) {
         const Index i = csr_.indptr[waiting(head_ + kEdges)];
@@ -127,9 +127,9 @@ class Polisher {
 
   const C& csr_;
   std::vector<char> state_;
-  std::vector<Index> queue_;         // a ring: a vertex waits once at most
-  std::size_t head_ = 0, tail_ = 0;  // they run on
-  std::vector<Weight> before_;       // the row that came in, where it may be wanted back
+  std::vector<Index> queue_;         // a ring: a vertex is queued at most once
+  std::size_t head_ = 0, tail_ = 0;  // not reduced modulo the ring's size
+  std::vector<Weight> before_;       // the given row, where it may have to be restored
 };
 
 }  // namespace nearfar

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from nearfar import _cpu
 from nearfar.cuda.distances.predecessors import device_predecessors
+from nearfar.graph.graph import Graph
 from nearfar.system.devices import runtime
 from nearfar.system.devices.arrays import is_device_array, to_host, upload
 from nearfar.system.threads import on_threads
-
-if TYPE_CHECKING:
-    from nearfar.graph.graph import Graph
-
-__all__ = ["tight_predecessors"]
 
 
 def tight_predecessors(

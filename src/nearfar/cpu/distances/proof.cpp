@@ -1,13 +1,14 @@
-// Work on finished distances: summary, masks, predecessors by the tight-edge rule, and
-// the proof that an answer is right. All in O(n + m), independent of the solver that found them.
+// Operations on finished distances: summary, masks, predecessors by the tight-edge rule, and the
+// proof that an answer is correct. All take O(n + m), whatever solver found the distances.
 //
 // An edge (u, v) is tight when d[u] + w = d[v]. Predecessor rule, the same on every device:
 //   1. a reached vertex with a tight edge from a strictly nearer vertex takes the smallest such id;
 //   2. the others reach their distance only through edges that add nothing (weight zero, or one
 //      that a float sum absorbs): they are taken in breadth-first levels from the vertices of 1,
-//      each from the smallest id of the level before. Two such vertices can therefore never vouch
-//      for each other, which a plain "any tight edge" rule would allow.
-// With negative edges "nearer" orders nothing, and rule 2 serves for all vertices, from the source.
+//      each with the smallest id of the previous level. This excludes cycles of predecessors, which
+//      a plain "any tight edge" rule would allow.
+// With negative edges "nearer" is not an order, and rule 2 applies to all vertices, from the
+// source.
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/variant.h>
@@ -25,7 +26,7 @@
 namespace nearfar {
 namespace {
 
-// A limit as Python gives it, whole for integer distances; none is "unreached", which nothing
+// A limit given by Python, an integer for integer distances; none is "unreached", which nothing
 // exceeds.
 using Limit = std::optional<std::variant<int64_t, double>>;
 
@@ -36,12 +37,12 @@ W bound_of(const Limit& limit) {
     return limit_as<W>(std::visit([](auto value) { return static_cast<double>(value); }, *limit));
   } else {
     const int64_t* const exact = std::get_if<int64_t>(&*limit);
-    if (exact == nullptr) throw nb::type_error("limit: integer distances have a whole one");
+    if (exact == nullptr) throw nb::type_error("limit: give an integer for integer distances");
     return *exact >= static_cast<int64_t>(unreached<W>()) ? unreached<W>() : static_cast<W>(*exact);
   }
 }
 
-// Conditions of the proof; nearfar.answer.proof has a sentence for each.
+// Conditions of the proof; nearfar.answer.proof has the sentence for each.
 enum class Flaw {
   source_distance,
   impossible_distance,
@@ -76,7 +77,7 @@ bool below_range(W d) {
     return false;
 }
 
-// Whether a sum lies below the range of its type: no distance can stand for it.
+// Whether a sum is below the range of its type, so that no distance can represent it.
 template <class W>
 bool leaves_range(W d, W w) {
   if constexpr (std::is_floating_point_v<W>) {
@@ -87,7 +88,7 @@ bool leaves_range(W d, W w) {
   }
 }
 
-// The first flaw, or none where the answer is proven, with the edge (u, v) or vertex v that has it.
+// Returns the first violated condition with its edge (u, v) or vertex v, or none if all hold.
 std::tuple<std::optional<Flaw>, int64_t, int64_t> verify(const GraphView& view, int64_t source,
                                                          ConstArray distances,
                                                          std::optional<ConstArray> preds,
@@ -115,7 +116,7 @@ std::tuple<std::optional<Flaw>, int64_t, int64_t> verify(const GraphView& view, 
         if (leaves_range(d[u], csr.weights[e])) return fail(Flaw::overflow, u, v);
         if (sum < d[v] && !(sum > bound))
           return fail(d[v] == unreached<W>() ? Flaw::missed : Flaw::not_shortest, u, v);
-        // A saturated sum at an unreached vertex is a finite distance that does not fit.
+        // A saturated sum at an unreached vertex means a finite distance that overflows.
         if (sum == unreached<W>() && d[v] == sum && bound == sum) return fail(Flaw::overflow, u, v);
       }
     }
@@ -144,7 +145,7 @@ std::tuple<std::optional<Flaw>, int64_t, int64_t> verify(const GraphView& view, 
     }
     for (I v = 0; v < csr.n; ++v)
       if (p[v] >= 0 && !tight[v]) return fail(Flaw::not_tight, p[v], v);
-    // Tree: walk up from every vertex; a walk that meets its own trail has found a cycle.
+    // Tree: follow predecessors from every vertex; reaching the same walk again means a cycle.
     std::vector<I> trail_of(static_cast<std::size_t>(csr.n), I{-1});
     for (I v = 0; v < csr.n; ++v) {
       if (p[v] < 0) continue;
@@ -156,14 +157,14 @@ std::tuple<std::optional<Flaw>, int64_t, int64_t> verify(const GraphView& view, 
   return {found, at_u, at_v};
 }
 
-// How many vertices are reached, and the farthest of them; -1 when nothing is reached.
+// The number of reached vertices and the farthest of them; -1 if none is reached.
 struct Summary {
   int64_t reached = 0, farthest = -1;
 };
 
 template <class W>
 Summary summary_of(const W* d, int64_t n) {
-  constexpr int64_t kLanes = sizeof(W) == 4 ? 32 : 1;  // more of 64 bits gain nothing in SSE2
+  constexpr int64_t kLanes = sizeof(W) == 4 ? 32 : 1;  // wider gives nothing with 64 bits in SSE2
   constexpr W kNone = std::numeric_limits<W>::lowest();
   W top[kLanes];
   BitsOf<W> missing[kLanes] = {};
@@ -205,7 +206,7 @@ std::tuple<int64_t, int64_t> distance_summary(ConstArray distances) {
 
 using Rows = nb::ndarray<nb::ro, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 
-// The same of each row.
+// The same for each row.
 std::tuple<Owned<int64_t>, Owned<int64_t>> row_summaries(Rows rows, int threads) {
   const std::size_t k = rows.shape(0), n = rows.shape(1);
   std::vector<int64_t> reached(k), farthest(k);
@@ -225,7 +226,7 @@ std::tuple<Owned<int64_t>, Owned<int64_t>> row_summaries(Rows rows, int threads)
   return {as_numpy(std::move(reached)), as_numpy(std::move(farthest))};
 }
 
-// Makes every distance above the bound unreached.
+// Marks every distance above the bound as unreached.
 void mask_above(Array distances, Limit limit, int threads) {
   with_weight_type(distances.dtype(), [&](auto tag) {
     using W = decltype(tag);
@@ -247,8 +248,8 @@ void mask_above(Array distances, Limit limit, int threads) {
   });
 }
 
-// The first edge whose finite sum reaches the "unreached" value while its target is unreached, so
-// that the run may have lost a distance to saturation. -1 when there is none.
+// Returns the first edge whose finite sum equals or exceeds "unreached" while its head is
+// unreached: the run may have lost a distance to saturation. -1 if there is none.
 int64_t first_saturated_edge(const GraphView& view, ConstArray distances) {
   nb::gil_scoped_release release;
   return view.visit([&](const auto& csr) -> int64_t {

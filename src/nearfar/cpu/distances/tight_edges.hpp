@@ -26,7 +26,7 @@ class TightEdges {
         if (d_[u] == unreached<W>()) continue;
         for (I e = csr_.indptr[u]; e < csr_.indptr[u + 1]; ++e) {
           const I v = csr_.indices[e];
-          // A sum that saturates looks like the distance of a vertex that is not reached.
+          // A saturated sum looks like the distance of an unreached vertex.
           if (saturating_add(d_[u], csr_.weights[e]) != d_[v] || d_[v] == unreached<W>()) continue;
           if (d_[u] < d_[v]) {
             if (p[v] < 0) p[v] = u;  // u ascends, so the first is the smallest

@@ -1,7 +1,7 @@
 // Results of one pass over unvalidated indices or weights, at the speed of memory.
 //
-// With `out` the pass also copies, and looks at what it writes, so that what is checked is what
-// will be used. Fresh memory is the dearer half of a copy: it is cleared at the first touch.
+// With `out` the pass also copies, and checks what it writes, so that the checked values are those
+// that will be used. Fresh memory is half the cost of a copy, because the first access clears it.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@
 
 namespace nearfar {
 
-// A NaN shows in the sum alone, an infinity also in the least or the greatest.
+// A NaN is visible only in the sum, an infinity also in the minimum or maximum.
 template <class W>
 struct Extent {
   W least, most;

@@ -44,7 +44,7 @@ NEARFAR_INLINE U greatest(const U* in, U* out, std::size_t count) {
   return most;
 }
 
-// Eight sums, in as many registers of doubles as hold them; weights of four bytes fill half of one.
+// Eight sums, in as many double registers as needed; weights of four bytes fill half a register.
 template <bool kCopies, class W>
 NEARFAR_INLINE Extent<W> extent(const W* in, W* out, std::size_t count) {
   constexpr std::size_t kSums = 8, kLanes = kRegister / sizeof(double), kGroups = kSums / kLanes;

@@ -1,5 +1,4 @@
-// The first levels of a breadth-first search, until there is enough to tell how fast they grow
-// (graph/facts.py).
+// The first levels of a breadth-first search, to estimate how fast they grow (graph/facts.py).
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
@@ -19,10 +18,10 @@ struct Free {
   void operator()(void* memory) const { std::free(memory); }
 };
 
-// How many vertices lie within 0, 1, 2, ... hops of `start`; the greatest of the last level; and
-// whether nothing lies beyond. No level is begun once there are `most` vertices, `edges` edges were
-// looked at or `levels` levels are there; of a row `row` edges are looked at. O(edges + row), and n
-// bytes of memory of which only what is reached is touched.
+// Returns the number of vertices within 0, 1, 2, ... hops of `start`, the largest vertex of the
+// last level, and whether that level was the last one of all. Stops at `most` vertices, `edges`
+// edges or `levels` levels, and reads at most `row` edges per vertex. Takes O(edges + row) time and
+// n bytes, of which only those of visited vertices are touched.
 std::tuple<std::vector<int64_t>, int64_t, bool> ball(ConstArray indptr, ConstArray indices,
                                                      int64_t start, int64_t most, int64_t edges,
                                                      std::size_t levels, int64_t row) {
@@ -33,7 +32,7 @@ std::tuple<std::vector<int64_t>, int64_t, bool> ball(ConstArray indptr, ConstArr
       throw nb::index_error("start is not a vertex");
     const I* const offsets = static_cast<const I*>(indptr.data());
     const I* const targets = static_cast<const I*>(indices.data());
-    // Zeroed memory that the system has not touched yet: a graph may be far larger than a ball.
+    // calloc leaves the pages untouched: a graph may be far larger than a ball.
     const std::unique_ptr<char[], Free> seen(
         static_cast<char*>(std::calloc(indptr.size(), sizeof(char))));
     if (!seen) throw std::bad_alloc();

@@ -1,4 +1,5 @@
-// Counts that need one look at every edge: self-loops, parallel edges, in-degrees, lonely vertices.
+// Counts that need one pass over all edges: self-loops, parallel edges, in-degrees, isolated
+// vertices.
 #include <nanobind/stl/tuple.h>
 
 #include <algorithm>
@@ -10,8 +11,8 @@
 namespace nearfar {
 namespace {
 
-// (self-loops, edges beyond the first between one ordered pair, greatest in-degree, vertices
-// without any edge). O(n + m) time, two index arrays of length n.
+// Returns (self-loops, edges beyond the first of each ordered pair, largest in-degree, vertices
+// without edges). O(n + m) time, two index arrays of length n.
 std::tuple<int64_t, int64_t, int64_t, int64_t> edge_counts(const GraphView& view) {
   int64_t loops = 0, parallel = 0, most = 0, lonely = 0;
   {

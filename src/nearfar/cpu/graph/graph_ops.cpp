@@ -1,5 +1,5 @@
-// Building and checking a Graph: counting sort from edge lists, transpose, and the one validating
-// pass.
+// Construction and validation of a Graph: counting sort of edge lists, transposition, and the
+// validating pass.
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -13,7 +13,7 @@
 namespace nearfar {
 namespace {
 
-// Calls part(from, to) over [0, size) on the caller's thread, with a look for Ctrl-C in between.
+// Calls part(from, to) over [0, size) on the calling thread, checking for Ctrl-C in between.
 template <class F>
 void in_parts(std::size_t size, F&& part) {
   constexpr std::size_t kPart = 1 << 16;
@@ -38,7 +38,7 @@ int64_t first_bad_indptr(ConstArray indptr, int64_t m) {
   });
 }
 
-// Where to copy an array to while it is checked; null for nowhere.
+// Destination of an array that is copied while it is checked; null for none.
 template <class T>
 T* room_for(const ConstArray& array, const std::optional<Array>& out) {
   if (!out) return nullptr;
@@ -79,8 +79,8 @@ struct WeightScan {
   double sum = 0;
 };
 
-// Counts what is unusual in a block: only blocks that hold a weight below or at zero, an infinity
-// or a NaN come here.
+// Counts the special values in a block; called only for blocks with a weight below or at zero, an
+// infinity or a NaN.
 template <class W>
 void count_unusual(const W* w, std::size_t from, std::size_t to, WeightScan<W>& s) {
   for (std::size_t i = from; i < to; ++i) {
@@ -93,7 +93,7 @@ void count_unusual(const W* w, std::size_t from, std::size_t to, WeightScan<W>& 
   }
 }
 
-// Positive finite weights, the rule, need no more than a look at each block's extent.
+// For positive finite weights, the common case, the minimum and maximum of each block suffice.
 template <class W>
 WeightScan<W> scan_weights(const W* weights, W* out, std::size_t from, std::size_t to) {
   constexpr std::size_t kBlock = 4096;
@@ -155,8 +155,8 @@ Fields weight_scan(ConstArray weights, int threads, std::optional<Array> out) {
   return found;
 }
 
-// Stable counting sort of edges by source: row starts into indptr, targets and weights into place.
-// With `both`, each edge that is not a self-loop is entered in both directions.
+// Stable counting sort of edges by source: writes row starts to indptr, and targets and weights in
+// order. With `both`, each edge that is not a self-loop is entered in both directions.
 template <class I, class W>
 void counting_sort(const I* sources, const I* targets, const W* weights, std::size_t m, I n,
                    bool both, I* indptr, I* indices, W* out_weights) {
@@ -208,7 +208,7 @@ void csr_from_edges(ConstArray sources, ConstArray targets, std::optional<ConstA
   });
 }
 
-// The same edges by target: row v of the result lists the predecessors of v in ascending order.
+// Reverses all edges: row v of the result lists the predecessors of v in ascending order.
 void transpose(const GraphView& view, Array indptr, Array indices, std::optional<Array> weights) {
   nb::gil_scoped_release release;
   view.visit([&](const auto& csr) {

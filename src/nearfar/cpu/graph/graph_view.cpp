@@ -1,4 +1,4 @@
-// GraphView: built from NumPy arrays, packs edges on demand.
+// GraphView: wraps NumPy arrays, packs edges on demand.
 #include "cpu/graph/graph_view.hpp"
 
 #include <nanobind/stl/unique_ptr.h>
@@ -17,7 +17,7 @@ namespace nearfar {
 
 namespace {
 
-// Where the only edge out of a vertex leads: kNowhere without one, n with several.
+// The target of a vertex's only edge: kNowhere if there is no edge, n if there are several.
 template <class Index>
 constexpr Index kNowhere = -1;
 
@@ -28,21 +28,22 @@ typename C::Index only_way(const C& csr, typename C::Index v) {
   return count == 0 ? kNowhere<Index> : count == 1 ? csr.indices[row] : csr.n;
 }
 
-// Whether an edge from u leads to a dead end: nothing but a way back to u leads on. Weights are not
-// negative where this is used, so nothing behind it can be nearer than it is.
+// Whether an edge from u leads to a dead end, whose only edge, if any, leads back to u. Used only
+// where weights are not negative, so nothing reached through a dead end is nearer than the dead
+// end.
 template <class Index>
 bool is_dead_end(Index way, Index u) {
   return (way == kNowhere<Index>) | (way == u);
 }
 
-// Whether one edge in 32 leads to a dead end, by a sample. With fewer, it costs more to look up the
-// way on from every target than a few solves gain.
+// Whether more than one edge in 32 leads to a dead end, by sampling. With fewer, finding the dead
+// ends costs more than a few solves gain.
 template <class C>
 bool many_dead_ends(const C& csr) {
   using Index = typename C::Index;
   constexpr std::size_t kSample = 512;
   if (csr.m == 0) return false;
-  uint64_t random = 0;  // even steps would fall in with the pattern of regular rows
+  uint64_t random = 0;  // even steps would align with the pattern of regular rows
   std::size_t found = 0;
   for (std::size_t i = 0; i < kSample; ++i) {
     random = random * 6364136223846793005u + 1442695040888963407u;
@@ -54,8 +55,8 @@ bool many_dead_ends(const C& csr) {
   return found * 32 > kSample;
 }
 
-// Packs the edges of the vertices from `first` up to `last`. With `ways`, from only_way of each
-// vertex, dead ends are marked.
+// Packs the edges of the vertices from `first` up to `last`. With `ways`, the result of only_way
+// for each vertex, dead ends are marked.
 template <class C>
 void pack_rows(const C& csr, const typename C::Index* ways, typename C::Index first,
                typename C::Index last, typename C::Stored* out) {
@@ -149,13 +150,13 @@ std::unique_ptr<GraphView> make_view(ConstArray indptr, ConstArray indices, Cons
 
 NEARFAR_BIND(m) {
   nb::class_<GraphView>(m, "GraphView")
-      // The view holds bare pointers: the arrays live as long as it does.
+      // The view has bare pointers, so the arrays must live as long as it does.
       .def(nb::new_(&make_view), nb::arg("indptr"), nb::arg("indices"), nb::arg("weights"),
            nb::keep_alive<0, 2>(), nb::keep_alive<0, 3>(), nb::keep_alive<0, 4>())
       .def(
           "pack",
           [](GraphView& view, int threads, const std::string& folder) {
-            const BlocksInFile in_file(folder);  // in memory for an empty one
+            const BlocksInFile in_file(folder);  // in memory if the name is empty
             view.pack(threads);
           },
           nb::arg("threads") = 1, nb::arg("folder") = "", nb::call_guard<nb::gil_scoped_release>())

@@ -1,9 +1,9 @@
-// The C++ side's picture of a Graph: typed pointers into NumPy arrays that Python keeps alive.
+// A Graph in C++: typed pointers into NumPy arrays that Python keeps alive.
 //
-// A GraphView is made once per Graph and cached on it. Variants receive it and visit the one typed
-// Csr inside, so an algorithm is a template over index and weight type and is instantiated for the
-// eight combinations here. Packed edges (target and weight side by side, one load for both) are
-// built on first use and kept.
+// A GraphView is made once per Graph and cached on it. Variants receive it and visit the typed Csr
+// inside, so an algorithm is a template over index and weight type, instantiated for the eight
+// combinations here. Packed edges (target and weight adjacent, read by one load) are built on first
+// use and kept.
 #pragma once
 
 #include <cstddef>
@@ -21,11 +21,11 @@ template <class Index, class Weight>
 struct Edge {
   Index target;
   Weight weight;
-  bool dead_end = false;  // the target has no way on but back: a search need not go on from there
+  bool dead_end = false;  // the target's only edge leads back: a search need not continue from it
 };
 
-// An edge as it is stored, without the gap that alignment would leave before a weight of 64 bits.
-// The sign bit of the target says that it is a dead end.
+// An edge as it is stored, without alignment padding before a weight of 64 bits. The sign bit of
+// the target marks a dead end.
 template <class Index, class Weight>
 struct __attribute__((packed, aligned(4))) PackedEdge {
   Index marked;
@@ -38,7 +38,7 @@ struct Csr {
   using Weight = WeightT;
   using EdgeType = Edge<IndexT, WeightT>;
   using Stored = PackedEdge<IndexT, WeightT>;
-  static constexpr bool packed = true;  // how edge() reads
+  static constexpr bool packed = true;  // which arrays edge() reads
 
   Index n = 0;
   Index m = 0;
@@ -46,9 +46,9 @@ struct Csr {
   const Index* indices = nullptr;
   const Weight* weights = nullptr;  // never null: an unweighted Graph passes int32 ones
   const Stored* edges = nullptr;    // null until GraphView::pack()
-  bool has_dead_ends = false;       // some of them marked
+  bool has_dead_ends = false;       // whether some are marked
 
-  // kMarked: false where has_dead_ends is, which saves the loop some instructions per edge.
+  // kMarked: false if has_dead_ends is, which saves some instructions per edge.
   template <bool kMarked = true>
   __attribute__((always_inline)) EdgeType edge(std::size_t e) const {
     const Stored stored = edges[e];
@@ -58,7 +58,7 @@ struct Csr {
   __attribute__((always_inline)) Weight weight(std::size_t e) const { return edges[e].weight; }
 };
 
-// The same rows without packed edges: targets and weights are read where the caller has them.
+// The same rows without packed edges: targets and weights are read from the caller's arrays.
 template <class IndexT, class WeightT>
 struct SplitCsr : Csr<IndexT, WeightT> {
   using EdgeType = Edge<IndexT, WeightT>;
@@ -70,14 +70,14 @@ struct SplitCsr : Csr<IndexT, WeightT> {
   __attribute__((always_inline)) WeightT weight(std::size_t e) const { return this->weights[e]; }
 };
 
-// Rows whose weights are integers of one or two bytes, searched in int32: a long row is read
-// in a fraction of its memory, and one instruction compares the weights of 32 edges.
+// Rows whose weights are integers of one or two bytes, searched in int32: long rows take a fraction
+// of the memory, and one instruction compares the weights of 32 edges.
 template <class IndexT, class SmallT>
 struct NarrowCsr : Csr<IndexT, int32_t> {
   using EdgeType = Edge<IndexT, int32_t>;
   using Small = SmallT;
   static constexpr bool packed = false;
-  static constexpr std::size_t kSpare = 32;  // elements behind the last that may be read
+  static constexpr std::size_t kSpare = 32;  // readable elements after the last
   const Small* small = nullptr;
   template <bool kMarked = false>
   __attribute__((always_inline)) EdgeType edge(std::size_t e) const {
@@ -89,7 +89,7 @@ struct NarrowCsr : Csr<IndexT, int32_t> {
 template <class C>
 concept Narrow = requires(const C& csr) { csr.small; };
 
-// Distances have the weights' type; the value that means "not reached" and at which sums saturate.
+// Distances have the weights' type; this value means "unreached", and sums saturate at it.
 template <class Weight>
 constexpr Weight unreached() {
   if constexpr (std::is_floating_point_v<Weight>)
@@ -98,8 +98,8 @@ constexpr Weight unreached() {
     return std::numeric_limits<Weight>::max();
 }
 
-// d + w for a reached d and any w, saturating at unreached() (and, for negative sums, at the lowest
-// value but one), so that an overflow can never look like an improvement.
+// d + w for a reached d and any w, saturating at unreached() (and, for negative sums, just above
+// the lowest value), so that an overflow never looks like an improvement.
 template <class Weight>
 inline Weight saturating_add(Weight d, Weight w) {
   if constexpr (std::is_floating_point_v<Weight>) {
@@ -131,21 +131,22 @@ class GraphView {
  public:
   explicit GraphView(AnyCsr csr) : csr_(csr) {}
 
-  // Calls f with the typed Csr, edges possibly null.
+  // Calls f with the typed Csr; its edges may be null.
   template <class F>
   decltype(auto) visit(F&& f) const {
     return std::visit(std::forward<F>(f), csr_);
   }
 
-  // The same after making sure that packed edges exist.
+  // The same, with packed edges.
   template <class F>
   decltype(auto) visit_packed(F&& f, int threads = 1) {
     pack(threads);
     return std::visit(std::forward<F>(f), csr_);
   }
 
-  // Several threads may call everything here at once: the first packs, and whoever uses packed
-  // edges has called this and waited for it. Others may copy their address meanwhile, unused.
+  // Several threads may call all of these at once: the first one packs, and every reader of packed
+  // edges has called this and waited for it. Others may copy the pointer meanwhile but do not use
+  // it.
   void pack(int threads);
   std::size_t packed_bytes() const { return packed_.bytes(); }
 

@@ -1,9 +1,9 @@
 // Binary heap with a position table and decrease-key: the textbook queue for Dijkstra's method
 // (Cormen et al., chapter 6). Each reached, unsettled vertex has exactly one entry.
 //
-// It never holds more than n entries and drops nothing, which pays on dense and skewed graphs,
-// where a lazy heap fills with stale entries; on sparse graphs keeping the position table costs
-// more than it saves.
+// It never holds more than n entries and no stale ones, which is an advantage on dense and skewed
+// graphs, where a lazy heap fills with stale entries; on sparse graphs maintaining the position
+// table costs more than it saves.
 #pragma once
 
 #include <memory>

@@ -1,10 +1,10 @@
-// D-ary heap of packed (distance, vertex) keys, lazy: a vertex that improves is pushed again and
-// the driver drops the older entry when it surfaces.
+// D-ary heap of packed (distance, vertex) keys, lazy: a vertex that improves is pushed again, and
+// the caller drops older entries when they are popped.
 //
-// Why lazy and packed: one integer comparison per step, no position table to keep in cache, and on
-// sparse graphs few entries go stale. Pop moves a hole down along least children to a leaf and then
-// sifts the last key up from there ("bottom-up", Wegener 1993): the last key nearly always belongs
-// near the leaves.
+// A packed key takes one integer comparison per step, a lazy heap needs no position table, and on
+// sparse graphs few entries become stale. Pop moves a hole down along least children to a leaf and
+// then sifts the last key up from it ("bottom-up", Wegener 1993): the last key nearly always
+// belongs near the leaves.
 #pragma once
 
 #include "cpu/memory/buffer.hpp"

@@ -1,10 +1,10 @@
 // Fibonacci heap (Fredman and Tarjan 1987): the papers' "FH" baseline.
 //
 // A circular list of heap-ordered trees. Insert adds a root in O(1); decrease-key cuts the vertex
-// off and cascades through marked vertices above it, O(1) amortised; pop adds the children of the
-// least root to the list and links roots of equal rank until all ranks differ, O(log n) amortised.
-// Links are vertex ids in one record per vertex, not pointers to separately allocated ones, which
-// is the one liberty taken.
+// off, and then its marked ancestors, in O(1) amortised; pop adds the children of the least root to
+// the list and links roots of equal rank until all ranks differ, in O(log n) amortised. The only
+// departure is that links are vertex ids in one record per vertex, not pointers to separate
+// allocations.
 #pragma once
 
 #include <memory>

@@ -1,9 +1,9 @@
 // Pairing heap (Fredman, Sedgewick, Sleator and Tarjan 1986), two-pass variant.
 //
-// A heap-ordered tree in which a vertex knows its first child, its next sibling, and the one before
-// it (sibling, or the vertex above for a first child). Insert and decrease-key link two trees; pop
-// pairs the root's children left to right and links the pairs right to left. All links live in one
-// record per vertex.
+// A heap-ordered tree in which a vertex stores its first child, its next sibling, and its previous
+// sibling (the parent for a first child). Insert and decrease-key link two trees; pop pairs the
+// root's children left to right and links the pairs right to left. All links are in one record per
+// vertex.
 #pragma once
 
 #include <memory>
@@ -54,7 +54,7 @@ class PairingHeap {
     Index child, next, before;
   };
 
-  // Both are roots without siblings; the larger becomes the first child of the smaller.
+  // Links two roots without siblings; the larger becomes the first child of the smaller.
   Index link(Index a, Index b) {
     if (items_[b].key < items_[a].key) std::swap(a, b);
     Item& top = items_[a];
@@ -67,7 +67,7 @@ class PairingHeap {
   }
 
   Index merge_pairs(Index first) {
-    Index pairs = none;  // roots of pairs, last one first, chained by `next`
+    Index pairs = none;  // roots of pairs, last one first, linked by `next`
     while (first != none) {
       const Index a = first;
       const Index b = items_[a].next;

@@ -1,11 +1,11 @@
 // Radix heap (Ahuja, Mehlhorn, Orlin and Tarjan 1990), one level, lazy.
 //
-// Dijkstra pops in rising order, so every key is at least the last one popped. Bucket 0 holds keys
-// equal to it, bucket b those whose highest bit that differs from it is bit b - 1. When bucket 0
-// runs out, the first bucket in use is emptied: its least key becomes the last one, and its entries
-// move to smaller buckets, at most once per bit. No comparison of keys against each other but in
-// that one pass. Made for integer weights; the bit patterns of non-negative floats order like the
-// numbers, so those work through them, at the price of more redistribution.
+// Dijkstra's method pops keys in ascending order, so every key is at least the last one popped.
+// Bucket 0 holds keys equal to it, bucket b those whose highest differing bit is bit b - 1. When
+// bucket 0 is empty, the first nonempty bucket is redistributed: its least key becomes the last
+// one, and its entries move to smaller buckets, so an entry moves at most once per bit. Keys are
+// compared with each other only in that pass. Designed for integers; floats use their bit patterns,
+// which have the same order if non-negative, at the cost of more redistribution.
 #pragma once
 
 #include <bit>

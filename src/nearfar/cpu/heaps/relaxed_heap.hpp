@@ -1,16 +1,15 @@
 // Rank-relaxed heap (Driscoll, Gabow, Shrairman and Tarjan 1988), the papers' second baseline: the
 // queue that Boost's Dijkstra used under the name relaxed_heap.
 //
-// Binomial trees in which a few tree roots may be smaller than the one above them. Such a one is
-// "active"; there is at most one of each rank and it is the last child of the one above, so that
-// decrease-key repairs the order with a constant number of links, amortised, instead of cutting.
-// The least key is a root or active: O(log n) places to look.
+// Binomial trees in which a few nodes may be smaller than their parents. Such a node is "active";
+// at most one of each rank is, and it is the last child of its parent, so decrease-key restores the
+// order with an amortised constant number of links instead of cuts. The least key is at a root or
+// an active node: O(log n) candidates.
 //
-// As in the paper's section on storage, what sits in the trees are groups of ~log2 n consecutive
-// vertices: a group's key is its least vertex, the forest over all groups exists from the start
-// with infinite keys, and the child tables together take n slots. Popping a vertex gives its group
-// a larger key: the group becomes a single tree again and is combined with its former children in
-// order of rank.
+// As in the paper's section on storage, a node is a group of ~log2 n consecutive vertices. A
+// group's key is its least vertex, the forest over all groups exists from the start with infinite
+// keys, and the child tables together take n slots. Popping a vertex increases its group's key: the
+// group becomes a single tree again and is combined with its former children in order of rank.
 #pragma once
 
 #include <algorithm>
@@ -38,8 +37,8 @@ class RelaxedHeap {
         children_(new Index[(static_cast<std::size_t>(groups_) + 1) * ranks_]) {
     std::fill_n(keys_.get(), n, unreached<Weight>());
     std::fill_n(active_, kRanks, none);
-    // A root above all trees, number groups_, holds no vertex and counts as smaller than every
-    // other.
+    // A root above all trees, number groups_, has no vertex and counts as smaller than every other
+    // node.
     group_[groups_] = Group{unreached<Weight>(), none, 0};
     std::fill_n(children(groups_), ranks_, none);
     Index first = 0;
@@ -117,9 +116,9 @@ class RelaxedHeap {
     return best;
   }
 
-  // Links two trees of one rank and returns the root. The former last child of the root is not the
-  // last any more, so it must not stay active: it changes places with the new last child's own last
-  // child, which has the same rank and is in order under either.
+  // Links two trees of one rank and returns the root. The root's former last child is no longer
+  // last, so it must not stay active: it is exchanged with the new last child's own last child,
+  // which has the same rank and is in order under either parent.
   Index combine(Index a, Index b) {
     if (group_[b].key < group_[a].key) std::swap(a, b);
     const int rank = group_[a].rank;
@@ -158,8 +157,8 @@ class RelaxedHeap {
       good_sibling_transform(a, s);
   }
 
-  // a is bad, its next sibling s (one rank up) is not active. Change places with the last child of
-  // s, or if that one is active itself, link both.
+  // a is out of order, its next sibling s (one rank up) is not active. Exchanges a with the last
+  // child of s, or if that one is active itself, links both.
   void good_sibling_transform(Index a, Index s) {
     const int r = group_[a].rank;
     const Index p = group_[a].above;
@@ -178,8 +177,8 @@ class RelaxedHeap {
     }
   }
 
-  // a is bad, its next sibling s is active and thereby the last child of p: take both off p, which
-  // is left with the rank of a, and link the three.
+  // a is out of order, its next sibling s is active and so the last child of p: removes both from
+  // p, which then has the rank of a, and links the three.
   void active_sibling_transform(Index a, Index s) {
     const int r = group_[a].rank;
     const Index p = group_[a].above;
@@ -192,8 +191,8 @@ class RelaxedHeap {
     promote_if_bad(top);
   }
 
-  // a is bad and a last child, and another one of its rank is active: take both off those above
-  // them, link the two, and link those above, which are now of that rank too.
+  // a is out of order and a last child, and another node of its rank is active: removes both from
+  // their parents, links the two, and links the parents, which now have that rank too.
   void pair_transform(Index a) {
     const int r = group_[a].rank;
     const Index other = active_[r];
@@ -205,13 +204,14 @@ class RelaxedHeap {
     group_[p].rank = r;
     group_[q].rank = r;
     if (active_[r + 1] == q) active_[r + 1] = none;
-    combine(p, q);  // p is not larger, so it stays the root and keeps its place
+    combine(p, q);  // p is not larger, so it stays the root
     const Index top = combine(a, other);
     attach(above_q, r + 1, top);
     promote_if_bad(top);
   }
 
-  // Gives group x a larger key: x alone, then linked with its former children from rank 0 up.
+  // Increases the key of group x: x becomes a single tree, linked with its former children from
+  // rank 0.
   void raise(Index x, Weight key) {
     const int rank = group_[x].rank;
     const Index above = group_[x].above;

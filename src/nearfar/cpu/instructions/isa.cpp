@@ -1,4 +1,4 @@
-// Picks the level once, among those that were compiled and that the processor has.
+// Selects the level once, among those that were compiled and that the processor supports.
 #include "cpu/instructions/isa.hpp"
 
 #include <cstdlib>
@@ -22,7 +22,7 @@ std::string name(Isa level) {
   return kNames[static_cast<int>(level) - 1];
 }
 
-// Compiled levels that this processor runs.
+// Compiled levels that this processor supports.
 std::vector<Isa> usable() {
   std::vector<Isa> levels;
   for (const Isa level : kCompiled)

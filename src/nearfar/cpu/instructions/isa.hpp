@@ -1,15 +1,15 @@
-// Which of the builds for several instruction sets runs here.
+// Selection among the builds for several instruction sets.
 //
 // CMake compiles every *.simd.cpp once per level, with NEARFAR_ISA naming the level. Such a file
-// puts all it defines into `namespace nearfar::NEARFAR_ISA`, and the callers choose with
-// NEARFAR_PICK_ISA. Rules that keep an old processor safe from instructions it lacks:
+// defines everything in `namespace nearfar::NEARFAR_ISA`, and callers select with NEARFAR_PICK_ISA.
+// Rules that keep instructions that an old processor lacks out of its code:
 // - a template or inline function shared by the levels is NEARFAR_INLINE (never emitted out of
-//   line), or lives in a header that opens `namespace nearfar::NEARFAR_ISA` itself (one symbol
-//   per level);
+//   line), or is in a header that opens `namespace nearfar::NEARFAR_ISA` itself (one symbol per
+//   level);
 // - hot files use no std:: containers: their members would be emitted as weak symbols that the
 //   linker merges between levels;
-// - should one slip through, CMake links the plain objects first, then the levels in rising order,
-//   and the first definition of a weak symbol wins, which is the oldest.
+// - if one is emitted nevertheless, CMake links the plain objects first, then the levels in
+//   ascending order, and the first definition of a weak symbol, that of the oldest level, is used.
 //
 // A local build has one level, that of its processor (NEARFAR_ONLY_ISA); wheels have them all.
 #pragma once
@@ -32,9 +32,9 @@
 
 namespace nearfar {
 
-// The best compiled level that this processor has, or the one that the environment variable
-// NEARFAR_CPU_LEVEL names, for tests and comparisons. Read once, when the module is imported, which
-// fails where there is none.
+// The highest compiled level that this processor supports, or the one named by the environment
+// variable NEARFAR_CPU_LEVEL, for tests and comparisons. Read once, on import of the module, which
+// fails if there is none.
 Isa isa();
 
 }  // namespace nearfar

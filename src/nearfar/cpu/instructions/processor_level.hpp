@@ -1,4 +1,4 @@
-// The level of x86-64 that this processor has; CMake asks the same question for a local build.
+// The level of x86-64 that this processor supports; CMake uses it for a local build.
 #pragma once
 
 #if defined(__x86_64__)
@@ -7,14 +7,14 @@
 
 namespace nearfar {
 
-// Numbered as the levels of x86-64: a processor of one level runs the code of those below it.
+// Numbered like the levels of x86-64; a processor also runs the code of lower levels.
 enum class Isa { baseline = 1, v2, v3, v4 };
 
 inline Isa processor_level() {
 #if defined(__x86_64__)
   __builtin_cpu_init();
   unsigned a = 0, b = 0, c = 0, d = 0;
-  // The compiler's names for these three differ: CPUID has them as bits.
+  // Compilers name these three differently, so the CPUID bits are read.
   const bool movbe = __get_cpuid(1, &a, &b, &c, &d) && (c & bit_MOVBE);
   const bool f16c = (c & bit_F16C) != 0;
   const bool lzcnt = __get_cpuid(0x80000001, &a, &b, &c, &d) && (c & (1u << 5));

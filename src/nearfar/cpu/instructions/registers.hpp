@@ -1,6 +1,6 @@
 // Vector registers of the instruction set that a *.simd.cpp is compiled for.
 //
-// Included by *.simd.cpp only; everything lives in the namespace of the instruction set.
+// Included only by *.simd.cpp; everything is in the namespace of the instruction set.
 #pragma once
 
 #include <cstddef>

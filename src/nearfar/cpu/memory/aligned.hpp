@@ -1,6 +1,6 @@
-// Uninitialised blocks of memory that begin at a multiple of an alignment.
+// Uninitialised blocks of memory aligned to a given multiple.
 //
-// By operator new, which every library has: MSVC's has neither aligned_alloc nor posix_memalign.
+// Uses operator new, which every library has; MSVC's has neither aligned_alloc nor posix_memalign.
 #pragma once
 
 #include <cstddef>

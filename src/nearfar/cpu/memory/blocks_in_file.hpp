@@ -5,11 +5,11 @@
 
 namespace nearfar {
 
-// While one lives, a HugeBlock that its thread makes lies in a file without a name in a folder, so
-// that the system can write it out and read it again when memory is short.
+// While an object exists, each HugeBlock that its thread makes is in an unnamed file in a folder,
+// so that the system can write it out and read it again when memory is short.
 class BlocksInFile {
  public:
-  // An empty folder changes nothing.
+  // Does nothing for an empty folder name.
   explicit BlocksInFile(std::string folder);
   ~BlocksInFile();
   BlocksInFile(const BlocksInFile&) = delete;

@@ -1,4 +1,4 @@
-// A growable array of plain records without initialisation.
+// A growable array of trivial records, without initialisation.
 #pragma once
 
 #include <cstdlib>
@@ -9,7 +9,7 @@
 
 namespace nearfar {
 
-// Grows a malloc'ed block; out of line so that hot loops stay small.
+// Grows a malloc'ed block; out of line to keep hot loops small.
 void* grow_block(void* block, std::size_t bytes);
 
 template <class Record>
@@ -22,7 +22,7 @@ struct Buffer {
   Buffer(const Buffer&) = delete;
   Buffer& operator=(const Buffer&) = delete;
   NEARFAR_INLINE ~Buffer() {
-    if (data != nullptr) std::free(data);  // a ring has a thousand that never held anything
+    if (data != nullptr) std::free(data);  // most of a ring's thousand buffers are never used
   }
 
   NEARFAR_INLINE void push(Record record) {

@@ -1,4 +1,4 @@
-// HugeBlock: a mapping that begins and ends between huge pages, or one of a file.
+// HugeBlock: an anonymous mapping aligned to huge pages, or a mapping of a file.
 #include "cpu/memory/huge_block.hpp"
 
 #include <cerrno>
@@ -29,12 +29,12 @@ std::size_t rounded(std::size_t bytes, std::size_t to) {
 thread_local std::string in_folder;
 
 #if defined(__linux__)
-// Disk space is taken at once: writing to a mapping on a full disk ends the process.
+// Reserves disk space now: writing to a mapping on a full disk would kill the process.
 std::byte* map_file(const std::string& folder, std::size_t bytes) {
   std::string name = folder + "/.nearfar-XXXXXX";  // mkstemp replaces the Xs
   const int file = ::mkstemp(name.data());
   if (file < 0) throw std::system_error(errno, std::generic_category(), folder);
-  ::unlink(name.c_str());  // it goes with the process
+  ::unlink(name.c_str());  // the file disappears with the process
   int failed = ::posix_fallocate(file, 0, static_cast<off_t>(bytes));
   void* found = MAP_FAILED;
   if (failed == 0) {
@@ -43,8 +43,7 @@ std::byte* map_file(const std::string& folder, std::size_t bytes) {
   }
   ::close(file);
   if (failed != 0) throw std::system_error(failed, std::generic_category(), folder);
-  // Rows are visited in no order: reading on behind each, as the system does, would read the file
-  // many times over.
+  // Rows are read in random order: the system's read-ahead would read the file many times over.
   ::madvise(found, bytes, MADV_RANDOM);
   return static_cast<std::byte*>(found);
 }
@@ -70,7 +69,7 @@ HugeBlock::HugeBlock(std::size_t bytes) {
     void* found =
         ::mmap(nullptr, wanted + kHuge, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (found == MAP_FAILED) throw std::bad_alloc();
-    // The system maps at small pages: what lies before and behind the huge ones goes back.
+    // The system aligns mappings to small pages: unmap what is before and after the huge pages.
     auto* first = static_cast<std::byte*>(found);
     const std::size_t before = (kHuge - reinterpret_cast<std::uintptr_t>(first) % kHuge) % kHuge;
     if (before != 0) ::munmap(first, before);

@@ -6,14 +6,14 @@
 
 namespace nearfar {
 
-// Large blocks are mapped on their own and ask for huge pages: rows are visited in no order, and
-// with small pages nearly every visit to a graph of some size misses the processor's table of
-// address translations. Memory from malloc would not do: what a program has freed before comes back
-// with the small pages that it had, and asking for huge ones then changes nothing.
+// Large blocks are separate mappings that request huge pages. Rows are read in random order, and
+// with small pages nearly every access to a large graph misses the TLB. Memory from malloc does not
+// serve: blocks that the program freed before keep their small pages, and requesting huge ones has
+// no effect.
 class HugeBlock {
  public:
   HugeBlock() = default;
-  // Not initialised; throws std::bad_alloc. Begins at a multiple of 64 bytes.
+  // Not initialised; throws std::bad_alloc. Aligned to 64 bytes.
   explicit HugeBlock(std::size_t bytes);
   ~HugeBlock() { release(); }
   HugeBlock(HugeBlock&& other) noexcept
@@ -27,14 +27,14 @@ class HugeBlock {
     return *this;
   }
   std::byte* data() const { return data_; }
-  std::size_t bytes() const { return bytes_; }  // that it takes of memory: whole pages
+  std::size_t bytes() const { return bytes_; }  // memory taken: whole pages
 
  private:
   void release();
 
   std::byte* data_ = nullptr;
   std::size_t bytes_ = 0;
-  bool mapped_ = false;  // or from aligned_block
+  bool mapped_ = false;  // otherwise from aligned_block
 };
 
 }  // namespace nearfar

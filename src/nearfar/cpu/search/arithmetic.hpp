@@ -1,10 +1,10 @@
 // Sums and keys of distances, without a branch for saturation.
 //
-// Integer sums of two non-negative values fit the unsigned type of the same width, and "unreached"
-// is the signed maximum. So a sum that would overflow compares greater than or equal to every
-// distance there is and never improves: saturation costs nothing per edge. Floats saturate at
-// infinity by themselves. Everything here is forced inline: builds for several instruction sets
-// share this header, and no out-of-line copy made for a newer processor may reach an older one (see
+// The sum of two non-negative integers fits the unsigned type of the same width, and "unreached" is
+// the signed maximum. So an overflowing sum compares greater than or equal to every distance and
+// never improves one: saturation takes no instruction per edge. Floats saturate at infinity.
+// Everything here is forced inline: builds for several instruction sets share this header, and no
+// out-of-line copy compiled for a newer processor may be used on an older one (see
 // cpu/instructions/isa.hpp).
 #pragma once
 
@@ -38,7 +38,7 @@ NEARFAR_INLINE bool improves(SumOf<Weight> sum, Weight current) {
   return sum < static_cast<SumOf<Weight>>(current);
 }
 
-// Bit patterns of non-negative numbers order like the numbers (-0.0 never occurs in a Graph).
+// Bit patterns of non-negative numbers have the order of the numbers (a Graph never contains -0.0).
 template <class Weight>
 NEARFAR_INLINE BitsOf<Weight> ordered_bits(Weight d) {
   return std::bit_cast<BitsOf<Weight>>(d);
@@ -51,8 +51,8 @@ NEARFAR_INLINE Weight from_ordered_bits(BitsOf<Weight> bits) {
 
 __extension__ typedef unsigned __int128 Wide;
 
-// (distance, vertex) in one integer that compares by distance first: one comparison and one move
-// per heap step, and a defined order between equal distances.
+// (distance, vertex) in one integer ordered by distance first: one comparison and one move per heap
+// step, and a defined order between equal distances.
 template <class Index, class Weight>
 struct PackedKey {
   static constexpr bool narrow = sizeof(Index) == 4 && sizeof(Weight) == 4;

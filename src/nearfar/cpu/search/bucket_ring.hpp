@@ -1,14 +1,14 @@
-// The bucket queue of delta-stepping: a ring of buckets over the nearest distances, one far pile
-// beyond.
+// The bucket queue of delta-stepping: a ring of buckets for the nearest distances, and a far pile
+// for the rest.
 //
-// Bucket number of a distance is (distance - base) / delta, rounded down; the ring holds the
-// numbers from the current one up to current + kSlots - 1, and a bitmap finds the next bucket in
-// use, so that thousands of empty ones cost nothing. Entries beyond the ring wait in the far pile
-// and are dealt out when the ring runs empty; base then moves to the least of them, so a gap of any
-// size is skipped at once. Rounding may put an entry into a neighbouring bucket: the mapping stays
-// monotone, which is all that is needed, because a stale entry is recognised by its distance and
-// not by its bucket. Buffers go back to a stack of spares when their bucket has been worked off,
-// and the next bucket takes the one that is still warm in cache.
+// The bucket number of a distance is (distance - base) / delta, rounded down. The ring holds the
+// numbers from the current one up to current + kSlots - 1, and a bitmap finds the next nonempty
+// bucket, so thousands of empty ones cost nothing. Entries beyond the ring wait in the far pile and
+// are distributed when the ring is empty; base then moves to the least of them, so a gap of any
+// size is skipped at once. Rounding may put an entry into a neighbouring bucket. That is harmless:
+// the mapping stays monotone, and a stale entry is recognised by its distance, not by its bucket.
+// The buffer of a finished bucket goes to a stack of spares, and the next bucket reuses the one
+// that is still in cache.
 #pragma once
 
 #include "cpu/memory/buffer.hpp"
@@ -62,9 +62,8 @@ class BucketRing {
   }
   NEARFAR_INLINE void push(Entry entry) { push(bucket_of(entry.distance), entry); }
 
-  // Number of the next bucket to work off, or kEmpty when the ring is empty. Entries of the far
-  // pile that the window has reached by now are drawn into the ring first, so that no pending entry
-  // is nearer.
+  // Number of the next nonempty bucket, or kEmpty if the ring is empty. Far entries that are now
+  // within the window are moved into the ring first, so no pending entry is nearer.
   uint64_t next() {
     const uint64_t found = first();
     if (found == kEmpty || far_.size == 0 || static_cast<double>(found) < far_first_) return found;
@@ -73,7 +72,7 @@ class BucketRing {
     return first();
   }
 
-  // Number of the first bucket in use from the current one on, or kEmpty when there is none.
+  // Number of the first nonempty bucket from the current one on, or kEmpty if there is none.
   uint64_t first() const {
     const uint64_t at = current_ & (kSlots - 1);
     uint64_t word = at / 64;
@@ -89,7 +88,7 @@ class BucketRing {
     return kEmpty;
   }
 
-  // Entries in the ring and in the far pile, stale ones too; for counters.
+  // Entries in the ring and in the far pile, including stale ones; for counters.
   std::size_t near_size() const {
     std::size_t all = 0;
     for (uint64_t word = 0; word < kWords; ++word)
@@ -116,7 +115,7 @@ class BucketRing {
 
   bool empty() const { return far_.size == 0 && first() == kEmpty; }
 
-  // Extends the ring to entries from distance `low` on, which may precede all pending ones.
+  // Extends the ring to entries from distance `low` on, which may be less than all pending ones.
   void go_back(Weight low) {
     if (empty()) return rebase(low);
     const double number = static_cast<double>(low - base_) * inverse_;
@@ -127,7 +126,7 @@ class BucketRing {
       advance(static_cast<uint64_t>(number));
   }
 
-  // Makes `number` the current bucket without taking it.
+  // Makes `number` the current bucket without removing its entries.
   void advance(uint64_t number) {
     current_ = number;
     end_ = static_cast<double>(number + kSlots);
@@ -150,23 +149,22 @@ class BucketRing {
     return true;
   }
 
-  // Deals the far pile out from distance `low` on, which no pending entry undercuts. The ring must
-  // be empty.
+  // Distributes the far pile from distance `low` on, at most the least pending distance. The ring
+  // must be empty.
   void deal(Weight low) {
     rebase(low);
     draw();
   }
 
-  // Changes the width, to one whose inverse does not overflow: between denormal distances nothing
-  // is narrow enough. No pending entry is nearer than `low`, except by rounding.
+  // Changes the width, to one whose inverse does not overflow (between denormal distances no width
+  // is narrow enough). No pending entry is nearer than `low`, except by rounding.
   void widen(Weight low, double delta) {
     renumber(low, delta);
     ++changes_;
   }
   uint64_t changes() const { return changes_; }
 
-  // Drops what is pending and starts over from distance 0 with another width, in the memory that is
-  // there.
+  // Drops pending entries and starts over from distance 0 with another width, reusing the memory.
   void restart(double delta) {
     for (uint64_t word = 0; word < kWords; ++word) {
       for (uint64_t bits = used_[word]; bits != 0; bits &= bits - 1)
@@ -188,9 +186,9 @@ class BucketRing {
     far_.push(entry);
   }
 
-  // Moves what lies in the window from the far pile to the ring. When that is a small part of a
-  // large pile, buckets are too narrow for these distances, and drawing again and again would cost
-  // more than it orders: widen them.
+  // Moves entries within the window from the far pile to the ring. If they are a small part of a
+  // large pile, buckets are too narrow for these distances and repeated moves would cost more than
+  // the order saves, so the buckets are widened.
   void draw() {
     const std::size_t all = far_.size;
     deal_out();
@@ -209,7 +207,7 @@ class BucketRing {
     deal_out();
   }
 
-  // Moves all that is in the ring to the far pile.
+  // Moves all entries of the ring to the far pile.
   void gather() {
     for (uint64_t word = 0; word < kWords; ++word) {
       for (uint64_t bits = used_[word]; bits != 0; bits &= bits - 1) {
@@ -253,14 +251,14 @@ class BucketRing {
   double inverse_;
   double end_ = kSlots;  // of the ring, in bucket numbers
   uint64_t current_ = 0;
-  uint64_t highest_ = 0;  // no bucket beyond it is in use
+  uint64_t highest_ = 0;  // no bucket beyond it is used
   uint64_t changes_ = 0;
   uint64_t used_[kWords] = {};
   Bucket slots_[kSlots];
-  Bucket spare_[kSlots + 2];  // there are never more buffers than slots, one taken and one replaced
+  Bucket spare_[kSlots + 2];  // never more buffers than slots, one taken and one replaced
   std::size_t n_spare_ = 0;
   Bucket far_;
-  double far_first_ = 0;  // least bucket number in the far pile, where there is one
+  double far_first_ = 0;  // least bucket number in the far pile, if it is not empty
 };
 
 }  // namespace nearfar

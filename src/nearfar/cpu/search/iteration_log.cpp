@@ -1,4 +1,4 @@
-// The slow half of IterationLog.
+// The out-of-line part of IterationLog.
 #include "cpu/search/iteration_log.hpp"
 
 #include <utility>

@@ -1,6 +1,6 @@
-// What each iteration of a search did, for stats="full".
+// Counts of each iteration of a search, for stats="full".
 //
-// A search sees note_iteration alone (cpu/search/search.hpp), and nothing of Python.
+// A search calls only note_iteration (cpu/search/search.hpp) and depends on nothing of Python.
 #pragma once
 
 #include <chrono>
@@ -11,7 +11,7 @@
 
 namespace nearfar {
 
-// Per iteration: vertices processed, edges, queue entries left nearby and in the far pile.
+// Per iteration: vertices processed, edges, queue entries in the near set and in the far pile.
 struct IterationLog {
   std::vector<int64_t> frontier, near, far, edges;
   std::vector<double> seconds;

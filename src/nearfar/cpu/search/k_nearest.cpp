@@ -1,9 +1,9 @@
-// The k nearest of some places for every vertex, by one search from all of them.
+// The k nearest places of every vertex, by one search from all places.
 //
 // Dijkstra's method with labels (distance, place, vertex): a vertex is settled by up to k places,
-// nearest first, places of equal distance by their number, and passes each of them on. A place that
-// comes to a vertex after k others does not go on: those are at least as near at whatever lies
-// behind it. O(k (n + m) log(k m)) for non-negative weights.
+// nearest first, ties by place number, and propagates each of them. A place that reaches a vertex
+// after k others is dropped: everywhere beyond that vertex those k are at least as near. O(k (n +
+// m) log(k m)) for non-negative weights.
 #include <algorithm>
 #include <limits>
 #include <vector>
@@ -14,15 +14,15 @@
 namespace nearfar {
 namespace {
 
-// Sums of int32 weights have 64 bits: they fit whatever the path.
+// Sums of int32 weights are kept in 64 bits, so they never overflow.
 template <class Weight>
 using Total = std::conditional_t<std::is_floating_point_v<Weight>, Weight, int64_t>;
 
-// What limits of such sums are compared as: a float32 limit would be rounded.
+// The type in which limits are compared: a float32 limit would be rounded.
 template <class Weight>
 using Bound = std::conditional_t<std::is_floating_point_v<Weight>, double, int64_t>;
 
-// Fills rows of `distances` and `found` (numbers of places); returns whether a sum did not fit.
+// Fills rows of `distances` and `found` (place numbers); returns whether a sum overflowed.
 template <class C>
 bool search(const C& csr, const int64_t* places, std::size_t count, std::size_t k,
             Bound<typename C::Weight> limit, Total<typename C::Weight>* distances, int64_t* found) {
@@ -32,7 +32,7 @@ bool search(const C& csr, const int64_t* places, std::size_t count, std::size_t 
     Sum distance;
     int64_t place;
     Index vertex;
-    bool operator<(const Label& other) const {  // the heap's top is its greatest
+    bool operator<(const Label& other) const {  // the top of the heap is its greatest
       return distance != other.distance ? distance > other.distance : place > other.place;
     }
   };

@@ -1,16 +1,16 @@
 // The k shortest simple paths between two vertices: Yen 1971 with Lawler's partition (1972).
 //
-// Every path found splits the rest of its part of the solution space: one part per vertex of it
-// from where it left its own parent on, "same beginning, another next vertex". The best path of
-// each part is one goal-directed search; a trie of the paths found knows which next vertices are
-// taken. Parts are disjoint, so no path is found twice.
+// Every path found splits its part of the solution space further: for each of its vertices from
+// where it left its parent, one part "same beginning, different next vertex". The best path of each
+// part is one goal-directed search; a trie of the paths found tells which next vertices are taken.
+// Parts are disjoint, so no path is found twice.
 //
 // A search orders vertices by g + h, with h the distance to the target in the whole graph.
-// Integers: h is consistent, a popped vertex is final. Floats: sums from the source round
-// differently from those of h, so a popped vertex may be reopened and the search ends only when no
+// Integers: h is consistent, so a popped vertex is final. Floats: sums from the source round
+// differently from those of h, so a popped vertex may be reopened, and the search ends only when no
 // key is within a bound on that rounding of the best path; the sum along the path from its source
-// is then least, exactly. Negative floats keep popped vertices final, because a cycle of exact
-// weight 0 could improve for ever by rounding.
+// is then exactly the least. Negative floats keep popped vertices final, because a cycle of exact
+// weight 0 could improve indefinitely by rounding.
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
@@ -37,7 +37,7 @@ class KShortest {
     Weight length;
     std::vector<Index> vertices;
     std::vector<Weight> sums;  // sums[i]: weight of the first i edges
-    std::size_t from = 0;      // where it leaves its parent
+    std::size_t from = 0;      // index where it leaves its parent
     bool operator<(const Path& other) const {
       return length != other.length ? length < other.length : vertices < other.vertices;
     }
@@ -63,7 +63,7 @@ class KShortest {
     }
   }
 
-  // Whether a path did not fit 64 bits: it comes after all that solve() found.
+  // Whether a path overflows 64 bits: it comes after all that solve() found.
   bool lost() const { return lost_; }
 
   std::vector<Path> solve(Index source, std::size_t k, Interrupt& interrupt) {
@@ -85,7 +85,7 @@ class KShortest {
       for (std::size_t i = 0; i + 1 < last.vertices.size(); ++i) {
         if (i >= last.from && search(last, i, nodes[i], path, interrupt)) {
           candidates.insert(std::move(path));
-          // No more than what is still wanted can be used.
+          // No more paths than are still wanted can be used.
           while (candidates.size() > k - found.size()) candidates.erase(--candidates.end());
         }
         blocked_[last.vertices[i]] = 1;
@@ -104,7 +104,7 @@ class KShortest {
     }
   };
 
-  // Trie nodes of the beginnings of a path, its next vertices entered as taken.
+  // Trie nodes of a path's prefixes, with its next vertices marked as taken.
   std::vector<std::size_t> remember(const Path& path) {
     std::vector<std::size_t> nodes(path.vertices.size());
     for (std::size_t i = 0; i + 1 < path.vertices.size(); ++i) {
@@ -123,7 +123,7 @@ class KShortest {
     return nodes;
   }
 
-  // Whether a sum fits, and the sum. One that does not belongs to paths longer than all that do.
+  // Returns whether a sum fits, and the sum. One that overflows is longer than all that fit.
   bool fits(Weight a, Weight b, Weight& sum) {
     sum = saturating_add(a, b);
     if (sum != unreached<Weight>()) return true;
@@ -140,7 +140,7 @@ class KShortest {
     heap_.push({key, g, v});
   }
 
-  // The best path that begins like `base` up to vertex i and takes no next vertex of the trie node.
+  // The best path that shares `base` up to vertex i and takes no next vertex of the trie node.
   bool search(const Path& base, std::size_t i, std::size_t node, Path& out, Interrupt& interrupt) {
     const Index spur = base.vertices[i];
     Weight slack = 0;
@@ -219,7 +219,7 @@ class KShortest {
 
 using Found = nb::typed<nb::list, nb::typed<nb::tuple, std::vector<int64_t>, nb::any>>;
 
-// (vertices, length) of each path. `every`: refuse where a path beyond 64 bits is among the k.
+// Returns (vertices, length) of each path. `every`: fail if one of the k paths overflows 64 bits.
 Found k_shortest_paths(GraphView& view, const Array& remaining, int64_t source, int64_t target,
                        std::size_t k, bool every) {
   return view.visit([&](const auto& csr) -> Found {

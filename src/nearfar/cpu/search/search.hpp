@@ -1,4 +1,4 @@
-// What every single-source solver on a CPU receives and reports, and the checks of the call from
+// Parameters and counters of every single-source solver on a CPU, and checks of the call from
 // Python.
 #pragma once
 
@@ -12,21 +12,21 @@
 
 namespace nearfar {
 
-// When a search may end early. Distances beyond `limit` need not be found; once every target is
-// closer than all that is still pending, the rest need not be found either.
+// When a search may stop early. Distances beyond `limit` are not needed; once every target is
+// closer than all pending vertices, neither are the rest.
 template <class Weight>
 struct StopRule {
   Weight limit = unreached<Weight>();
   const int64_t* targets = nullptr;
   std::size_t n_targets = 0;
 
-  // Whether all targets are nearer than `next`, the least distance still pending. A target equal to
-  // it keeps the search alive: a zero-weight edge may still lead to a vertex as far as that target.
-  // The position moves on over settled targets, so all calls together cost O(targets).
+  // Whether all targets are nearer than `next`, the least pending distance. A target at exactly
+  // `next` does not count: a zero-weight edge may still lead to a vertex at the same distance. The
+  // position advances past settled targets, so all calls together take O(targets).
   NEARFAR_INLINE bool reached_all(const Weight* distances, Weight next) {
     return reached_all(next, [&](int64_t v) { return distances[v]; });
   }
-  // The same where distance(v) reads it, because others may write.
+  // The same, where distance(v) must be used because other threads write.
   template <class Distance>
   NEARFAR_INLINE bool reached_all(Weight next, const Distance& distance) {
     if (n_targets == 0) return false;
@@ -40,17 +40,17 @@ struct StopRule {
 
 struct SearchStats {
   uint64_t iterations = 0;
-  uint64_t vertices_processed = 0;  // rows relaxed; more than are settled where work is repeated
+  uint64_t vertices_processed = 0;  // rows relaxed; exceeds settled if work is repeated
   uint64_t edges_relaxed = 0;
   uint64_t pushes = 0;
   uint64_t stale = 0;  // queue entries dropped because a shorter distance was known
   uint64_t delta_changes = 0;
-  uint64_t workers = 0;  // that took part, where there may be several
-  uint64_t steals = 0;   // times that one took entries of another
-  uint64_t raised = 0;   // times that one put right what another had stored over a lesser distance
+  uint64_t workers = 0;  // that took part, in parallel searches
+  uint64_t steals = 0;   // times that a worker took another's entries
+  uint64_t raised = 0;   // times that a worker restored a shorter distance overwritten by another
   double delta = 0;
 
-  // What another worker counted.
+  // Adds another worker's counts.
   void operator+=(const SearchStats& more) {
     iterations += more.iterations;
     vertices_processed += more.vertices_processed;
@@ -62,13 +62,13 @@ struct SearchStats {
   }
 };
 
-// What each iteration did, where the caller wants to know (cpu/search/iteration_log.hpp).
+// Counts of each iteration, if requested (cpu/search/iteration_log.hpp).
 struct IterationLog;
 NEARFAR_COLD void note_iteration(IterationLog& log, uint64_t frontier, uint64_t near, uint64_t far,
                                  uint64_t edges);
 
-// The caller's inclusive limit in the weights' type: of floats the greatest number that is not
-// above it, so that exactly the distances within it pass. Of integers never smaller than asked for.
+// The caller's inclusive limit in the weights' type. For floats the largest number not above it, so
+// that exactly the distances within it pass; for integers never less than requested.
 template <class Weight>
 Weight limit_as(std::optional<double> limit) {
   if (!limit) return unreached<Weight>();
@@ -79,7 +79,7 @@ Weight limit_as(std::optional<double> limit) {
                ? std::nextafter(cast, -std::numeric_limits<Weight>::infinity())
                : cast;
   } else {
-    // From 2^53 on the double may lie below the integer that the caller meant.
+    // From 2^53 on the double may be less than the integer that the caller meant.
     if (std::abs(value) >= 9007199254740992.0)
       value = std::nextafter(value, std::numeric_limits<double>::infinity());
     if (value >= static_cast<double>(unreached<Weight>())) return unreached<Weight>();

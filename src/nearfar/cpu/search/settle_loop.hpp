@@ -1,21 +1,21 @@
-// The loop that the compound-frontier families share: relax, minimum, update, until nothing is
+// The loop shared by the compound-frontier families: relax, minimum, update, until no vertex is
 // left.
 //
 // Martin, Torres and Gavilanes (2009), Fig. 2 (DA2CF), and Ortega-Arranz et al. (2015), Alg. 1, are
-// one loop over three flag arrays; they differ in which unsettled vertices a minimum lets settle
-// together. So a family is a policy (what the minimum gathers, which vertex it settles) and the
-// relax step is one of four functors (relax_steps.hpp). Every step is the plain nest of the papers'
-// pseudo-code with "in parallel" erased - one trip over all n vertices - because these forms exist
-// to be read and compared.
+// one loop over three arrays; they differ in which unsettled vertices settle together at a given
+// minimum. So a family is a policy (what the minimum computes, which vertices settle), and the
+// relax step is one of four functors (relax_steps.hpp). Every step is the plain loop of the papers'
+// pseudo-code without "in parallel", over all n vertices, because these forms exist to be read and
+// compared.
 //
-// Two departures, both for graphs the papers exclude. The update step asks for an unsettled vertex,
-// which Martin's does not: with zero-weight edges a vertex may reach the current minimum after
-// others settled at it; it then settles in a further iteration at the same threshold, while those
-// others, whose distance is final, are not relaxed again. And integer sums saturate at the value
-// for "unreached", which never enters a frontier.
+// Two departures, both for graphs that the papers exclude. The update step looks for an unsettled
+// vertex, which Martin's does not: with zero-weight edges a vertex may reach the current minimum
+// after others settled at it; it then settles in a further iteration at the same threshold, while
+// the others, whose distance is final, are not relaxed again. And integer sums saturate at the
+// value for "unreached", which never enters a frontier.
 //
 // A policy has: begin(); see(v, d) for every unsettled v; exhausted(); settles(v, d); bound(), a
-// distance up to which every tentative distance is final once update has run.
+// distance up to which every tentative distance is final after update.
 #pragma once
 
 #include <algorithm>
@@ -32,7 +32,7 @@
 
 namespace nearfar {
 
-// The papers' three arrays; the caller owns them (NumPy memory in the hybrids).
+// The papers' three arrays, owned by the caller (NumPy memory in the hybrids).
 template <class W>
 struct SettleState {
   std::size_t n;
@@ -76,7 +76,7 @@ template <class W, class Policy>
 void settle_minimum(const SettleState<W>& s, Policy& policy) {
   const W* const distance = s.distance;
   const uint8_t* const unsettled = s.unsettled;
-  // A local copy: stores through the policy's own pointers then cannot alias the accumulator.
+  // A local copy, so that stores through the policy's own pointers cannot alias the accumulator.
   Policy local = policy;
   local.begin();
   for (std::size_t v = 0; v < s.n; ++v)
@@ -129,8 +129,8 @@ SettleRun settle_loop(SettleState<W> s, const Relax& relax, Policy policy, const
     if (done) break;
     run.settled += next;
     frontier = next;
-    // No open vertex can end up nearer than the bound, so nothing nearer can change any more.
-    // Strictly nearer: a zero-weight edge may still bring one to exactly the bound.
+    // No open vertex can become nearer than the bound, so strictly nearer vertices are final. Not
+    // those at the bound: a zero-weight edge may still reach it.
     if (stop.limit && static_cast<double>(policy.bound()) > *stop.limit) break;
     for (; targets_done < stop.targets.size(); ++targets_done) {
       const int64_t target = stop.targets[targets_done];
@@ -146,8 +146,8 @@ SettleRun settle_loop(SettleState<W> s, const Relax& relax, Policy policy, const
   return run;
 }
 
-// The statistics that Python sees. Not part of settle_run, which is compiled once per policy, relax
-// step and type: the bindings would be most of it.
+// The statistics that Python sees. Separate from settle_run, which is compiled once per policy,
+// relax step and type, because the bindings would be most of its code.
 inline Fields settle_statistics(SettleRun&& run, std::size_t n, bool full) {
   nb::dict stats;
   stats["iterations"] = run.iterations;
@@ -174,7 +174,7 @@ inline SettleStop settle_stop(std::optional<double> limit, const std::optional<I
   return stop;
 }
 
-// Runs the loop on fresh flags with the GIL released.
+// Runs the loop on new flags, without the GIL.
 template <class W, class Relax, class Policy>
 Fields settle_run(std::size_t n, std::size_t source, const Array& distances, const Relax& relax,
                   const Policy& policy, std::optional<double> limit,

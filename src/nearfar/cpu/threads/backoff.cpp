@@ -1,4 +1,4 @@
-// Backoff for Python, whose tests feed it made-up times.
+// Python binding of Backoff, for tests with made-up times.
 #include "cpu/threads/backoff.hpp"
 
 #include "cpu/bindings/bindings.hpp"

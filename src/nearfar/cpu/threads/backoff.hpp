@@ -1,10 +1,10 @@
-// When to ask again for a helper that had no core of its own.
+// When to wake a helper again that had no core of its own.
 //
-// Where other programs keep all other cores busy, the system wakes a helper on the core of its
-// caller, and it goes again. To ask at once would wake it there again, so it is left alone for half
-// a millisecond, and twice as long each time in a row that nothing has changed. One Backoff per
-// helper, kept from run to run, so that short solves learn from each other. Times in nanoseconds,
-// from any one clock.
+// If other programs keep all other cores busy, the system wakes a helper on its caller's core, and
+// the helper goes back to sleep. Waking it again at once would have the same result, so it is left
+// asleep for half a millisecond, and twice as long each further time. There is one Backoff per
+// helper, kept between runs, so that short solves benefit from earlier ones. Times are nanoseconds
+// of any one clock.
 #pragma once
 
 #include <algorithm>

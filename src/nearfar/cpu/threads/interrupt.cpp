@@ -1,4 +1,4 @@
-// The slow half of Interrupt: clock, GIL, signals, flags.
+// The out-of-line part of Interrupt: clock, GIL, signals, flags.
 #include "cpu/threads/interrupt.hpp"
 
 #include <chrono>
@@ -8,7 +8,7 @@
 namespace nearfar {
 namespace {
 
-constexpr int64_t kPause = 50'000'000;  // ns between two looks
+constexpr int64_t kPause = 50'000'000;  // ns between two checks
 
 int64_t now() {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(
@@ -18,8 +18,8 @@ int64_t now() {
 
 thread_local const std::atomic<bool>* flag_here = nullptr;
 
-// `with flag:` around calls in some threads of Python; once another calls flag.set(), they raise
-// KeyboardInterrupt.
+// Used by Python as `with flag:` around calls in secondary threads; after another thread calls
+// flag.set(), those calls raise KeyboardInterrupt.
 class StopFlag {
  public:
   void set() { set_ = true; }

@@ -1,10 +1,10 @@
-// Ctrl-C while the GIL is released: solvers call poll(work) as they go.
+// Ctrl-C while the GIL is released: solvers call poll(work) as they run.
 //
-// A poll is an addition and a comparison. Every 2^16 units of work the clock is read, and after 50
-// ms the GIL is taken and pending signals are looked at; a pending one surfaces as nb::python_error
-// (KeyboardInterrupt or whatever the handler raised). Python looks at signals on its main thread
-// alone, so the others watch a flag instead: workers one that says that the run was given up,
-// further threads of Python a StopFlag (interrupt.cpp).
+// A poll is an addition and a comparison. After 2^16 units of work the clock is read, and after 50
+// ms the GIL is taken and pending signals are handled; one raises nb::python_error
+// (KeyboardInterrupt or the handler's exception). Python handles signals only on its main thread,
+// so other threads check a flag instead: workers one that says that the run was abandoned, other
+// Python threads a StopFlag (interrupt.cpp).
 #pragma once
 
 #include <atomic>
@@ -14,15 +14,15 @@
 
 namespace nearfar {
 
-// Leaves a worker's part of a run that was given up elsewhere.
+// Thrown to leave a worker's part of a run that was abandoned elsewhere.
 struct GivenUp {};
 
 class Interrupt {
  public:
-  // For the thread that holds the Python call. poll throws nb::python_error when a signal handler
-  // raised.
+  // For the thread that made the call from Python. poll throws nb::python_error when a signal
+  // handler raised an exception.
   Interrupt();
-  // For a worker beside it. poll throws GivenUp once the flag is set.
+  // For a worker thread. poll throws GivenUp once the flag is set.
   explicit Interrupt(const std::atomic<bool>& given_up);
 
   NEARFAR_INLINE void poll(uint64_t work) {

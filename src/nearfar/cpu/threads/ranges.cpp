@@ -15,7 +15,7 @@ void in_ranges(std::size_t size, int threads,
   const auto one = [&](std::size_t range) {
     part(range, size * range / ranges, size * (range + 1) / ranges);
   };
-  // Joined at the end, however this is left. std::jthread would be that; some libc++ lack it.
+  // Joined on every exit. std::jthread would do that, but some libc++ lack it.
   struct Joined : std::vector<std::thread> {
     ~Joined() {
       for (std::thread& thread : *this) thread.join();

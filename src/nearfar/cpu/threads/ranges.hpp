@@ -1,7 +1,7 @@
-// One pass over an array by several threads, a range each.
+// One pass over an array by several threads, each with one range.
 //
-// Threads of its own, not those of the pool: the pool serves one call at a time, and to build a
-// graph should not wait until another thread's solve has ended.
+// Uses its own threads instead of the pool: the pool serves one call at a time, and building a
+// graph should not wait for another thread's solve.
 #pragma once
 
 #include <cstddef>
@@ -9,9 +9,8 @@
 
 namespace nearfar {
 
-// Calls part(range, from, to) for as many ranges of [0, size) as there are threads, which are
-// numbered from 0; small arrays are one range on the caller's thread. `part` must not throw on
-// others.
+// Calls part(range, from, to) for as many ranges of [0, size) as there are threads, numbered from
+// 0; a small array is one range on the calling thread. `part` must not throw on other threads.
 void in_ranges(std::size_t size, int threads,
                const std::function<void(std::size_t, std::size_t, std::size_t)>& part);
 

@@ -1,15 +1,15 @@
-// Batches over workers: each takes the next number from a shared counter until none is left. One
-// that busy cores keep from coming is not waited for.
+// Distributes batches over workers: each takes the next number from a shared counter until none is
+// left. A worker that gets no core because all are busy is not waited for.
 //
-// Worker 0 is the calling thread, which looks for Ctrl-C. An exception in any worker stops the
-// others in the middle of their batches and is thrown again here.
+// Worker 0 is the calling thread, which checks for Ctrl-C. An exception in any worker stops the
+// others in the middle of their batches and is rethrown here.
 //
-// Memory order. Additions to one counter have one order on every processor, so no number is handed
-// out twice, relaxed or not; no data are passed by it. What batches read was written before the
-// run, and what they write is read after it: the pool's doors order both (worker_pool.hpp), and
-// batches of one run share nothing but what their callers guard. The flags that stop a run only
-// end it sooner: a worker that sees one late does a batch too many. This is all that searches from
-// many sources need, on graphs, within limits and on prepared graphs.
+// Memory order. All threads see additions to one counter in the same order, so no number is handed
+// out twice even with relaxed order; the counter publishes no data. What batches read was written
+// before the run, and what they write is read after it: the pool's doors order both
+// (worker_pool.hpp). Batches of one run share only what their callers protect. The flags that stop
+// a run only shorten it: a worker that sees one late runs one batch too many. Searches from many
+// sources need nothing more, whether on graphs, within limits or on prepared graphs.
 #pragma once
 
 #include <atomic>
@@ -23,7 +23,7 @@ namespace nearfar {
 class BatchCounter {
  public:
   explicit BatchCounter(int64_t total) : total_(total) {}
-  // Number of the next batch, or -1 when there is none or the run was stopped.
+  // Number of the next batch, or -1 if there is none or the run was stopped.
   int64_t take() {
     if (stopped_.load(std::memory_order_relaxed)) return -1;
     const int64_t mine = next_.fetch_add(1, std::memory_order_relaxed);

@@ -1,4 +1,4 @@
-// Spin, then sleep on a futex, or on a condition variable where there is none.
+// Spins, then sleeps on a futex, or on a condition variable where there are no futexes.
 #include "cpu/threads/waiting.hpp"
 
 #if defined(_WIN32)
@@ -26,11 +26,11 @@ namespace nearfar {
 namespace {
 
 constexpr int kSpins = 400;            // a few microseconds: longer than busy workers need to meet
-constexpr int64_t kPatience = 30'000;  // ns; a sleep and a wake-up cost about as much
+constexpr int64_t kPatience = 30'000;  // ns; about the cost of a sleep and a wake-up
 
 #if !defined(NEARFAR_FUTEX)
-// Where sleepers on some addresses wait. Waking takes the guard after the value was stored, so a
-// sleeper that still saw the old one under it waits already, and is woken.
+// Where threads sleep on some addresses. Waking locks the guard after the value was stored, so a
+// thread that still read the old value under the guard is already waiting and is woken.
 struct Bed {
   std::mutex guard;
   std::condition_variable woken;
@@ -42,8 +42,8 @@ Bed& bed_of(const void* address) {
 }
 #endif
 
-// Returns at once when the value is no longer `old`, and now and then without a reason. `limit`:
-// null, or how long.
+// Returns at once if the value is no longer `old`, and sometimes spuriously. `limit`: the longest
+// time to sleep, or null.
 void sleep_on(const uint32_t* value, uint32_t old, const timespec* limit) {
 #if defined(NEARFAR_FUTEX)
   ::syscall(SYS_futex, value, FUTEX_WAIT_PRIVATE, old, limit, nullptr, 0);

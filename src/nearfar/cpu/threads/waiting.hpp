@@ -1,10 +1,10 @@
-// A number that one thread sets and others wait for, and a clock.
+// A value that one thread sets and others wait for, and a clock.
 //
-// Waiting is polite, because the cores may be shared: a waiter spins for some microseconds and then
+// The cores may be shared with other programs, so a waiter spins for some microseconds and then
 // sleeps until it is woken. It never yields its time slice: on a core that another program keeps
-// busy, a yield hands over some milliseconds, and a solver that meets a thousand times loses
-// seconds by it. A sleeper is put back on the core soon after it is woken: by a futex on Linux, by
-// a condition variable elsewhere.
+// busy, a yield gives away some milliseconds, which add up to seconds in a solver that meets a
+// thousand times. A sleeper runs again soon after it is woken, by a futex on Linux and a condition
+// variable elsewhere.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 namespace nearfar {
 
 int64_t steady_ns();  // monotonic, nanoseconds
-int this_core();      // that the thread runs on at the moment; -1 where that is not known
+int this_core();      // the core that the thread is running on; -1 if unknown
 int64_t this_process();
 
 // Tells the processor that this thread is only waiting.
@@ -26,17 +26,17 @@ NEARFAR_INLINE void pause_thread() {
 #endif
 }
 
-// The value and the number of sleepers share a cache line with what the owner puts beside it, so
-// that a message travels with its signal. No sleeper is missed: a setter stores the value and then
-// looks for sleepers, a sleeper counts itself and then looks at the value, each with a full fence
-// in between, so that one of the two sees the other. The fences are needed on x86-64 too, where a
-// load may pass an earlier store; a store that releases and a load that acquires would not do.
+// The value and the number of sleepers share a cache line with the owner's adjacent data, so that a
+// message arrives with its signal. No sleeper is missed: a setter stores the value and then looks
+// for sleepers, a sleeper counts itself and then reads the value, each with a full fence in
+// between, so one of the two sees the other. x86-64 needs the fences too, because a load may pass
+// an earlier store; a release store and an acquire load would not suffice.
 class Signal {
  public:
   NEARFAR_INLINE uint32_t read() const { return __atomic_load_n(&value_, __ATOMIC_ACQUIRE); }
 
-  // All that was written before is visible to who reads `value`. Without the fence a waiter that is
-  // just falling asleep may be missed; then fence and wake_sleepers() have to follow some time.
+  // All earlier writes are visible to a reader of `value`. Without the fence a waiter that is just
+  // falling asleep may be missed; then a fence and wake_sleepers() must follow.
   NEARFAR_INLINE void set(uint32_t value) {
     store(value);
     full_fence();
@@ -49,18 +49,18 @@ class Signal {
       wake();
   }
 
-  // Replaces `old` by `value`; false when it is not `old`. Wakes no thread.
+  // Replaces `old` by `value`; returns false if it is not `old`. Wakes no thread.
   bool replace(uint32_t old, uint32_t value);
 
-  // Waits a few microseconds for `value`; false when it has not come.
+  // Waits a few microseconds for `value`; returns false if it has not come.
   bool spin_for(uint32_t value) const;
 
   // Waits until the value is not `old`, and returns it.
   uint32_t wait_change(uint32_t old);
 
-  // For who waits for more than the value: sleeps while it is `old` and idle() holds, for `ns`
-  // nanoseconds at most. A setter that makes idle() false, has a full fence and then finds
-  // anybody_asleep() is seen here.
+  // For waiting on more than the value: sleeps while it is `old` and idle() holds, for at most `ns`
+  // nanoseconds. A setter that makes idle() false, then has a full fence and then checks
+  // anybody_asleep() wakes this thread.
   template <class Idle>
   void sleep_while(uint32_t old, int64_t ns, const Idle& idle) {
     __atomic_fetch_add(&sleepers_, 1, __ATOMIC_SEQ_CST);
@@ -71,10 +71,10 @@ class Signal {
   NEARFAR_INLINE bool anybody_asleep() const {
     return __atomic_load_n(&sleepers_, __ATOMIC_RELAXED) != 0;
   }
-  // The next value, whatever it is now; several threads may do this.
+  // Increments the value; several threads may call this.
   void next() {
     __atomic_fetch_add(&value_, 1, __ATOMIC_SEQ_CST);
-    full_fence();  // aarch64 may load before the store of the addition is seen
+    full_fence();  // aarch64 may load before the store of the addition is visible
     wake_sleepers();
   }
 

@@ -29,18 +29,18 @@ void Barrier::meet() {
 struct WorkerPool::State {
   struct alignas(64) Helper {
     Signal door;
-    Backoff backoff;  // the caller's
+    Backoff backoff;  // used by the caller
   };
 
   std::mutex turn;  // one run at a time
   std::deque<Helper> helpers;
-  // Written before a signal is kOffered, and not while one is kInside.
+  // Written before a signal becomes kOffered, never while one is kInside.
   const std::function<void(int)>* work = nullptr;
 
   void serve(int worker, Signal& door) {
     for (;;) {
-      // Only ever asleep on kFree: an offer that was taken back may stand again by now, and who
-      // waited for it to change would wait for ever.
+      // Sleeps only while the state is kFree: an offer may be withdrawn and made again, and a
+      // helper that waited for kOffered to change would then wait forever.
       if (door.wait_change(kFree) != kOffered || !door.replace(kOffered, kInside)) continue;
       (*work)(worker);
       door.set(kFree);
@@ -59,7 +59,7 @@ struct WorkerPool::State {
       Signal& door = helpers.emplace_back().door;
       const int worker = static_cast<int>(helpers.size());
       try {
-        // Never joined: it sleeps until the process ends.
+        // Never joined: the thread sleeps until the process ends.
         std::thread([this, worker, &door] { serve(worker, door); }).detach();
       } catch (...) {
         helpers.pop_back();
@@ -73,7 +73,7 @@ WorkerPool::WorkerPool() : state_(new State) {}
 
 WorkerPool& WorkerPool::shared() {
   // Never destroyed: the threads sleep until the process ends. A child of fork() has none of them,
-  // so it makes a pool of its own.
+  // so it makes its own pool.
   static std::mutex guard;
   static WorkerPool* pool = nullptr;
   static int64_t owner = 0;
@@ -125,7 +125,7 @@ void WorkerPool::run(int threads, const std::function<void(int)>& work) {
     return;
   }
   Crew crew(*this, threads, work);
-  struct All {  // left before `crew`
+  struct All {  // leaves before `crew` is destroyed
     State& state;
     const int threads;
     ~All() {

@@ -1,22 +1,22 @@
-// Worker threads that stay, and the barrier that they meet at.
+// A persistent pool of worker threads, and their barrier.
 //
-// One pool per process, made on first use; threads are created when a run first asks for so many
-// and sleep on a futex between runs. A run lends them to one call at a time: a second caller from
-// another Python thread waits its turn. No OpenMP: two OpenMP runtimes in one process crash
-// people's programs.
+// There is one pool per process, made on first use. Threads are created when a run first requests
+// that many, and sleep on a futex between runs. A run has them to itself: a call from another
+// Python thread waits its turn. OpenMP is not used, because two OpenMP runtimes in one process
+// crash programs.
 //
-// The cores may be shared with other programs, so a helper may come milliseconds after it was
-// called, or be taken off its core in the middle of its work. Who can do without a helper should:
-// share() leaves out those that have not come when the work is done, and a Crew asks for them one
-// by one, again and again.
+// The cores may be shared with other programs, so a helper may start milliseconds after it was
+// called or be descheduled in the middle of its work. Callers that can do without a helper should:
+// share() does not wait for helpers that have not started when the work is done, and a Crew
+// requests them one by one, repeatedly.
 //
-// Memory order. What the caller wrote before a run is seen by the helpers: it opens a helper's door
-// by a store that releases, and the helper comes in by a compare and swap that acquires. What a
-// helper wrote is seen by the caller after the run, by the same two when it goes out. `work`, which
-// is no atomic, is written only while all doors are shut and read only inside one. A barrier's
-// counter is added to with acquire and release, so the last to arrive has seen what all wrote
-// before, and the round that it stores with release hands that to all. Its reset of the counter
-// needs no order of its own: nobody adds again before having read the new round.
+// Memory order. A helper sees what the caller wrote before a run: the caller opens the helper's
+// door with a release store, and the helper enters with an acquiring compare-and-swap. The caller
+// sees what a helper wrote after the run, by the same two operations when the helper leaves.
+// `work`, which is not atomic, is written only while all doors are closed and read only inside one.
+// A barrier's counter is incremented with acquire and release, so the last thread to arrive has
+// seen all earlier writes, and its release store of the round publishes them to all. Its reset of
+// the counter needs no order: no thread increments it again before reading the new round.
 #pragma once
 
 #include <cstdint>
@@ -49,13 +49,12 @@ class WorkerPool {
   static WorkerPool& shared();
 
   // Calls work(0) on the calling thread and work(1) .. work(threads - 1) on others, and returns
-  // when all have. `work` must not throw on workers other than 0; an exception on worker 0 must
-  // leave the others able to finish (see the stop flags of the callers), and is passed on when they
-  // have.
+  // when all have returned. `work` must not throw on workers other than 0; an exception on worker 0
+  // must let the others finish (see the stop flags of the callers) and is rethrown when they have.
   void run(int threads, const std::function<void(int)>& work);
 
-  // The same, but a helper that has not come by the time that work(0) returns is not called any
-  // more: for work that the running workers take from a counter.
+  // The same, but a helper that has not started when work(0) returns is no longer called: for work
+  // that the running workers take from a counter.
   void share(int threads, const std::function<void(int)>& work);
 
   WorkerPool(const WorkerPool&) = delete;
@@ -68,20 +67,20 @@ class WorkerPool {
   State* const state_;  // lives as long as the process: threads are never joined
 };
 
-// Helpers 1 .. threads - 1 of a pool, asked for one by one while it exists. Used by its caller's
-// thread alone; `work` as in run(), and may be called several times for a helper, one after the
-// other.
+// Helpers 1 .. threads - 1 of a pool, requested one by one while the object exists. Used only by
+// the calling thread; `work` as in run(), but it may be called several times in sequence for one
+// helper.
 class Crew {
  public:
   Crew(WorkerPool& pool, int threads, const std::function<void(int)>& work);
-  ~Crew();  // waits for those that are in work() and have to be on their way out
+  ~Crew();  // waits for helpers in work(), which must be about to return
   Crew(const Crew&) = delete;
   Crew& operator=(const Crew&) = delete;
 
-  // Asks a helper to call work(worker) as soon as it can; false while it is still in an earlier
-  // call.
+  // Asks a helper to call work(worker) as soon as it can; returns false if an earlier call is still
+  // running.
   bool call(int worker);
-  // Takes that back; false when it came already.
+  // Withdraws the request; returns false if the helper has already started.
   bool take_back(int worker);
   Backoff& backoff(int worker);
 

@@ -1,4 +1,4 @@
-// Makes every distance above a bound unreached, for runs with a limit or with targets.
+// Marks every distance above a bound as unreached, for runs with a limit or with targets.
 //
 // Arrays: distance[count]. Launch: any. Races: none.
 // requires: cuda/primitives/types.cuh

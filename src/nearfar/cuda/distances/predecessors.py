@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
-from nearfar.cuda.device_graph import C_NAMES, device_graph
+from nearfar.cuda.device_graph import C_NAMES, DeviceGraph, device_graph
 from nearfar.cuda.graph.sorted_rows import SEGMENT, rows_are_sorted
 from nearfar.errors import SolverError, keyword
+from nearfar.graph.graph import Graph
 from nearfar.graph.slots import Slot
 from nearfar.system.devices import runtime
 from nearfar.system.devices.structs import struct_dtype
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from nearfar.cuda.device_graph import DeviceGraph
-    from nearfar.graph.graph import Graph
-
-__all__ = ["device_predecessors", "mask_above"]
 
 _THREADS = 256
 _KERNELS = "cuda/distances/tight_edges.cuh"

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nearfar.cuda.device_graph import C_NAMES
 from nearfar.system.devices import runtime
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-__all__ = ["row_figures"]
 
 _BLOCKS = 2048  # rows that fill a device; fewer are cut into slices
 _LEAST_SLICE = 4096  # entries

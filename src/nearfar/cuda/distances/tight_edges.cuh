@@ -8,13 +8,14 @@
 // become each other's predecessor. With negative weights (SIGNED) nearer orders nothing, and the levels
 // from the source cover all vertices.
 //
-// A lane takes a row. The warp shares the edges of its lanes' rows among all lanes, except short rows and the
-// beginnings of sorted ones, which a lane takes alone. Rows of more than kPiece edges are cut into pieces,
-// listed once per graph by tight_pieces. PULL: the graph is its own transpose, so a row holds the edges into
-// its vertex, and no two lanes meet in an atomic. An edge that cannot be tight needs no distance of the
-// other end: pushing, its sum is beyond the greatest distance; pulling, its weight is beyond the vertex's
-// own distance. SORTED: rows are sorted by weight in segments of SEGMENT edges (sort_rows.cuh), and such
-// edges are not read.
+// A lane processes a row. The warp shares the edges of its lanes' rows among all lanes, except
+// short rows and the beginnings of sorted ones, which a lane reads by itself. Rows of more than
+// kPiece edges are cut into pieces, listed once per graph by tight_pieces. PULL: the graph is its
+// own transpose, so a row holds the edges into its vertex, and no two lanes use an atomic on the
+// same vertex. An edge that cannot be tight needs no distance of the other end: pushing, its sum
+// exceeds the greatest distance; pulling, its weight exceeds the vertex's own distance. SORTED:
+// rows are sorted by weight in segments of SEGMENT edges (sort_rows.cuh), and such edges are not
+// read.
 //
 // COUNTED: counts the predecessors found, to decide whether levels are needed; without edges that add
 // nothing they never are.
@@ -53,8 +54,8 @@ typedef CountOf<(sizeof(vertex_t) > 4)>::type predecessor_t;
 constexpr predecessor_t kNone = ~predecessor_t(0);
 
 constexpr int kTightInFlight = 2;  // edges in flight per lane; more leave fewer warps
-constexpr int kTightAlone = 16;    // edges of its row that a lane takes alone
-constexpr int kSearchFrom = 16;    // longer rests of sorted rows are searched for their end
+constexpr int kTightAlone = 16;  // edges of its row that a lane reads by itself
+constexpr int kSearchFrom = 16;  // longer sorted remainders are searched for their end
 constexpr int kTightProbes = 7;
 constexpr int kPiece = SEGMENT;  // longer rows are taken in pieces of this many edges
 constexpr int kNever = 0x7fffffff;
@@ -370,7 +371,7 @@ struct Levels {
   int round;
 };
 
-// Vertex x at distance d offers itself over one edge.
+// Vertex x at distance d offers itself as predecessor over one edge.
 __device__ __forceinline__ void offer(const Levels& s, long long x, weight_t d, const Edge& edge) {
   const vertex_t v = edge.target;
   const weight_t far = __ldg(s.distance + v);

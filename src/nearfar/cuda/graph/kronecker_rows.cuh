@@ -50,8 +50,8 @@ struct Scramble {
   }
 };
 
-// Calls keep(source, target, edge) for both directions of every drawn edge, where the source is the
-// device's own.
+// Calls keep(source, target, edge) for both directions of every drawn edge whose source belongs to
+// the device.
 template <class Keep>
 __device__ __forceinline__ void draw_edges(const Kronecker& k, const Keep& keep) {
   const Scramble scramble(k);

@@ -7,7 +7,7 @@ order.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -17,11 +17,6 @@ from nearfar.generators import common
 from nearfar.generators.random import Stream
 from nearfar.system.devices import runtime
 from nearfar.system.devices.structs import filled, struct_dtype
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-__all__ = ["kronecker_rows"]
 
 _KERNELS = "cuda/graph/kronecker_rows.cuh"
 _LIMITS = tuple(round(float(limit) * 2**32) for limit in np.cumsum([0.57, 0.19, 0.19]))

@@ -1,8 +1,8 @@
 // Short rows at fixed positions, addressed by the vertex: see one_launch_heads.cuh.
 //
-// offsets[n + 1], edges[m] -> heads[n * ROW_HEAD]: a row of up to ROW_HEAD edges, padded with edges to
-// kNoVertex; for a longer row only edges to kLongRow. With ONES `edges` are targets alone, and the heads
-// have weights of 1.
+// offsets[n + 1], edges[m] -> heads[n * ROW_HEAD]: a row of up to ROW_HEAD edges, padded with edges
+// to kNoVertex; for a longer row only edges to kLongRow. With ONES `edges` has only targets, and
+// the heads have weights of 1.
 // Launch: any grid, grid-stride. No races: every edge is written by one thread.
 // requires: cuda/primitives/edges.cuh
 // requires: cuda/graph/row_marks.cuh

@@ -6,19 +6,15 @@ See row_heads.cuh, and row_shortcuts.cuh for rows that bypass vertices of few ed
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from nearfar.cuda.device_graph import DeviceGraph
 from nearfar.errors import keyword
+from nearfar.graph.graph import Graph
 from nearfar.graph.slots import Slot
 from nearfar.system.devices import runtime
-
-if TYPE_CHECKING:
-    from nearfar.cuda.device_graph import DeviceGraph
-    from nearfar.graph.graph import Graph
-
-__all__ = ["ENOUGH_OUT", "SHORTCUT_DEGREE", "RowHeads", "row_heads"]
 
 # : Mean degree up to which removing a vertex adds few edges.
 SHORTCUT_DEGREE = 3.0
@@ -32,27 +28,13 @@ _ROW_HEADS: Slot[RowHeads] = Slot("heads of rows")
 
 @dataclass(frozen=True)
 class RowHeads:
-    """Heads of all rows.
+    """Heads of all rows."""
 
-    Attributes
-    ----------
-    edges : cupy array of uint8
-        n * width edge records.
-    width : int
-        Edges per vertex.
-    seconds : float
-        Device time for building them.
-    depth : int
-        Number of rounds in which vertices of few edges were removed.
-    out : float
-        Share of the vertices that were removed.
-    """
-
-    edges: Any
-    width: int
-    seconds: float
-    depth: int = 0
-    out: float = 0.0
+    edges: Any  # cupy array of uint8; n * width edge records
+    width: int  # edges per vertex
+    seconds: float  # device time for building them
+    depth: int = 0  # number of rounds in which vertices of few edges were removed
+    out: float = 0.0  # share of the vertices that were removed
 
 
 def row_heads(graph: Graph, device: DeviceGraph, width: int, *, depth: int = 0) -> RowHeads:

@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from nearfar.cuda.device_graph import device_graph
+from nearfar.cuda.device_graph import DeviceGraph, device_graph
+from nearfar.graph.graph import Graph
 from nearfar.graph.slots import Slot
 from nearfar.system.devices import runtime
-
-if TYPE_CHECKING:
-    from nearfar.cuda.device_graph import DeviceGraph
-    from nearfar.graph.graph import Graph
-
-__all__ = ["SEGMENT", "SortedRows", "rows_are_sorted", "sorted_rows"]
 
 _SORTED_ROWS: Slot[SortedRows] = Slot("sorted rows")
 
@@ -25,24 +20,13 @@ _THREADS = 256  # kSortThreads of sort_rows.cuh
 
 @dataclass(frozen=True)
 class SortedRows:
-    """Device graph whose rows are sorted by weight, and results of the sort.
+    """Device graph whose rows are sorted by weight, and results of the sort."""
 
-    Attributes
-    ----------
-    device : DeviceGraph
-        Graph whose edges are sorted in place, which does not affect other users of it.
-    entered : cupy array of uint8, shape (n,)
-        1 for vertices with an in-edge.
-    n_entered : int
-        Number of these vertices.
-    seconds : float
-        Device time of the sort.
-    """
-
+    # graph whose edges are sorted in place, which does not affect other users of it
     device: DeviceGraph
-    entered: Any
-    n_entered: int
-    seconds: float
+    entered: Any  # cupy array of uint8, shape (n,); 1 for vertices with an in-edge
+    n_entered: int  # number of these vertices
+    seconds: float  # device time of the sort
 
 
 def sorted_rows(graph: Graph) -> SortedRows:

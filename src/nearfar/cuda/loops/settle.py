@@ -10,30 +10,21 @@ and a relax step. Iterations equal those of the CPU loop exactly, since every st
 from __future__ import annotations
 
 import time
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from nearfar.cuda.launch_shapes import resolve
+from nearfar.cuda.launch_shapes import LaunchShape, resolve
 from nearfar.errors import SolverError
 from nearfar.graph.dtypes import unreached_value
-from nearfar.registry import Answer
+from nearfar.graph.graph import Graph
+from nearfar.options import LaunchOptions
+from nearfar.registry import Answer, Workspace
 from nearfar.system.devices import runtime
-from nearfar.system.devices.runtime import Launch
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from numpy.typing import NDArray
-
-    from nearfar.cuda.launch_shapes import LaunchShape
-    from nearfar.graph.graph import Graph
-    from nearfar.options import LaunchOptions
-    from nearfar.registry import Workspace
-    from nearfar.system.devices.runtime import Program
-
-__all__ = ["COUNT_SLOTS", "Criterion", "Settle", "Steps", "pinned_like", "settle_loop"]
+from nearfar.system.devices.runtime import Launch, Program
 
 COUNT_SLOTS = 64  # kCountSlots of settle.cuh
 _SETTLED, _WORKING, _EDGES = 0, 1, 2  # the fields of SettleCounts
@@ -41,26 +32,17 @@ _SETTLED, _WORKING, _EDGES = 0, 1, 2  # the fields of SettleCounts
 
 @dataclass(frozen=True, slots=True)
 class Criterion:
-    """Kernels that decide which vertices settle.
+    """Kernels that decide which vertices settle."""
 
-    Attributes
-    ----------
-    minimum, update : str
-        Entry points.
-    values : int
-        Number of minima; the first is a lower bound of all open distances, and ends the loop
-        when it is "unreached".
-    extra : dict of str to array
-        Arguments of both kernels besides the common ones.
-    passes : int
-        Reductions on the device before that on the host: 1, or 2 (U-GPU+2min).
-    """
-
+    # minimum, update: entry points
     minimum: str = "minimum"
     update: str = "update"
+    # number of minima; the first is a lower bound of all open distances, and ends the loop when it
+    # is "unreached"
     values: int = 1
+    # arguments of both kernels besides the common ones
     extra: Mapping[str, Any] = field(default_factory=dict)
-    passes: int = 1
+    passes: int = 1  # reductions on the device before that on the host: 1, or 2 (U-GPU+2min)
 
 
 @dataclass(slots=True)

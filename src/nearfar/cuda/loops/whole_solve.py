@@ -8,33 +8,22 @@ which is zeroed before each launch and read after it.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from nearfar.cuda.device_graph import DeviceGraph
+from nearfar.registry import Workspace
 from nearfar.system.devices import runtime
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from numpy.typing import NDArray
-
-    from nearfar.cuda.device_graph import DeviceGraph
-    from nearfar.registry import Workspace
-
-__all__ = ["WholeSolve", "row_lanes"]
 
 _MOST_RECORDS = 1 << 15
 _NO_ARRAY, _NONE, _ROOM = np.uint64(0), np.int64(0), np.int64(_MOST_RECORDS)
 
 
 class WholeSolve:
-    """Launch prepared once for the solves of a graph.
-
-    Attributes
-    ----------
-    control : cupy array Control block.
-    """
+    """Launch prepared once for the solves of a graph."""
 
     def __init__(
         self,
@@ -49,6 +38,7 @@ class WholeSolve:
         whole = np.int64(0)
         kernel.allow_shared(shared)
         self._kind, self._record = control, record
+        # cupy array; control block
         self.control = runtime.cupy().empty(control.itemsize, dtype=np.uint8)
         self._told = runtime.Pinned(control.itemsize)
         self._timer = runtime.Timer()

@@ -9,18 +9,15 @@ distinguish them.
 from __future__ import annotations
 
 import struct
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nearfar.errors import OptionError, quoted
 from nearfar.formats.files import Sink, Source
 from nearfar.formats.specs import Format, register
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from nearfar.graph.graph import Graph
+from nearfar.graph.graph import Graph
 
 _HEADER = struct.Struct("<QQQQ")
 _TYPES = {
@@ -39,8 +36,6 @@ def sniff(head: bytes) -> bool:
 
 def read(source: Source, *, data: Literal["int", "uint", "float"] = "int") -> Graph:
     """Read a Galois graph."""
-    from nearfar.graph.graph import Graph
-
     if data not in _TYPES[4]:
         raise OptionError(f"data is {quoted(data)}: use 'int', 'uint' or 'float'")
     raw = source.data

@@ -9,18 +9,15 @@ incoming edges.
 from __future__ import annotations
 
 import struct
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nearfar.errors import keyword
 from nearfar.formats.files import Sink, Source
 from nearfar.formats.specs import Format, register
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from nearfar.graph.graph import Graph
+from nearfar.graph.graph import Graph
 
 _HEADER = struct.Struct("<?qq")
 _WEIGHTED = np.dtype([("v", "<i4"), ("w", "<i4")])
@@ -42,8 +39,6 @@ def write_list(graph: Graph, sink: Sink) -> None:
 
 def read_serialized(source: Source, *, weighted: bool | None = None) -> Graph:
     """Read `.sg` or `.wsg`."""
-    from nearfar.graph.graph import Graph
-
     data = source.data
     if data.size < _HEADER.size or int(data[0]) > 1:
         raise source.fail("the header is damaged or cut short")

@@ -1,6 +1,5 @@
-// graph-tool's binary `.gt`: adjacency lists and property maps, both of variable length, so the
-// file can only be walked from front to back. Format:
-// https://graph-tool.skewed.de/static/doc/gt_format.html.
+// graph-tool's binary `.gt`: adjacency lists and property maps of variable length, so the file can
+// only be read from front to back. Format: https://graph-tool.skewed.de/static/doc/gt_format.html.
 #include "formats/text/text.hpp"
 
 namespace nearfar::text {
@@ -13,7 +12,7 @@ class Walker {
   uint64_t number(size_t width) {
     need(width);
     uint64_t value = 0;
-    std::memcpy(&value, p_, width);  // little-endian, as every machine we build for
+    std::memcpy(&value, p_, width);  // little-endian, like every supported machine
     p_ += width;
     return value;
   }

@@ -6,18 +6,15 @@ coordinates. Other properties are skipped.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nearfar.formats.files import Source
 from nearfar.formats.specs import Format, register
 from nearfar.graph.convert import weight_problem
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from nearfar.graph.graph import Graph
+from nearfar.graph.graph import Graph
 
 MAGIC = b"\xe2\x9b\xbe gt"
 _NUMBERS = {0: "|u1", 1: "<i2", 2: "<i4", 3: "<i8", 4: "<f8"}
@@ -32,7 +29,6 @@ def sniff(head: bytes) -> bool:
 def read(source: Source, *, weight: str | None = "weight") -> Graph:
     """Read a graph-tool graph."""
     from nearfar import _cpu
-    from nearfar.graph.graph import Graph
 
     if not sniff(source.head):
         raise source.fail("not a graph-tool file: the magic at its start is missing")

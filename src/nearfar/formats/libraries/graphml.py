@@ -8,17 +8,15 @@ attributes of vertices and edges, except for the weight, are skipped.
 from __future__ import annotations
 
 import io
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nearfar.errors import GraphError, MissingDependencyError, quoted
 from nearfar.formats.files import Sink, Source, library_errors
 from nearfar.formats.specs import Format, register
 from nearfar.graph.graph import Graph
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 
 def sniff(head: bytes) -> bool:

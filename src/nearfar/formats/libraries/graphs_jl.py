@@ -6,13 +6,10 @@ Vertices are numbered from 1 and keep these numbers as names.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
 from nearfar.formats.files import Sink, Source
 from nearfar.formats.specs import Format, register
-
-if TYPE_CHECKING:
-    from nearfar.graph.graph import Graph
+from nearfar.graph.graph import Graph
 
 _HEADER = re.compile(rb"^(\d{1,18}),(\d{1,18}),([ud])(?:,[^\n]*)?\n")
 
@@ -25,7 +22,6 @@ def sniff(head: bytes) -> bool:
 def read(source: Source) -> Graph:
     """Read a graph; it takes no options."""
     from nearfar import _cpu
-    from nearfar.graph.graph import Graph
 
     match = _HEADER.match(source.head)
     if match is None:

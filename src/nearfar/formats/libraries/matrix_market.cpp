@@ -1,9 +1,9 @@
 // Matrix Market `.mtx`: a banner, comment lines, a line of sizes, then one entry per line -
 // `row column value` with ids from 1 (coordinate) or values column by column (array).
 //
-// Format: https://math.nist.gov/MatrixMarket/formats.html. The sizes are promises that must be
-// kept, so the entries are counted first: every block of lines then knows its place in the result
-// and its first line's number, and blocks are parsed on all threads.
+// Format: https://math.nist.gov/MatrixMarket/formats.html. The sizes must be exact, so the entries
+// are counted first: every block of lines then has its position in the result and its first line
+// number, and blocks are parsed on all threads.
 #include <mutex>
 #include <thread>
 #include <type_traits>
@@ -75,7 +75,7 @@ void parse_sizes(Cursor& cursor, Header& header, size_t bytes) {
   cursor.end_line("size line");
 }
 
-// Whole lines of the file, with how many entries and lines come before them.
+// Whole lines of the file, with the number of entries and lines before them.
 struct Block {
   const char* begin;
   const char* end;
@@ -98,14 +98,14 @@ std::vector<Block> blocks_of(const Cursor& cursor) {
   return blocks;
 }
 
-// Counts the lines of a block, and those that are not blank.
+// Counts the lines of a block and those that are not blank.
 void count_lines(Block& block) {
   Cursor cursor(block.begin, block.end, 0);
   for (; !cursor.done(); cursor.next_line()) block.entry += !cursor.at_line_end();
   block.line = cursor.line();
 }
 
-// Turns the counts of every block into how many come before it.
+// Replaces the counts of every block by the counts before it.
 int64_t add_up(std::vector<Block>& blocks, int64_t line) {
   int64_t entries = 0;
   for (Block& block : blocks) {
@@ -168,7 +168,7 @@ void parse_block(const Block& block, const Header& header, Entries<Index, Value>
   }
 }
 
-// Calls work(block) for every block; of several errors the first in the file is thrown.
+// Calls work(block) for every block; if several fail, the first error in the file is thrown.
 template <class Work>
 void for_each_block(std::vector<Block>& blocks, int threads, Work&& work) {
   std::optional<FormatError> first;
@@ -178,7 +178,7 @@ void for_each_block(std::vector<Block>& blocks, int threads, Work&& work) {
       try {
         work(blocks[size_t(at)]);
       } catch (const FormatError& error) {
-        counter.stop();  // blocks before this one were taken earlier, and are finished
+        counter.stop();  // earlier blocks were taken before this one, and are finished
         const std::lock_guard lock(mutex);
         if (!first || error.line < first->line) first = error;
       }
@@ -188,7 +188,7 @@ void for_each_block(std::vector<Block>& blocks, int threads, Work&& work) {
   if (first) throw *first;
 }
 
-// An array's values other than zero, as entries.
+// The nonzero values of an array as entries.
 template <class Index, class Value>
 void drop_zeros(const Header& header, Entries<Index, Value>& entries) {
   std::vector<Value> kept;

@@ -9,15 +9,13 @@ both triangles are arcs, one with the opposite sign. Stored zeros are edges of w
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from nearfar.formats.files import Sink, Source, narrowed
 from nearfar.formats.specs import Format, register
-
-if TYPE_CHECKING:
-    from nearfar.graph.graph import Graph
+from nearfar.graph.graph import Graph
+from nearfar.system.threads import default_threads
 
 _BANNER = re.compile(rb"^%%MatrixMarket\s", re.IGNORECASE)
 
@@ -30,8 +28,6 @@ def sniff(head: bytes) -> bool:
 def read(source: Source, *, directed: bool | None = None) -> Graph:
     """Read a Matrix Market file."""
     from nearfar import _cpu
-    from nearfar.graph.graph import Graph
-    from nearfar.system.threads import default_threads
 
     found = _cpu.parse_matrix_market(source.data, default_threads(), source.progress())
     sources, targets, weights = found["sources"], found["targets"], found["weights"]

@@ -1,9 +1,9 @@
 // METIS `.graph`: a header, then one line per vertex with its 1-based neighbours, each followed by
 // the weight of the edge when the header says so. The result is the CSR of the file.
 //
-// Format: METIS 5 manual, section 4.1.1. Whether both directions of every edge are there with the
-// same weight is decided by sums of hashes: an edge read at its smaller end is added and at its
-// larger end subtracted, and only a symmetric file cancels to zero (but for one chance in 2^64).
+// Format: METIS 5 manual, section 4.1.1. Sums of hashes tell whether both directions of every edge
+// are present with the same weight: an edge read at its smaller end is added and at its larger end
+// subtracted, and only a symmetric file gives zero (but for one chance in 2^64).
 #include "formats/text/text.hpp"
 
 namespace nearfar::text {

@@ -7,24 +7,20 @@ sizes are skipped. Edge weights are integers greater than 0.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nearfar.errors import keyword
 from nearfar.formats.files import Sink, Source, chunks_of_rows
 from nearfar.formats.specs import Format, register
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from nearfar.graph.graph import Graph
+from nearfar.graph.graph import Graph
 
 
 def read(source: Source) -> Graph:
     """Read a METIS graph; it takes no options."""
     from nearfar import _cpu
-    from nearfar.graph.graph import Graph
 
     found = _cpu.parse_metis(source.data, source.progress())
     if not found["symmetric"]:

@@ -8,17 +8,14 @@ from __future__ import annotations
 
 import io
 import zipfile
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nearfar.formats.files import Sink, Source, library_errors
 from nearfar.formats.specs import Format, register
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from nearfar.graph.graph import Graph
+from nearfar.graph.graph import Graph
 
 
 def sniff(head: bytes) -> bool:
@@ -28,8 +25,6 @@ def sniff(head: bytes) -> bool:
 
 def read(source: Source, *, directed: bool = True) -> Graph:
     """Read a sparse matrix."""
-    from nearfar.graph.graph import Graph
-
     with library_errors(source.path, "SciPy .npz"):
         parts = archive_arrays(source)
         if "format" not in parts or "shape" not in parts:

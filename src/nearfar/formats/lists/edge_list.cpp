@@ -1,10 +1,10 @@
-// Edge lists: one edge per line, two ends and maybe a weight, separated by blanks, commas or
-// semicolons.
+// Edge lists: one edge per line, two endpoints and possibly a weight, separated by blanks, commas
+// or semicolons.
 //
-// The first data line decides the shape of the file: which character separates fields, how many
-// fields a line has, whether ends are integers or names. Every later line must agree, so that a
-// damaged line is an error with its number and never a silently different graph. Names are numbered
-// in order of appearance by a hash table over views into the buffer.
+// The first data line determines the layout: the separator, the number of fields, and whether
+// endpoints are integers or names. Every later line must agree, so a damaged line is an error with
+// its number, never a silently different graph. Names are numbered in order of appearance by a hash
+// table of views into the buffer.
 #include <algorithm>
 #include <unordered_map>
 
@@ -15,10 +15,10 @@ namespace {
 
 struct Layout {
   int64_t source = 0, target = 1;
-  int64_t weight = -2;  // column; -1 none, -2 the third when there is one
-  int names = -1;       // 1 ends are names, 0 integers, -1 decided by the first data line
-  bool padded = false;  // whether integers may begin with zeros that a number would lose
-  int header = -1;      // 1 the first data line is a header, 0 not, -1 decided by looking
+  int64_t weight = -2;  // column; -1 none, -2 the third if there is one
+  int names = -1;       // 1 endpoints are names, 0 integers, -1 decided by the first data line
+  bool padded = false;  // whether integers may have leading zeros, which a number would lose
+  int header = -1;      // 1 the first data line is a header, 0 not, -1 decided by its contents
   char separator = ' ';
   size_t fields = 0;
 };
@@ -30,7 +30,7 @@ bool whole_number(std::string_view token) {
   return error != std::errc::invalid_argument && stop == last && !token.empty();
 }
 
-// Whether an integer begins with a zero that its value does not tell: 007 and 7 are two names.
+// Whether an integer has leading zeros: 007 and 7 are two names.
 bool is_padded(const char* p, const char* last) {
   if (p != last && *p == '-') ++p;
   return last - p > 1 && *p == '0' && p[1] >= '0' && p[1] <= '9';
@@ -41,7 +41,7 @@ bool number(std::string_view token) {
   return whole_number(token) || parse_real(token, value) == nullptr;
 }
 
-// Splits one line; fields of a separated line may be empty, those of a blank-separated line not.
+// Splits a line into fields; they may be empty with a separator, but not with blanks.
 class Splitter {
  public:
   Splitter(std::string_view line, char separator)
@@ -136,7 +136,7 @@ class EdgeList {
   }
 
  private:
-  // To the next line that is neither empty nor a comment.
+  // Advances to the next line that is neither empty nor a comment.
   bool next_data_line() {
     while (!cursor_.done()) {
       if (!cursor_.at_line_end()) {
@@ -152,7 +152,7 @@ class EdgeList {
     return kind(fields[size_t(layout_.source)]) && kind(fields[size_t(layout_.target)]);
   }
 
-  // Reads the first data line or two and fixes the layout.
+  // Reads the first one or two data lines and determines the layout.
   void settle_layout() {
     const std::string_view first = cursor_.rest();
     for (char separator : {',', ';'})
@@ -176,7 +176,7 @@ class EdgeList {
     if (layout_.header < 0) {
       layout_.header = 0;
       if (has_second && second.size() == fields.size()) {
-        // Ends such as 1.0 are no header but a fault, which the line's own reading names.
+        // Endpoints such as 1.0 are not a header but an error, which reading the line reports.
         const bool ends_turn = layout_.names != 1 && ends_are(whole_number, second);
         const bool weight_turns = layout_.weight >= 0 && !number(fields[size_t(layout_.weight)]) &&
                                   number(second[size_t(layout_.weight)]);
@@ -223,8 +223,8 @@ class EdgeList {
            line.try_integer(value, layout_.separator);
   }
 
-  // The usual case in one pass over the bytes. False, with nothing changed, for a line that is
-  // unusual or wrong: the general way then takes it or says what is wrong.
+  // The common case in one pass over the bytes. Returns false and changes nothing if the line is
+  // unusual or wrong; the general parser then reads it or reports the error.
   bool parse_plain_line() {
     Cursor line = cursor_;
     const char separator = layout_.separator;

@@ -18,21 +18,17 @@ from __future__ import annotations
 
 import operator
 import re
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nearfar.errors import GraphFormatError, OptionError, keyword, quoted
 from nearfar.formats.files import Sink, Source, array_of_names
 from nearfar.formats.specs import Format, register
 from nearfar.graph.convert import weight_problem
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-    from nearfar.graph.graph import Graph
+from nearfar.graph.graph import Graph
 
 _COUNTS = re.compile(rb"Nodes:\s*(\d+)(?:\s+Edges:\s*(\d+))?")
 _FIRST = re.compile(rb"^#\s*Ids from (-?\d{1,18})\s*$")
@@ -67,7 +63,6 @@ def read(
 ) -> Graph:
     """Read an edge list."""
     from nearfar import _cpu
-    from nearfar.graph.graph import Graph
 
     chosen, third = _columns(columns)
     if skip_lines < 0:

@@ -1,4 +1,4 @@
-// Renumbers sparse vertex ids: file ids in any range become 0 to n - 1 in order of appearance.
+// Renumbers sparse vertex ids: ids of any range become 0 to n - 1 in order of appearance.
 #include <nanobind/stl/tuple.h>
 
 #include <algorithm>
@@ -10,8 +10,8 @@
 namespace nearfar::text {
 namespace {
 
-// Distinct values of one or two columns of ids, in order of appearance, and the columns renumbered
-// to their positions. Open addressing with Fibonacci hashing: one pass, no sorting.
+// Returns the distinct values of one or two columns of ids, in order of appearance, and replaces
+// the columns by positions in them. Open addressing with Fibonacci hashing: one pass, no sorting.
 class Renumber {
  public:
   explicit Renumber(size_t expected) {
@@ -55,7 +55,8 @@ std::tuple<Column, Column, Column> renumber(const Ids& sources, const Ids& targe
   {
     nb::gil_scoped_release release;
     Renumber table(std::min<size_t>(s.size(), size_t(1) << 22));
-    // Ends of one edge side by side, so that numbers follow the order of appearance in the file.
+    // The ends of an edge are processed together, so numbers follow the order of appearance in the
+    // file.
     for (size_t i = 0; i < s.size(); ++i) {
       s[i] = table(sources.data()[i]);
       if (i < t.size()) t[i] = table(targets.data()[i]);

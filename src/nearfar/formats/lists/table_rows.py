@@ -3,21 +3,14 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from nearfar.errors import listed, quoted
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-    from nearfar.errors import GraphFormatError
-    from nearfar.formats.files import Source
-
-__all__ = ["ARROW", "PARQUET", "TEXT", "Rows", "has_zeros", "is_text", "sniff"]
+from nearfar.errors import GraphFormatError, listed, quoted
+from nearfar.formats.files import Source
 
 ARROW = (".arrow", ".feather", ".ipc")
 PARQUET = (".parquet", ".pq")

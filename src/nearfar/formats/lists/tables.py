@@ -9,12 +9,14 @@ CSV of bare numbers without a header is read as an edge list, without pyarrow.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nearfar.errors import OptionError, keyword, listed, quoted
-from nearfar.formats.compression import import_extra
+from nearfar.formats.compression import import_extra, split_suffix
 from nearfar.formats.files import (
     Sink,
     Source,
@@ -26,13 +28,7 @@ from nearfar.formats.files import (
 from nearfar.formats.lists.table_rows import ARROW, PARQUET, TEXT, Rows, has_zeros, is_text, sniff
 from nearfar.formats.specs import Format, register
 from nearfar.graph.convert import weight_problem
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-    from nearfar.graph.graph import Graph
+from nearfar.graph.graph import Graph
 
 _SOURCES = ("source", "src", "from", "u", "tail", "start", "origin", "fromnodeid", "source_id")
 _TARGETS = (
@@ -71,8 +67,6 @@ def read(
         return read_edges(
             source, directed=directed, base=base, renumber=renumber, weight=third, names=names
         )
-    from nearfar.graph.graph import Graph
-
     import_extra("pyarrow", "tables", "reading tables")
     with library_errors(source.path, "table"):
         rows = Rows(source)
@@ -295,8 +289,6 @@ def _factorised(ends: list[NDArray[Any]]) -> tuple[tuple[NDArray[Any], NDArray[A
 
 def write(graph: Graph, sink: Sink) -> None:
     """Write columns ``source``, ``target`` and ``weight``; every stored edge is a row."""
-    from nearfar.formats.compression import split_suffix
-
     suffix = split_suffix(sink.path)[0]
     kind = suffix if suffix in TEXT or suffix in ARROW else ".parquet"
     if kind in TEXT and graph.vertex_names is not None and "" in graph.vertex_names:

@@ -1,9 +1,8 @@
 // DIMACS text: shortest-path graphs (`p sp`, with SPLIB's `t` and `n` lines), PACE topologies (`p
 // tw`) and coordinates (`p aux sp co`).
 //
-// Format: http://www.diag.uniroma1.it/challenge9/format.shtml. One letter opens each line; arcs are
-// `a source target weight` with 1-based ids. The counts of the `p` line are promises that must be
-// kept.
+// Format: http://www.diag.uniroma1.it/challenge9/format.shtml. Each line begins with a letter; arcs
+// are `a source target weight` with 1-based ids. The counts of the `p` line must be exact.
 #include "formats/text/text.hpp"
 
 namespace nearfar::text {
@@ -77,7 +76,7 @@ void parse_arcs(Cursor& cursor, Problem& problem, Arcs<Index>& arcs, Ticker& tic
     } else if (word == "p") {
       parse_problem(cursor, problem, 0);
     } else if (!word.empty() && word[0] == 'c' && !problem.treewidth) {
-      cursor.next_line();  // "c---": a comment without its blank, common in the wild
+      cursor.next_line();  // "c---": a comment without a blank, which is common
     } else {
       cursor.fail("the line starts with " + quoted(word) + ": expected c, p, n, t or a");
     }
@@ -146,7 +145,7 @@ Fields parse_dimacs(const Bytes& data, Progress progress) {
   return out;
 }
 
-// `v id x y` lines into an (n, 2) array, returned flat; every vertex must appear once.
+// Reads `v id x y` lines into an (n, 2) array, returned flat; every vertex must appear once.
 Owned<double> parse_dimacs_coordinates(const Bytes& data, Progress progress) {
   Cursor cursor(data);
   Ticker ticker(std::move(progress), cursor.position(), cursor.end());

@@ -8,22 +8,18 @@ scale is undone on reading and redone on writing.
 
 from __future__ import annotations
 
+import os
 import re
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nearfar.formats.compression import split_suffix
 from nearfar.formats.files import Sink, Source, chunks_of_rows, finish, replacing
 from nearfar.formats.specs import Format, register
+from nearfar.graph.graph import Graph
 from nearfar.options import check_above_zero
-
-if TYPE_CHECKING:
-    import os
-
-    from numpy.typing import NDArray
-
-    from nearfar.graph.graph import Graph
 
 _PROBLEM = re.compile(rb"(?m)^p[ \t]+(sp|tw)[ \t]+\d+[ \t]+\d+")
 
@@ -42,7 +38,6 @@ def read(
 ) -> Graph:
     """Read `.gr`, `.sp` or PACE text."""
     from nearfar import _cpu
-    from nearfar.graph.graph import Graph
 
     check_above_zero(coordinate_scale=coordinate_scale)
     found = _cpu.parse_dimacs(source.data, source.progress())

@@ -1,9 +1,8 @@
 // MovingAI grid maps: passable cells become vertices in row-major order, moves between the eight
 // neighbours become edges of weight 1 and sqrt(2).
 //
-// Rules: https://movingai.com/benchmarks/formats.html. A diagonal move needs both cells beside it
-// to be passable, so no corner is cut. Passable are '.', 'G' and 'S'; '@', 'O', 'T' and 'W' are
-// not.
+// Rules: https://movingai.com/benchmarks/formats.html. A diagonal move needs both adjacent cells to
+// be passable, so no corner is cut. '.', 'G' and 'S' are passable; '@', 'O', 'T' and 'W' are not.
 #include <cmath>
 
 #include "formats/text/text.hpp"

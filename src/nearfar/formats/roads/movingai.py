@@ -7,21 +7,17 @@ adjacent cells free.
 
 from __future__ import annotations
 
+import os
 import re
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nearfar.errors import GraphError, quoted
 from nearfar.formats.files import Sink, Source
 from nearfar.formats.specs import Format, register
-
-if TYPE_CHECKING:
-    import os
-
-    from numpy.typing import NDArray
-
-    from nearfar.graph.graph import Graph
+from nearfar.graph.graph import Graph
 
 _MAX_CELLS = 1 << 31
 _CELL = re.compile(rb"\d{1,10}")
@@ -36,7 +32,6 @@ def sniff(head: bytes) -> bool:
 def read(source: Source, *, diagonal: bool = True) -> Graph:
     """Read a map."""
     from nearfar import _cpu
-    from nearfar.graph.graph import Graph
 
     found = _cpu.parse_grid_map(source.data, diagonal, source.progress())
     graph: Graph = Graph.from_csr(
@@ -52,19 +47,12 @@ def read(source: Source, *, diagonal: bool = True) -> Graph:
 
 
 class Scenarios(NamedTuple):
-    """Queries of a `.scen` file, with one entry each per array.
+    """Queries of a `.scen` file, with one entry each per array."""
 
-    Attributes
-    ----------
-    start, goal : int64 arrays, shape (k, 2)
-        x (column) and y (row) of the cells.
-    length : float64 array, shape (k,)
-        Optimal lengths as published, rounded as in the file.
-    """
-
+    # start, goal: shape (k, 2); x (column) and y (row) of the cells
     start: NDArray[np.int64]
     goal: NDArray[np.int64]
-    length: NDArray[np.float64]
+    length: NDArray[np.float64]  # shape (k,); optimal lengths as published, rounded as in the file
 
 
 def read_scenarios(path: str | os.PathLike[str]) -> Scenarios:

@@ -15,9 +15,10 @@ must say so. The text is in ``attributes["attribution"]``.
 from __future__ import annotations
 
 from array import array
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nearfar.errors import OptionError, quoted
 from nearfar.formats.compression import import_extra
@@ -32,11 +33,7 @@ from nearfar.formats.roads.osm_tags import (
 )
 from nearfar.formats.roads.osm_turns import Restrictions
 from nearfar.formats.specs import Format, register
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from nearfar.graph.graph import Graph
+from nearfar.graph.graph import Graph
 
 ATTRIBUTION = "© OpenStreetMap contributors, ODbL"
 _EARTH = 6_371_008.8  # mean radius in metres
@@ -64,8 +61,6 @@ def read(
         raise OptionError(
             f"country is {quoted(country)}: use one of {', '.join(COUNTRIES)}, or None"
         )
-    from nearfar.graph.graph import Graph
-
     ways = _Ways(mode, country)
     with library_errors(source.path, "OpenStreetMap"):
         ways.collect(source)
@@ -211,8 +206,6 @@ def _largest_part(graph: Graph) -> tuple[Graph, NDArray[np.bool_]]:
     """Return the largest strongly connected part, and which vertices are in it."""
     from scipy.sparse import csr_matrix
     from scipy.sparse.csgraph import connected_components
-
-    from nearfar.graph.graph import Graph
 
     n = graph.n_vertices
     # SciPy's search for strong components may not terminate on parallel edges: merge them first.

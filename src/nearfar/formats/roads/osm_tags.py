@@ -11,8 +11,6 @@ import re
 from collections.abc import Mapping
 from typing import Literal
 
-__all__ = ["COUNTRIES", "MODES", "RESTRICTIONS", "directions", "restricts", "speeds", "usable"]
-
 Mode = Literal["drive", "cycle", "walk"]
 MODES: tuple[Mode, ...] = ("drive", "cycle", "walk")
 Tags = Mapping[str, str]

@@ -8,28 +8,18 @@ point, apply at certain times, or are ambiguous are counted and left out.
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, Literal
+from collections.abc import Mapping, Sequence
+from typing import Literal
 
 from nearfar.formats.roads.osm_tags import restricts
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-__all__ = ["Restrictions"]
-
 
 class Restrictions:
-    """Restrictions of an extract for a mode, collected first and then matched with the ways.
-
-    Attributes
-    ----------
-    left_out : Counter
-        Number of restrictions left out, by reason.
-    """
+    """Restrictions of an extract for a mode, collected first and then matched with the ways."""
 
     def __init__(self, mode: Literal["drive", "cycle", "walk"]) -> None:
         self.mode = mode
-        self.left_out: Counter[str] = Counter()
+        self.left_out: Counter[str] = Counter()  # number of restrictions left out, by reason
         self._found: list[tuple[bool, str, list[int], int, list[int]]] = []
 
     def add(self, tags: Mapping[str, str], members: Sequence[tuple[str, int, str]]) -> None:

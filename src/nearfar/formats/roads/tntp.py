@@ -10,26 +10,22 @@ those zones. Comments begin with ``~``.
 from __future__ import annotations
 
 import math
+import os
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nearfar.errors import OptionError, did_you_mean, keyword, quoted
 from nearfar.formats.files import Source, finish
 from nearfar.formats.specs import Format, register
+from nearfar.graph.graph import Graph
 
 if TYPE_CHECKING:
-    import os
-    from collections.abc import Iterator
-
-    from numpy.typing import NDArray
-
-    from nearfar.graph.graph import Graph
     from nearfar.graph.turns import TurnGraph
-
-__all__ = ["Traffic", "read_flows", "read_traffic", "read_trips"]
 
 # : Columns of a link's line after its two ends.
 COLUMNS = (*("capacity", "length", "free_flow_time", "b", "power", "speed", "toll", "link_type"),)
@@ -247,8 +243,6 @@ def read_flows(
 
 def _network(source: Source) -> tuple[Graph, dict[str, NDArray[np.float64]], range, int]:
     """Return graph, columns, zones and the first vertex that paths may pass through."""
-    from nearfar.graph.graph import Graph
-
     heading, lines = _split(source)
     n = _whole(source, heading, "NUMBER OF NODES")
     m = _whole(source, heading, "NUMBER OF LINKS")

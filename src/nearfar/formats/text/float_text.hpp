@@ -1,4 +1,4 @@
-// Text to a double as std::from_chars reads it, for libraries that lack that: libc++ before 20.
+// Parses a double like std::from_chars, for libraries without that overload: libc++ before 20.
 #pragma once
 
 #include <charconv>
@@ -6,7 +6,7 @@
 #include <system_error>
 
 #if (!defined(__cpp_lib_to_chars) && !(defined(_LIBCPP_VERSION) && _LIBCPP_VERSION >= 200000)) || \
-    defined(NEARFAR_WITHOUT_FLOAT_FROM_CHARS)  // a test takes the fallback
+    defined(NEARFAR_WITHOUT_FLOAT_FROM_CHARS)  // a test uses the fallback
 #define NEARFAR_FLOAT_BY_STRTOD
 #include <locale.h>
 
@@ -27,7 +27,7 @@ inline std::from_chars_result float_from_chars(const char* first, const char* la
 
 #else
 
-// strtod in the locale "C", whatever the process has set.
+// strtod in the locale "C", independent of the process's locale.
 inline double strtod_of_c(const char* text, char** stop) {
 #if defined(_WIN32)
   static const _locale_t c = _create_locale(LC_ALL, "C");
@@ -38,8 +38,8 @@ inline double strtod_of_c(const char* text, char** stop) {
 #endif
 }
 
-// strtod also takes blanks, a plus and hexadecimal digits, and wants a NUL behind the number: it is
-// given a copy of what from_chars would look at.
+// strtod also accepts blanks, a plus and hexadecimal digits, and needs a terminating NUL: it gets a
+// copy of the characters that from_chars would read.
 inline std::from_chars_result float_from_chars(const char* first, const char* last, double& value) {
   const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
   const auto is_letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); };
@@ -67,7 +67,7 @@ inline std::from_chars_result float_from_chars(const char* first, const char* la
   errno = before;
   if (stop == copy.c_str()) return {first, std::errc::invalid_argument};
   const char* const behind = first + (stop - copy.c_str());
-  // A denormal result may be reported as an underflow, and is a number.
+  // A denormal result may be reported as an underflow but is a valid number.
   if (no_range && (read == 0 || read - read != 0)) return {behind, std::errc::result_out_of_range};
   value = read;
   return {behind, std::errc()};

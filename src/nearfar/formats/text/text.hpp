@@ -1,11 +1,10 @@
-// Shared by the text parsers: a cursor over a byte buffer, errors with a line number, progress,
-// and columns that become NumPy arrays.
+// Shared by the text parsers: a cursor over a byte buffer, errors with a line number, progress, and
+// columns that become NumPy arrays.
 //
-// A parser walks one contiguous buffer (a memory-mapped file, or the output of a decompressor) line
-// by line and field by field with std::from_chars; nothing is copied but the numbers. It never
-// trusts a count in a header for an allocation before comparing it with the bytes of the file.
-// The GIL is released while parsing; every few megabytes the parser takes it to report progress and
-// to let Ctrl-C through.
+// A parser reads one contiguous buffer (a memory-mapped file or the output of a decompressor) line
+// by line and field by field with std::from_chars; only numbers are copied. No count in a header is
+// used for an allocation before it was compared with the size of the file. The GIL is released
+// while parsing and taken every few megabytes to report progress and to handle Ctrl-C.
 #pragma once
 
 #include <nanobind/stl/optional.h>
@@ -30,7 +29,7 @@ namespace nearfar::text {
 using Bytes = nb::ndarray<const uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using Progress = std::optional<nb::typed<nb::callable, void(int64_t, int64_t)>>;
 
-// A piece of the file made fit for an error message: at most 40 characters, printable.
+// A part of the file for an error message: at most 40 characters, printable.
 inline std::string quoted(std::string_view piece) {
   std::string shown = "'";
   for (char c : piece.substr(0, 40)) shown += (c >= 32 && c < 127) ? c : '?';
@@ -73,7 +72,7 @@ inline bool is_blank(char c) {
   return c == ' ' || c == '\t' || c == '\r';
 }
 
-// Walks lines and blank-separated fields.
+// Iterates over lines and blank-separated fields.
 class Cursor {
  public:
   explicit Cursor(const Bytes& data)
@@ -95,13 +94,13 @@ class Cursor {
   }
   char peek() const { return p_ == end_ ? '\0' : *p_; }
 
-  // To the first byte of the next line.
+  // Advances to the first byte of the next line.
   void next_line() {
     const void* newline = p_ == end_ ? nullptr : std::memchr(p_, '\n', size_t(end_ - p_));
     p_ = newline ? static_cast<const char*>(newline) + 1 : end_;
     ++line_;
   }
-  // The rest of this line without its newline; does not move.
+  // The rest of this line without its newline; does not advance.
   std::string_view rest() const {
     const void* newline = p_ == end_ ? nullptr : std::memchr(p_, '\n', size_t(end_ - p_));
     const char* stop = newline ? static_cast<const char*>(newline) : end_;
@@ -117,7 +116,7 @@ class Cursor {
 
   [[noreturn]] void fail(const std::string& message) const { throw FormatError(line_, message); }
 
-  // Nothing but blanks may follow; then the next line.
+  // Checks that only blanks follow, and advances to the next line.
   void end_line(const char* what) {
     if (!at_line_end()) fail(std::string(what) + ": unexpected " + quoted(field()) + " at its end");
     if (p_ != end_) ++p_;
@@ -135,7 +134,7 @@ class Cursor {
     return value;
   }
 
-  // The next field as an integer; false, and anywhere in the line, if it is none.
+  // Reads the next field as an integer; returns false, at any position in the line, if it is none.
   bool try_integer(int64_t& value, char separator = ' ') {
     skip_blanks();
     const auto [stop, error] = std::from_chars(p_, end_, value);
@@ -143,7 +142,7 @@ class Cursor {
     p_ = stop;
     return stop == end_ || *stop == '\n' || is_blank(*stop) || *stop == separator;
   }
-  // Over a separator that is not blank.
+  // Skips a separator that is not a blank.
   bool try_separator(char separator) {
     if (separator == ' ') return true;
     skip_blanks();
@@ -152,7 +151,7 @@ class Cursor {
     return true;
   }
 
-  // A vertex id from first to first + n - 1, returned 0-based.
+  // Reads a vertex id from first to first + n - 1 and returns it 0-based.
   int64_t vertex(const char* what, int64_t first, int64_t n) {
     const int64_t id = integer(what);
     if (id < first || id - first >= n) [[unlikely]]
@@ -175,7 +174,7 @@ class Cursor {
   int64_t line_ = 1;
 };
 
-// Fits when the whole token is one finite number; otherwise says why not.
+// Returns nullptr if the whole token is one finite number, else the error.
 inline const char* parse_real(std::string_view token, double& value) {
   const char* first = token.data();
   const char* last = first + token.size();
@@ -204,7 +203,7 @@ class WeightColumn {
   void reserve(size_t size) { whole_.reserve(size); }
   size_t size() const { return real_ ? reals_.size() : whole_.size(); }
 
-  // nullptr, or the error of the token.
+  // Returns nullptr or the error of the token.
   const char* add(std::string_view token) {
     if (!real_) {
       int64_t value = 0;
@@ -230,7 +229,7 @@ class WeightColumn {
     return nullptr;
   }
 
-  // int32 when every weight fits, else int64, or float64. Needs the GIL.
+  // Returns int32 if every weight fits, else int64, or float64. Needs the GIL.
   nb::object take();
 
  private:
@@ -252,9 +251,9 @@ inline nb::object WeightColumn::take() {
                : nb::cast(as_numpy(std::move(whole_)));
 }
 
-// Refuses a vertex count that no file of this size can mean: a graph of more than 16 million
-// vertices of which nearly all would be isolated is a damaged header, and allocating for it may
-// take the machine.
+// Rejects a vertex count that is implausible for the file's size: more than 16 million vertices of
+// which nearly all would be isolated mean a damaged header, and allocating for them may exhaust the
+// machine's memory.
 inline void check_vertex_count(int64_t line, int64_t n, size_t file_bytes) {
   if (n < 0) throw FormatError(line, "negative number of vertices");
   if (n > (int64_t(1) << 24) && static_cast<uint64_t>(n) / 64 > file_bytes)
@@ -263,7 +262,7 @@ inline void check_vertex_count(int64_t line, int64_t n, size_t file_bytes) {
                                 std::to_string(file_bytes) + " bytes");
 }
 
-// Refuses an edge count that needs more bytes than the file has.
+// Rejects an edge count that needs more bytes than the file has.
 inline void check_edge_count(int64_t line, int64_t m, int64_t bytes_each, size_t file_bytes) {
   if (m < 0) throw FormatError(line, "negative number of edges");
   if (static_cast<uint64_t>(m) > (file_bytes + 2) / static_cast<uint64_t>(bytes_each))

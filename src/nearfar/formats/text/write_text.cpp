@@ -1,5 +1,5 @@
-// Formats CSR rows as lines of text, for every writer of a text format; numbers by std::to_chars,
-// so a float is written with the fewest digits that read back to the same value.
+// Formats CSR rows as text for the writers of all text formats. Numbers use std::to_chars, so a
+// float has the fewest digits that read back as the same value.
 #include <nanobind/stl/string.h>
 
 #include "formats/text/text.hpp"
@@ -19,7 +19,7 @@ class Sink {
   void number(T value) {
     char digits[32];
     const auto [stop, error] = std::to_chars(digits, digits + sizeof digits, value);
-    (void)error;  // 32 characters hold any number of 64 bits
+    (void)error;  // 32 characters are enough for any 64-bit number
     text_.append(digits, size_t(stop - digits));
   }
   nb::bytes take() const { return nb::bytes(text_.data(), text_.size()); }

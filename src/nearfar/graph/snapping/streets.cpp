@@ -1,4 +1,4 @@
-// Snapping in bulk, and the strongly connected parts that places are snapped to.
+// Snapping of many points, and the strongly connected components that places are snapped to.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -13,13 +13,13 @@
 namespace nearfar::snapping {
 namespace {
 
-constexpr double kEarthRadius = 6'371'008.8;                       // metres, the mean one
+constexpr double kEarthRadius = 6'371'008.8;                       // metres, mean radius
 constexpr double kDegree = kEarthRadius * std::numbers::pi / 180;  // metres
 constexpr double kRadian = std::numbers::pi / 180;
 constexpr double kNone = std::numeric_limits<double>::infinity();
 
-// Metres between two places in degrees. Below ten kilometres the plane at the middle latitude is
-// wrong by less than a micrometre per metre.
+// Metres between two points in degrees. Below ten kilometres the plane at the middle latitude has a
+// relative error below 1e-6.
 double on_sphere(double lon_a, double lat_a, double lon_b, double lat_b) {
   double east = lon_b - lon_a;
   if (std::abs(east) > 180) east -= std::copysign(360.0, east);
@@ -139,15 +139,16 @@ using Points = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::
 using Doubles = nb::ndarray<double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using OutLongs = nb::ndarray<int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
-// Polylines in a tree of their pieces. Points of street s are first[s] to first[s + 1], at least
-// two each. On the Earth x counts from `west` to the east, so that no street crosses the seam.
+// Polylines in a tree of their segments. Points of street s are first[s] up to first[s + 1], at
+// least two each. On the Earth x is measured eastwards from `west`, so that no street crosses the
+// seam.
 class Streets {
  public:
   Streets(const Longs& first, const Points& points, bool on_earth, double west)
       : on_earth_(on_earth), west_(west), tree_(pieces(first, points)) {}
 
-  // For each point: its street, the share of the street's length up to the nearest place on it, how
-  // far away that is, and the place. Street -1 beyond `most`.
+  // For each point: its street, the fraction of the street's length up to the nearest place on it,
+  // the distance to that place, and the place. The street is -1 beyond `most`.
   void nearest(const Points& points, double most, const OutLongs& street, const Doubles& share,
                const Doubles& away, const Doubles& x, const Doubles& y, int threads) const {
     const std::size_t count = points.shape(0);
@@ -227,7 +228,7 @@ class Streets {
 
   Place place(double lon, double lat, double most, int64_t& hint) const {
     const double scale = on_earth_ ? std::max(std::cos(lat * kRadian), 1e-9) : 1;
-    // The plane shows far distances wrong: what is found is measured again below.
+    // The plane distorts long distances: what is found is measured again below.
     const double wrong = std::tan(std::min(std::abs(lat), 89.0) * kRadian) * most / kEarthRadius;
     const double bound = on_earth_ ? most / kDegree * (1.001 + wrong) : most;
     Nearest best;
@@ -270,13 +271,14 @@ class Streets {
   const bool on_earth_;
   const double west_;
   std::vector<int32_t> street_;  // of each point
-  std::vector<double> along_;    // from the street's begin to each point
+  std::vector<double> along_;    // from the street's start to each point
   std::vector<double> lengths_;
-  const StreetTree tree_;  // the last: the others are filled while it is made
+  const StreetTree tree_;  // last, because it is built from the others
 };
 
-// The number of each vertex's strongly connected part, in no particular order, and how many there
-// are. Tarjan 1972 without recursion; parallel edges and self-loops do no harm. O(n + m).
+// Returns the number of each vertex's strongly connected component, in no particular order, and the
+// number of components. Tarjan 1972 without recursion; allows parallel edges and self-loops. O(n +
+// m).
 nb::tuple strong_parts(const GraphView& view) {
   std::vector<int64_t> part;
   int64_t parts = 0;
@@ -299,8 +301,8 @@ nb::tuple strong_parts(const GraphView& view) {
             next[at] = csr.indptr[v];
             open.push_back(v);
           }
-          // `low` of a vertex on the path is its own number until it is left: what its children
-          // reach is passed on when they are.
+          // `low` of a vertex on the path is its own number until it is left; its children pass on
+          // what they reach when they are left.
           if (next[at] < csr.indptr[v + 1]) {
             const Index t = csr.indices[next[at]++];
             if (low[static_cast<std::size_t>(t)] < 0) path.push_back(t);

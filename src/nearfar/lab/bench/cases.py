@@ -4,27 +4,22 @@ from __future__ import annotations
 
 import statistics
 import time
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 import nearfar
+from nearfar.graph.dtypes import unreached_value
 from nearfar.graph.graph import Graph
 from nearfar.lab.profile import dijkstra_edges
 from nearfar.options import build_options
 from nearfar.registry import Request, Variant, Workspace, registered
 from nearfar.system.devices import runtime
 from nearfar.system.threads import default_threads
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-
-    from numpy.typing import NDArray
-
-__all__ = ["Case", "case", "counters", "proven", "time_cases", "time_once"]
-
 
 #: Variants and dtypes that have run in this process: their kernels are compiled.
 _SEEN: set[tuple[str, str]] = set()
@@ -51,7 +46,7 @@ def case(label: str, identity: str, *, threads: int = 1, **options: Any) -> Case
 def proven(graph: Graph, sources: Iterable[int]) -> dict[int, NDArray[Any]]:
     """Return the distances of the CPU engine for each source, each proven by its certificate.
 
-    One worker per source, sources in parallel: none waits for another, however busy the cores are.
+    One worker per source, sources in parallel, so that none waits for another on busy cores.
     O(n + m) per proof.
     """
 
@@ -234,8 +229,6 @@ def time_cases(
 
 
 def _reached(distances: NDArray[Any]) -> int:
-    from nearfar.graph.dtypes import unreached_value
-
     return int(np.count_nonzero(distances != unreached_value(distances.dtype)))
 
 

@@ -13,9 +13,9 @@ from typing import Any
 
 import nearfar
 from nearfar.lab.checkout import ROOT
+from nearfar.system.devices import runtime
 from nearfar.system.host import processor_name, total_memory
-
-__all__ = ["environment"]
+from nearfar.system.threads import default_threads
 
 
 def _git(*arguments: str) -> str:
@@ -55,8 +55,6 @@ def _gpu() -> dict[str, Any] | None:
 
     ``driver`` is the CUDA version that the driver brings, ``driver_version`` its own number.
     """
-    from nearfar.system.devices import runtime
-
     if runtime.available() is not True:
         return None
     return {**runtime.device()._asdict(), "driver_version": _driver()}
@@ -64,8 +62,6 @@ def _gpu() -> dict[str, Any] | None:
 
 def environment() -> dict[str, Any]:
     """Return processor, GPU, cores, versions, commit and load, without the host name."""
-    from nearfar.system.threads import default_threads
-
     versions = {"nearfar": nearfar.__version__, "python": platform.python_version()}
     for package in ("numpy", "scipy"):
         versions[package] = metadata.version(package)

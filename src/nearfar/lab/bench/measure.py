@@ -5,25 +5,19 @@ from __future__ import annotations
 import gc
 import math
 import time
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 import nearfar
 from nearfar.errors import OptionError, SolverError
+from nearfar.graph.graph import Graph
+from nearfar.lab.bench.peers.base import Peer
 from nearfar.lab.bench.peers.nearfar import Nearfar
 from nearfar.lab.bench.result import Result, Run, Sample
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from numpy.typing import NDArray
-
-    from nearfar.graph.graph import Graph
-    from nearfar.lab.bench.peers.base import Peer
-
-__all__ = ["compare", "measure"]
 
 #: A sample repeats short solves until it lasts about this long (seconds), and divides.
 _SHORTEST = 0.02
@@ -124,7 +118,7 @@ def measure(
 
 
 def _reference(graph: Graph, source: int) -> NDArray[np.float64]:
-    """Return distances whose certificate holds: the truth that every contender is compared with."""
+    """Return distances that pass the proof, with which every contender is compared."""
     own = Nearfar()
     own.prepare(graph)
     paths = own.solve(source)
@@ -145,7 +139,7 @@ def _warm_up(
     truth: dict[int, NDArray[np.float64]],
     patience: float,
 ) -> _Entry:
-    """Prepare a contender and solve every source once; says in the result why it is left out."""
+    """Prepare a contender and solve every source once; record in the result why it is left out."""
     here = peer.available()
     fits = peer.takes(graph) if here is True else here
     version = peer.version() if here is True else ""

@@ -5,28 +5,15 @@ from __future__ import annotations
 import json
 import math
 import re
+from collections.abc import Collection, Iterable, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from nearfar.errors import MissingDependencyError
 from nearfar.system.output import replacing
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Sequence
-    from pathlib import Path
-
     from nearfar.lab.bench.result import Result, Run
-
-__all__ = [
-    "document",
-    "left_out",
-    "link_share",
-    "markdown",
-    "milliseconds",
-    "number",
-    "plot",
-    "table",
-    "write_json",
-]
 
 SCHEMA = "nearfar-bench-peers/1"
 

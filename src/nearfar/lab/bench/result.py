@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import math
 import statistics
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any
-
-__all__ = ["Result", "Run", "Sample"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,37 +25,21 @@ def _number(value: float) -> float | None:
 
 @dataclass(slots=True)
 class Result:
-    """Measurements of one contender on one graph.
+    """Measurements of one contender on one graph."""
 
-    Attributes
-    ----------
-    contender, name, version, threads
-        Label in tables, adapter, version of the library, workers.
-    engine : str
-        For this library: the variant that ran.
-    prepare_seconds : float
-        Building its own graph object, once, not part of any sample.
-    first_seconds : float
-        The first solve of all, with whatever it initialises.
-    samples : list of Sample
-        Empty when it was left out.
-    answer : str
-        ``equal`` (bit for bit), ``close`` (floats within tolerance), ``wrong``, or ``not shown`` by
-        programs that keep their distances.
-    skipped : str
-        Why it was left out; empty when it was measured.
-    """
-
+    # contender, name, version, threads: label in tables, adapter, version of the library, workers
     contender: str
     name: str
     version: str
     threads: int
-    engine: str = ""
-    prepare_seconds: float = math.nan
-    first_seconds: float = math.nan
-    samples: list[Sample] = field(default_factory=list)
+    engine: str = ""  # for this library: the variant that ran
+    prepare_seconds: float = math.nan  # building its own graph object, once, not part of any sample
+    first_seconds: float = math.nan  # the first solve of all, with whatever it initialises
+    samples: list[Sample] = field(default_factory=list)  # empty when it was left out
+    # `equal` (bit for bit), `close` (floats within tolerance), `wrong`, or `not shown` by programs
+    # that keep their distances
     answer: str = ""
-    skipped: str = ""
+    skipped: str = ""  # why it was left out; empty when it was measured
 
     @property
     def seconds(self) -> list[float]:
@@ -155,15 +137,5 @@ class Run:
             ratio = self.ratio(result)
             extra = {} if math.isnan(ratio) else {"times_scipy": ratio}
             results.append(result.as_dict() | extra)
-        return {
-            "graph": self.graph,
-            "summary": self.summary,
-            "n_vertices": self.n_vertices,
-            "n_edges": self.n_edges,
-            "weight_dtype": self.weight_dtype,
-            "origin": self.origin,
-            "sources": self.sources,
-            "rounds": self.rounds,
-            "beside_peers": self.beside_peers(),
-            "results": results,
-        }
+        plain = {one.name: getattr(self, one.name) for one in fields(self)}
+        return plain | {"results": results, "beside_peers": self.beside_peers()}

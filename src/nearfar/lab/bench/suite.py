@@ -8,22 +8,19 @@ names.
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nearfar.errors import MissingDependencyError, OptionError, did_you_mean, quoted
+from nearfar.generators import generate
 from nearfar.generators.random import Stream
 from nearfar.graph.graph import Graph
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from numpy.typing import NDArray
-
-__all__ = ["SUITE", "SuiteGraph", "data_file", "data_folder", "draw_sources", "load", "named"]
+from nearfar.solve.one import sssp
 
 _SEED = 1
 _CANDIDATES = 64
@@ -31,28 +28,15 @@ _CANDIDATES = 64
 
 @dataclass(frozen=True, slots=True)
 class SuiteGraph:
-    """Named benchmark graph.
+    """Named benchmark graph."""
 
-    Attributes
-    ----------
-    name : str
-        As given to ``nearfar bench peers --graphs``.
-    summary : str
-        One line: family, size, weights.
-    make : callable
-        ``make(shrink)`` gives the graph with about ``1 / shrink`` of the vertices; real graphs
-        have one size.
-    file : str or None
-        Path below the data folder that it cannot do without.
-    source : int or None
-        A fixed source, where the literature has one.
-    """
-
-    name: str
-    summary: str
+    name: str  # as given to `nearfar bench peers --graphs`
+    summary: str  # one line: family, size, weights
+    # `make(shrink)` gives the graph with about `1 / shrink` of the vertices; real graphs have one
+    # size
     make: Callable[[int], Graph]
-    file: str | None = None
-    source: int | None = None
+    file: str | None = None  # path below the data folder that it cannot do without
+    source: int | None = None  # a fixed source, if the literature has one
 
     def available(self) -> bool | str:
         """Return whether it can be built on this machine: True, or the reason in words."""
@@ -84,8 +68,6 @@ def data_file(name: str) -> Path:
 
 
 def _make(name: str, **parameters: Any) -> Graph:
-    from nearfar.generators import generate
-
     return generate(name, seed=_SEED, **parameters)
 
 
@@ -184,8 +166,6 @@ def named(name: str) -> SuiteGraph:
 
 def _reach(bare: Graph, source: int) -> int:
     """Return the number of vertices that a breadth-first search reaches. O(n + m)."""
-    from nearfar.solve.one import sssp
-
     paths = sssp(bare, source, device="cpu", threads=1, predecessors=False)
     return int(np.count_nonzero(paths.reachable))
 

@@ -24,11 +24,11 @@ What DIR holds
 
 Adding an experiment
 --------------------
-A folder of :mod:`nearfar.papers`. Its docstring says what the paper measured and where we depart;
-the files are ``graphs``, ``run``, ``claims``, ``tables``, ``figures`` and ``page``. ``run`` has a
-subclass of :class:`~nearfar.lab.experiments.experiment.Experiment` and, at its end, ``EXPERIMENT =
-TheClass()``; ``page`` has ``page()``, the text of the page in docs/reproduction. The command line,
-the tests and the docs find both.
+A folder of :mod:`nearfar.papers`. Its docstring describes the paper's measurements and the
+departures from them; the files are ``graphs``, ``run``, ``claims``, ``tables``, ``figures`` and
+``page``. ``run`` has a subclass of :class:`~nearfar.lab.experiments.experiment.Experiment` and, at
+its end, ``EXPERIMENT = TheClass()``; ``page`` has ``page()``, the text of the page in
+docs/reproduction. The command line, the tests and the docs find both.
 
 - ``tasks(settings)`` lists the measurements with stable keys; ``make`` makes the graph of one, in
   another process if need be; ``run`` measures on it and returns plain data; ``tables`` and
@@ -140,24 +140,24 @@ def run(
     scale : {"small", "paper", "beyond"}
         ``small`` takes minutes on two cores; ``paper`` has the paper's sizes.
     device : {"auto", "cpu", "cuda"}
-        ``cuda`` measures the GPU's methods beside the CPU's; tasks of the host, ``*-host``, need
-        no GPU.
+        ``cuda`` measures the GPU's methods as well as the CPU's; tasks of the host, ``*-host``,
+        need no GPU.
     rounds, sources, graphs, seed : int or None
         In place of the scale's: timed solves per source, sources per graph, graphs per size,
         first seed.
     per_method : float or None
-        Seconds; a method whose solves of a graph took longer in sum begins no other one there.
+        Seconds; a method whose solves of a graph took longer in total starts no other one.
     only : sequence of str
         Shell patterns of task keys, measured in this order; the others are left for later.
     budget : float or None
-        Seconds; no task begins after so many.
+        Seconds; no task starts later.
     restart : bool
         Delete the folder's results first.
     workers : int
         Processes that make the graphs of the next tasks, and idle while a task is timed.
     overlap : bool
-        Whether these go on while a task is timed, on a core each, and it on the others; for methods
-        of a GPU.
+        Whether these also run while a task is timed, each on its own core, with the task on the
+        others; for methods of a GPU.
     progress : bool or None
         None shows a bar on a terminal; True reports elsewhere too; False is silent.
 

@@ -15,6 +15,7 @@ import multiprocessing
 import os
 import shutil
 import tempfile
+from collections.abc import Collection, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
@@ -23,16 +24,11 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from nearfar.errors import OptionError
-from nearfar.lab.experiments.experiment import Input
+from nearfar.graph.graph import Graph, join_transposes
+from nearfar.lab.experiments.experiment import Experiment, Input, Settings, Task
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
     from multiprocessing.sharedctypes import Synchronized
-
-    from nearfar.graph.graph import Graph
-    from nearfar.lab.experiments.experiment import Experiment, Settings, Task
-
-__all__ = ["Ahead"]
 
 
 class Ahead:
@@ -156,7 +152,6 @@ def keep(made: Input, place: Path) -> None:
 def load(place: Path) -> Input:
     """Read what :func:`keep` wrote, and delete it; arrays stay mapped while they are used."""
     from nearfar.formats import read
-    from nearfar.graph.graph import join_transposes
 
     graph: Graph = read(place / "graph.nfg")
     if (place / "transpose.nfg").exists():

@@ -1,8 +1,8 @@
 """Statements of a paper's text and the measurements for them, one line per statement.
 
-A :class:`Claim` says where the paper says what, what was measured, on how many of the measured
-graphs the same side is ahead, and how large the effect is beside the paper's. From these the
-verdict follows, so that no sentence about agreement is ever typed by hand. An experiment puts the
+A :class:`Claim` has the statement and its place, the measurement, the number of measured graphs on
+which the same side is ahead, and the size of the effect relative to the paper's. The verdict
+follows from these, so that no sentence about agreement is written by hand. An experiment puts the
 claims of its paper into a table of its results (:func:`table_of_claims`); its page in
 docs/reproduction adds the reasons (:func:`beside`).
 """
@@ -11,30 +11,11 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from nearfar.lab.experiments.experiment import Column, Table
 from nearfar.lab.experiments.render import cell
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-__all__ = [
-    "CONTRADICTED",
-    "NOT_MEASURED",
-    "NOT_REPRODUCED",
-    "REPRODUCED",
-    "SMALLER",
-    "Claim",
-    "OneOf",
-    "Stated",
-    "beside",
-    "claim",
-    "spread",
-    "table_of_claims",
-    "verdicts",
-]
 
 REPRODUCED, SMALLER = "reproduced", "same direction but smaller"
 NOT_REPRODUCED, CONTRADICTED = "not reproduced", "contradicted"
@@ -46,14 +27,10 @@ _MOST, _HALF = 0.75, 0.5
 
 @dataclass(frozen=True, slots=True)
 class Stated:
-    """Size of an effect as a paper states it: a factor over 1, or percent over 0.
+    """Size of an effect as a paper states it: a factor over 1, or percent over 0."""
 
-    Attributes
-    ----------
-    low, high : float
-        The ends of a range; the same number twice for one that is reached ("up to", "about").
-    """
-
+    # low, high: the ends of a range; the same number twice for one that is reached ("up to",
+    # "about")
     low: float
     high: float
 
@@ -81,28 +58,18 @@ class OneOf:
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """Statement of a paper and the measurements for it.
+    """Statement of a paper and the measurements for it."""
 
-    Attributes
-    ----------
-    key : str
-        By which a page finds the reason.
-    where, said : str
-        Section, table or figure; the statement in short, with the paper's number.
-    here : str
-        The measurement in words and numbers.
-    agree, of : int
-        In how many of how many measured cases the same side is ahead.
-    over : (float, float) or None
-        The effect's size over the paper's at both ends; None where the paper states none.
-    """
-
-    key: str
+    key: str  # key of the reason on a page
+    # where, said: section, table or figure; the statement in short, with the paper's number
     where: str
     said: str
-    here: str
+    here: str  # the measurement in words and numbers
+    # agree, of: in how many of how many measured cases the same side is ahead
     agree: int
     of: int
+    # (float, float) or None; the effect's size over the paper's at both ends; None where the paper
+    # states none
     over: tuple[float, float] | None = None
 
     @property
@@ -233,7 +200,7 @@ def _list(claims: Iterable[Claim]) -> str:
 
 
 def _sentence(one: Claim) -> str:
-    """Return a statement with its place in the paper, as the begin of a sentence."""
+    """Return a statement with its place in the paper, as the start of a sentence."""
     return f"{one.said[:1].upper()}{one.said[1:]} ({_place(one)})"
 
 
@@ -261,8 +228,8 @@ def beside(
 ) -> list[str]:
     """Return one list item per statement, grouped by verdict, with the reason of a difference.
 
-    ``differing`` leaves out what was reproduced or not measured. A reason that several statements
-    share, or that is ``given`` further up on the page, is not repeated.
+    ``differing`` omits what was reproduced or not measured. A reason that several statements
+    share, or that is ``given`` earlier on the page, is not repeated.
     """
     claims, lines, given = list(claims), [], set(given)
     for kind in _ORDER[differing:-1]:

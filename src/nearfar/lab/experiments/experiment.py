@@ -5,32 +5,14 @@ from __future__ import annotations
 import json
 import re
 from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
+
+from numpy.typing import NDArray
 
 from nearfar.errors import OptionError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from numpy.typing import NDArray
-
-    from nearfar.graph.graph import Graph
-
-__all__ = [
-    "SCALES",
-    "Column",
-    "Done",
-    "Experiment",
-    "Figure",
-    "Input",
-    "Panel",
-    "Series",
-    "Settings",
-    "Table",
-    "Task",
-    "whole",
-]
+from nearfar.graph.graph import Graph
 
 #: ``tiny`` is for tests: seconds, and numbers that mean nothing.
 SCALES = ("tiny", "small", "paper", "beyond")
@@ -39,56 +21,28 @@ _KEY = re.compile(r"[a-z0-9][a-z0-9._-]*")
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """Settings that determine the numbers of a run, written to the manifest.
+    """Settings that determine the numbers of a run, written to the manifest."""
 
-    Attributes
-    ----------
-    scale : str
-        One of :data:`SCALES`.
-    device : {"cpu", "cuda"}
-        ``cuda`` measures the GPU methods and the CPU ones that the paper sets beside them, which
-        need no GPU where they are tasks of their own; ``cpu`` only those of the CPU.
-    rounds : int
-        Timed solves from each source.
-    sources : int
-        Sources drawn per graph.
-    graphs : int
-        Graphs of each size, with seeds ``seed``, ``seed + 1``, ...
-    patience : float
-        Seconds; a solve that takes longer is timed once.
-    seed : int
-        Of the first graph.
-    per_method : float or None
-        Seconds; a method whose solves of a graph took longer in sum begins no other one there.
-    """
-
-    scale: str
+    scale: str  # one of SCALES
+    # {"cpu", "cuda"}; `cuda` measures the GPU methods and the CPU ones that the paper compares with
+    # them, which need no GPU if they are separate tasks; `cpu` only those of the CPU
     device: str
-    rounds: int = 3
-    sources: int = 1
-    graphs: int = 1
-    patience: float = 1.0
-    seed: int = 1
+    rounds: int = 3  # timed solves from each source
+    sources: int = 1  # sources drawn per graph
+    graphs: int = 1  # graphs of each size, with seeds `seed`, `seed + 1`, ...
+    patience: float = 1.0  # seconds; a solve that takes longer is timed once
+    seed: int = 1  # seed of the first graph
+    # seconds; a method whose solves of a graph took longer in total starts no other one
     per_method: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """Measurement that can be run, stored and repeated separately.
+    """Measurement that can be run, stored and repeated separately."""
 
-    Attributes
-    ----------
-    key : str
-        Stable name, also of its file: lower case, digits, dots, dashes.
-    what : dict
-        Inputs of the experiment's ``run``, as plain data.
-    cost : float
-        Expected seconds or anything proportional; only the time left depends on it.
-    """
-
-    key: str
-    what: dict[str, Any]
-    cost: float = 1.0
+    key: str  # stable name, also of its file: lower case, digits, dots, dashes
+    what: dict[str, Any]  # inputs of the experiment's `run`, as plain data
+    cost: float = 1.0  # expected seconds or anything proportional; only the time left depends on it
 
     def __post_init__(self) -> None:
         if not _KEY.fullmatch(self.key):
@@ -102,20 +56,11 @@ class Task:
 
 @dataclass(slots=True)
 class Input:
-    """Input of a task.
+    """Input of a task."""
 
-    Attributes
-    ----------
-    graph : Graph
-        With its transpose cached, if methods of the experiment need that.
-    sources : list of int
-        Vertices to solve from.
-    truth : dict of int to array
-        Proven distances by source; empty where the experiment checks in a way of its own.
-    """
-
-    graph: Graph
-    sources: list[int] = field(default_factory=list)
+    graph: Graph  # with its transpose cached, if methods of the experiment need that
+    sources: list[int] = field(default_factory=list)  # vertices to solve from
+    # proven distances by source; empty where the experiment checks in a way of its own
     truth: dict[int, NDArray[Any]] = field(default_factory=dict)
 
 
@@ -164,24 +109,14 @@ class Column:
 
 @dataclass(slots=True)
 class Table:
-    """Table of numbers with units.
+    """Table of numbers with units."""
 
-    Attributes
-    ----------
-    key : str
-        File name without suffix.
-    title, caption : str
-        One line; and notes for the reader: method of measurement, the paper's figures.
-    columns : list of Column
-    rows : list of list
-        A string, a number, a bool, or None (shown as a dash) for each column.
-    """
-
-    key: str
+    key: str  # file name without suffix
+    # title, caption: one line; and notes for the reader: method of measurement, the paper's figures
     title: str
     caption: str
     columns: list[Column]
-    rows: list[list[Any]]
+    rows: list[list[Any]]  # a string, a number, a bool, or None (shown as a dash) for each column
 
     def as_dict(self) -> dict[str, Any]:
         """Return plain data."""
@@ -206,27 +141,18 @@ class Series:
 
 @dataclass(slots=True)
 class Panel:
-    """Pair of axes.
-
-    Attributes
-    ----------
-    kind : {"lines", "bars"}
-        Bars need texts as ``x``, the same in every series.
-    marks : list of (str, float)
-        Labelled vertical lines, such as the delta that a heuristic chose.
-    right_label : str
-        Of the right axis, where a series is on it.
-    """
+    """Pair of axes."""
 
     title: str
     x_label: str
     y_label: str
     series: list[Series]
-    kind: str = "lines"
+    kind: str = "lines"  # {"lines", "bars"}; bars need texts as `x`, the same in every series
     x_log: bool = False
     y_log: bool = False
+    # list of (str, float); labelled vertical lines, such as the delta that a heuristic chose
     marks: list[tuple[str, float]] = field(default_factory=list)
-    right_label: str = ""
+    right_label: str = ""  # label of the right axis, if a series uses it
 
 
 @dataclass(slots=True)

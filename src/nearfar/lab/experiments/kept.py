@@ -1,8 +1,8 @@
 """Stored results in benchmarks/results for the pages of docs/reproduction.
 
 :class:`Kept` is a run of an experiment, as ``benchmarks/keep_experiments.py`` wrote it.
-:class:`KernelRows` and :class:`Counts` are what two benchmarks measured besides: times of single
-kernels, and counts that no timed method makes.
+:class:`KernelRows` and :class:`Counts` hold results of two benchmarks: times of single kernels,
+and counts that no timed method makes.
 """
 
 from __future__ import annotations
@@ -10,29 +10,15 @@ from __future__ import annotations
 import re
 import shutil
 import tempfile
+from collections.abc import Callable, Container, Iterable, Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from nearfar.lab import checkout
 from nearfar.lab.experiments import find
 from nearfar.lab.experiments.experiment import Done, Settings, whole
 from nearfar.lab.experiments.render import by_family, draw, markdown_table
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Iterable, Sequence
-
-__all__ = [
-    "Counts",
-    "Kept",
-    "KernelRows",
-    "Row",
-    "at_once",
-    "describe",
-    "kernel_seconds",
-    "patterns",
-    "share",
-]
 
 _KERNEL_TIMES = f"{checkout.RESULTS}/kernel_times.json"
 _COUNTS = f"{checkout.RESULTS}/paper_counts.json"
@@ -119,7 +105,7 @@ class Kept:
         return [*lines, below, ""] if below else lines
 
     def full(self) -> str:
-        """Return where the tables of every graph are, and how to read summaries."""
+        """Return a sentence on the tables of every graph and on how to read summaries."""
         return (
             "Rows summarise groups of graphs: the range, and the geometric mean in brackets. "
             f"`{self.command} -o DIR` and `nearfar report DIR` show every graph."
@@ -137,7 +123,7 @@ class Kept:
             + self._where()
             + (
                 " Other cores made graphs meanwhile, which lengthens iterations that wait for the "
-                "host (up to half as long again on a mesh)."
+                "host by up to half."
                 if any(place.get("overlap") for place in self.environments)
                 else ""
             )
@@ -202,7 +188,7 @@ def patterns(keys: Iterable[str], others: Iterable[str]) -> str:
 
 
 def _stretches(own: Iterable[str], others: Iterable[str]) -> list[str]:
-    """Return the same for keys that others are like: by their first number, from one to another."""
+    """Return keys that others resemble, as ranges by their first number."""
 
     def head(key: str) -> str:
         first = _NUMBER.search(key)
@@ -267,6 +253,21 @@ def _commit(place: dict[str, Any]) -> str:
     return f"{place['date'][:10]}, commit {place['commit'][:12]}{changed}"
 
 
+def _section(
+    title: str,
+    columns: list[str],
+    rows: list[list[Any]],
+    note: str,
+    family: Callable[[list[Any]], str] | None,
+    how: str,
+) -> list[str]:
+    """Return a table with title, caption and origin."""
+    shown = [{"name": name, "unit": "", "digits": 3} for name in columns]
+    table = {"columns": shown, "rows": rows}
+    lines = markdown_table(by_family(table, family) if family else table)
+    return [f"### {title}", "", *lines, "", note, "", how, ""]
+
+
 class KernelRows:
     """Times of single kernels for one paper, by graph and label, and where they were measured."""
 
@@ -303,10 +304,7 @@ class KernelRows:
         """Return a table with title, caption and origin; or how to measure it."""
         if not self.there:
             return [self.how(), ""]
-        shown = [{"name": name, "unit": "", "digits": 3} for name in columns]
-        table = {"columns": shown, "rows": rows}
-        lines = markdown_table(by_family(table, family) if family else table)
-        return [f"### {title}", "", *lines, "", note, "", self.how(), ""]
+        return _section(title, columns, rows, note, family, self.how())
 
 
 def kernel_seconds(row: Row, *names: str) -> float:
@@ -344,11 +342,8 @@ class Counts:
         """Return a table with title, caption and origin; nothing without rows."""
         if not rows:
             return []
-        shown = [{"name": name, "unit": "", "digits": 3} for name in columns]
-        table = {"columns": shown, "rows": rows}
-        lines = markdown_table(by_family(table, family) if family else table)
         how = (
             f"*{describe(self.parts[part]['environment'])}; "
             f"`python benchmarks/paper_counts.py --parts {part}`. From `{_COUNTS}`.*"
         )
-        return [f"### {title}", "", *lines, "", note, "", how, ""]
+        return _section(title, columns, rows, note, family, how)

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
 
 from nearfar.errors import MissingDependencyError
 from nearfar.lab.bench.report import table as aligned
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-    from pathlib import Path
-
-__all__ = ["by_family", "cell", "draw", "markdown_table"]
-
 _MARKERS = "osD^vP*X<>hd"
 _MOST_BARS = 120
-#: What an axis shows whose label is a bare unit.
+#: Label of an axis by its unit, if it has only a unit.
 _SHOWN = {"s": "time, s", "ms": "time, ms", "MiB": "memory, MiB"}
 _COLOURS = (
     *(f"C{i}" for i in range(10)),
@@ -145,8 +143,8 @@ def draw(figure: Mapping[str, Any], folder: Path) -> list[str]:
 def _looks(panels: Sequence[Mapping[str, Any]]) -> dict[str, tuple[str, str]]:
     """Return colour and marker of each label, the same in all panels.
 
-    What a label has in brackets, such as a mean, makes it no other line, unless one panel has two
-    labels that differ in nothing else.
+    Text in brackets, such as a mean, does not distinguish labels, unless one panel has two that
+    differ in nothing else.
     """
     each = [[s["label"] for s in panel["series"] if s["label"]] for panel in panels]
     plain = {label: label.partition(" (")[0] for labels in each for label in labels}
@@ -232,8 +230,6 @@ def _dress(axes: Any, panel: Mapping[str, Any]) -> None:
 
 def _clear(axes: Any, panel: Mapping[str, Any], at: float) -> float:
     """Return top or bottom of the axes, whichever the lines right of ``at`` are farther from."""
-    import numpy as np
-
     axes.get_xlim(), axes.get_ylim()  # the limits are known from here on
     into = axes.transData + axes.transAxes.inverted()
     beside = into.transform((at, axes.get_ylim()[0]))[0] + np.linspace(0.0, 0.2, 9)

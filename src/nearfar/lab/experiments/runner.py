@@ -11,9 +11,10 @@ import dataclasses
 import fnmatch
 import json
 import time
+from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from nearfar.errors import (
     MissingDependencyError,
@@ -27,12 +28,8 @@ from nearfar.lab.bench.report import write_json
 from nearfar.lab.experiments.ahead import Ahead
 from nearfar.lab.experiments.experiment import Done, Experiment, Settings, Task, whole
 from nearfar.lab.experiments.render import draw, markdown_table
+from nearfar.system.devices import runtime
 from nearfar.system.output import only_writer
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-
-__all__ = ["MANIFEST_SCHEMA", "RESULTS_SCHEMA", "SAMPLE_SCHEMA", "Outcome", "execute", "rebuild"]
 
 RESULTS_SCHEMA = "nearfar-experiment-results/1"
 MANIFEST_SCHEMA = "nearfar-experiment-manifest/1"
@@ -42,29 +39,18 @@ _NO_FIGURES = "Figures were left out: they need matplotlib (pip install 'nearfar
 
 @dataclasses.dataclass(slots=True)
 class Outcome:
-    """Result of a run.
-
-    Attributes
-    ----------
-    folder : Path
-    results : dict
-        The content of ``results.json``.
-    measured, kept : int
-        Tasks measured now, and found finished.
-    skipped : dict of str to str
-        Tasks that could not run here, with the reason.
-    missing : list of str
-        Tasks that the budget or ``only`` left out.
-    wrong : list of str
-        ``task: method`` of every wrong answer by a method that promises right ones.
-    """
+    """Result of a run."""
 
     folder: Path
-    results: dict[str, Any]
+    results: dict[str, Any]  # the content of `results.json`
+    # measured, kept: tasks measured now, and found finished
     measured: int = 0
     kept: int = 0
+    # tasks that could not run here, with the reason
     skipped: dict[str, str] = dataclasses.field(default_factory=dict)
+    # tasks that the budget or `only` left out
     missing: list[str] = dataclasses.field(default_factory=list)
+    # `task: method` of every wrong answer by a method that promises right ones
     wrong: list[str] = dataclasses.field(default_factory=list)
 
 
@@ -181,9 +167,7 @@ def execute(
 
 
 def _need_gpu(tasks: Sequence[Task]) -> None:
-    """Raise :class:`VariantUnavailable` without a GPU, with the tasks that need none."""
-    from nearfar.system.devices import runtime
-
+    """Raise :class:`VariantUnavailable` without a GPU, and name the tasks that need none."""
     here = runtime.available()
     if here is not True:
         some = "; tasks that match '*-host' (only=) need none"
@@ -215,7 +199,7 @@ def _measure(
     progress: Callable[[float, float, str], None],
     skipped: dict[str, str],
 ) -> int:
-    """Measure tasks and keep each; how many. Those that cannot run here go to ``skipped``."""
+    """Measure and store tasks; return their number. Those that cannot run go to ``skipped``."""
     total = sum(t.cost for t in todo)
     spent, measured = 0.0, 0
     began = time.monotonic()
@@ -254,7 +238,7 @@ def _beside(runs: Sequence[dict[str, Any]], found: Sequence[dict[str, Any]]) -> 
         return []
     gpus = _gpus(runs[sample["environment"]] for sample in found)
     where = f"the numbers of {' and '.join(gpus)}" if gpus else "no numbers of a GPU yet"
-    return [f"Methods of the host were measured without a GPU; they stand beside {where}."]
+    return [f"Methods of the host were measured without a GPU, for comparison with {where}."]
 
 
 def rebuild(

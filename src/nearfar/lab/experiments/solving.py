@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+from nearfar.graph.graph import Graph
+from nearfar.graph.graph import Graph as Made
+from nearfar.solve.one import sssp
 
-    from nearfar.graph.graph import Graph
+if TYPE_CHECKING:
     from nearfar.lab.bench.cases import Case
     from nearfar.lab.experiments.experiment import Input, Settings
-
-__all__ = ["geometric", "hops", "timed", "weighted"]
 
 
 def weighted(graph: Graph, low: int, high: int, stream: str) -> Graph:
     """Return the same edges with uniform random int32 weights, both ends included; seed 1."""
     from nearfar.generators.random import Stream
-    from nearfar.graph.graph import Graph as Made
 
     weights = Stream(1, stream).integers(low, high, graph.n_edges, np.int32)
     return Made(graph.indptr, graph.indices, weights, attributes=graph.attributes)
@@ -30,9 +29,6 @@ def hops(graph: Graph, source: int) -> int:
 
     The second starts where the first ended. O(n + m).
     """
-    from nearfar.graph.graph import Graph as Made
-    from nearfar.solve.one import sssp
-
     bare = Made(graph.indptr, graph.indices, None)
     depth = 0
     for _ in range(2):

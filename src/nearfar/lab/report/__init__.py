@@ -1,10 +1,9 @@
-"""One HTML file of an experiment's folder, to be opened from disk and sent around.
+"""HTML reports of an experiment's folder, each one self-contained file.
 
-:func:`write_report` gathers what an experiment wrote - Markdown with its tables, figures, JSON
-results - into a page that needs nothing else: figures are inside as data, styles and the sorting of
-tables are our own and inside too. A content security policy in the page names the digests of that
-one script and that one style, and forbids every request, so nothing that a result file says can run
-or reach a network.
+:func:`write_report` combines the output of an experiment - Markdown with its tables, figures, JSON
+results - in one page: figures, styles and the script that sorts tables are embedded. A content
+security policy in the page names the digests of that script and that style and forbids every
+request, so nothing in a result file can run or reach a network.
 """
 
 from nearfar.lab.report.folder import report_html, write_report

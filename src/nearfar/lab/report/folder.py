@@ -15,8 +15,6 @@ from nearfar.errors import OptionError
 from nearfar.lab.report.markdown import Renderer
 from nearfar.system.output import replacing
 
-__all__ = ["report_html", "write_report"]
-
 _KINDS = {".svg": "image/svg+xml", ".png": "image/png", ".jpg": "image/jpeg"}
 #: Raw JSON longer than this is named, not shown: the page has to stay quick to open.
 _MOST_JSON = 400_000
@@ -44,12 +42,12 @@ class _Folder:
             if not self._holds(path):
                 raise OptionError(
                     f"{path} is a link to a file outside {folder}: a report shows files of its "
-                    "folder alone, so replace the link by the file or remove it"
+                    "own folder, so replace the link by the file or remove it"
                 )
         self.pages = [p for p in every if p.suffix == ".md"]
-        if folder / "index.md" in every:  # it has what the pages below it have
+        if folder / "index.md" in every:  # covered by the pages below
             self.pages = [p for p in self.pages if p.parent == folder]
-        # A README, or a page named like the folder, says what the others are about.
+        # A README, or a page named like the folder, describes the others.
         self.pages.sort(key=lambda p: (p.stem.lower() not in ("readme", "index"), str(p)))
         self.json = [p for p in every if p.suffix == ".json"]
         if folder / "results.json" in every:  # the same: single samples are in it
@@ -251,7 +249,7 @@ def _page(title: str, sections: list[str], headings: list[tuple[int, str, str]])
 
 
 def write_report(folder: Path, output: Path | None = None, *, title: str | None = None) -> Path:
-    """Write the page of a folder; a reader never sees half of it.
+    """Write the page of a folder; the file appears only when it is complete.
 
     Parameters
     ----------

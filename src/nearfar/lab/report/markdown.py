@@ -1,19 +1,14 @@
 """Convert the Markdown of the library's tables and pages to HTML.
 
 Headings, paragraphs, lists, tables, fenced code, images, links, bold, emphasis and code spans;
-everything else is text. All text is escaped: HTML in a source file is shown, not obeyed.
+everything else is text. All text is escaped: HTML in a source file is shown as text.
 """
 
 from __future__ import annotations
 
 import html
 import re
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-__all__ = ["Renderer", "number_in", "slug"]
+from collections.abc import Callable, Sequence
 
 _NUMBER = re.compile(r"^[~<>=\s]*([-+]?\d[\d,]*\.?\d*(?:[eE][-+]?\d+)?|[-+]?\.\d+)")
 _RULE = re.compile(r"^\|?\s*:?-{3,}:?\s*(\|\s*:?-+:?\s*)*\|?$")

@@ -1,14 +1,15 @@
-// Betweenness of vertices and edges: dependencies added up over sources.
+// Betweenness of vertices and edges: the sum of Brandes' dependencies over sources.
 //
-// Brandes 2001, "A faster algorithm for betweenness centrality": with sigma the numbers of shortest
-// paths from s, the share of all paths from s that lead through v is
+// Brandes 2001, "A faster algorithm for betweenness centrality": let sigma be the number of
+// shortest paths from s. The share of all paths from s that pass through v is
 //   delta(v) = sum over successors w of sigma(v) / sigma(w) * (1 + delta(w)),
-// found from the farthest vertex to the nearest. Here each vertex keeps (1 + delta) / sigma, so an
-// edge costs one addition. The graph is a smaller one of the same answer (compact.hpp), and what
-// passes through vertices takes two passes over its edges (level_passes.hpp, tight_passes.hpp),
-// with eight sources at once where the diameter is small (lane_passes.hpp). Ends of paths, a limit,
-// a tolerance, numbers of paths beyond a double, and edges where sources go one by one, take the
-// shortest paths as a graph of their own (path_dag.hpp).
+// computed from the farthest vertex to the nearest. Each vertex stores (1 + delta) / sigma, so an
+// edge costs one addition. The graph is first reduced to a smaller one with the same answer
+// (compact.hpp). Betweenness of vertices takes two passes over the edges (level_passes.hpp,
+// tight_passes.hpp), for eight sources at once where the diameter is small (lane_passes.hpp).
+// Counting endpoints, a limit, a tolerance, path counts that overflow a double, and betweenness of
+// edges where sources are searched one by one need the shortest paths as an explicit graph
+// (path_dag.hpp).
 #include <atomic>
 
 #include "cpu/bindings/bindings.hpp"
@@ -22,7 +23,7 @@
 namespace nearfar::measures {
 namespace {
 
-// What goes wrong in a search of any worker; the first is kept.
+// The first error of any worker's search.
 struct Failure {
   std::mutex mutex;
   std::atomic<bool> saturated{false};
@@ -38,14 +39,14 @@ struct Failure {
 template <class Weight>
 struct Request {
   Weight limit;
-  int64_t hops;  // the limit without weights
+  int64_t hops;  // the limit of an unweighted search
   double tolerance;
   bool edges, endpoints;
 
-  // Whether sources may go in lanes, where there are no weights.
+  // Whether eight sources may be searched at once; only without weights.
   bool in_lanes() const { return !endpoints && hops == std::numeric_limits<int64_t>::max(); }
 
-  // Whether nothing is wanted but how much passes through vertices.
+  // Whether only the betweenness of vertices is requested.
   bool plain() const {
     return !edges && !endpoints && tolerance == 0 && limit == unreached<Weight>() &&
            hops == std::numeric_limits<int64_t>::max();
@@ -57,10 +58,10 @@ struct Totals {
   OrderedSums<double>* edges;  // or null
 };
 
-// A vertex that was folded may be on a cycle of weight zero, or farther than distances reach.
+// A folded vertex may be on a cycle of weight zero, or its distance may overflow.
 struct NotFolded {};
 
-// The edges as the passes want them, without weights or with.
+// The edges in the form that the passes read.
 template <class C>
 struct Layout {
   PaddedRows<typename C::Index> rows;
@@ -118,8 +119,8 @@ class Accumulation final : public PolicyOf<C> {
     }
   }
 
-  // From up to 64 sources of one block, with their distances in `space`. A source that has too many
-  // paths for a double is searched by itself.
+  // Processes up to 64 sources of one block, with their distances in `space`. A source whose path
+  // counts overflow a double is searched separately.
   void in_lanes(const LaneGraph& graph, LaneSpace& space, const int32_t* sources, int count,
                 int from) {
     for (int i = 0; i < count; i += kLanes) {
@@ -170,8 +171,8 @@ class Accumulation final : public PolicyOf<C> {
       pull<false>(weight, paths, share);
   }
 
-  // Rows are pulled from successors instead of pushed to predecessors: the sum at a vertex has one
-  // order, that of its row, whatever runs beside it.
+  // Rows are pulled from successors instead of pushed to predecessors, so the sum at a vertex is
+  // always added in the order of its row, on any number of threads.
   template <bool kEdges, class Count>
   void pull(double weight, const Count* paths, Count* share) {
     const PathDag<C>& dag = *dag_;
@@ -207,12 +208,12 @@ class Accumulation final : public PolicyOf<C> {
   Interrupt& interrupt_;
   std::optional<std::conditional_t<kWeighted, TightPasses<C>, LevelPasses<C>>> passes_;
   std::optional<PathDag<C>> dag_;
-  std::unique_ptr<double[]> share_;  // ends / sigma + shares of successors, by place
+  std::unique_ptr<double[]> share_;  // by place: ends / sigma + the shares of successors
   std::vector<double> vertices_, edges_;
 };
 
-// Sources in batches that are searched together, of blocks that are added up together. Blocks
-// depend on the sources alone, and batches are smaller where many workers wait for some.
+// Batches of sources that are searched together, grouped into blocks that are summed together.
+// Blocks depend only on the sources; batches are smaller where otherwise workers would be idle.
 class LaneBatches {
  public:
   LaneBatches(std::size_t sources, int threads) : sources_(static_cast<int64_t>(sources)) {
@@ -222,7 +223,7 @@ class LaneBatches {
 
   int64_t count() const { return (sources_ + batch_ - 1) / batch_; }
 
-  // Returns how many sources those of a batch are.
+  // Returns the number of sources in a batch.
   template <class Sums, class Layout>
   int64_t run(int64_t number, const std::vector<int32_t>& sources, const Layout& layout,
               LaneSpace& space, Sums& sums) const {
@@ -249,7 +250,7 @@ struct Marks {
   std::vector<uint8_t> sources, targets;
 };
 
-// Adds to `vertices` and `edges`, by the given numbers.
+// Adds to `vertices` and `edges`, indexed by the caller's vertex and edge numbers.
 template <bool kWeighted, class C>
 void add_up(const C& given, bool fold, const Marks& marks,
             const Request<typename C::Weight>& request, double* vertices, double* edges,
@@ -355,9 +356,9 @@ std::vector<uint8_t> marked(std::size_t n, const Ids& vertices, const char* what
   return marks;
 }
 
-// Adds up into `vertices` and `edges`, zeros of the caller. Returns whether a sum saturated, so
-// that the caller repeats with longer weights, and a cycle of weight zero or nothing. `rows` is for
-// weights whose sums fit, without a limit.
+// Adds to `vertices` and `edges`, which the caller has zeroed. Returns whether a sum saturated (the
+// caller then repeats with wider weights) and a cycle of weight zero, empty if there is none.
+// `rows` is used only without a limit and where sums fit the weights' type.
 Fields betweenness(GraphView& view, bool weighted, const Ids& sources, std::optional<Ids> targets,
                    std::optional<double> limit, double tolerance, bool endpoints,
                    const Array& vertices, const std::optional<Array>& edges, int threads,

@@ -6,10 +6,13 @@
 from __future__ import annotations
 
 import secrets
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from nearfar import _cpu
 from nearfar.errors import (
     DistanceOverflowError,
     GraphError,
@@ -20,6 +23,7 @@ from nearfar.errors import (
     quoted,
 )
 from nearfar.generators.random import Stream
+from nearfar.graph.graph import Graph
 from nearfar.graph.saturation import widest
 from nearfar.graph.slots import Slot
 from nearfar.graph.turns import TurnGraph
@@ -35,19 +39,10 @@ from nearfar.measures.simple import (
     source_indices,
     takes_device,
 )
-from nearfar.options import check_limit
+from nearfar.options import Device, Devices, check_limit
+from nearfar.prepared.prepared import Prepared
 from nearfar.solve.steps.request import check_stats
 from nearfar.system.threads import check_threads
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
-    from numpy.typing import NDArray
-
-    from nearfar.graph.graph import Graph
-    from nearfar.options import Device, Devices
-
-__all__ = ["betweenness", "raw_betweenness", "sampled_sources", "scales"]
 
 _BACKWARD: Slot[NDArray[np.int64]] = Slot("backward edges")
 
@@ -94,7 +89,7 @@ def betweenness(
         Return values of edges instead of vertices.
     normalized : bool
         Divide by the number of pairs: (n - 1) (n - 2) for vertices, n (n - 1) for edges and with
-        ``endpoints``. Without, values of an undirected graph are halved, since each pair is counted
+        ``endpoints``. False only halves the values of an undirected graph, whose pairs are counted
         from both ends.
     endpoints : bool
         Count a path for its first and last vertex too.
@@ -273,7 +268,6 @@ def raw_betweenness(
 
     def on_device() -> NDArray[np.float64]:
         from nearfar.measures.centrality.device_shares import ZeroCycleFrom, device_shares
-        from nearfar.prepared.prepared import Prepared
 
         try:
             return device_shares(
@@ -318,8 +312,6 @@ def _on_cores(
     progress: Callable[[float, float], None] | None = None,
 ) -> NDArray[np.float64]:
     """Return sums on the CPU, of vertices or of the edges that :func:`simple` keeps."""
-    from nearfar import _cpu
-
     solved = simple(graph).graph
     rows = None if limit is not None else many_rows(graph, len(sources), workers)
     while True:

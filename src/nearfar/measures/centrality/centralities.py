@@ -6,27 +6,21 @@ GPU, without storing a matrix.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal
+from collections.abc import Callable, Iterable
+from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nearfar.errors import UnreachableError
 from nearfar.graph.dtypes import unreached_value
 from nearfar.graph.given import as_numpy
+from nearfar.graph.graph import Graph
+from nearfar.graph.turns import TurnGraph
 from nearfar.measures.centrality.brandes import draws_nothing, sampled_sources
 from nearfar.measures.simple import measured_turns
 from nearfar.solve.many import distances
-from nearfar.solve.steps.request import as_graph_or_turns, check_stats
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
-    from numpy.typing import NDArray
-
-    from nearfar.graph.graph import Graph
-    from nearfar.graph.turns import TurnGraph
-
-__all__ = ["average_length", "closeness", "efficiency", "harmonic"]
+from nearfar.solve.steps.request import as_graph_or_turns, check_stats, vertex_indices
 
 _ENTRIES = 1 << 23  # of rows that are held at once
 
@@ -319,8 +313,6 @@ def _drawn(n: int, samples: int | None, seed: int | None) -> NDArray[np.int64] |
 def _rows(graph: Graph | TurnGraph, vertices: Any) -> Any:
     if vertices is None:
         return np.arange(graph.n_vertices)
-    from nearfar.solve.steps.request import vertex_indices
-
     return vertex_indices(graph, vertices, "vertex")
 
 

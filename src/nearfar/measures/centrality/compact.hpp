@@ -1,16 +1,18 @@
-// The graph that betweenness walks: dead ends folded away, vertices numbered by nearness or degree.
+// The graph that betweenness searches: without dead ends, its vertices renumbered by nearness or
+// degree.
 //
-// Some things are known about paths before any search, and each makes every search cheaper:
-// - A vertex with one neighbour, and then a whole tree that hangs on one vertex, is entered and
-//   left by that vertex alone. What paths do inside is a product of numbers of sources and targets;
-//   outside, the tree counts as further sources and targets at its root (Baglioni et al. 2012).
-//   Sums of floats that begin elsewhere tie elsewhere, so trees are folded for integers only.
-// - A vertex without a way on (most of a peer-to-peer or web graph) ends paths and does nothing
-//   else: one with a single edge into it counts as a target at the tail of that edge, the others
-//   are kept apart as sinks and looked at once per search, by the edges that enter them.
-// - Vertices numbered in breadth-first order have their neighbours close by in memory: a fifth off
-//   every search of a road network or a mesh. Where lanes of sources search (lane_passes.hpp), the
-//   number falls with the degree instead.
+// Three reductions before any search make every search cheaper:
+// - All paths into and out of a vertex with one neighbour, and so of a whole tree attached to one
+//   vertex, pass through that vertex. The paths inside the tree are counted by products of numbers
+//   of sources and targets; outside, the tree counts as more sources and targets at its root
+//   (Baglioni et al. 2012). Sums of floats that start at another vertex may tie differently, so
+//   trees are folded for integer weights only.
+// - A vertex without outgoing edges (most of a peer-to-peer or web graph) only ends paths. One with
+//   a single incoming edge counts as a target at the tail of that edge; the others are kept
+//   separately as sinks and processed once per search, over their incoming edges.
+// - Numbering vertices in breadth-first order puts neighbours close together in memory, which takes
+//   a fifth off every search of a road network or a mesh. Where eight sources are searched at once
+//   (lane_passes.hpp), vertices are numbered by falling degree instead.
 // Baglioni et al., "Fast exact computation of betweenness centrality in social networks", ASONAM
 // 2012.
 #pragma once
@@ -26,30 +28,26 @@
 
 namespace nearfar::measures {
 
-template <class C>
-class Compact {
+// The rows without their weights, which are compiled once for all types of these.
+template <class IndexT>
+class CompactRows {
  public:
-  using Index = typename C::Index;
-  using Weight = typename C::Weight;
+  using Index = IndexT;
   static constexpr Index kNone = -1;
 
-  // Numbers of targets: at a vertex itself and at what is folded onto it together, and folded
-  // alone.
+  // Numbers of targets: `all` counts a vertex and what is folded onto it, `behind` only the latter.
   struct Ends {
     Index all, behind;
   };
 
-  // fold: whether to fold and to keep sinks apart; rows must have neither parallel edges nor
-  // self-loops, and only then need weights be positive. lanes: whether the edges are counted and
-  // lanes of sources may search. is_source and is_target: one per vertex.
-  Compact(const C& csr, bool fold, bool lanes, const std::vector<uint8_t>& is_source,
-          const std::vector<uint8_t>& is_target)
-      : given_(csr), n_(size(csr.n)) {
-    for (std::size_t e = 0; e < size(csr.m); ++e) {
-      least = std::min(least, csr.weights[e]);
-      most = std::max(most, csr.weights[e]);
-    }
-    const Rows in = transposed({csr.indptr, csr.indices, nullptr});
+  // given: the graph; its weights are not read. fold: whether to separate sinks; rows must then
+  // have neither parallel edges nor self-loops, and weights must be positive. trees: whether to
+  // fold trees, too. lanes: whether the graph is unweighted and eight sources may be searched at
+  // once. is_source and is_target: one per vertex.
+  CompactRows(const Csr<Index, int32_t>& given, bool fold, bool trees, bool lanes,
+              const std::vector<uint8_t>& is_source, const std::vector<uint8_t>& is_target)
+      : indptr_(given.indptr), m_(size(given.m)), n_(size(given.n)) {
+    const Rows in = transposed({given.indptr, given.indices, nullptr});
     const Rows out = transposed(in.view());
     symmetric = in.first == out.first && in.ends == out.ends;
     root_.assign(n_, kNone);
@@ -62,48 +60,43 @@ class Compact {
       own[v] = ends_[v].all = is_target[v];
       from[v] = sources[v] = is_source[v];
     }
-    std::vector<double> pairs(n_, 0);  // of a source and a target in one branch below
-    std::vector<Index> folded;
-    if (fold && symmetric && !std::is_floating_point_v<Weight>)
-      fold_trees(out, pairs, folded);
+    std::vector<double> pairs(n_, 0);  // source-target pairs within one branch below
+    if (fold && symmetric && trees)
+      fold_trees(out, pairs);
     else if (fold && !symmetric)
       fold_sinks(in);
     any_folded = std::any_of(root_.begin(), root_.end(), [](Index u) { return u != kNone; });
     number(in, out, fold && !symmetric, lanes);
-    count_inside(own, from, pairs, folded);
+    count_inside(own, from, pairs);
     copy(in);
     enter_sinks(in);
     carry_over(own);
   }
 
-  // Kept vertices have numbers from 1 to n - 1, those that are not sinks below `core`. Vertex 0 is
-  // nobody: what does not count can be read from it.
+  // Kept vertices are numbered 1 to n - 1, those that are not sinks below `core`. Vertex 0 is a
+  // dummy that masked reads refer to.
   Index n = 0, core = 0;
   bool any_folded = false;
-  bool for_lanes = false;                        // numbers fall with the degree
-  bool symmetric = false;                        // every edge has its opposite, of whatever weight
-  Weight least = unreached<Weight>(), most = 0;  // weights, folded ones too
-  Weight deepest = 0;                            // no folded vertex is farther from its root
+  bool for_lanes = false;  // numbered by falling degree
+  bool symmetric = false;  // every edge has an opposite edge, of any weight
 
-  Csr<Index, Weight> csr;                     // kept edges; rows ascend
-  std::vector<Index> vertex;                  // given number of a kept vertex
-  std::vector<Index> starts;                  // kept vertices to search from, near ones in a row
-  std::vector<Index> edge;                    // given number of a kept edge
-  std::vector<Index> core_end;                // of each row: from here on edges lead to sinks
+  std::vector<Index> vertex;                  // the caller's number of a kept vertex
+  std::vector<Index> starts;                  // kept vertices to search from, nearby consecutive
+  std::vector<Index> edge;                    // the caller's number of a kept edge
+  std::vector<Index> core_end;                // per row: edges from here on lead to sinks
   std::vector<Index> sink_first, sink_tails;  // edges into sink core + i
-  std::vector<Weight> sink_weights;
-  std::vector<Ends> ends;       // of kept vertices
-  std::vector<double> sources;  // of kept vertices, with what is folded onto them
+  std::vector<Ends> ends;                     // of kept vertices
+  std::vector<double> sources;                // per kept vertex, including what is folded onto it
 
   Index n_sinks() const { return n - core; }
 
-  // Adds what paths do inside folded trees and, with the kept vertices' sums, all of it.
+  // Adds the paths inside folded trees and the sums of the kept vertices.
   void add_up(const std::vector<double>& kept, double* vertices) const {
     for (std::size_t v = 0; v < n_; ++v) vertices[v] += inside_[v];
     for (std::size_t i = 1; i < size(n); ++i) vertices[size(vertex[i])] += kept[i];
   }
 
- private:
+ protected:
   static std::size_t size(Index i) { return static_cast<std::size_t>(i); }
 
   struct View {
@@ -117,10 +110,10 @@ class Compact {
     std::size_t degree(std::size_t v) const { return size(first[v + 1] - first[v]); }
   };
 
-  // Rows of the opposite edges, each ascending.
+  // Rows of the reversed edges, each ascending.
   Rows transposed(const View& rows) const {
     Rows made;
-    const std::size_t m = size(given_.m);
+    const std::size_t m = m_;
     made.first.assign(n_ + 1, 0);
     made.ends.resize(m);
     made.edges.resize(m);
@@ -136,45 +129,43 @@ class Compact {
     return made;
   }
 
-  // Onto its only neighbour that is left goes each vertex that has one.
-  void fold_trees(const Rows& out, std::vector<double>& pairs, std::vector<Index>& folded) {
+  // Folds each vertex onto its only remaining neighbour.
+  void fold_trees(const Rows& out, std::vector<double>& pairs) {
     std::vector<Index> degree(n_);
     for (std::size_t v = 0; v < n_; ++v) {
       degree[v] = static_cast<Index>(out.degree(v));
-      if (degree[v] == 1) folded.push_back(static_cast<Index>(v));
+      if (degree[v] == 1) folded_.push_back(static_cast<Index>(v));
     }
-    std::vector<Weight> depth(n_, 0);
     std::size_t done = 0;
-    for (std::size_t i = 0; i < folded.size(); ++i) {
-      const std::size_t v = size(folded[i]);
-      if (degree[v] == 0) continue;  // the last of a component that is a tree: its root
+    for (std::size_t i = 0; i < folded_.size(); ++i) {
+      const std::size_t v = size(folded_[i]);
+      if (degree[v] == 0) continue;  // the last vertex of a component that is a tree: its root
       Index k = out.first[v];
       while (root_[size(out.ends[size(k)])] != kNone) ++k;
       const std::size_t u = size(out.ends[size(k)]);
       root_[v] = static_cast<Index>(u);
-      folded[done++] = static_cast<Index>(v);
+      folded_[done++] = static_cast<Index>(v);
       pairs[u] += sources[v] * static_cast<double>(ends_[v].all);
       sources[u] += sources[v];
       ends_[u].all += ends_[v].all;
-      const Weight w = given_.weights[out.edges[size(k)]];
-      depth[u] = std::max(depth[u], saturating_add(depth[v], std::max(w, back(out, u, v))));
-      deepest = std::max(deepest, depth[u]);
-      if (--degree[u] == 1) folded.push_back(static_cast<Index>(u));
+      to_root_.push_back(out.edges[size(k)]);
+      from_root_.push_back(back(out, u, v));
+      if (--degree[u] == 1) folded_.push_back(static_cast<Index>(u));
       degree[v] = 0;
     }
-    folded.resize(done);
+    folded_.resize(done);
   }
 
-  Weight back(const Rows& out, std::size_t u, std::size_t v) const {
+  Index back(const Rows& out, std::size_t u, std::size_t v) const {
     const auto row = out.ends.begin() + out.first[u], end = out.ends.begin() + out.first[u + 1];
     const auto at = std::lower_bound(row, end, static_cast<Index>(v));
-    return given_.weights[out.edges[static_cast<std::size_t>(at - out.ends.begin())]];
+    return out.edges[static_cast<std::size_t>(at - out.ends.begin())];
   }
 
-  // Onto its only predecessor goes each vertex without a way on that has one.
+  // Folds each vertex without outgoing edges onto its only predecessor.
   void fold_sinks(const Rows& in) {
     for (std::size_t v = 0; v < n_; ++v) {
-      if (given_.indptr[v + 1] != given_.indptr[v] || in.degree(v) != 1) continue;
+      if (indptr_[v + 1] != indptr_[v] || in.degree(v) != 1) continue;
       const std::size_t u = size(in.ends[size(in.first[v])]);
       root_[v] = static_cast<Index>(u);
       ends_[u].all += ends_[v].all;
@@ -182,7 +173,8 @@ class Compact {
     }
   }
 
-  // Breadth-first along edges of either direction, sinks last and by the number of edges into them.
+  // Breadth-first along edges of both directions; sinks come last, by their number of incoming
+  // edges.
   void number(const Rows& in, const Rows& out, bool sinks_apart, bool lanes) {
     label_.assign(n_, kNone);
     component_.push_back(kNone);
@@ -197,7 +189,7 @@ class Compact {
       component_.push_back(components_);
       vertex.push_back(t);
     };
-    double values = 0;  // that distances from eight sources to a vertex take, over all vertices
+    double values = 0;  // distinct distances from eight sources to a vertex, summed over vertices
     for (std::size_t s = 0; s < n_; ++s) {
       const std::size_t first = vertex.size();
       std::size_t i = first;
@@ -235,7 +227,7 @@ class Compact {
   }
 
   void number_by_degree(const Rows& in, const Rows& out) {
-    std::vector<std::pair<Index, Index>> degrees(n_);  // to and from vertices that are kept
+    std::vector<std::pair<Index, Index>> degrees(n_);  // in- and out-degree among kept vertices
     for (Index i = 1; i < core; ++i) {
       const std::size_t v = size(vertex[size(i)]);
       for (Index e = out.first[v]; e < out.first[v + 1]; ++e)
@@ -250,12 +242,12 @@ class Compact {
     for (Index i = 1; i < core; ++i) label_[size(vertex[size(i)])] = i;
   }
 
-  // Pairs of a source and a target whose path has a vertex inside, as far as trees alone decide:
-  // from below it to below it in another branch, from below it to elsewhere, from elsewhere to
-  // below it. At a root the last are left to the searches, which come by.
+  // Source-target pairs whose path passes through a vertex, as far as the trees determine them:
+  // between two branches below it, and from below it to elsewhere and back. At a root the last two
+  // are counted by the searches.
   void count_inside(const std::vector<Index>& own, const std::vector<double>& from,
-                    const std::vector<double>& pairs, const std::vector<Index>& folded) {
-    if (folded.empty()) return;
+                    const std::vector<double>& pairs) {
+    if (folded_.empty()) return;
     std::vector<double> all_sources(size(components_), 0), all_targets(size(components_), 0);
     for (std::size_t i = 1; i < size(core); ++i) {
       all_sources[size(component_[i])] += sources[size(vertex[i])];
@@ -263,8 +255,8 @@ class Compact {
     }
     std::vector<Index> where(n_, kNone);
     for (std::size_t i = 1; i < size(core); ++i) where[size(vertex[i])] = component_[i];
-    for (std::size_t i = folded.size(); i-- > 0;) {  // a root is folded after its branches
-      const std::size_t v = size(folded[i]);
+    for (std::size_t i = folded_.size(); i-- > 0;) {  // a root is folded after its branches
+      const std::size_t v = size(folded_[i]);
       where[v] = where[size(root_[v])];
     }
     for (std::size_t v = 0; v < n_; ++v) {
@@ -277,7 +269,7 @@ class Compact {
     }
   }
 
-  // Heads are dealt to rows in the order of their numbers, which leaves rows in that order.
+  // Heads are distributed to rows in ascending order, so rows end up ascending.
   void copy(const Rows& in) {
     first_.assign(size(n) + 1, 0);
     const auto each_kept = [&](auto&& act) {
@@ -294,13 +286,11 @@ class Compact {
     const std::size_t m = size(first_.back());
     indices_.resize(m);
     edge.resize(m);
-    weights_.resize(m);
     std::vector<Index> at(first_.begin(), first_.end() - 1);
     each_kept([&](std::size_t u, Index t, Index e) {
       const std::size_t k = size(at[u]++);
       indices_[k] = t;
       edge[k] = e;
-      weights_[k] = given_.weights[e];
     });
     core_end.assign(first_.begin() + 1, first_.end());
     if (n_sinks() > 0)
@@ -308,11 +298,6 @@ class Compact {
         const auto row = indices_.begin() + first_[v], end = indices_.begin() + first_[v + 1];
         core_end[v] = static_cast<Index>(std::lower_bound(row, end, core) - indices_.begin());
       }
-    csr.n = n;
-    csr.m = static_cast<Index>(indices_.size());
-    csr.indptr = first_.data();
-    csr.indices = indices_.data();
-    csr.weights = weights_.data();
   }
 
   void enter_sinks(const Rows& in) {
@@ -321,13 +306,13 @@ class Compact {
       const std::size_t v = size(vertex[i]);
       for (Index e = in.first[v]; e < in.first[v + 1]; ++e) {
         sink_tails.push_back(label_[size(in.ends[size(e)])]);
-        sink_weights.push_back(given_.weights[in.edges[size(e)]]);
+        sink_edges_.push_back(in.edges[size(e)]);
       }
       sink_first.push_back(static_cast<Index>(sink_tails.size()));
     }
   }
 
-  // Numbers of sources and targets, by kept vertex.
+  // Numbers of sources and targets per kept vertex.
   void carry_over(const std::vector<Index>& own) {
     std::vector<double> by_label(size(n), 0);
     ends.assign(size(n), {0, 0});
@@ -340,16 +325,72 @@ class Compact {
   }
 
   static constexpr std::size_t kFewestInLanes = 4;  // sources
-  static constexpr double kMostValues = 5;          // with which eight lanes are faster than one
+  static constexpr double kMostValues = 5;          // up to which eight lanes are faster than one
 
-  const C& given_;
-  const std::size_t n_;
+  const Index* const indptr_;  // of the given graph
+  const std::size_t m_, n_;
   std::vector<Index> root_;  // what a vertex is folded onto
   std::vector<Index> label_, component_;
   Index components_ = 0;
   std::vector<Ends> ends_;  // by given number
   std::vector<double> inside_;
   std::vector<Index> first_, indices_;
+  std::vector<Index> folded_, to_root_, from_root_;  // with the edges between it and its root
+  std::vector<Index> sink_edges_;                    // given numbers of those into sinks
+};
+
+template <class C>
+class Compact : public CompactRows<typename C::Index> {
+ public:
+  using Index = typename C::Index;
+  using Weight = typename C::Weight;
+  using Base = CompactRows<Index>;
+
+  // fold: whether to fold and to keep sinks apart; rows must have neither parallel edges nor
+  // self-loops, and only then need weights be positive. Otherwise as for the rows.
+  Compact(const C& given, bool fold, bool lanes, const std::vector<uint8_t>& is_source,
+          const std::vector<uint8_t>& is_target)
+      : Base(structure(given), fold, !std::is_floating_point_v<Weight>, lanes, is_source,
+             is_target) {
+    const Weight* const weights = given.weights;
+    for (std::size_t e = 0; e < this->m_; ++e) {
+      least = std::min(least, weights[e]);
+      most = std::max(most, weights[e]);
+    }
+    std::vector<Weight> depth(this->folded_.empty() ? 0 : this->n_, 0);
+    for (std::size_t i = 0; i < this->folded_.size(); ++i) {
+      const std::size_t v = Base::size(this->folded_[i]), u = Base::size(this->root_[v]);
+      const Weight longer = std::max(weights[this->to_root_[i]], weights[this->from_root_[i]]);
+      depth[u] = std::max(depth[u], saturating_add(depth[v], longer));
+      deepest = std::max(deepest, depth[u]);
+    }
+    weights_.resize(this->edge.size());
+    for (std::size_t k = 0; k < weights_.size(); ++k) weights_[k] = weights[this->edge[k]];
+    sink_weights.resize(this->sink_edges_.size());
+    for (std::size_t k = 0; k < sink_weights.size(); ++k)
+      sink_weights[k] = weights[this->sink_edges_[k]];
+    csr.n = this->n;
+    csr.m = static_cast<Index>(this->indices_.size());
+    csr.indptr = this->first_.data();
+    csr.indices = this->indices_.data();
+    csr.weights = weights_.data();
+  }
+
+  Weight least = unreached<Weight>(), most = 0;  // weights, folded ones too
+  Weight deepest = 0;                            // no folded vertex is farther from its root
+  Csr<Index, Weight> csr;                        // kept edges; rows ascend
+  std::vector<Weight> sink_weights;              // of edges into sinks
+
+ private:
+  static Csr<Index, int32_t> structure(const C& given) {
+    Csr<Index, int32_t> rows;
+    rows.n = given.n;
+    rows.m = given.m;
+    rows.indptr = given.indptr;
+    rows.indices = given.indices;
+    return rows;
+  }
+
   std::vector<Weight> weights_;
 };
 

@@ -8,9 +8,11 @@ device.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nearfar.cuda.device_graph import DeviceGraph, device_graph
 from nearfar.errors import DistanceOverflowError, OptionError, keyword
@@ -19,20 +21,11 @@ from nearfar.graph.saturation import may_saturate, widest
 from nearfar.graph.slots import Slot
 from nearfar.measures.centrality.folding import core_of
 from nearfar.measures.simple import LARGEST_ON_DEVICE
-from nearfar.options import check_limit
+from nearfar.options import Devices, check_limit
 from nearfar.solve.many import distances
 from nearfar.system.devices import runtime, several
 from nearfar.system.devices.structs import filled, struct_dtype
 from nearfar.system.progress import Finished
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from numpy.typing import NDArray
-
-    from nearfar.options import Devices
-
-__all__ = ["ZeroCycleFrom", "device_path_counts", "device_shares", "in_a_width_that_fits"]
 
 Solved = TypeVar("Solved")
 
@@ -59,34 +52,21 @@ class ZeroCycleFrom(Exception):
 
 
 class _Asked(NamedTuple):
-    """Request of device shares.
+    """Request of device shares."""
 
-    Attributes
-    ----------
-    sources : int64 array, shape (k,)
-    weights : float64 array, shape (k,), or None
-        Number of original sources of each; None is one.
-    ends : float64 array, shape (n, 2), or None
-        Numbers of targets at each vertex including those folded onto it, and of the folded ones;
-        None is one target per vertex.
-    limit, edges, endpoints
-        As for :func:`device_shares`.
-    forward_only : bool
-        Compute only numbers of paths.
-    rows_of : Graph or None
-        As for :func:`device_shares`.
-    progress : callable or None
-        Called with the numbers of finished sources and of all sources.
-    """
-
-    sources: NDArray[np.int64]
+    sources: NDArray[np.int64]  # shape (k,)
+    # shape (k,), or None; number of original sources of each; None is one
     weights: NDArray[np.float64] | None = None
+    # shape (n, 2), or None; numbers of targets at each vertex including those folded onto it, and
+    # of the folded ones; None is one target per vertex
     ends: NDArray[np.float64] | None = None
+    # limit, edges, endpoints: as for device_shares
     limit: Any = None
     edges: bool = False
     endpoints: bool = False
-    forward_only: bool = False
-    rows_of: Graph | None = None
+    forward_only: bool = False  # compute only numbers of paths
+    rows_of: Graph | None = None  # as for device_shares
+    # called with the numbers of finished sources and of all sources
     progress: Callable[[float, float], None] | None = None
 
 

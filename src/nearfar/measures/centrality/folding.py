@@ -8,62 +8,37 @@ and targets; outside, the tree counts as further sources and targets at its root
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nearfar.graph.graph import Graph
 from nearfar.graph.saturation import may_saturate
 from nearfar.graph.slots import Slot
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-__all__ = ["Core", "Counts", "core_of"]
-
 _LEAST_SHARE = 0.1  # share of the vertices; fewer are not worth a second graph
 
 
 class Counts(NamedTuple):
-    """Sources and targets of a request after folding.
+    """Sources and targets of a request after folding."""
 
-    Attributes
-    ----------
-    sources : int64 array, shape (k,)
-        Vertices of the core to search from.
-    weights : float64 array, shape (k,)
-        Number of original sources of each.
-    ends : float64 array, shape (core's n, 2)
-        Numbers of targets at each vertex of the core including those folded onto it, and of the
-        folded ones.
-    inside : float64 array, shape (n,)
-        Shares of paths that the trees determine.
-    """
-
-    sources: NDArray[np.int64]
-    weights: NDArray[np.float64]
+    sources: NDArray[np.int64]  # shape (k,); vertices of the core to search from
+    weights: NDArray[np.float64]  # shape (k,); number of original sources of each
+    # shape (core's n, 2); numbers of targets at each vertex of the core including those folded onto
+    # it, and of the folded ones
     ends: NDArray[np.float64]
-    inside: NDArray[np.float64]
+    inside: NDArray[np.float64]  # shape (n,); shares of paths that the trees determine
 
 
 class Core(NamedTuple):
-    """Graph without the trees attached to it.
+    """Graph without the trees attached to it."""
 
-    Attributes
-    ----------
-    graph : Graph
-        Graph of the remaining vertices.
-    kept : int64 array
-        Indices of its vertices in the whole graph, ascending.
-    rounds : list of pairs of int64 arrays
-        Folded vertices and their roots, each after all vertices that are folded onto it.
-    component : int array, shape (n,) Component of every vertex.
-    """
-
-    graph: Graph
-    kept: NDArray[np.int64]
+    graph: Graph  # graph of the remaining vertices
+    kept: NDArray[np.int64]  # indices of its vertices in the whole graph, ascending
+    # folded vertices and their roots, each after all vertices that are folded onto it
     rounds: list[tuple[NDArray[np.int64], NDArray[np.int64]]]
-    component: NDArray[Any]
+    component: NDArray[Any]  # shape (n,); component of every vertex
 
     def counts(self, is_source: NDArray[np.float64], is_target: NDArray[np.float64]) -> Counts:
         """Fold a request, whose sources and targets are 1 and other vertices 0."""

@@ -1,15 +1,16 @@
-// Betweenness from eight sources at once, without weights: a lane of a vector register per source.
+// Unweighted betweenness from eight sources at once: each source has a lane of a vector register.
 //
-// In a graph of small diameter, the distances from eight sources near each other to a vertex take
-// few values: two or three in a social network. So a visit to a vertex and its edges serves several
-// sources, and what a visit does to eight numbers is one instruction. A batch of up to 64 sources
-// is searched first, with a bit per source (Then et al. 2014); it yields the visits: by distance,
-// each vertex that some sources are so far from, and which. Then for each eight of the sources
-// numbers of paths are pulled along the visits and shares against them, as in level_passes.hpp:
+// In a graph of small diameter, the distances from eight nearby sources to a vertex take few
+// values: two or three in a social network. One visit to a vertex and its edges therefore serves
+// several sources, and each operation of a visit is one instruction on eight numbers. A batch of up
+// to 64 sources is first searched with one bit per source (Then et al. 2014), which lists the
+// visits: for each distance, the vertices at that distance from some sources, and from which. Then,
+// for each group of eight sources, path counts are pulled along the visits and shares in the
+// reverse order, as in level_passes.hpp:
 //   paths(v) = sum of paths(u) over edges from u to v in lanes where u is one nearer,
 //   share(v) = ends(v) / paths(v) + sum of share(w) over edges from v to w where w is one farther.
-// The visits of one distance go by the numbers of the vertices, which fall with their degree
-// (compact.hpp), so that a processor foresees where rows end: a third off the time.
+// Visits of one distance are ordered by vertex number, and numbers fall with the degree
+// (compact.hpp), so the processor predicts where rows end; this saves a third of the time.
 // Then et al., "The more the merrier: efficient multi-source graph traversal", PVLDB 8(4), 2014.
 #pragma once
 
@@ -30,7 +31,7 @@ struct LaneEnds {
   double all, behind;
 };
 
-// Rows of kept vertices, along edges and against them.
+// Rows of kept vertices, of outgoing and incoming edges.
 struct LaneGraph {
   int32_t n;
   const int32_t *first, *heads;
@@ -38,7 +39,7 @@ struct LaneGraph {
   const LaneEnds* ends;
 };
 
-// The visits of one batch, or of eight of its sources. Level k is first[k] to first[k + 1].
+// The visits of one batch, or of eight of its sources. Level k is first[k] up to first[k + 1].
 template <class Mask>
 struct Visits {
   Buffer<int32_t> vertex;
@@ -46,7 +47,7 @@ struct Visits {
   Buffer<std::size_t> first;
 };
 
-// Memory of one worker. Between calls all but x is zeros.
+// Memory of one worker. Everything but x is zero between calls.
 struct LaneSpace {
   explicit LaneSpace(std::size_t n)
       : blocks{HugeBlock(n * kLanes * sizeof(double)), HugeBlock(n * sizeof(uint64_t)),
@@ -61,9 +62,9 @@ struct LaneSpace {
     std::memset(now, 0, n);
   }
   HugeBlock blocks[4];
-  double* x;             // eight lanes per vertex: paths, then share
-  uint64_t *seen, *met;  // sources that have come to a vertex, and that come to it now
-  uint8_t* now;          // lanes in which a vertex is on the level that is read
+  double* x;             // eight lanes per vertex: path counts, then shares
+  uint64_t *seen, *met;  // sources that have reached a vertex; that reach it on this level
+  uint8_t* now;          // lanes in which a vertex is on the current level
   Visits<uint64_t> batch;
   Visits<uint8_t> group;
 };
@@ -72,10 +73,9 @@ struct LaneSpace {
 
 namespace nearfar {
 
-// lane_visits finds the visits of up to 64 sources, none of them twice. lane_passes adds what
-// passes through each vertex, and over each edge unless that is null, from sources `from` and on of
-// them, times their weights; false, and nothing is added, when there are too many paths for a
-// double.
+// lane_visits finds the visits of up to 64 distinct sources. lane_passes adds the paths, times the
+// weights of the sources, through each vertex, and over each edge unless that is null, from the
+// sources `from` onwards. It returns false and adds nothing if the path counts overflow a double.
 #define NEARFAR_DECLARE_LANE_PASSES(level)                                                 \
   namespace level {                                                                        \
   void lane_visits(const measures::LaneGraph& graph, measures::LaneSpace& space,           \

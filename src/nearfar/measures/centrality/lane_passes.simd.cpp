@@ -19,7 +19,7 @@ constexpr int kParts = kLanes / kPerPart;
 typedef double Part __attribute__((vector_size(kRegister)));
 typedef int64_t Bits __attribute__((vector_size(kRegister)));
 
-// All ones in each lane of part p that is in the mask.
+// All ones in each lane of part p that is set in the mask.
 NEARFAR_INLINE Bits chosen(uint8_t mask, int p) {
   Bits bit;
   for (int i = 0; i < kPerPart; ++i) bit[i] = int64_t{1} << (p * kPerPart + i);
@@ -50,7 +50,7 @@ struct Row {
   }
 };
 
-// The sum over a row of x of the vertices that are on the level in `now`.
+// The sum of the vertices of a row of x that are on the level in `now`.
 NEARFAR_INLINE Row pulled(const int32_t* t, const int32_t* end, const uint8_t* now,
                           const double* x) {
   Row sum;
@@ -66,7 +66,7 @@ NEARFAR_INLINE double total(const Row& row) {
   return (sums[0] + sums[1]) + (sums[2] + sums[3]);
 }
 
-// The visits of the batch that are visits of eight sources.
+// The visits of the batch that concern a group of eight sources.
 void choose_group(LaneSpace& space, int from) {
   const auto& [vertex, lanes, first] = space.batch;
   auto& group = space.group;
@@ -83,7 +83,7 @@ void choose_group(LaneSpace& space, int from) {
       group.lanes.data[count] = mask;
       count += mask != 0;
     }
-    if (group.first.data[level] == count) return;  // the farthest of them has been
+    if (group.first.data[level] == count) return;  // all of them have visited their farthest vertex
   }
   group.first.push(count);
 }
@@ -95,7 +95,7 @@ NEARFAR_INLINE void show(LaneSpace& space, std::size_t level, bool on) {
     space.now[static_cast<std::size_t>(vertex.data[i])] = on ? lanes.data[i] : uint8_t{0};
 }
 
-// Returns the greatest number of paths.
+// Returns the largest path count.
 double count_paths(const LaneGraph& graph, LaneSpace& space) {
   const auto& [vertex, lanes, first] = space.group;
   const uint8_t* const now = space.now;
@@ -182,8 +182,8 @@ void lane_visits(const LaneGraph& graph, LaneSpace& space, const int32_t* source
 
 namespace {
 
-// Adds to each edge of a row what passes over it: `paths`, times their weights, times the share of
-// its head, in lanes where the head is on the level in `now`.
+// Adds to each edge of a row the paths over it: `paths`, times the weights of the sources, times
+// the share of its head, in lanes where the head is on the level in `now`.
 NEARFAR_INLINE void add_to_edges(const Row& paths, const int32_t* t, const int32_t* end,
                                  const uint8_t* now, const double* x, double* edge) {
   for (; t != end; ++t, ++edge) {
@@ -200,7 +200,8 @@ NEARFAR_INLINE void add_to_edges(const Row& paths, const int32_t* t, const int32
   }
 }
 
-// Against the levels, from shares of the successors to those of the vertices before them.
+// Processes levels from the farthest: shares of successors are added to those of their
+// predecessors.
 template <bool kEdges>
 void add_shares(const LaneGraph& graph, LaneSpace& space, const double* weights, double* vertices,
                 double* edges) {

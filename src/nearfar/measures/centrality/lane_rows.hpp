@@ -1,4 +1,4 @@
-// The rows that lanes of sources walk (lane_passes.hpp).
+// The rows that searches from eight sources at once read (lane_passes.hpp).
 #pragma once
 
 #include <type_traits>
@@ -9,9 +9,9 @@
 
 namespace nearfar::measures {
 
-// The rows of a compact graph whose numbers fall with the degree.
+// The rows of a compact graph whose vertices are numbered by falling degree.
 struct LaneRows {
-  std::vector<int32_t> in_first, tails;  // empty where the rows are the same both ways
+  std::vector<int32_t> in_first, tails;  // empty where the graph is symmetric
   std::vector<LaneEnds> ends;
   LaneGraph graph{};
 

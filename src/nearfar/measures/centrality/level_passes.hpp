@@ -1,12 +1,13 @@
-// Betweenness from one source without weights: two passes over the edges and no list of successors.
+// Unweighted betweenness from one source: two passes over the edges, without a list of successors.
 //
-// With sigma the numbers of shortest paths, the first pass, in order of distance, adds sigma(v) to
-// the vertices on the next level that an edge leads to; the second, against the order, adds up
+// Let sigma be the path counts. The first pass, in order of distance, adds sigma(v) to the
+// neighbours of v on the next level. The second, in reverse order, computes
 //   share(v) = ends(v) / sigma(v) + sum over successors w of share(w),
-// Brandes' (1 + delta) / sigma, and sigma(v) times that sum passes through v. Which edges lead to
-// the next level is seen from the levels of their ends, so nothing about edges is kept from one
-// pass to the other, and sigma and share of a vertex take one place. Rows are padded to fours
-// by edges to nobody, so that most of them end where the processor expects it.
+// which is Brandes' (1 + delta) / sigma; sigma(v) times that sum passes through v. The levels of an
+// edge's ends tell whether it leads to the next level, so no information about edges is kept
+// between the passes, and sigma and share of a vertex use the same memory. Rows are padded to
+// multiples of four with edges to the dummy vertex 0, so that branch prediction at row ends
+// succeeds more often.
 #pragma once
 
 #include <algorithm>
@@ -21,7 +22,7 @@
 
 namespace nearfar::measures {
 
-// Rows of the edges between core vertices, padded to fours.
+// Rows of the edges between core vertices, padded to multiples of four.
 template <class Index>
 struct PaddedRows {
   std::vector<std::size_t> first{0};
@@ -58,8 +59,8 @@ class LevelPasses {
     level_[0] = 0;
   }
 
-  // Adds `weight` times what passes through each vertex but the source. False, and nothing is
-  // added, when there are too many paths for a double.
+  // Adds `weight` times the paths through each vertex but the source. Returns false and adds
+  // nothing if the path counts overflow a double.
   bool run(Index source, double weight, double* vertices, Interrupt& interrupt) {
     most_ = 1;
     graph_.symmetric ? walk<true>(source) : walk<false>(source);
@@ -90,11 +91,11 @@ class LevelPasses {
 
  private:
   static constexpr int kSign = 8 * sizeof(Index) - 1;
-  static constexpr Index kUnseen = Index{1} << (kSign - 1);  // above all levels, by one bit
+  static constexpr Index kUnseen = Index{1} << (kSign - 1);  // one bit above all levels
   static std::size_t size(Index i) { return static_cast<std::size_t>(i); }
 
-  // The first pass. Where every edge has its opposite, the vertices before one are among those that
-  // it looks at, and paths are pulled from them; else they are pushed on.
+  // The first pass. In a symmetric graph the predecessors of a vertex are among its neighbours, and
+  // path counts are pulled from them; otherwise they are pushed to successors.
   template <bool kPull>
   void walk(Index source) {
     Index* const __restrict order = order_.get();
@@ -136,7 +137,7 @@ class LevelPasses {
     count_ = tail;
   }
 
-  // What each sink adds to the vertices before it, those of the lowest level.
+  // Adds the share of each sink to its predecessors on the lowest level.
   void sinks_by_level() {
     const Index* const level = level_.get();
     const Index* tails = graph_.sink_tails.data();
@@ -156,7 +157,7 @@ class LevelPasses {
     }
   }
 
-  // Against the order; successors(v, sum) adds the shares of v's successors to the sum.
+  // The second pass; successors(v, sum) adds the shares of v's successors to the sum.
   template <class Successors>
   NEARFAR_INLINE void back(double weight, double* vertices, const Successors& successors) {
     double* const x = x_.get();
@@ -181,11 +182,11 @@ class LevelPasses {
   const Compact<C>& graph_;
   const PaddedRows<Index>& rows_;
   const Index core_;
-  std::size_t count_ = 0;  // reached
+  std::size_t count_ = 0;  // vertices reached
   double most_ = 1;
   std::unique_ptr<Index[]> order_, level_;
   std::unique_ptr<double[]> x_;     // sigma, then share
-  std::unique_ptr<double[]> late_;  // what sinks add to the vertices before them
+  std::unique_ptr<double[]> late_;  // shares that sinks add to their predecessors
 };
 
 }  // namespace nearfar::measures

@@ -1,8 +1,8 @@
-// Arithmetic in place of branches that no processor can foresee.
+// Arithmetic that replaces unpredictable branches.
 //
-// Whether an edge is on a shortest path is as good as random, and a branch on it costs more than
-// all the rest of the loop. What does not count is masked to nothing, or read from vertex 0, which
-// is nobody; compilers are kept from making a branch of it again (opaque).
+// Whether an edge is on a shortest path is nearly random, and a mispredicted branch costs more than
+// the rest of the loop. Values that do not count are masked to zero, or read from the dummy vertex
+// 0; opaque() keeps compilers from turning the arithmetic back into a branch.
 #pragma once
 
 #include <bit>

@@ -1,8 +1,8 @@
-// Sums over many sources that do not depend on the number of threads.
+// Sums over many sources that are the same on any number of threads.
 //
-// Sources are cut into blocks whose size depends on their number alone. A worker adds up a whole
-// block in memory of its own, and blocks are added to the total in their order: one that is done
-// early waits. So every addition happens in the same order for any thread.
+// Sources are divided into blocks whose size depends only on the number of sources. A worker sums a
+// whole block in its own memory, and blocks are added to the total in their order: a block that is
+// finished early waits. So all additions happen in the same order on any number of threads.
 #pragma once
 
 #include <algorithm>
@@ -15,7 +15,7 @@
 
 namespace nearfar::measures {
 
-// Sources per block: enough blocks for many cores, few enough that adding them up costs little.
+// Sources per block: enough blocks for many cores, few enough that summing them costs little.
 inline int64_t block_size(std::size_t sources) {
   return std::clamp<int64_t>(static_cast<int64_t>(sources) / 128, 1, 256);
 }
@@ -25,7 +25,7 @@ class OrderedSums {
  public:
   OrderedSums(Number* total, std::size_t size) : total_(total), size_(size) {}
 
-  // Zeros to add a block up in.
+  // Returns zeroed memory for the sum of a block.
   std::vector<Number> take() {
     {
       const std::lock_guard lock(mutex_);
@@ -38,7 +38,7 @@ class OrderedSums {
     return std::vector<Number>(size_);
   }
 
-  // Block number `number` is done; each is given once.
+  // Reports block `number` as finished; called once per block.
   void give(int64_t number, std::vector<Number>&& sums) {
     const std::lock_guard lock(mutex_);
     waiting_.emplace(number, std::move(sums));

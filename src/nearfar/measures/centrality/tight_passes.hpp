@@ -1,10 +1,10 @@
-// Betweenness from one source with weights, from finished distances.
+// Weighted betweenness from one source, given its distances.
 //
-// Tight edges are found in one sweep over all edges in the order of memory (tight_edges.hpp),
-// without a row to end or a distance to sort: numbers of paths need no more than that a vertex
-// comes after those before it, and a queue of vertices that wait for nobody gives such an order
-// (Kahn 1962). Each tight edge is noted as the queue comes by, and against that order dependencies
-// are one addition per edge:
+// One sweep over all edges in memory order finds the tight ones (tight_edges.hpp); this avoids
+// short inner loops over rows and sorting by distance. Path counts only need an order in which each
+// vertex follows its predecessors, which a queue of vertices without unprocessed predecessors
+// yields (Kahn 1962). The tight edges are recorded in that order, and in the reverse order
+// dependencies take one addition per edge:
 //   sum(u) += ends(t) / sigma(t) + sum(t) for an edge from u to t,
 // and sigma(u) * sum(u) passes through u.
 #pragma once
@@ -50,11 +50,11 @@ struct EdgeList {
   Columns columns() const { return {tails.size(), tails.data(), heads.data(), weights.data()}; }
 };
 
-// What became of a source.
+// Result of processing a source.
 enum class Passed {
   done,
-  too_many,   // paths for a double
-  disorderly  // there is a cycle of weight zero, or a sum may not fit
+  too_many,   // path counts overflow a double
+  disorderly  // there is a cycle of weight zero, or a sum may overflow
 };
 
 template <class C>
@@ -74,7 +74,8 @@ class TightPasses {
         steps_(new Step[edges_.count]),
         share_(new Share[size(core_)]) {}
 
-  // Adds `weight` times what passes through each vertex but the source; nothing unless it is done.
+  // Adds `weight` times the paths through each vertex but the source; adds nothing unless it
+  // returns `done`.
   Passed run(Index source, double weight, const Weight* distance, double* vertices,
              Interrupt& interrupt) {
     interrupt.poll(static_cast<uint64_t>(edges_.count));
@@ -87,7 +88,7 @@ class TightPasses {
     }
     if (!fit(far)) return Passed::disorderly;
     find_tight(distance);
-    // No edge is tight to the source but on a cycle.
+    // Only edges on a cycle of weight zero can be tight at the source.
     if (vertex_[source].waiting != 0 || count_paths(source) != reached) return Passed::disorderly;
     if (!(most_ < kMostPaths)) return Passed::too_many;
     const Vertex* const vertex = vertex_.get();
@@ -122,14 +123,14 @@ class TightPasses {
   struct Vertex {
     double paths;
     Index first;    // tight edge
-    Index waiting;  // for so many tight edges
+    Index waiting;  // tight edges into it that are unprocessed
   };
   struct Share {
-    double end, sum;  // ends / sigma, and what successors have
+    double end, sum;  // ends / sigma; the sum over successors
   };
 
-  // No sum wraps or becomes infinite: of folded vertices too, before the source and behind the
-  // farthest, which are there only where no edge is of weight zero.
+  // Whether no sum can wrap or become infinite, including those of folded vertices before the
+  // source and behind the farthest vertex, which exist only where no edge has weight zero.
   bool fit(Weight far) const {
     if constexpr (std::is_floating_point_v<Weight>) {
       return far + graph_.most < unreached<Weight>();
@@ -141,7 +142,7 @@ class TightPasses {
     }
   }
 
-  // All tight edges, in order of their tails.
+  // Finds all tight edges, ordered by tail.
   void find_tight(const Weight* distance) {
     Index *const from = from_.get(), *const to = to_.get();
     const std::size_t count =
@@ -156,8 +157,8 @@ class TightPasses {
     }
   }
 
-  // Along the tight edges, each vertex when all before it have come (Kahn 1962). Vertices on a
-  // cycle of weight zero never do. Returns how many do.
+  // Visits each vertex after all its predecessors (Kahn 1962); vertices on a cycle of weight zero
+  // are never visited. Returns the number of vertices visited.
   std::size_t count_paths(Index source) {
     const Index *const from = from_.get(), *const to = to_.get();
     Step* const steps = steps_.get();

@@ -2,16 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from nearfar.graph.graph import Graph
 from nearfar.graph.slots import Slot
 from nearfar.prepared.metric.fixed_point import FixedPoint, fixed_point
 from nearfar.prepared.prepared import Prepared
-
-if TYPE_CHECKING:
-    from nearfar.graph.graph import Graph
-
-__all__ = ["in_steps"]
 
 _STEPS: Slot[tuple[Graph, FixedPoint | None]] = Slot("weights in fixed point")
 

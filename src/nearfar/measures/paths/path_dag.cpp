@@ -1,14 +1,18 @@
-// The DAG of shortest paths from one source, for Python: order, successors, numbers of paths.
+// Python binding of the DAG of shortest paths from one source: order, successors, path counts.
 #include "measures/paths/path_dag.hpp"
 
 #include "cpu/bindings/bindings.hpp"
 
 namespace nearfar::measures {
+
+#define NEARFAR_PATH_DAG(I, W) template class PathDag<Csr<I, W>>;
+NEARFAR_FOR_EACH_CSR(NEARFAR_PATH_DAG)
+#undef NEARFAR_PATH_DAG
+
 namespace {
 
-// From finished distances of a graph without parallel edges and self-loops. "mantissas" and
-// "exponents" are numbers of paths by place in "order"; all is empty but "cycle" where there is
-// one.
+// Requires distances of a graph without parallel edges and self-loops. "mantissas" and "exponents"
+// hold the path counts in the order of "order". If there is a "cycle", all other arrays are empty.
 Fields path_dag(GraphView& view, int64_t source, const Array& distances, double tolerance) {
   std::vector<int64_t> order, first, heads, edges, exponents, cycle;
   std::vector<double> mantissas;

@@ -1,16 +1,16 @@
 // The shortest paths from one source as a directed acyclic graph, in order of distance.
 //
-// Vertices are known by their place in that order, so that what is looked up about a vertex's
-// successors lies in the narrow window between the frontier's nearest and farthest vertex, and one
-// array tells a search whether a vertex is new, on the next level, or behind. An edge belongs to
-// the graph when it is tight: d[u] + w == d[v]. Rows must have neither parallel edges nor
-// self-loops, and to build from
-// distances they must be packed.
+// Vertices are addressed by their place in that order, so that the data of a vertex's successors is
+// in the narrow window between the frontier's nearest and farthest vertex, and one array tells a
+// search whether a vertex is new, on the next level, or behind. An edge belongs to the DAG when it
+// is tight: d[u] + w == d[v]. Rows must have neither parallel edges nor self-loops, and must be
+// packed to build from distances.
 //
-// Equal distances are in order of the vertices, which is right as long as no tight edge joins them.
-// Edges of weight zero do, and so do weights that a float sum swallows: where such an edge runs
-// against the order, vertices of one distance are put in order along the edges between them
-// (Kahn 1962). A cycle of such edges has no order, and no number of paths: it is reported.
+// Vertices of equal distance are ordered by number, which is correct as long as no tight edge joins
+// them. Edges of weight zero do, and so do weights that are absorbed by a float sum: where such an
+// edge runs against the order, the vertices of that distance are sorted topologically along the
+// edges between them (Kahn 1962). A cycle of such edges has no topological order and infinitely
+// many paths; it is reported.
 #pragma once
 
 #include <algorithm>
@@ -35,7 +35,7 @@ class PathDag {
   using Weight = typename C::Weight;
   static constexpr Index kUnseen = std::numeric_limits<Index>::max();
 
-  // edges: whether to note which edge leads to a successor.
+  // edges: whether to record the edge that leads to each successor.
   PathDag(const C& csr, bool edges)
       : csr_(csr),
         order_(new Index[size(csr.n) + 1]),
@@ -49,41 +49,27 @@ class PathDag {
 
   std::size_t reached() const { return count_; }
   Index vertex(std::size_t place) const { return order_[place]; }
-  // Successors of a place: places, and the edges that lead there.
+  // Successors of a place: their places, and the edges to them.
   std::size_t begin(std::size_t place) const { return first_[place]; }
   std::size_t end(std::size_t place) const { return first_[place + 1]; }
   std::size_t next(std::size_t i) const { return size(next_[i]); }
   Index edge(std::size_t i) const { return edge_[i]; }
-  // Number of shortest paths; not when too_many().
+  // Number of shortest paths; undefined if too_many().
   const double* paths() const { return paths_.get(); }
   bool too_many() const { return too_many_; }
-  // Of integer weights: a sum did not fit. Of floats: one was infinite.
+  // Whether a sum of integer weights overflowed or one of floats became infinite.
   bool saturated() const { return saturated_; }
-  // Vertices of a cycle of weight zero that the source reaches; then all else is void.
+  // Vertices of a cycle of weight zero that the source reaches. If there is one, nothing else is
+  // valid.
   const std::vector<int64_t>& cycle() const { return cycle_; }
 
-  // By edges, at most `limit` of them.
-  void search(Index source, int64_t limit, Interrupt& interrupt) {
-    if (edge_ != nullptr)
-      levels<true>(source, limit, interrupt);
-    else
-      levels<false>(source, limit, interrupt);
-  }
+  // Searches by number of edges, at most `limit`.
+  void search(Index source, int64_t limit, Interrupt& interrupt);
 
-  // From finished distances. `touched` null: of all vertices; else those that may be reached, in
-  // any order and repeatedly. A float sum may exceed a distance by the relative tolerance.
+  // Builds from distances. `touched`: the vertices that may be reached, in any order, possibly
+  // repeated; null for all. A float sum may exceed a distance by the relative tolerance.
   void build(Index source, const Weight* distance, Weight limit, const Buffer<Index>* touched,
-             double tolerance, Interrupt& interrupt) {
-    collect(distance, limit, touched);
-    sort(distance);
-    Index* const first = std::find(order_.get(), order_.get() + count_, source);
-    std::rotate(order_.get(), first, first + 1);  // others may be as near
-    number();
-    const bool ordered = tight(distance, limit, tolerance, interrupt);
-    if (ordered) return;
-    untie(distance);
-    if (cycle_.empty()) tight(distance, limit, tolerance, interrupt);
-  }
+             double tolerance, Interrupt& interrupt);
 
   // Clears the buffers for the next source.
   void clear() {
@@ -96,8 +82,8 @@ class PathDag {
  private:
   static std::size_t size(Index n) { return static_cast<std::size_t>(n); }
 
-  // Every store of the loop happens for every edge, and counters move on or not: a branch would be
-  // mispredicted for most of them. A place not behind the current level is on the next one.
+  // All stores of the loop are unconditional and counters advance by 0 or 1, because most branches
+  // would be mispredicted. A place that is not behind the current level is on the next one.
   template <bool kEdges>
   void levels(Index source, int64_t limit, Interrupt& interrupt) {
     Index* const order = order_.get();
@@ -165,7 +151,7 @@ class PathDag {
     std::sort(order_.get(), order_.get() + count_);
   }
 
-  // Stable, by distance; equal ones stay in order of the vertex.
+  // Stable sort by distance; equal ones stay in order of the vertex.
   void sort(const Weight* distance) {
     constexpr std::size_t kFew = 512;
     constexpr int kDigit = 11;
@@ -206,8 +192,8 @@ class PathDag {
     for (std::size_t i = 0; i < count_; ++i) place_[order_[i]] = static_cast<Index>(i);
   }
 
-  // Vertices of one distance lie anywhere in memory: what the next ones need is on its way before
-  // it is needed, which makes New York's roads and a Delaunay mesh a tenth faster.
+  // Vertices of one distance are scattered in memory. Prefetching the data of the next ones makes
+  // New York's roads and a Delaunay mesh a tenth faster.
   NEARFAR_INLINE void fetch_ahead(std::size_t i, const Weight* distance) const {
     constexpr std::size_t kRow = 16, kEdges = 10, kTargets = 4;
     if (i + kRow < count_) prefetch(csr_.indptr + order_[i + kRow]);
@@ -225,7 +211,7 @@ class PathDag {
     return sum == static_cast<SumOf<Weight>>(there);
   }
 
-  // Successors and numbers of paths. False when a tight edge runs against the order.
+  // Finds successors and path counts. Returns false if a tight edge runs against the order.
   bool tight(const Weight* distance, Weight limit, double tolerance, Interrupt& interrupt) {
     std::fill_n(paths_.get(), count_ + 1, 0.0);
     if (edge_ != nullptr) return successors<true>(distance, limit, tolerance, interrupt);
@@ -257,7 +243,7 @@ class PathDag {
         saturated_ |= endless && !(sum < static_cast<SumOf<Weight>>(unreached<Weight>()));
         if (!is_tight(sum, there)) {
           if (exact || !nearly(sum, there, limit, tolerance)) continue;
-          if (size(place_[t]) <= i) continue;  // leads no farther
+          if (size(place_[t]) <= i) continue;  // not farther
         } else if (there > limit || there == unreached<Weight>()) {
           continue;
         }
@@ -280,7 +266,7 @@ class PathDag {
     return static_cast<double>(sum) <= d + tolerance * d;
   }
 
-  // Puts vertices of one distance in order along the tight edges between them.
+  // Sorts the vertices of one distance topologically along the tight edges between them.
   void untie(const Weight* distance) {
     std::vector<Index> entering(count_, 0), before(count_, -1);
     const auto level_edges = [&](std::size_t i, auto&& each) {
@@ -319,7 +305,7 @@ class PathDag {
     number();
   }
 
-  // A cycle among the places of one distance that are left: each has one of them before it.
+  // Finds a cycle among the remaining places of one distance: each has a predecessor among them.
   void report(std::size_t low, std::size_t high, const std::vector<Index>& entering,
               const std::vector<Index>& before) {
     std::size_t at = low;
@@ -346,7 +332,7 @@ class PathDag {
   std::size_t count_ = 0;
   std::unique_ptr<Index[]> order_;        // vertex at each place
   std::unique_ptr<Index[]> place_;        // of each vertex
-  std::unique_ptr<std::size_t[]> first_;  // successors of a place begin here in next_
+  std::unique_ptr<std::size_t[]> first_;  // the successors of a place begin here in next_
   std::unique_ptr<Index[]> next_;
   std::unique_ptr<Index[]> edge_;
   std::unique_ptr<double[]> paths_;  // zeros between searches
@@ -356,7 +342,34 @@ class PathDag {
   std::vector<int64_t> cycle_;
 };
 
-// Numbers of paths that may be beyond a double.
+// Defined out of the class so that only path_dag.cpp compiles them and what they call.
+template <class C>
+void PathDag<C>::search(Index source, int64_t limit, Interrupt& interrupt) {
+  if (edge_ != nullptr)
+    levels<true>(source, limit, interrupt);
+  else
+    levels<false>(source, limit, interrupt);
+}
+
+template <class C>
+void PathDag<C>::build(Index source, const Weight* distance, Weight limit,
+                       const Buffer<Index>* touched, double tolerance, Interrupt& interrupt) {
+  collect(distance, limit, touched);
+  sort(distance);
+  Index* const first = std::find(order_.get(), order_.get() + count_, source);
+  std::rotate(order_.get(), first, first + 1);  // other vertices may have distance 0
+  number();
+  const bool ordered = tight(distance, limit, tolerance, interrupt);
+  if (ordered) return;
+  untie(distance);
+  if (cycle_.empty()) tight(distance, limit, tolerance, interrupt);
+}
+
+#define NEARFAR_PATH_DAG(I, W) extern template class PathDag<Csr<I, W>>;
+NEARFAR_FOR_EACH_CSR(NEARFAR_PATH_DAG)
+#undef NEARFAR_PATH_DAG
+
+// Path counts that may exceed a double.
 template <class C>
 std::vector<Scaled> scaled_paths(const PathDag<C>& dag) {
   std::vector<Scaled> paths(dag.reached());

@@ -1,10 +1,10 @@
-// The shortest path to each of some targets, found backwards from finished distances.
+// The shortest path to each of some targets, traced backwards from finished distances.
 //
-// A path takes at every vertex the predecessor that Paths has (cpu/distances/proof.cpp): of the
-// tight edges from strictly nearer vertices that with the smallest tail, of parallel ones that of
-// lowest id. It is looked up only for vertices on paths, among the edges that enter them. Where
-// edges that add nothing are all that leads to one, the row of all predecessors is found once for
-// the source.
+// Each vertex of a path has the same predecessor as in Paths (cpu/distances/proof.cpp): among the
+// tight edges from strictly nearer vertices the one with the smallest tail, among parallel ones the
+// one with the lowest id. It is searched only for vertices on paths, among their incoming edges.
+// Where only edges that add nothing to the distance lead to a vertex, all predecessors are computed
+// once for the source.
 #pragma once
 
 #include <memory>
@@ -16,7 +16,7 @@
 
 namespace nearfar::measures {
 
-// The edges that enter each vertex: edges[first[v]] up to edges[first[v + 1]], ascending.
+// The incoming edges of each vertex: edges[first[v]] up to edges[first[v + 1]], ascending.
 struct Entering {
   const int64_t* first;
   const int64_t* edges;
@@ -45,10 +45,10 @@ class Routes {
     all_.clear();
   }
 
-  // Whether the step to v has been found; it has for the source.
+  // Whether the last edge of the path to v is known; it is for the source.
   bool known(int64_t v) const { return v == source_ || before_[v] != kUnknown; }
 
-  // Finds the step to a reached vertex other than the source.
+  // Finds the last edge of the path to a reached vertex other than the source.
   void find(int64_t v) {
     seen_.push(v);
     const Weight d = distances_[v];
@@ -82,8 +82,8 @@ class Routes {
   bool tight(int64_t e, int64_t u, Weight d) const {
     return saturating_add(distances_[u], csr_.weights[e]) == d;
   }
-  // Edge number k of those that enter v comes from u; of parallel edges the lightest is taken, for
-  // a float sum may make a heavier one tight too.
+  // Records incoming edge number k of v, from u. Among parallel edges the lightest is chosen,
+  // because rounding may make a heavier one tight too.
   void set(int64_t v, int64_t u, int64_t k) {
     int64_t best = entering_.edges[k];
     for (++k; k < entering_.first[v + 1] && entering_.tails[entering_.edges[k]] == u; ++k)
@@ -98,7 +98,7 @@ class Routes {
   const Weight* distances_ = nullptr;
   std::unique_ptr<int64_t[]> before_, edge_;
   Buffer<int64_t> seen_;
-  std::vector<Index> all_;  // predecessors of every vertex, once they are needed
+  std::vector<Index> all_;  // predecessors of every vertex, computed on demand
 };
 
 }  // namespace nearfar::measures

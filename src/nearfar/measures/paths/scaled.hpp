@@ -1,8 +1,8 @@
 // A positive number of any size: mantissa * 2^exponent.
 //
-// Numbers of shortest paths double with every diamond of a ladder, so a thousand of them are beyond
-// a double. Counts are doubles as long as they fit; a source whose counts do not is counted again
-// in this type.
+// The number of shortest paths doubles with every diamond of a ladder, so a thousand diamonds
+// overflow a double. Path counts are doubles while they fit; a source whose counts overflow is
+// processed again with this type.
 #pragma once
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 
 namespace nearfar::measures {
 
-// Above it a count is left to Scaled: its inverse is still a normal number.
+// Largest count kept in a double: its inverse is still a normal number.
 constexpr double kMostPaths = 0x1p960;
 
 class Scaled {
@@ -38,7 +38,7 @@ class Scaled {
   }
   explicit operator double() const { return shifted(*this, 0); }
 
-  double mantissa() const { return mantissa_; }  // 0, or from 0.5 up to 1
+  double mantissa() const { return mantissa_; }  // 0, or in [0.5, 1)
   int64_t exponent() const { return exponent_; }
 
  private:

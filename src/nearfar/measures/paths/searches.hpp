@@ -1,9 +1,9 @@
-// Searches from many sources over workers, each followed by a computation on its result.
+// Searches from many sources on many workers, each followed by a computation on its result.
 //
-// Blocks of sources go to workers (ordered_sums.hpp). Weighted searches are those of
-// delta-stepping, which asks for the next source by itself; a search with a limit costs what it
-// visits. A prepared graph has rows of distances faster than any search: they are asked of Python a
-// batch at a time (over_rows). What a worker does with a finished search is a policy.
+// Workers process blocks of sources (ordered_sums.hpp). Unlimited weighted searches use
+// delta-stepping, which takes the next source by itself; a search with a limit only touches the
+// vertices it reaches. A prepared graph computes rows of distances faster than a search: they are
+// requested from Python one batch at a time (over_rows). A policy processes each finished search.
 #pragma once
 
 #include <atomic>
@@ -20,17 +20,17 @@
 
 namespace nearfar::measures {
 
-// progress(done, total) of Python.
+// Python's progress(done, total).
 using Progress = std::optional<nb::callable>;
 
-// Reports the number of finished sources, at most ten times a second, from the thread that holds
-// the call.
+// Reports the number of finished sources at most ten times a second, from the thread that made the
+// call.
 class Report {
  public:
   Report(const Progress& progress, std::size_t total)
       : progress_(progress), total_(static_cast<int64_t>(total)) {}
 
-  // By any worker, without the GIL.
+  // Called by any worker, without the GIL.
   void finished(int64_t sources) {
     const int64_t done = done_.fetch_add(sources, std::memory_order_relaxed) + sources;
     if (!progress_ || std::this_thread::get_id() != caller_) return;
@@ -45,7 +45,7 @@ class Report {
   const Progress& progress_;
   const int64_t total_;
   const std::thread::id caller_ = std::this_thread::get_id();
-  std::chrono::steady_clock::time_point next_{};  // of the caller alone
+  std::chrono::steady_clock::time_point next_{};  // used only by the calling thread
   std::atomic<int64_t> done_{0};
 };
 
@@ -58,7 +58,7 @@ struct Sources {
   int64_t blocks() const { return (static_cast<int64_t>(count) + block() - 1) / block(); }
 };
 
-// A worker's part in a block of sources: from start to done.
+// A worker's callbacks for a block of sources, from start to done.
 class BlockPolicy {
  public:
   virtual ~BlockPolicy() = default;
@@ -66,7 +66,8 @@ class BlockPolicy {
   virtual void done(int64_t /*block*/) {}
 };
 
-// Besides, what follows the search from source number i, with what it touched under a limit.
+// Adds the callback after the search from source number i; `touched` is what a limited search
+// reached.
 template <class Index, class Weight>
 class SearchPolicy : public BlockPolicy {
  public:
@@ -77,13 +78,13 @@ class SearchPolicy : public BlockPolicy {
 template <class C>
 using PolicyOf = SearchPolicy<typename C::Index, typename C::Weight>;
 
-// Hands out the numbers of sources, block by block; the counter's first block is number `shift`.
+// Hands out source numbers block by block; `shift` is the number of the counter's first block.
 class SourceQueue {
  public:
   SourceQueue(const Sources& sources, BatchCounter& counter, BlockPolicy& policy, int64_t shift = 0)
       : sources_(sources), counter_(counter), policy_(policy), shift_(shift) {}
 
-  // The number of the next source, or -1.
+  // The number of the next source, or -1 if there is none.
   int64_t next() {
     if (at_ == end_) {
       if (block_ >= 0) {
@@ -127,7 +128,7 @@ class WeightedSearches {
     if (limited()) clear_all();
   }
 
-  // A search may end once all of `targets` are settled.
+  // A search may stop once all of `targets` are settled.
   void run(const DeltaPlan& plan, const int64_t* targets = nullptr, std::size_t count = 0) {
     StopRule<Weight> stop;
     stop.limit = limit_;
@@ -174,11 +175,12 @@ class WeightedSearches {
   int64_t now_ = -1;
 };
 
-// rows(sources) of Python: the distances of all vertices, one row per source.
+// Python's rows(sources): the distances to all vertices, one row per source.
 using RowsOf = std::optional<nb::callable>;
 
-// Calls work(counter, shift, row_of, interrupt) on workers, with row_of(i) the distances of source
-// number i, until all blocks are done. `names`: what Python calls the sources. Without the GIL.
+// Calls work(counter, shift, row_of, interrupt) on workers until all blocks are done; row_of(i)
+// returns the distances from source number i. `names`: the sources' numbers in Python. Called
+// without the GIL.
 template <class Weight, class Work>
 void over_rows(const nb::callable& rows, const Sources& sources, const int64_t* names,
                std::size_t n, int threads, const Work& work) {

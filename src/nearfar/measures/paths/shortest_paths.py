@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from nearfar import _cpu
 from nearfar.errors import DistanceOverflowError, UnreachableError, quoted
+from nearfar.graph.graph import Graph
 from nearfar.measures.paths.order_free import in_steps
 from nearfar.measures.simple import (
     check_tolerance,
@@ -17,25 +21,8 @@ from nearfar.measures.simple import (
     simple,
     takes_device,
 )
-from nearfar.options import check_limit
+from nearfar.options import Device, check_limit
 from nearfar.solve.one import sssp
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from numpy.typing import NDArray
-
-    from nearfar.graph.graph import Graph
-    from nearfar.options import Device
-
-__all__ = [
-    "AllShortestPaths",
-    "PathCounts",
-    "ShortestPathDag",
-    "all_shortest_paths",
-    "path_counts",
-    "shortest_path_dag",
-]
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,8 +220,6 @@ def shortest_path_dag(
 def _dag(
     graph: Graph, source: Any, threads: Any, limit: Any, tolerance: Any, targets: Any = None
 ) -> ShortestPathDag:
-    from nearfar import _cpu
-
     relative = check_tolerance(graph, tolerance)
     counted, fixed = (graph, None) if relative else in_steps(graph)
     if fixed is not None and (bound := check_limit(limit, graph.weight_dtype)) is not None:

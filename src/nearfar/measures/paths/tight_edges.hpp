@@ -1,4 +1,4 @@
-// The edges on shortest paths from one source: one sweep over all edges in the order of memory.
+// Finds the edges on shortest paths from one source in one sweep over all edges in memory order.
 #pragma once
 
 #include <cstddef>
@@ -7,8 +7,8 @@
 
 namespace nearfar::measures {
 
-// Edges one after the other, ascending by tail. `count` is a multiple of kAtOnce: edges of nobody,
-// from 0 to 0, are behind the last.
+// Edges ordered by tail. `count` is a multiple of kAtOnce: the list is padded with dummy edges from
+// 0 to 0.
 template <class Index, class Weight>
 struct EdgeColumns {
   static constexpr std::size_t kAtOnce = 16;
@@ -21,9 +21,8 @@ struct EdgeColumns {
 
 namespace nearfar {
 
-// tight_edges writes the ends of the tight edges in their order, up to kAtOnce of nobody behind
-// them, and returns how many there are. Vertex 0 is unreached, and every sum fits the type of the
-// weights.
+// tight_edges writes the ends of the tight edges in their order, followed by up to kAtOnce dummies,
+// and returns their number. Vertex 0 must be unreached, and every sum must fit the weights' type.
 #define NEARFAR_DECLARE_TIGHT_EDGES(level)                                   \
   namespace level {                                                          \
   template <class Index, class Weight>                                       \

@@ -1,6 +1,6 @@
-// The loop of tight_edges.hpp: a branch per edge would be as good as random, so all are written and
-// those that are not tight are written over. Processors with gathers and compressing stores look at
-// 16 edges at once, or at 8 where weights take 64 bits.
+// The loop of tight_edges.hpp. A branch per edge would be mispredicted, so every edge is written
+// and overwritten by the next if it is not tight. Processors with gathers and compressing stores
+// process 16 edges at once, or 8 with weights of 64 bits.
 #include "measures/paths/tight_edges.hpp"
 
 #include "cpu/instructions/registers.hpp"
@@ -10,7 +10,7 @@ namespace nearfar::NEARFAR_ISA {
 namespace {
 
 #if defined(__AVX512VL__) && defined(__AVX512DQ__)
-// A register of weights, by their bytes, beside as many targets of 32 bits.
+// A register of weights of a given size, and as many 32-bit targets.
 template <std::size_t kBytes>
 struct Lanes;
 
@@ -21,7 +21,7 @@ struct Lanes<4> {
     return _mm512_i32gather_epi32(load(at), from, 4);
   }
   static NEARFAR_INLINE __mmask16 mask(__m512i lanes) { return _mm512_movepi32_mask(lanes); }
-  // Writes what is in the mask to the front, and something behind it.
+  // Writes the elements in the mask to the front; what follows them is undefined.
   static NEARFAR_INLINE void write(__mmask16 mask, const int32_t* from, int32_t* to) {
     _mm512_storeu_si512(to, _mm512_maskz_compress_epi32(mask, load(from)));
   }
@@ -42,7 +42,7 @@ struct Lanes<8> {
   }
 };
 
-// Which of the next edges are tight.
+// Returns which of the next edges are tight.
 template <class Weight>
 NEARFAR_INLINE auto tight(const int32_t* tails, const int32_t* heads, const Weight* weights,
                           const Weight* distance) {
@@ -79,8 +79,8 @@ std::size_t tight_edges(const measures::EdgeColumns<Index, Weight>& edges, const
     from[count] = u;
     to[count] = t;
     count += static_cast<std::size_t>(
-        (here != unreached<Weight>()) &
-        (candidate(here, weights[e]) == static_cast<SumOf<Weight>>(distance[t])));
+        int{here != unreached<Weight>()} &
+        int{candidate(here, weights[e]) == static_cast<SumOf<Weight>>(distance[t])});
   }
   return count;
 }

@@ -2,34 +2,24 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nearfar.errors import OptionError, quoted
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from nearfar.graph.graph import Graph
-
-__all__ = ["Demand", "read_demand"]
+from nearfar.graph.graph import Graph
 
 _COLUMNS = ("source", "target", "demand")
 
 
 class Demand(NamedTuple):
-    """Amounts above 0 between vertex indices, ordered by source and target, each pair once.
+    """Amounts above 0 between vertex indices, ordered by source and target, each pair once."""
 
-    Attributes
-    ----------
-    sources, targets : int64 array, shape (k,)
-    amounts : int64 or float64 array, shape (k,)
-    """
-
+    # sources, targets: shape (k,)
     sources: NDArray[np.int64]
     targets: NDArray[np.int64]
-    amounts: NDArray[Any]
+    amounts: NDArray[Any]  # int64 or float64 array, shape (k,)
 
 
 def read_demand(graph: Graph, demand: Any, zones: Any = None) -> Demand:

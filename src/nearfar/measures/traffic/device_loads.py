@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nearfar.cuda.device_graph import C_NAMES, device_graph
 from nearfar.errors import OptionError, keyword
@@ -14,13 +16,6 @@ from nearfar.measures.centrality.device_shares import in_a_width_that_fits
 from nearfar.measures.simple import LARGEST_ON_DEVICE
 from nearfar.solve.many import distances
 from nearfar.system.devices import runtime
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from numpy.typing import NDArray
-
-__all__ = ["device_loads"]
 
 _DIRECTED: Slot[Graph] = Slot("directed")
 _HIGH, _LOW = 61, 36  # bits of an amount's integer and fractional part

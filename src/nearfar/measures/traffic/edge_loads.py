@@ -6,32 +6,26 @@ whose loads are added up.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
+from nearfar import _cpu
 from nearfar.errors import DistanceOverflowError, NegativeWeightError, OptionError, quoted
 from nearfar.graph.dtypes import unreached_value
+from nearfar.graph.graph import Graph
 from nearfar.graph.saturation import may_saturate, widest
 from nearfar.graph.turns import TurnGraph
 from nearfar.measures.simple import many_rows, on_device_or_cores, takes_device
 from nearfar.measures.traffic.demand import Demand, read_demand
 from nearfar.measures.traffic.place_skims import place_skims
+from nearfar.options import Device
 from nearfar.solve.places.given import are_places, as_places
 from nearfar.solve.steps.request import as_graph, check_stats, vertex_indices
 from nearfar.system.threads import check_threads
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-
-    from numpy.typing import ArrayLike, NDArray
-
-    from nearfar.graph.graph import Graph
-    from nearfar.options import Device
-
-__all__ = ["EdgeLoads", "Searched", "Skims", "Trips", "edge_loads", "skims"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,9 +132,9 @@ def edge_loads(
     graph : graph_like or TurnGraph
         Graph with non-negative weights.
     demand : sparse matrix, array of shape (k, 3), list of triples, three arrays, or data frame
-        Amounts of at least 0 from source to target. A matrix has a row and a column per vertex, or
-        per zone; triples and three arrays in a tuple are sources, targets and amounts; a table has
-        columns ``source``, ``target`` and ``demand``. Repeated pairs add up.
+        Amounts of at least 0 from source to target. A matrix has a row and a column per vertex or
+        zone; triples and three arrays are sources, targets and amounts; a table has columns
+        ``source``, ``target`` and ``demand``. Repeated pairs add up.
     weight, device, threads
         As for :func:`betweenness`.
     zones : vertices or None
@@ -250,8 +244,6 @@ def _on_cores(
     progress: Callable[[float, float], None] | None,
 ) -> tuple[NDArray[Any], NDArray[np.float64]]:
     """Return the loads of the searched edges and the lengths of all paths, on the CPU."""
-    from nearfar import _cpu
-
     loads = np.zeros(searched.graph.n_edges, dtype=trips.amounts.dtype)
     lengths = np.zeros(len(trips.amounts))
     into, entering, tails = searched.graph.entering()
@@ -366,8 +358,6 @@ def _skims(
     progress: Callable[[float, float], None] | None,
 ) -> tuple[NDArray[Any], list[NDArray[Any]]]:
     """Return lengths and totals of the paths between vertices."""
-    from nearfar import _cpu
-
     begin, ends = searched.starts(rows), np.unique(columns)
     shape = (len(rows), len(columns))
     into, entering, tails = searched.graph.entering()

@@ -16,30 +16,23 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from nearfar.errors import GraphError, OptionError, keyword, quoted
 from nearfar.formats.roads.tntp import Traffic
+from nearfar.graph.graph import Graph
 from nearfar.graph.turns import TurnGraph
 from nearfar.measures.traffic.demand import read_demand
 from nearfar.measures.traffic.edge_loads import Searched, Trips
 from nearfar.measures.traffic.link_costs import Bpr, LinkCosts, edge_numbers, link_costs
+from nearfar.options import Device
 from nearfar.solve.steps.request import as_graph
 from nearfar.system.threads import check_threads
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
-    from numpy.typing import ArrayLike, NDArray
-
-    from nearfar.graph.graph import Graph
-    from nearfar.options import Device
-
-__all__ = ["Assignment", "AssignmentStep", "UserClass", "assign"]
 
 _WHOLE_STEP = 1 - 1e-9  # step above which the last aim says nothing about directions
 _MOST_SHARE = 0.99  # of the last aim in a conjugate one

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from nearfar.errors import OptionError, quoted
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from numpy.typing import ArrayLike, NDArray
-
-__all__ = ["Bpr", "LinkCosts", "edge_numbers", "link_costs"]
 
 _DIFFERENCE = 1e-6  # of a flow, relative, for slopes by difference
 _LARGEST_PRODUCT = 8  # powers up to this are products

@@ -1,8 +1,9 @@
 // Loads of edges when demand takes shortest paths, and sums of quantities along the paths.
 //
-// Loads of one source are summed from the ends of its paths towards it, each edge once, so a source
-// costs the edges on its paths and not their lengths added up. Sums over sources are made in blocks
-// and in order (ordered_sums.hpp): the same bits for any number of threads.
+// The loads of one source are summed from the ends of its paths backwards. Each edge is visited
+// once, so a source costs the number of edges on its paths, not the total length of the paths. Sums
+// over sources are made in blocks, in order (ordered_sums.hpp): the same bits on any number of
+// threads.
 #include "cpu/bindings/bindings.hpp"
 #include "measures/paths/routes.hpp"
 #include "measures/paths/searches.hpp"
@@ -10,13 +11,13 @@
 namespace nearfar::measures {
 namespace {
 
-// Demand in rows: from sources[i] to targets[first[i]] up to targets[first[i + 1]].
+// Rows of demand: from sources[i] to targets[first[i]] up to targets[first[i + 1]].
 template <class Number>
 struct Demand {
   const int64_t* first;
   const int64_t* targets;
   const Number* amounts;
-  double* lengths;  // of the paths, for the caller; inf where there is none
+  double* lengths;  // output: the length of each path; inf where there is none
 };
 
 template <class C, class Number>
@@ -55,7 +56,7 @@ class Loading final : public PolicyOf<C> {
       }
       interrupt_.poll(8 * steps + 1);
     }
-    // A vertex passes its load on when all that comes to it has come.
+    // A vertex passes its load on after it has received all of it.
     for (int64_t j = low; j < high; ++j) {
       int64_t v = demand_.targets[j];
       if (distances[v] == unreached<Weight>()) continue;
@@ -75,12 +76,12 @@ class Loading final : public PolicyOf<C> {
   const Demand<Number>& demand_;
   OrderedSums<Number>& sums_;
   Interrupt& interrupt_;
-  std::unique_ptr<Number[]> load_;    // to be passed on from a vertex
-  std::unique_ptr<Index[]> pending_;  // vertices that have yet to pass theirs on to it
+  std::unique_ptr<Number[]> load_;    // received by a vertex and not yet passed on
+  std::unique_ptr<Index[]> pending_;  // vertices that have yet to pass their load on to it
   std::vector<Number> edges_;
 };
 
-// Quantities of edges, one row of m each; totals: for each source and target all of them.
+// Quantities of edges, one row of m each; totals: all of them for each source and target.
 template <class Number>
 struct Quantities {
   const Number* rows;
@@ -141,11 +142,11 @@ class Skimming final : public PolicyOf<C> {
   const Quantities<Number>& quantities_;
   Weight* const lengths_;
   Interrupt& interrupt_;
-  std::unique_ptr<Number[]> total_;  // from the source to a vertex
+  std::unique_ptr<Number[]> total_;  // sum from the source to a vertex
   Buffer<int64_t> way_;
 };
 
-// Runs a search from each source and hands it to the policies that `make` makes, one per worker.
+// Runs a search from each source and calls the policies that `make` creates, one per worker.
 template <class C>
 void search_all(const C& csr, const Sources& sources, const int64_t* targets, std::size_t count,
                 const RowsOf& rows, int threads,
@@ -176,7 +177,7 @@ void check(const Ids& vertices, int64_t n, const char* what) {
     if (vertices.data()[i] < 0 || vertices.data()[i] >= n) throw nb::index_error(what);
 }
 
-// A graph and where searches begin and end, checked.
+// A graph with the sources and targets of its searches, validated.
 struct Network {
   Network(GraphView& view, const Ids& first_in, const Ids& entering, const Ids& tails,
           const Ids& sources, const Ids& targets, const Progress& progress)
@@ -201,7 +202,7 @@ struct Network {
   const Sources from;
 };
 
-// Calls run with a number of the type that an array has.
+// Calls run with a value of the array's number type.
 template <class Run>
 void with_number(const ConstArray& array, const char* expected, const Run& run) {
   if (array.dtype() == nb::dtype<int64_t>())
@@ -212,7 +213,7 @@ void with_number(const ConstArray& array, const char* expected, const Run& run) 
     throw nb::type_error(expected);
 }
 
-// `ends`: all targets, each once. Whether a sum saturated is for the caller to have excluded.
+// `ends`: all targets, without duplicates. The caller must have ruled out saturated sums.
 void edge_loads(GraphView& view, const Ids& first_in, const Ids& entering, const Ids& tails,
                 const Ids& sources, const Ids& first, const Ids& targets, const Ids& ends,
                 const ConstArray& amounts, const Array& lengths, const Array& loads, int threads,

@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nearfar.graph.dtypes import unreached_value
+from nearfar.graph.graph import Graph
+from nearfar.graph.snapping.snap import Snapped
 from nearfar.solve.places.entries import check_weights, entries, part, same_edge
 from nearfar.solve.places.table import numbered
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from numpy.typing import NDArray
-
-    from nearfar.graph.graph import Graph
-    from nearfar.graph.snapping.snap import Snapped
-
-__all__ = ["place_skims"]
 
 #: Lengths and totals between vertices.
 Between = tuple["NDArray[Any]", list["NDArray[Any]"]]
@@ -33,8 +27,8 @@ def place_skims(
 ) -> Between:
     """Return lengths and totals between places; infinite without a path.
 
-    Of the up to four ways over the ends of both edges the shortest counts, with the shares of the
-    quantities on the edges that are travelled in part.
+    The shortest of the up to four paths over the ends of both edges counts, with the shares of the
+    quantities on edges that are travelled in part.
     """
     check_weights(graph)
     graphs = [graph, *(graph.with_weights(values.astype(np.float64)) for values in quantities)]

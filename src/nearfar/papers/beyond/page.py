@@ -41,7 +41,7 @@ def _nearness(kept: Kept) -> list[str]:
             if fit > 0.3
             else "larger graphs are farther"
             if fit < -0.3
-            else "the graph's size tells little"
+            else "the graph's size hardly matters"
         )
         lines.append(
             f"Over the {len(both)} graphs {word} (correlation of the logarithms with the bytes {fit:.2f})."
@@ -50,7 +50,7 @@ def _nearness(kept: Kept) -> list[str]:
     if looks:
         most = max(looks, key=lambda k: looks[k])
         lines.append(
-            f"An edge is looked at {cell(min(looks.values()))} to {cell(looks[most])} times, most often on {most}."
+            f"An edge is read {cell(min(looks.values()))} to {cell(looks[most])} times, most often on {most}."
         )
     return [" ".join(lines), ""]
 
@@ -75,10 +75,10 @@ def page() -> str:
         "",
         NOTICE,
         "",
-        "The papers' graphs by the best engine of each device, with every installed peer, and how far a",
-        "time is from the bound of the memory. *Stream*: the bytes that any method moves once, over the",
-        "measured bandwidth of a copy; *gather* is one read of a distance in random order per edge, over the",
-        "measured rate of such reads. Neither counts waiting, and a solve is a chain of dependent steps.",
+        "How far the times of [the papers' graphs](../reference/speed.md) by the best engine of each device are",
+        "from the bound of the memory. *Stream*: the bytes that any method moves once, over the measured",
+        "bandwidth of a copy; *gather*: one read of a distance in random order per edge, over the measured",
+        "rate of such reads. Neither counts waiting, and a solve is a chain of dependent steps.",
         "",
     ]
     for kept, title, where in (
@@ -91,9 +91,6 @@ def page() -> str:
             lines += [f"Wrong answers: {kept.wrong()}.", "", *_gains(kept)]
             lines += kept.figure("beyond", f"Speed and roofline on {where}")
             if kept.device == "cuda":
-                lines += kept.table("devices", how=False)
                 lines += kept.table("roofline", how=False)
-            else:
-                lines += kept.table("peers", how=False)
             lines += _nearness(kept)
     return "\n".join(lines).rstrip() + "\n"

@@ -1,4 +1,4 @@
-"""How the experiment beyond the papers is run: engines, peers, rates of the memory."""
+"""Run the experiment beyond the papers: engines, peers, rates of the memory."""
 
 from __future__ import annotations
 

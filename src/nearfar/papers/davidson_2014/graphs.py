@@ -1,8 +1,8 @@
 """The graphs of Davidson et al. (2014), Table II, or a stand-in of the same kind for each.
 
 The paper's files are not at hand. Every stand-in is generated with seed 1 and has the paper's
-number of vertices and edges at scale ``paper``; its depth in hops is measured and shown beside
-the paper's, because not every family can have it.
+number of vertices and edges at scale ``paper``; its depth in hops is measured and shown next to
+the paper's, because not every family can match it.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ __all__ = ["GRAPHS", "LARGE", "PaperGraph", "source_of"]
 
 @dataclass(frozen=True, slots=True)
 class PaperGraph:
-    """One line of Table II.
+    """Row of Table II.
 
     Attributes
     ----------
@@ -33,7 +33,7 @@ class PaperGraph:
     vertices, edges, diameter : int
         As in the paper.
     stand_in : str
-        What takes its place, in words.
+            Description of the graph that replaces it.
     make : callable
         ``make(n)`` gives about n vertices.
     """

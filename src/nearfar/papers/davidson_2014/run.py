@@ -1,4 +1,4 @@
-"""How the experiments of Davidson et al. (2014) are run: methods, traversals, queues, deltas."""
+"""Run the experiments of Davidson et al. (2014): methods, traversals, queues, deltas."""
 
 from __future__ import annotations
 

@@ -10,8 +10,8 @@ additions on a graph of constant degree.
 total order of Assumption 2.1). ``constant_degree=True`` searches the graph of section 2;
 ``pivot_rounds`` and ``level_bits`` are the paper's k and t.
 
-**Found.** docs/reproduction/duan-2025.md has operation counts and times beside Dijkstra's method
-over four heaps and delta-stepping, 2^10 to 2^24 vertices, and the verdict.
+**Found.** docs/reproduction/duan-2025.md has operation counts and times of it, Dijkstra's method
+over four heaps and delta-stepping, for 2^10 to 2^24 vertices, and the verdict.
 
 **Measured** (``run.py``). Sparse random graphs (4 edges per vertex), road-like graphs and Kronecker
 graphs (16 edges per vertex), int32 weights, one core. The paper measures nothing; the claims are

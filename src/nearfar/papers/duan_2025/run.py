@@ -1,4 +1,4 @@
-"""How BMSSP is measured: tasks by family and size, each with all methods."""
+"""Run the experiment on BMSSP: tasks by family and size, each with all methods."""
 
 from __future__ import annotations
 

@@ -10,10 +10,9 @@ Dijkstra with Crauser's criterion runs from each source in turn.
   its place
 - ``johnson_flag@cuda``, ``johnson_queue@cuda``, ``johnson_prefix@cuda``: 5.3
 
-**Found.** One source after the other leaves a GPU idle; a thread block per source, as
-``johnson@cuda`` in ``algorithms/johnson`` has it, is hundreds of times faster. ``claims.py`` holds
-every statement of the paper beside what is measured, and docs/reproduction/johnson-apsp.md is the
-page.
+**Found.** One source after the other leaves a GPU idle; a thread block per source
+(``johnson@cuda`` in ``algorithms/johnson``) is hundreds of times faster. ``claims.py`` compares
+every statement of the paper with measurements, and docs/reproduction/johnson-apsp.md is the page.
 
 **Measured** (``run.py``)
 

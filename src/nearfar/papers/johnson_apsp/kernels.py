@@ -34,8 +34,8 @@ def iterations(kernels: KernelRows) -> list[str]:
     columns = ["graph", "vertices", "form", "iterations", "relax, us", "minimum, us"]
     columns += ["update, us", "outside these kernels, us"]
     note = (
-        "Microseconds per iteration; one source. The last column is what the run takes beyond its "
-        "kernels: launches, the wait for delta, the prefix sum, and the row's way to the host, "
+        "Microseconds per iteration; one source. The last column is the time outside the "
+        "kernels: launches, the wait for delta, the prefix sum, and copying the row to the host, "
         "once. The graphs named by their size are uniform random ones of out-degree 12."
     )
     title = "Where an iteration's time goes"
@@ -94,7 +94,7 @@ def longest_rows(counts: Counts) -> list[str]:
         "Of Crauser's frontiers from one source: the edges of an iteration, and the longest row in it, which one thread "
         "walks while the others wait."
     )
-    return counts.table("rows", "What one thread walks", columns, rows, note)
+    return counts.table("rows", "Rows of one thread", columns, rows, note)
 
 
 def row_cost(counts: Counts, relax: dict[str, float]) -> str:

@@ -148,5 +148,4 @@ def page() -> str:
         ]
         lines += [_batched(cpu), "", f"Wrong answers: {cpu.wrong()}.", ""]
         lines += cpu.figure("figures-3-4", "Figures 3 and 4 on the CPU")
-        lines += cpu.table("figure-3", how=False)
     return "\n".join(lines).rstrip() + "\n"

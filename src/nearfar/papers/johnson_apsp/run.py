@@ -1,4 +1,4 @@
-"""How Johnson's experiments are run: samples of sources by every method, in turns."""
+"""Run Johnson's experiments: samples of sources by every method, in turns."""
 
 from __future__ import annotations
 

@@ -47,7 +47,7 @@ def tables_of(done: Sequence[Done], device: str) -> list[Table]:
         Table(
             "figure-4",
             "Figure 4: speed-ups over the sequential method",
-            "Of the same run. The paper: queue up to more than 4.5, above flag above prefix.",
+            "From the same run. The paper: queue up to more than 4.5, above flag above prefix.",
             [Column("graph"), *(Column(x, "times") for x in labels[1:])],
             over,
         )

@@ -215,7 +215,7 @@ def page() -> str:
         lines += kernel.matrices(KernelRows("matrices"))
     lines += ["## On the CPU", ""]
     if cpu.there:
-        lines += [cpu.how(), "", *_subset(cpu)]
+        lines += [cpu.how(), ""]
         lines += [*beside(claims_of(cpu.done), _reasons(cpu), differing=True), ""]
         for number in (6, 7):
             lines += cpu.figure(f"figure-{number}", f"Figure {number} on the CPU")

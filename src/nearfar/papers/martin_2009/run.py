@@ -1,4 +1,4 @@
-"""How the experiments of Martin et al. (2009) are run: tasks, methods, the counterexample."""
+"""Run the experiments of Martin et al. (2009): tasks, methods, the counterexample."""
 
 from __future__ import annotations
 
@@ -45,8 +45,8 @@ RACES = {
     "F-GPU": "frontier_successors@cuda",
     "U-GPU": "frontier_predecessors@cuda",
 }
-#: What is measured apart from the GPU's methods, which need nothing of it: those of the host, which
-#: need no GPU, and those that share an iteration between both.
+#: Measured apart from the GPU's own methods: those of the host, which need no GPU, and those that
+#: share an iteration between both.
 PARTS = {"cpu": ("",), "cuda": ("", "host", "hybrid")}
 #: Seconds of a task, by kind and part, of the smallest lists and matrices.
 COSTS = {
@@ -56,7 +56,7 @@ COSTS = {
     ("matrix", ""): 0.004,
     ("matrix", "host"): 0.02,
 }
-#: Of the graphs of a size at the paper's scale.
+#: The most graphs per size at the paper's scale.
 MOST = {"host": 3, "hybrid": 1}
 
 

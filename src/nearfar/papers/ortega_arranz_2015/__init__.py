@@ -9,9 +9,9 @@ settles when no path through an unsettled one can still improve it.
 - ``crauser_in``, ``crauser_in_out``: with the in-criterion of 1998, which the paper leaves out
 - ``crauser_fused@cuda``: the loop in one launch, beyond the paper
 
-**Found.** Fewer iterations than compound frontiers at nearly the same cost of each, most of all
-with a wide range of weights: ``claims.py`` holds every statement of the paper beside what is
-measured, and docs/reproduction/ortega-arranz-2015.md is the page.
+**Found.** Fewer iterations than compound frontiers at nearly the same cost of each, especially with
+a wide range of weights: ``claims.py`` compares every statement of the paper with measurements, and
+docs/reproduction/ortega-arranz-2015.md is the page.
 
 **Measured** (``run.py``)
 

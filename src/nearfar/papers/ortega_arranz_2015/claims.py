@@ -60,7 +60,7 @@ def _saves(
     key: str, where: str, said: str, stated: OneOf, some: Sequence[Done], slow: str, fast: str
 ) -> Claim:
     gains = _known(saved(one, slow, fast) for one in some)
-    # "Up to" where the paper has two devices; else one number, beside which the median stands.
+    # "Up to" where the paper has two devices; else one number, compared with the median.
     sizes = gains if len(stated.reached) > 1 or not gains else [float(np.median(gains))]
     return claim(key, where, said, f"{spread(gains)}%", [gain > 0 for gain in gains], stated, sizes)
 

@@ -1,4 +1,4 @@
-"""Who is idle in a relax step, and what Crauser's threshold costs, by counts and untuned runs."""
+"""Idle threads of a relax step, and the cost of Crauser's threshold, by counts and untuned runs."""
 
 # ruff: noqa: E501 - lines of Markdown
 

@@ -25,16 +25,16 @@ def graph_bytes(graph: Graph) -> int:
 def solve_bytes(one: Case, graph: Graph, source: int) -> int | None:
     """Return the greatest memory of one solve above that in use before it.
 
-    The graph, its transpose and other arrays that a method keeps for the next solve are made by a
-    solve before. On the device it is what a pool of allocations of its own takes; on the host the
-    high-water mark of resident memory, which Linux lets a process reset; None elsewhere.
+    A solve before makes the graph, its transpose and other arrays that are kept for later solves.
+    On the device this is the size of a separate memory pool; on the host the high-water mark of
+    resident memory, which Linux lets a process reset; None elsewhere.
     """
     warm = one.variant.run(graph, source, one.options, Workspace(threads=one.threads))
     del warm
     gc.collect()
     if one.variant.device == "cuda":
         cp = runtime.cupy()
-        # A pool of its own: blocks that the default one holds free would hide what is taken.
+        # A separate pool: blocks that the default pool holds free would hide what is allocated.
         pool = cp.cuda.MemoryPool()
         with cp.cuda.using_allocator(pool.malloc):
             answer = one.variant.run(graph, source, one.options, Workspace())

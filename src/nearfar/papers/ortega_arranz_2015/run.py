@@ -1,4 +1,4 @@
-"""How the experiments of Ortega-Arranz et al. (2015) are run: methods, launch shapes, memory."""
+"""Run the experiments of Ortega-Arranz et al. (2015): methods, launch shapes, memory."""
 
 from __future__ import annotations
 

@@ -1,16 +1,16 @@
 // Point queries on floats: the distance that a search finds, bit for bit.
 //
 // A search adds from left to right along a path, and its distance is the least such sum. Sums over
-// shortcuts are added in another order, so a walk finds a number that is off by rounding, and of
-// paths that are equally long up to rounding it cannot tell which has the least sum. So the walk is
-// done over all arcs, every arc that lies on a way at most a little longer than the least is
-// replaced by all its edges and triangles that are at most that little longer, and a search over
-// the few edges that this leaves adds them as a search over the graph would.
+// shortcuts are added in another order, so a walk is off by rounding and cannot tell which of
+// several nearly equal paths has the least sum. So the walk is done over all arcs, every arc on a
+// path at most slightly longer than the shortest is replaced by all its edges and triangles within
+// that allowance, and a search over the few remaining edges adds them as a search over the graph
+// would.
 //
-// How much is a little: k numbers of one sign added in any order differ from their true sum by less
-// than k units of roundoff, relatively (Higham 2002, section 4.2), and no path that matters has
-// more edges than the graph has vertices, or than the distance divided by the least weight. Four
-// times that bound covers the walk, the search, and the sums made here.
+// The allowance: k numbers of one sign added in any order differ from their true sum by less than k
+// units of roundoff, relatively (Higham 2002, section 4.2), and no relevant path has more edges
+// than the graph has vertices, or than the distance divided by the least weight. Four times that
+// bound covers the walk, the search, and the sums made here.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -46,8 +46,8 @@ class ExactWalk {
     path_[1].resize(at(arcs_.height));
   }
 
-  // The exact distance; the edges of a path with it, if wanted. NaN where too many ways are nearly
-  // as long as the least (in float32 on large graphs): the caller then searches.
+  // Returns the exact distance and, if requested, the edges of a path of that length. NaN if too
+  // many paths are nearly as short (in float32 on large graphs): the caller then searches.
   Value find(int32_t source, int32_t target, std::vector<int32_t>* edges) {
     if (edges != nullptr) edges->clear();
     if (source == target) return 0;
@@ -79,7 +79,7 @@ class ExactWalk {
  private:
   static constexpr std::size_t kMostParts = 20000;
 
-  // An arc in one direction and how long a way over it may be that replaces it.
+  // An arc in one direction, and the length limit for paths that replace it.
   struct Part {
     int64_t arc;
     int32_t low, high;
@@ -103,7 +103,7 @@ class ExactWalk {
            std::numeric_limits<Value>::denorm_min();
   }
 
-  // Over all arcs; path[d] is the ancestor at depth d.
+  // Walks over all arcs; path[d] is the ancestor at depth d.
   void climb(int32_t v, bool down, std::vector<Value>& space, std::vector<int32_t>& path) {
     for (int32_t d = 0; d < arcs_.depth[v]; ++d) space[at(d)] = far<Value>();
     space[at(arcs_.depth[v])] = 0;
@@ -118,7 +118,7 @@ class ExactWalk {
     }
   }
 
-  // Remaining distance from each label on the way: from the meeting labels downwards.
+  // Remaining distance from each label on the path: from the meeting labels downwards.
   void rest(int32_t v, int32_t meet, bool down, const std::vector<Value>& other,
             const std::vector<int32_t>& path, std::vector<Value>& out) {
     for (int32_t d = 0; d <= arcs_.depth[v]; ++d) {
@@ -175,9 +175,9 @@ class ExactWalk {
     }
   }
 
-  // Dijkstra's method over the edges found, in the numbers of the graph.
+  // Dijkstra's method over the edges found, with the graph's weights.
   Value search(int32_t source, int32_t target, std::vector<int32_t>* path) {
-    // Of parallel edges the lightest comes first, also where the sums with both are the same.
+    // Among parallel edges the lightest comes first, even where the sums with both are equal.
     std::sort(edges_.begin(), edges_.end(), [&](const Link& a, const Link& b) {
       if (a.from != b.from) return a.from < b.from;
       const Value of_a = edge_weights_[a.edge], of_b = edge_weights_[b.edge];
@@ -233,7 +233,7 @@ class ExactWalk {
   Value bound_ = 0;
 };
 
-// Calls f with the metric where it is one of non-negative floats.
+// Calls f with the metric if its values are non-negative floats.
 template <class F>
 void with_floats(const MetricView& view, const ConstArray& edge_weights, F&& f) {
   view.visit([&](const auto& metric) {
@@ -243,7 +243,7 @@ void with_floats(const MetricView& view, const ConstArray& edge_weights, F&& f) 
         throw nb::type_error("edge_weights: wrong dtype");
       f(metric, static_cast<const Value*>(edge_weights.data()));
     } else {
-      throw nb::type_error("integers need no last pass");
+      throw nb::type_error("integer distances are exact already");
     }
   });
 }
@@ -271,7 +271,8 @@ void exact_pairs(const MetricView& view, const ConstArray& edge_weights, double 
   });
 }
 
-// The edges of a path of the exact distance; None where there is none, False where it was given up.
+// The edges of a path of the exact distance; None if there is none, False if the query was given
+// up.
 nb::object exact_path(const MetricView& view, const ConstArray& edge_weights, double least,
                       int64_t source, int64_t target) {
   std::vector<int32_t> edges;

@@ -1,4 +1,4 @@
-// Tree labels on several workers: made from the roots down, and asked for pairs.
+// Tree labels on several workers: built from the roots down, and read for pairs.
 #include "prepared/cpu/labels.hpp"
 
 #include <algorithm>
@@ -46,11 +46,11 @@ void fill(const MetricView& view, bool down, const ArcsView::Longs& offset, cons
   });
 }
 
-// What lowest common ancestors are found by without a walk (Schieber and Vishkin 1988). Each label
-// is mapped to a node of a complete binary tree: of the numbers of its subtree, which are an
-// interval, the one that is divisible by the highest power of two. Labels of one node are a path,
-// ancestors are mapped to ancestors, and what two nodes have in common two words of bits say. A
-// root above all roots, at depth -1, makes one tree of a forest.
+// Lowest common ancestors without a walk (Schieber and Vishkin 1988). Each label is mapped to a
+// node of a complete binary tree: of the numbers in its subtree, which are an interval, the one
+// divisible by the highest power of two. Labels of one node are a path, ancestors are mapped to
+// ancestors, and two words of bits give the common ancestors of two nodes. A root above all roots,
+// at depth -1, makes the forest one tree.
 nb::tuple ancestry(const ArcsView& view) {
   const Arcs& arcs = view.arcs();
   std::vector<Ancestry> of(at(arcs.n));
@@ -80,7 +80,7 @@ int32_t common_depth(const Arcs& arcs, const TreeLabels<Value>& labels, int32_t 
   const int i = std::bit_width(of_a.node ^ of_b.node) - 1;
   const int level = std::countr_zero(of_a.levels & of_b.levels & (~uint32_t{0} << i));
   auto node_at = [](uint32_t node, int k) { return (node >> k | 1) << k; };
-  // The label at which the way up from a label enters the ancestor's path.
+  // The label at which the path up from a label enters the ancestor's path.
   auto enters = [&](int32_t v, Ancestry of) {
     if (of.node == node_at(of.node, level)) return arcs.depth[v];
     const int k = std::bit_width(of.levels & ((uint32_t{1} << level) - 1)) - 1;
@@ -89,9 +89,9 @@ int32_t common_depth(const Arcs& arcs, const TreeLabels<Value>& labels, int32_t 
   return std::min(enters(a, of_a), enters(b, of_b));
 }
 
-// Nothing of a pair is in the caches, and where the ends' rows lie and how much of them counts is
-// to be read first. So pairs go through stages, each some pairs ahead of the next, which fetch what
-// the next one reads.
+// The data of a pair is not in the caches, and the position and length of its rows must be read
+// first. So pairs go through stages, each some pairs ahead of the next, which prefetch what the
+// next one reads.
 template <class Value>
 class PairsAhead {
  public:
@@ -102,7 +102,7 @@ class PairsAhead {
     for (std::size_t i = first; i < first + kRows; ++i) rows(i);
   }
 
-  // How many first values of the rows of pair i belong to common ancestors.
+  // The number of values at the start of the rows of pair i that belong to common ancestors.
   int32_t next(std::size_t i) {
     const int32_t prefix = prefix_[i % kRows];
     vertices(i + kVertices);

@@ -1,4 +1,4 @@
-// Tree labels: every vertex's whole search space, written down; one build for each instruction set.
+// Tree labels: every vertex's whole search space, stored; compiled once per instruction set.
 #pragma once
 
 #include <cstdint>
@@ -8,21 +8,21 @@
 
 namespace nearfar::prepared {
 
-// A label's place among its ancestors (see labels.cpp).
+// A label's position among its ancestors (see labels.cpp).
 struct Ancestry {
   uint32_t node;    // of a complete binary tree
-  uint32_t levels;  // bit k: an ancestor, or the label itself, is mapped to a node of that level
+  uint32_t levels;  // bit k: an ancestor or the label itself is mapped to a node of that level
 };
 
-// Rows of depth + 1 values, row v from offset[v] on; in compact labels a vertex with few below it
-// has none, and it is made when it is asked for.
+// Rows of depth + 1 values; row v starts at offset[v]. In compact labels a vertex with few others
+// below it has no row, which is made when a pair asks for it.
 template <class Value>
 struct TreeLabels {
   const int64_t* offset = nullptr;     // shape (n + 1,)
   const Ancestry* ancestry = nullptr;  // shape (n,)
-  const int32_t* above = nullptr;  // shape (n + 2,): depth over the path that is mapped to a node
-  const Value* up = nullptr;       // [d]: least way from v to its ancestor at depth d
-  const Value* down = nullptr;     // [d]: and from there to v
+  const int32_t* above = nullptr;  // shape (n + 2,): depth above the path that is mapped to a node
+  const Value* up = nullptr;       // [d]: shortest path from v up to its ancestor at depth d
+  const Value* down = nullptr;     // [d]: and from that ancestor down to v
 };
 
 #define NEARFAR_DECLARE_LABELS(level)                                                              \

@@ -1,11 +1,11 @@
 // Tree labels: a point query is one pass over two rows, stored in the order of reading.
 //
-// The row of v holds the least way over rising labels to each of its ancestors, by depth. It is the
-// least over the arcs of v of the arc and the upper end's row, which is shorter, so rows are made
-// from the roots down with whole registers. Two vertices share exactly the ancestors of their
-// lowest common one: the least sum over that many first values is their distance. Ouyang et al.
-// 2018 ("H2H") look through a separator by positions; reading the common prefix whole needs no
-// positions and no test, and separators are most of it.
+// The row of v has the shortest path over ascending labels to each of its ancestors, by depth. It
+// is the minimum over the arcs of v of the arc plus the upper end's row, which is shorter, so rows
+// are built from the roots down, a register at a time. The common ancestors of two vertices are
+// those of their lowest common ancestor: the least sum over that many first values is the distance.
+// Ouyang et al. 2018 ("H2H") read the separator by positions; reading the whole common prefix needs
+// neither positions nor tests, and separators are most of it.
 #include "prepared/cpu/labels.hpp"
 
 #include "prepared/metric/loops.hpp"

@@ -1,10 +1,10 @@
-// The k nearest of some places for every vertex, by moving lists up the elimination tree and down.
+// The k nearest places of every vertex, by moving lists up the elimination tree and down.
 //
-// A vertex's list holds the k nearest places that are known there, nearest first, places of equal
-// distance by their number. Up: the lists of the ancestors take what comes over the arcs from
-// below. Down: a vertex takes what its ancestors have. A shortest path goes up and then down, and a
-// place that is not among the k nearest of a vertex is not among those of what comes behind it
-// either: k others are at least as near there. O(k arcs), whatever the number of places.
+// A vertex's list has the k nearest places known so far, nearest first, ties by place number. Up:
+// the lists of ancestors are merged with those of lower labels over the arcs. Down: a vertex's list
+// is merged with those of its ancestors. A shortest path goes up and then down, and a place that is
+// not among the k nearest of a vertex is not among those of vertices reached through it either: k
+// others are at least as near. O(k arcs), for any number of places.
 #include <algorithm>
 #include <vector>
 
@@ -34,19 +34,19 @@ class Lists {
   const Entry* of(int32_t v) const { return entries_.data() + int64_t{v} * k_; }
   Entry* of(int32_t v) { return entries_.data() + int64_t{v} * k_; }
 
-  // Whether the entry came in; if not, none that is farther would.
+  // Returns whether the entry was inserted; if not, no farther one would be.
   bool put(int32_t v, const Entry& entry) {
     Entry* list = of(v);
     int32_t& size = size_[at(v)];
     if (size == k_ && !entry.before(list[size - 1])) return false;
-    int32_t end = 0;  // where the place is now, or the list's end
+    int32_t end = 0;  // the place's present position, or the list's end
     while (end < size && list[end].place != entry.place) ++end;
     if (end < size && !entry.before(list[end])) return true;
     if (end == size) {
       if (size < k_)
         ++size;
       else
-        end = k_ - 1;  // the farthest goes
+        end = k_ - 1;  // the farthest is dropped
     }
     while (end > 0 && entry.before(list[end - 1])) {
       list[end] = list[end - 1];
@@ -56,7 +56,7 @@ class Lists {
     return true;
   }
 
-  // Everything that u has, over an arc to or from v.
+  // Merges the list of u, over an arc to or from v.
   void pass(int32_t u, int32_t v, Value weight) {
     const Entry* from = of(u);
     for (int32_t i = 0; i < size_[at(u)]; ++i) {
@@ -96,8 +96,8 @@ void fill(const Metric<Value>& metric, const std::vector<int32_t>& places, Lists
   }
 }
 
-// Row v of `distances` and `found`: those of vertex v, with unreached and -1 behind the last;
-// `found` has numbers of places.
+// Row v of `distances` and `found` is for vertex v, padded with unreached and -1; `found` has place
+// numbers.
 void nearest(const MetricView& view,
              const nb::ndarray<const int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>& places,
              int64_t k, const Array& distances, const Array& found) {

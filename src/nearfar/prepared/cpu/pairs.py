@@ -80,7 +80,7 @@ def pair_distances(
         out = exact_pairs(prepared, starts, ends, threads)
     else:
         out = np.empty(len(starts), dtype=prepared.answer_dtype)
-        _cpu.prepared_pairs(prepared.metric_view, starts, ends, out, threads)
+        _cpu.prepared_pairs(prepared._walks, starts, ends, out, threads)
     return widened(prepared, out, starts, ends, lambda p, s, t: pair_distances(p, s, t, threads))
 
 
@@ -120,7 +120,9 @@ def edges_of_path(prepared: Prepared, source: int, target: int) -> NDArray[np.in
             row = restored_rows(prepared, np.array([source]), 1)[0]
             found = path_in_row(prepared, row, source, target)
     else:
-        found = _cpu.prepared_path(prepared.metric_view, prepared._origins, source, target)
+        walks, like = prepared._walks, prepared._no_distance
+        path: Any = _cpu.prepared_path(walks, prepared._origins, source, target, None, like)
+        found = None if path is None else path[0]
     if found is None and prepared._may_saturate:
         if (wide := prepared._wider()) is not None:
             return edges_of_path(wide, source, target)

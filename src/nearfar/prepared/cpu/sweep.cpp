@@ -1,4 +1,4 @@
-// Rows and tables: batches of sources over workers, each with memory of its own.
+// Rows and tables: batches of sources over workers, each with its own memory.
 #include "prepared/cpu/sweep.hpp"
 
 #include <nanobind/stl/optional.h>
@@ -18,14 +18,14 @@ namespace {
 
 using Vertices = nb::ndarray<const int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
-// Inputs of a sweep to some targets: their ancestors in falling order and the arcs into them.
+// Inputs of a sweep to some targets: their ancestors in descending order and the arcs into them.
 template <class Value>
 struct Restricted {
   std::vector<int32_t> label;
   std::vector<int64_t> first;
   std::vector<int32_t> head_depth;
   std::vector<Value> weight;
-  std::vector<int32_t> place;  // of each target among the labels
+  std::vector<int32_t> place;  // position of each target among the labels
 
   Restricted(const Metric<Value>& metric, const std::vector<int32_t>& targets) {
     const Arcs& arcs = metric.arcs;
@@ -97,8 +97,8 @@ void rows(const Metric<Value>& metric, const SweepPlan<Value>& plan, const int32
   });
 }
 
-// Distances from every source to every target, or to all vertices. `lanes` 0 chooses; returns how
-// many were used.
+// Distances from every source to every target, or to all vertices. `lanes` 0 chooses the number of
+// lanes; returns the number used.
 int distances(const MetricView& view, const Vertices& sources,
               const std::optional<Vertices>& targets, const Array& out, int lanes, int threads) {
   view.visit([&](const auto& metric) {
@@ -132,8 +132,8 @@ int distances(const MetricView& view, const Vertices& sources,
         places = some->place.data();
       }
       constexpr int kNarrow = sizeof(Value) == 4 ? 16 : 8;
-      // Twice the lanes share the look at an arc. Whole rows gain nothing: writing them is what
-      // counts there.
+      // With twice the lanes each arc is read half as often. Whole rows gain nothing, because
+      // writing them dominates.
       if (lanes == 0)
         lanes = targets && from.size() >= at(2 * kNarrow * threads) ? 2 * kNarrow : kNarrow;
       if (lanes == 2 * kNarrow)

@@ -1,4 +1,4 @@
-// Distances from many sources to all labels or to some; one build for each instruction set.
+// Distances from many sources to all labels or to some; compiled once per instruction set.
 #pragma once
 
 #include <cstdint>
@@ -8,26 +8,26 @@
 
 namespace nearfar::prepared {
 
-// The labels that a sweep goes through, in falling order and closed under parents, and the arcs
-// into them. A sweep over all labels reads the metric's own arrays; one that is after some targets
-// reads a copy of what their ancestors need.
+// The labels that a sweep visits, in descending order and closed under parents, and the arcs into
+// them. A sweep over all labels reads the metric's own arrays; one for some targets reads a copy of
+// what their ancestors need.
 template <class Value>
 struct SweepPlan {
   int32_t count = 0;
   const int32_t* label = nullptr;  // null: count - 1, count - 2, ...
-  const int64_t* first = nullptr;  // of each label, or of each entry where `label` is given
+  const int64_t* first = nullptr;  // of each label, or of each entry if `label` is given
   const int32_t* head_depth = nullptr;
   const Value* weight = nullptr;
 };
 
-// Memory of one worker. Values of one label lie side by side, `lanes` of them.
+// Memory of one worker. The `lanes` values of one label are adjacent.
 template <class Value>
 struct SweepState {
-  Value* path = nullptr;       // height * lanes: distances of the labels on the way to the root
+  Value* path = nullptr;       // height * lanes: distances of the labels on the path to the root
   Value* space = nullptr;      // height: one source's upward search space
-  int32_t* place = nullptr;    // shape (n,), -1: which label has values of its own before the sweep
+  int32_t* place = nullptr;    // shape (n,), -1: which labels have initial values of their own
   Value* started = nullptr;    // their values, height * lanes * lanes at most
-  int32_t* touched = nullptr;  // the labels that `place` names; as many
+  int32_t* touched = nullptr;  // the labels that `place` refers to; as many
   Value* rows = nullptr;  // count * lanes: the result, by vertex, or by entry of a plan with labels
 };
 

@@ -1,15 +1,15 @@
 // One source to all labels, and many at once in the lanes of vector registers.
 //
-// The distance of a label is the least over its arcs of the upper end's distance and the arc, or
-// its place in the source's own upward search space if it is an ancestor of the source. Upper ends
-// come first when labels fall, so one pass over all arcs gives a whole row: no queue and no tests
-// (Delling, Goldberg, Nowatzyk and Werneck 2011, "PHAST"). Labels are a postorder, so going down
-// them is a depth-first walk: the upper ends of a label are all on the path from it to the root,
-// and the distances on that path are an array indexed by depth that stays in the first-level cache.
-// PHAST reads them from a row as long as the graph.
+// The distance of a label is the minimum over its arcs of the upper end's distance plus the arc, or
+// its value in the source's own upward search space if it is an ancestor of the source. In
+// descending order of labels upper ends come first, so one pass over all arcs gives a whole row: no
+// queue and no tests (Delling, Goldberg, Nowatzyk and Werneck 2011, "PHAST"). Labels are a
+// postorder, so descending order is a depth-first traversal: the upper ends of a label are all on
+// the path from it to the root, and the distances on that path are an array indexed by depth that
+// stays in the first-level cache. PHAST reads them from a row as long as the graph.
 //
-// Rows are in the graph's own numbering: the sweep leaves the values of a vertex, a line of memory
-// or two, where the vertex belongs, past the caches, and a second pass transposes blocks of
+// Rows use the graph's own numbering: the sweep writes the values of a vertex, one or two cache
+// lines, to the vertex's position, bypassing the caches, and a second pass transposes blocks of
 // vertices in registers.
 #include "prepared/cpu/sweep.hpp"
 
@@ -32,7 +32,8 @@ void sweep_one(const Metric<Value>& metric, int32_t source, Value* path, Value* 
     path[arcs.depth[v]] = x;
     out[arcs.vertex[v]] = distance_of<Out>(x, metric.step);
   };
-  // Only the ancestors of the source start from its search space; they are met from the root down.
+  // Only the ancestors of the source start from its search space; they are visited from the root
+  // down.
   int32_t v = arcs.n - 1;
   const int32_t last = arcs.depth[source];
   for (int32_t a = source, d = last; a >= 0; a = arcs.parent[a], --d) ancestor[d] = a;
@@ -100,7 +101,7 @@ void sweep_lanes(const Metric<Value>& metric, const SweepPlan<Value>& plan, cons
 
 namespace {
 
-// Four columns of four lanes, transposed in registers where a value is a result as it is.
+// Four columns of four lanes, transposed in registers if values are results without conversion.
 template <class Value, class Out, int kLanes>
 NEARFAR_INLINE void tile(const Value* const* from, int lane, Out* const* rows, int64_t column,
                          double step) {

@@ -9,30 +9,22 @@
 // Shortcuts are opened in the order in which they turn up, not from the first to the last of the
 // path: what one leads to is then fetched while others are opened, and an origin is a visit to
 // memory. A list keeps the edges in the order of the path.
+#include "prepared/cpu/unpack.hpp"
+
 #include <algorithm>
-#include <limits>
+#include <optional>
 #include <utility>
 #include <vector>
 
 #include "cpu/bindings/dtypes.hpp"
 #include "cpu/threads/spread.hpp"
-#include "prepared/cpu/walk.hpp"
+#include "prepared/cpu/walks.hpp"
 #include "prepared/metric/metric_view.hpp"
 #include "prepared/metric/value.hpp"
 #include "prepared/order/structure.hpp"
 
 namespace nearfar::prepared {
 namespace {
-
-// Where an arc has its weight from: the two arcs that replace it, the first of them followed down
-// and the second up, or edges. With two values per arc there is one for each direction, edges being
-// {~edge, -1}. With one, both directions have theirs from the same place: a way down takes the arcs
-// in exchanged roles, and edges are {~edge up, ~edge down}. Of several edges the first counts, of
-// triangles the lowest.
-struct Origin {
-  int32_t down, up;
-};
-constexpr int32_t kNowhere = std::numeric_limits<int32_t>::min();
 
 template <class Value, class Weight>
 void find_origins(const Metric<Value>& metric, const Weight* edge_weights, Origin* origin,
@@ -90,64 +82,29 @@ void find_origins(const Metric<Value>& metric, const Weight* edge_weights, Origi
   });
 }
 
-struct Step {
-  int64_t arc;
-  bool down;          // from its upper to its lower end
-  int32_t place = 0;  // on the path
-};
-
 template <class Value>
 class Unpacker {
  public:
-  Unpacker(const Metric<Value>& metric, const Origin* origin)
-      : metric_(metric), arcs_(metric.arcs), origin_(origin) {}
+  Unpacker(const Metric<Value>& metric, const WalkRows<Value>& rows, const Origin* origin,
+           const int32_t* heads)
+      : metric_(metric), rows_(rows), arcs_(metric.arcs), origin_(origin), heads_(heads) {}
 
-  // The edges of a shortest path between two labels, in order; false if there is none.
-  bool find(int32_t source, int32_t target, std::vector<int32_t>& edges) {
-    edges.clear();
-    if (source == target) return true;
-    std::vector<Value> forward(at(arcs_.height) + 64), backward(forward.size());
+  // The edges of a shortest path between two labels, in order, and its length; far() without one.
+  Value find(int32_t source, int32_t target, std::vector<int32_t>& edges) {
+    if (source == target) return 0;
+    WalkSpace<Value> space(arcs_.height);
     int32_t meeting;
-    NEARFAR_PICK_ISA(distance<Value>)
-    (metric_, source, target, forward.data(), backward.data(), meeting);
-    if (meeting < 0) return false;
-    trace(metric_.up, source, forward.data(), meeting, false);
+    const Value length = NEARFAR_PICK_ISA(distance<Value>)(
+        metric_, rows_, source, target, space.forward(), space.backward(), meeting);
+    if (meeting < 0) return far<Value>();
+    trace(metric_, metric_.up, source, space.forward(), meeting, false, path_, steps_);
     std::reverse(steps_.begin(), steps_.end());
-    trace(metric_.down, target, backward.data(), meeting, true);
+    trace(metric_, metric_.down, target, space.backward(), meeting, true, path_, steps_);
     open(edges);
-    return true;
+    return length;
   }
 
  private:
-  // The arcs from the meeting label down to `v`, in this order. What led where, the walk did not
-  // write down: nearly none of it is on the path. An arc that can have led to a label explains its
-  // distance to the last bit.
-  void trace(const Upward<Value>& up, int32_t v, const Value* space, int32_t meeting, bool down) {
-    path_.clear();  // labels by falling depth
-    for (int32_t a = v; arcs_.depth[a] > meeting; a = arcs_.parent[a]) path_.push_back(a);
-    int32_t to = meeting;
-    for (std::size_t i = path_.size(); i-- > 0;) {
-      const int32_t x = path_[i], depth = meeting + static_cast<int32_t>(path_.size() - i);
-      if (is_far(space[depth]) || (metric_.prunes && space[depth] > space[to])) continue;
-      const int64_t j = arc(up.head_depth, up.first[x], up.first[x + 1], to);
-      if (j < 0 || space[depth] + up.weight[j] != space[to]) continue;
-      steps_.push_back({arc(arcs_.head_depth, arcs_.first[x], arcs_.first[x + 1], to), down});
-      to = depth;
-    }
-  }
-
-  // Which of the arcs [from, end) leads to `depth`; -1 if none does.
-  static int64_t arc(const int32_t* depths, int64_t from, int64_t end, int32_t depth) {
-    int64_t length = end - from;
-    if (length == 0) return -1;
-    while (length > 1) {
-      const int64_t half = length / 2;
-      from += depths[from + half] <= depth ? half : 0;
-      length -= half;
-    }
-    return depths[from] == depth ? from : -1;
-  }
-
   const Origin& origin_of(const Step& step) const {
     return origin_[metric_.sides == 1 ? step.arc : 2 * step.arc + step.down];
   }
@@ -174,6 +131,7 @@ class Unpacker {
       Place& place = list[at(step.place)];
       if (from.down < 0) {
         place.edge = ~from.down;
+        if (heads_ != nullptr) prefetch(heads_ + place.edge);
         continue;
       }
       const auto second = static_cast<int32_t>(list.size());
@@ -189,8 +147,10 @@ class Unpacker {
   }
 
   const Metric<Value>& metric_;
+  const WalkRows<Value>& rows_;
   const Arcs& arcs_;
   const Origin* origin_;
+  const int32_t* heads_;  // of the edges, if they are wanted
   std::vector<int32_t> path_;
   std::vector<Step> steps_;
 };
@@ -226,23 +186,40 @@ void path_lengths(const ArcsView::Ints& origin, int sides,
   }
 }
 
-// The edges of a shortest path, or None.
-nb::object path(const MetricView& view, const ArcsView::Ints& origin, int64_t source,
-                int64_t target) {
-  std::vector<int32_t> edges;
-  bool found = false;
-  view.visit([&](const auto& metric) {
+// (edges, vertices, length) of a shortest path, or None. Vertices only with the edges' `heads`, the
+// length only where it fits the dtype of `like`.
+nb::object path(const Walks& walks, const ArcsView::Ints& origin, int64_t source, int64_t target,
+                const std::optional<ArcsView::Ints>& heads, const nb::dlpack::dtype& type) {
+  nb::object found = nb::none();
+  walks.visit([&](const auto& metric, const auto& rows) {
     using Value = typename std::decay_t<decltype(metric)>::Value;
     if (origin.size() != at(2 * metric.sides * metric.arcs.n_arcs))
       throw nb::type_error("origins: wrong size");
     const int64_t ends[2] = {source, target};
     const auto labels = labels_of(metric.arcs, ends, 2);
-    nb::gil_scoped_release release;
-    found = Unpacker<Value>(metric, reinterpret_cast<const Origin*>(origin.data()))
-                .find(labels[0], labels[1], edges);
+    const int32_t* head = heads ? heads->data() : nullptr;
+    std::vector<int32_t> edges, vertices;
+    Value length;
+    {
+      nb::gil_scoped_release release;
+      Unpacker<Value> unpacker(metric, rows, reinterpret_cast<const Origin*>(origin.data()), head);
+      length = unpacker.find(labels[0], labels[1], edges);
+      if (head != nullptr && !is_far(length)) {
+        vertices.reserve(edges.size() + 1);
+        vertices.push_back(static_cast<int32_t>(source));
+        for (const int32_t e : edges) vertices.push_back(head[e]);
+      }
+    }
+    if (is_far(length)) return;
+    with_distances<Value>(type, [&](auto result) {
+      using Out = decltype(result);
+      const Out fitting = distance_of<Out>(length, metric.step);
+      const bool fits = fitting != unreached<Out>() && fitting != -unreached<Out>();
+      found = nb::make_tuple(as_numpy(std::move(edges)), as_numpy(std::move(vertices)),
+                             fits ? nb::cast(fitting) : nb::none());
+    });
   });
-  if (!found) return nb::none();
-  return nb::cast(as_numpy(std::move(edges)));
+  return found;
 }
 
 }  // namespace
@@ -254,7 +231,12 @@ NEARFAR_BIND(m) {
   m.def("prepared_origins", &prepared::origins, arg("metric"), arg("edge_weights"), arg("out"),
         arg("threads"));
   m.def("prepared_path_lengths", &prepared::path_lengths, arg("origins"), arg("sides"), arg("out"));
-  m.def("prepared_path", &prepared::path, arg("metric"), arg("origins"), arg("source"),
-        arg("target"));
+  m.def(
+      "prepared_path",
+      [](const prepared::Walks& walks, const prepared::ArcsView::Ints& origins, int64_t source,
+         int64_t target, std::optional<prepared::ArcsView::Ints> heads, const ConstArray& like) {
+        return prepared::path(walks, origins, source, target, heads, like.dtype());
+      },
+      arg("walks"), arg("origins"), arg("source"), arg("target"), arg("heads").none(), arg("like"));
 }
 }  // namespace nearfar

@@ -1,9 +1,6 @@
 // A customized tree's binding, and distances of pairs by walking on several workers.
-#include "prepared/cpu/walk.hpp"
-
-#include <vector>
-
 #include "cpu/threads/spread.hpp"
+#include "prepared/cpu/walks.hpp"
 #include "prepared/metric/metric_view.hpp"
 #include "prepared/metric/value.hpp"
 #include "prepared/metric/with_value.hpp"
@@ -46,9 +43,9 @@ namespace {
 
 using Vertices = nb::ndarray<const int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
-void distances_of_pairs(const MetricView& view, const Vertices& sources, const Vertices& targets,
+void distances_of_pairs(const Walks& walks, const Vertices& sources, const Vertices& targets,
                         const Array& out, int threads) {
-  view.visit([&](const auto& metric) {
+  walks.visit([&](const auto& metric, const auto& rows) {
     using Value = typename std::decay_t<decltype(metric)>::Value;
     const std::size_t count = sources.size();
     const auto from = labels_of(metric.arcs, sources.data(), count);
@@ -61,16 +58,16 @@ void distances_of_pairs(const MetricView& view, const Vertices& sources, const V
       constexpr std::size_t block = 64;
       spread(static_cast<int64_t>((count + block - 1) / block), threads,
              [&](BatchCounter& counter, Interrupt& interrupt) {
-               std::vector<Value> forward(at(metric.arcs.height) + 64), backward(forward.size());
+               WalkSpace<Value> space(metric.arcs.height);
                const auto walk = NEARFAR_PICK_ISA(distance<Value>);
                for (int64_t b; (b = counter.take()) >= 0;) {
                  const std::size_t last = std::min(count, at(b + 1) * block);
                  for (std::size_t i = at(b) * block; i < last; ++i) {
                    interrupt.poll(at(metric.arcs.height) * 8);
                    int32_t meeting;
-                   found[i] = distance_of<Out>(
-                       walk(metric, from[i], to[i], forward.data(), backward.data(), meeting),
-                       metric.step);
+                   found[i] = distance_of<Out>(walk(metric, rows, from[i], to[i], space.forward(),
+                                                    space.backward(), meeting),
+                                               metric.step);
                  }
                }
              });
@@ -79,10 +76,10 @@ void distances_of_pairs(const MetricView& view, const Vertices& sources, const V
 }
 
 // The distance of one pair as a number of Python, or None where there is none in the graph's dtype.
-nb::object distance_of_pair(const MetricView& view, int64_t source, int64_t target,
+nb::object distance_of_pair(const Walks& walks, int64_t source, int64_t target,
                             const nb::dlpack::dtype& type) {
   nb::object number = nb::none();
-  view.visit([&](const auto& metric) {
+  walks.visit([&](const auto& metric, const auto& rows) {
     using Value = typename std::decay_t<decltype(metric)>::Value;
     for (const int64_t v : {source, target})
       if (v < 0 || v >= metric.arcs.n) throw nb::index_error("not a vertex");
@@ -91,12 +88,12 @@ nb::object distance_of_pair(const MetricView& view, int64_t source, int64_t targ
       Out found;
       {
         nb::gil_scoped_release release;
-        std::vector<Value> spaces(2 * (at(metric.arcs.height) + 64));
+        WalkSpace<Value> space(metric.arcs.height);
         const int32_t* label = metric.arcs.label;
         int32_t meeting;
         const auto walk = NEARFAR_PICK_ISA(distance<Value>);
-        found = distance_of<Out>(walk(metric, label[source], label[target], spaces.data(),
-                                      spaces.data() + spaces.size() / 2, meeting),
+        found = distance_of<Out>(walk(metric, rows, label[source], label[target], space.forward(),
+                                      space.backward(), meeting),
                                  metric.step);
       }
       if (found != unreached<Out>() && found != -unreached<Out>()) number = nb::cast(found);
@@ -113,19 +110,22 @@ NEARFAR_BIND(m) {
   using nb::arg;
   using prepared::ArcsView;
   using prepared::MetricView;
+  using prepared::Walks;
   nb::class_<MetricView>(m, "PreparedMetric")
       .def(nb::init<const ArcsView&, ConstArray, int, bool, ArcsView::Longs, ArcsView::Ints,
                     ConstArray, ArcsView::Longs, ArcsView::Ints, ConstArray, double>(),
            nb::keep_alive<1, 2>(), arg("arcs"), arg("weights"), arg("sides"), arg("prunes"),
            arg("up_first"), arg("up_depth"), arg("up_weight"), arg("down_first"), arg("down_depth"),
            arg("down_weight"), arg("step"));
+  nb::class_<Walks>(m, "PreparedWalks")
+      .def(nb::init<const MetricView&>(), nb::keep_alive<1, 2>(), arg("metric"));
   m.def(
       "prepared_distance",
-      [](const MetricView& view, int64_t source, int64_t target, const ConstArray& like) {
-        return prepared::distance_of_pair(view, source, target, like.dtype());
+      [](const Walks& walks, int64_t source, int64_t target, const ConstArray& like) {
+        return prepared::distance_of_pair(walks, source, target, like.dtype());
       },
-      arg("metric"), arg("source"), arg("target"), arg("like"));
-  m.def("prepared_pairs", &prepared::distances_of_pairs, arg("metric"), arg("sources"),
+      arg("walks"), arg("source"), arg("target"), arg("like"));
+  m.def("prepared_pairs", &prepared::distances_of_pairs, arg("walks"), arg("sources"),
         arg("targets"), arg("out"), arg("threads"));
 }
 }  // namespace nearfar

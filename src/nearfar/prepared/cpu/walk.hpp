@@ -1,6 +1,7 @@
 // Search spaces on the way to the root; one build for each instruction set.
 #pragma once
 
+#include <bit>
 #include <cstdint>
 
 #include "cpu/instructions/isa.hpp"
@@ -16,6 +17,41 @@ inline int32_t common_ancestor(const Arcs& arcs, int32_t a, int32_t b) {
   return v;
 }
 
+// Some labels' arcs of one direction by windows of slots next to each other, with a bit for each
+// slot that an arc leads to. See walks.hpp.
+template <class Value>
+struct Windows {
+  static constexpr int kSlots = 64 / sizeof(Value);
+  struct Word {
+    uint64_t labels = 0;  // which of 64 have a row here
+    int32_t rows = 0;     // before these
+  };
+  struct Row {
+    int32_t window = 0, weight = 0;  // the first of each
+  };
+  struct Window {
+    uint16_t at;     // depth of its first slot, in windows
+    uint16_t slots;  // those with an arc
+  };
+  const Word* words = nullptr;
+  const Row* rows = nullptr;  // and one behind the last
+  const Window* windows = nullptr;
+  const Value* weights = nullptr;  // of the arcs, and kSlots more
+
+  // The row of a label; -1 if it has none.
+  int32_t row(int32_t v) const {
+    const Word& word = words[v >> 6];
+    const uint64_t bit = uint64_t{1} << (v & 63);
+    if ((word.labels & bit) == 0) return -1;
+    return word.rows + std::popcount(word.labels & (bit - 1));
+  }
+};
+
+template <class Value>
+struct WalkRows {
+  Windows<Value> up, down;
+};
+
 #define NEARFAR_DECLARE_WALK(level)                                                             \
   namespace level {                                                                             \
   /* space[d]: the least way over rising labels from `from` to its ancestor at depth d, for all \
@@ -23,10 +59,10 @@ inline int32_t common_ancestor(const Arcs& arcs, int32_t a, int32_t b) {
   template <class Value>                                                                        \
   void upward_space(const Arcs& arcs, const Upward<Value>& up, int32_t from, Value* space);     \
   /* The distance between two labels, and the depth at which the two ways meet (-1: none).      \
-     forward, backward: height values each, filled as far as the walk went. */                  \
+     forward, backward: of a WalkSpace, filled as far as the walk went. */                      \
   template <class Value>                                                                        \
-  Value distance(const Metric<Value>& metric, int32_t source, int32_t target, Value* forward,   \
-                 Value* backward, int32_t& meeting);                                            \
+  Value distance(const Metric<Value>& metric, const WalkRows<Value>& rows, int32_t source,      \
+                 int32_t target, Value* forward, Value* backward, int32_t& meeting);            \
   }
 NEARFAR_FOR_EACH_ISA(NEARFAR_DECLARE_WALK)
 #undef NEARFAR_DECLARE_WALK

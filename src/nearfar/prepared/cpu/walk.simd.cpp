@@ -28,6 +28,43 @@ NEARFAR_INLINE void relax(const Upward<Value>& arcs, int32_t v, Value d, Value* 
       [&](int64_t j, int32_t slot) { space[slot] = lesser<Value>(space[slot], d + weight[j]); });
 }
 
+// Relaxes the arcs of one window; their number is that of the bits of `slots`.
+template <class Value>
+NEARFAR_INLINE void relax_window(const Value* weight, uint32_t slots, Value d, Value* space) {
+#if defined(__AVX512F__)
+  using L = Lanes<Value, 64>;
+  using Vector = typename L::Vector;
+  const Value none = far<Value>();
+  const auto gaps = (__m512i)L::template spread<1>(&none), all = _mm512_loadu_si512(weight);
+  Vector there;
+  if constexpr (sizeof(Value) == 4)
+    there = (Vector)_mm512_mask_expand_epi32(gaps, static_cast<__mmask16>(slots), all);
+  else
+    there = (Vector)_mm512_mask_expand_epi64(gaps, static_cast<__mmask8>(slots), all);
+  L::store(space, lesser<Vector>(L::load(space), there + L::template spread<1>(&d)));
+#else
+  for (; slots != 0; slots &= slots - 1, ++weight) {
+    Value& to = space[std::countr_zero(slots)];
+    to = lesser<Value>(to, d + *weight);
+  }
+#endif
+}
+
+// The same over the windows of labels that have them.
+template <class Value>
+NEARFAR_INLINE void relax(const Upward<Value>& arcs, const Windows<Value>& windows, int32_t v,
+                          Value d, Value* space) {
+  const int32_t row = windows.row(v);
+  if (row < 0) return relax(arcs, v, d, space);
+  const auto begin = windows.rows[row], end = windows.rows[row + 1];
+  const Value* weight = windows.weights + begin.weight;
+  for (int32_t w = begin.window; w < end.window; ++w) {
+    const auto [at, slots] = windows.windows[w];
+    relax_window<Value>(weight, slots, d, space + int64_t{at} * windows.kSlots);
+    weight += std::popcount(slots);
+  }
+}
+
 template <class Value>
 NEARFAR_INLINE void start(const Arcs& arcs, int32_t from, Value* space) {
   const int32_t depth = arcs.depth[from];
@@ -35,33 +72,33 @@ NEARFAR_INLINE void start(const Arcs& arcs, int32_t from, Value* space) {
   space[depth] = 0;
 }
 
-// From v up to `stop`, which is not relaxed.
-template <class Value>
-NEARFAR_INLINE void climb(const Arcs& arcs, const Upward<Value>& up, int32_t v, int32_t stop,
-                          Value* space) {
+// From v up to `stop`, which is not relaxed; `to_relax` calls relax().
+template <class Value, class Relax>
+NEARFAR_INLINE void climb(const Arcs& arcs, int32_t v, int32_t stop, Value* space,
+                          Relax&& to_relax) {
+  start(arcs, v, space);
   for (int32_t depth = arcs.depth[v]; v != stop; v = arcs.parent[v], --depth)
-    if (!is_far(space[depth])) relax(up, v, space[depth], space);
+    if (!is_far(space[depth])) to_relax(v, space[depth], space);
 }
 
 }  // namespace
 
 template <class Value>
 void upward_space(const Arcs& arcs, const Upward<Value>& up, int32_t from, Value* space) {
-  start(arcs, from, space);
-  climb(arcs, up, from, -1, space);
+  climb(arcs, from, -1, space, [&](auto... given) { relax(up, given...); });
 }
 
 template <class Value>
-Value distance(const Metric<Value>& metric, int32_t source, int32_t target, Value* forward,
-               Value* backward, int32_t& meeting) {
+Value distance(const Metric<Value>& metric, const WalkRows<Value>& rows, int32_t source,
+               int32_t target, Value* forward, Value* backward, int32_t& meeting) {
   const Arcs& arcs = metric.arcs;
   meeting = -1;
   const int32_t common = common_ancestor(arcs, source, target);
   if (common < 0) return far<Value>();
-  start(arcs, source, forward);
-  start(arcs, target, backward);
-  climb(arcs, metric.up, source, common, forward);
-  climb(arcs, metric.down, target, common, backward);
+  const auto up = [&](auto... given) { relax(metric.up, rows.up, given...); };
+  const auto down = [&](auto... given) { relax(metric.down, rows.down, given...); };
+  climb(arcs, source, common, forward, up);
+  climb(arcs, target, common, backward, down);
   Value best = far<Value>();
   int32_t depth = arcs.depth[common];
   for (int32_t v = common; v >= 0; v = arcs.parent[v], --depth) {
@@ -71,15 +108,16 @@ Value distance(const Metric<Value>& metric, int32_t source, int32_t target, Valu
       best = f + b;
       meeting = depth;
     }
-    if (f_there && (!metric.prunes || f < best)) relax(metric.up, v, f, forward);
-    if (b_there && (!metric.prunes || b < best)) relax(metric.down, v, b, backward);
+    if (f_there && (!metric.prunes || f < best)) up(v, f, forward);
+    if (b_there && (!metric.prunes || b < best)) down(v, b, backward);
   }
   return best;
 }
 
-#define NEARFAR_WALK(Value)                                                              \
-  template void upward_space<Value>(const Arcs&, const Upward<Value>&, int32_t, Value*); \
-  template Value distance<Value>(const Metric<Value>&, int32_t, int32_t, Value*, Value*, int32_t&);
+#define NEARFAR_WALK(Value)                                                                      \
+  template void upward_space<Value>(const Arcs&, const Upward<Value>&, int32_t, Value*);         \
+  template Value distance<Value>(const Metric<Value>&, const WalkRows<Value>&, int32_t, int32_t, \
+                                 Value*, Value*, int32_t&);
 NEARFAR_WALK(uint32_t)
 NEARFAR_WALK(uint64_t)
 NEARFAR_WALK(int64_t)

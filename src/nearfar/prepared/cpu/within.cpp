@@ -1,8 +1,8 @@
-// Rows within a limit: the sweep down the tree leaves out subtrees that are too far away.
+// Rows within a limit: the sweep down the tree skips subtrees that are too far away.
 //
-// A way into a subtree leads over an upper neighbour of its root, all arcs counted, also those that
-// queries leave out. So where the source is elsewhere and these are all farther than the limit, so
-// is the whole subtree, an interval of labels that is passed over. Weights are not negative.
+// A path into a subtree passes an upper neighbour of its root, over any arc, including those that
+// queries leave out. So if the source is outside and all these neighbours are farther than the
+// limit, so is the whole subtree, an interval of labels that is skipped. Weights are not negative.
 #include <algorithm>
 #include <atomic>
 #include <vector>
@@ -26,8 +26,8 @@ class Within {
         climbed_(at(arcs_.height)),
         distance_(at(arcs_.height)) {}
 
-  // Calls put(label, distance) for reached labels; returns the number of labels read, or -1
-  // once there are more than `most`.
+  // Calls put(label, distance) for reached labels; returns the number of labels read, or -1 as soon
+  // as it exceeds `most`.
   template <class Put>
   int64_t row(int32_t source, int64_t most, Interrupt& interrupt, Put&& put) {
     climb(source);
@@ -74,11 +74,11 @@ class Within {
   const Metric<Value>& metric_;
   const Arcs& arcs_;
   const Value limit_;
-  std::vector<Value> climbed_, distance_;  // by depth: from below, and of the label looked at
+  std::vector<Value> climbed_, distance_;  // by depth: from below, and of the current label
 };
 
-// Rows of `out`, unreached beyond the limit, which is in steps. False, with `out` in disorder,
-// where one of them looks at more than `most` labels: whole sweeps are faster then.
+// Computes rows of `out`, unreached beyond the limit, which is in steps. Returns false and leaves
+// `out` undefined if one of them reads more than `most` labels: whole sweeps are faster then.
 bool rows_within(
     const MetricView& view,
     const nb::ndarray<const int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>& sources,

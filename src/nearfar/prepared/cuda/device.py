@@ -2,43 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nearfar.errors import keyword
 from nearfar.graph.slots import Slot
 from nearfar.prepared.cuda.cut.cells import Cells, PassShape, cut
 from nearfar.prepared.cuda.cut.closures import DevicePieces, most_members
 from nearfar.prepared.cuda.cut.pieces import cut_pieces
-from nearfar.prepared.cuda.shapes import UNIT
+from nearfar.prepared.cuda.shapes import UNIT, AboveShape
+from nearfar.prepared.order.tree import Tree
 from nearfar.system.devices import runtime
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable
-
-    from numpy.typing import NDArray
-
-    from nearfar.prepared.cuda.shapes import AboveShape
-    from nearfar.prepared.order.tree import Tree
     from nearfar.prepared.prepared import Prepared
-
-__all__ = [
-    "C_VALUES",
-    "DeviceAbove",
-    "DeviceCells",
-    "DeviceTree",
-    "device_above",
-    "device_cells",
-    "device_tree",
-    "factor_bytes",
-    "far_value",
-    "plain",
-    "require_factor",
-    "top_flags",
-]
 
 _TREE: Slot[DeviceTree] = Slot("elimination tree on the device")
 _CELLS: Slot[DeviceCells] = Slot("cells on the device")
@@ -62,84 +44,51 @@ _C_DISTANCES = {"int32": "int", "int64": "long long", "float32": "float", "float
 
 @dataclass(frozen=True)
 class DeviceTree:
-    """Arrays of the tree and of the arcs upwards, by label.
+    """Arrays of the tree and of the arcs upwards, by label."""
 
-    Attributes
-    ----------
-    node : int32 array, shape (n, 4)
-        First arc, arcs, parent, depth.
-    jump : int32 array, shape (n,)
-        The ancestor 16 levels up, or -1.
-    lift : int32 array, shape (n, 4)
-        The ancestors 2, 4, 8 and 32 levels up, or -1.
-    head_depth, weight : arrays
-        Of the arcs upwards.
-    down_first, down_depth, down_weight : arrays
-        Of the arcs downwards.
-    depth, low, vertex, label : int32 arrays, shape (n,)
-    height : int
-    macros : dict
-        Types of the kernels.
-    step : float64
-        Value of an integer of the weights, where the answers are floats.
-    """
-
-    node: Any
-    jump: Any
-    lift: Any
+    node: Any  # int32 array, shape (n, 4); first arc, arcs, parent, depth
+    jump: Any  # int32 array, shape (n,); the ancestor 16 levels up, or -1
+    lift: Any  # int32 array, shape (n, 4); the ancestors 2, 4, 8 and 32 levels up, or -1
+    # head_depth, weight: arrays; of the arcs upwards
     head_depth: Any
     weight: Any
+    # down_first, down_depth, down_weight: arrays; of the arcs downwards
     down_first: Any
     down_depth: Any
     down_weight: Any
+    # depth, low, vertex, label: int32 arrays, shape (n,)
     depth: Any
     low: Any
     vertex: Any
     label: Any
     height: int
-    macros: dict[str, str | int] = field(default_factory=dict)
-    step: Any = 1.0
+    macros: dict[str, str | int] = field(default_factory=dict)  # types of the kernels
+    step: Any = 1.0  # float64; value of an integer of the weights, where the answers are floats
 
 
 @dataclass(frozen=True)
 class DeviceAbove:
-    """Labels outside the cells, in pieces.
+    """Labels outside the cells, in pieces."""
 
-    Attributes
-    ----------
-    labels : int32 array
-        On the host.
-    place : int32 array, shape (n,)
-        Of each of these labels its number among them; -1 for the others.
-    pieces : DevicePieces
-    stop : int32 array, shape (n,), or None
-        Of each label the depth of the first ancestor in the top, itself included; -1 if there is
-        none.
-    members : list
-        What products for the rows of ``place`` read of the members and boundaries, once made.
-    ways_up : list
-        :func:`nearfar.prepared.cuda.cut.pieces.ways_up`, once made.
-    """
-
-    labels: NDArray[np.int32]
+    labels: NDArray[np.int32]  # on the host
+    # int32 array, shape (n,); of each of these labels its number among them; -1 for the others
     place: Any
     pieces: DevicePieces
+    # int32 array, shape (n,), or None; of each label the depth of the first ancestor in the top,
+    # itself included; -1 if there is none
     stop: Any
+    # what products for the rows of `place` read of the members and boundaries, once made
     members: list[tuple[Any, Any]] = field(default_factory=list)
+    # nearfar.prepared.cuda.cut.pieces.ways_up, once made
     ways_up: list[tuple[Any, Any, Any]] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
 class DeviceCells:
-    """Cells on the device, with their weights.
-
-    Attributes
-    ----------
-    host : Cells
-    cells, boundary, stream, outline : int32 arrays
-    """
+    """Cells on the device, with their weights."""
 
     host: Cells
+    # cells, boundary, stream, outline: int32 arrays
     cells: Any
     boundary: Any
     stream: Any

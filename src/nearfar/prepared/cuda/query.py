@@ -6,20 +6,15 @@ through these; the sink stores, writes rows or reduces. Each adds its launches t
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping
+from typing import Any
 
 import numpy as np
 
 from nearfar.errors import OutOfMemoryError
+from nearfar.prepared.cuda.device import DeviceTree
 from nearfar.prepared.cuda.shapes import padded
 from nearfar.system.devices import runtime
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from nearfar.prepared.cuda.device import DeviceTree
-
-__all__ = ["Query", "query_bytes", "to_rows"]
 
 _TILE, _NEAR = 64, 2  # kTile and kNear of rows.cuh
 
@@ -39,7 +34,7 @@ class Query:
     values : array, shape (n_rows, pitch)
         Distances, a column per source.
     labels : int32 array, shape (pitch,)
-        Of the sources, then -1; in the order of ``column_order.cuh`` where columns have one.
+        Labels of the sources, then -1; in the order of ``column_order.cuh`` where columns have one.
     space : array, shape (height, pitch)
         Distances from the sources to their ancestors.
     arrivals : uint32 array, shape (2,)

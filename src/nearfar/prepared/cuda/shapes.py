@@ -16,23 +16,6 @@ from nearfar.system.devices import runtime
 if TYPE_CHECKING:
     from nearfar.prepared.prepared import Prepared
 
-__all__ = [
-    "CHUNK",
-    "CHUNKS",
-    "ONE_LAUNCH",
-    "SMALL_CELLS",
-    "TALL",
-    "UNIT",
-    "AboveShape",
-    "above_shape",
-    "block_climb_form",
-    "climb_form",
-    "default_leaf",
-    "default_shape",
-    "one_launch",
-    "padded",
-]
-
 _LARGE: Slot[int] = Slot("labels at the top of the tree")
 CHUNK = 63 * 16  # bytes of a chunk of records in shared memory, at most; kChunk of sweep_cells.cuh
 UNIT = 128  # sources are padded to a multiple of this
@@ -50,18 +33,10 @@ _MANY_TOP = 256
 
 
 class AboveShape(NamedTuple):
-    """Division of the labels above the cells.
+    """Division of the labels above the cells."""
 
-    Attributes
-    ----------
-    top : int
-        Labels at the top of the tree of which all distances to each other are kept.
-    least : int
-        Members that a piece below it is filled up to (``pieces.cpp``).
-    """
-
-    top: int
-    least: int
+    top: int  # labels at the top of the tree of which all distances to each other are kept
+    least: int  # members that a piece below it is filled up to (`pieces.cpp`)
 
 
 def padded(count: int) -> int:

@@ -1,11 +1,11 @@
-// Whether arrays that come from a file are those of a prepared graph: the loops index by them
-// without looking.
+// Validates that arrays from a file are those of a prepared graph, because the loops index by them
+// without checks.
 //
-// The tree first, one pass: labels and vertices are each other's inverse, parents have higher
-// labels, subtrees are intervals. Then each label by itself, on several workers: its arcs rise to
-// ancestors of its own, those beside the one to its parent are arcs of the parent too (which makes
-// every lower triangle complete); each lower arc ends here and comes from the label that it names;
-// each edge lies where its two ends say. Linear in arcs and edges but for searches in short sorted
+// First the tree, in one pass: labels and vertices are inverse to each other, parents have greater
+// labels, subtrees are intervals. Then each label, on several workers: its arcs lead to its own
+// ancestors, and all but the one to its parent are arcs of the parent too (so every lower triangle
+// is complete); each lower arc ends at the label and starts at the label it names; each edge is
+// stored where its ends require. Linear in arcs and edges but for searches in short sorted rows.
 // rows.
 #include <nanobind/stl/string.h>
 
@@ -30,7 +30,7 @@ bool in_range(int64_t x, int64_t end) {
   return x >= 0 && x < end;
 }
 
-// Rows that begin at 0, never go back and end with the entries.
+// Row starts begin at 0, never decrease and end at the number of entries.
 bool are_rows(const int64_t* first, int32_t n, int64_t entries) {
   if (first[0] != 0 || first[n] != entries) return false;
   for (int32_t v = 0; v < n; ++v)
@@ -65,7 +65,7 @@ bool has_arc(const Arcs& a, int32_t x, int32_t depth) {
   return found != end && *found == depth;
 }
 
-// Rising depths of ancestors of x, the parent the last; the others are the parent's too.
+// Ascending depths of ancestors of x, the parent last; the others are the parent's too.
 bool arcs_are_right(const Arcs& a, int32_t x) {
   const int64_t from = a.first[x], end = a.first[x + 1];
   const int32_t up = a.parent[x];
@@ -97,7 +97,7 @@ bool lower_arcs_are_right(const Arcs& a, int32_t x) {
   return true;
 }
 
-// Each edge but self-loops once, at its lower end.
+// Each edge except self-loops is listed once, at its lower end.
 template <class Index>
 bool edges_are_right(const Arcs& a, int32_t x, const Index* heads, const int32_t* tails, int64_t m,
                      std::atomic<uint8_t>* seen) {
@@ -114,7 +114,7 @@ bool edges_are_right(const Arcs& a, int32_t x, const Index* heads, const int32_t
   return true;
 }
 
-// The name of the first array that is wrong, or nothing.
+// Returns the name of the first invalid array, or an empty string.
 std::string check_arcs(const ArcsView& view, const ArcsView::Ints& counts, const ConstArray& indptr,
                        const ConstArray& indices, int threads) {
   const Arcs& a = view.arcs();
@@ -156,7 +156,7 @@ std::string check_arcs(const ArcsView& view, const ArcsView::Ints& counts, const
   });
 }
 
-// Whether queries follow arcs that there are, at the arcs' own weights.
+// Whether queries follow existing arcs, at the arcs' own weights.
 bool check_queries(const ArcsView& view, const ConstArray& weights, int sides, int side,
                    const ArcsView::Longs& first, const ArcsView::Ints& depths,
                    const ConstArray& values, int threads) {

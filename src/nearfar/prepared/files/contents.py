@@ -6,21 +6,16 @@ only shows that it is unchanged.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nearfar import _cpu
 from nearfar.errors import GraphError
 from nearfar.prepared.metric.arc_weights import value_dtype
+from nearfar.prepared.prepared import Prepared
 from nearfar.system.threads import default_threads
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from nearfar.prepared.prepared import Prepared
-
-__all__ = ["check_contents"]
 
 
 def check_contents(prepared: Prepared) -> None:

@@ -24,19 +24,14 @@ import re
 import struct
 import sys
 import zlib
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nearfar.errors import GraphError, GraphFormatError, OptionError, listed, quoted
 from nearfar.system.output import replacing
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from numpy.typing import NDArray
-
-__all__ = ["read_arrays", "write_arrays"]
 
 _MAGIC = b"nearfar\0"
 _VERSION = 2

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict, fields
 from typing import TYPE_CHECKING, Any
+
+from numpy.typing import NDArray
 
 from nearfar.errors import GraphError, quoted
 from nearfar.graph.graph import Graph
@@ -15,14 +18,7 @@ from nearfar.prepared.order.preparation import Preparation
 from nearfar.prepared.order.tree import Arcs, Figures, Tree
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from numpy.typing import NDArray
-
     from nearfar.prepared.prepared import Prepared
-
-__all__ = ["assembled", "check_kinds", "kept_arrays", "kept_values"]
-
 
 _MOST = 2**63
 #: Kinds of the values that a file keeps besides arrays.

@@ -2,58 +2,37 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nearfar import _cpu
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable
-
-    from numpy.typing import NDArray
-
-    from nearfar.graph.graph import Graph
-
-__all__ = ["Metric", "QueryArcs", "customized", "detours_are_longer", "renewed", "value_dtype"]
+from nearfar.graph.graph import Graph
 
 T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
 class QueryArcs:
-    """Arcs that queries follow in one direction.
+    """Arcs that queries follow in one direction."""
 
-    Attributes
-    ----------
-    first : int64 array, shape (n + 1,)
-        The arcs of label ``v`` are ``first[v]`` to ``first[v + 1]``.
-    head_depth : int32 array
-        Depth of the ancestor, ascending within each label.
-    weight : array
-    """
-
+    # shape (n + 1,); the arcs of label `v` are `first[v]` to `first[v + 1]`
     first: NDArray[np.int64]
-    head_depth: NDArray[np.int32]
+    head_depth: NDArray[np.int32]  # depth of the ancestor, ascending within each label
     weight: NDArray[Any]
 
 
 @dataclass(frozen=True, slots=True)
 class Metric:
-    """Weights of the arcs.
+    """Weights of the arcs."""
 
-    Attributes
-    ----------
-    weights : array, shape (n_arcs * sides,)
-        Weights up and down, next to each other; one value for both if every edge has a reverse
-        of the same weight.
-    up, down : QueryArcs
-        Arcs up and down; the same object if ``sides`` is 1.
-    sides : int
-    """
-
+    # shape (n_arcs * sides,); weights up and down, next to each other; one value for both if every
+    # edge has a reverse of the same weight
     weights: NDArray[Any]
+    # up, down: arcs up and down; the same object if `sides` is 1
     up: QueryArcs
     down: QueryArcs
     sides: int

@@ -1,4 +1,4 @@
-// Customization on several workers, and what queries read afterwards.
+// Customization on several workers, and the arrays that queries read.
 #include "prepared/metric/customize.hpp"
 
 #include <nanobind/stl/optional.h>
@@ -35,11 +35,11 @@ struct Scratch {
   std::vector<Value> values_;
 };
 
-// Path rows of one worker, made when it first needs them.
+// Path rows of one worker, allocated when first needed.
 template <class Value>
 class WorkerRows {
  public:
-  // Rows down to a depth, far() where no arc was.
+  // Provides rows down to a depth, far() where there is no arc.
   PathRows<Value> of(const std::vector<int64_t>& start, int32_t depth) {
     const PathRows<Value> rows = any(start);
     if (depth >= ready_) {
@@ -48,7 +48,7 @@ class WorkerRows {
     }
     return rows;
   }
-  // Rows that hold anything.
+  // Rows that are in use.
   PathRows<Value> any(const std::vector<int64_t>& start) {
     if (!block_) {
       block_ = std::make_unique_for_overwrite<int32_t[]>(start.size() + 1);
@@ -60,7 +60,7 @@ class WorkerRows {
  private:
   std::unique_ptr<Value[], AlignedDelete<>> value_;
   std::unique_ptr<int32_t[]> block_;
-  int32_t ready_ = 0;  // so many rows were filled
+  int32_t ready_ = 0;  // number of initialised rows
 };
 
 template <class Value>
@@ -71,8 +71,8 @@ std::vector<int64_t> row_starts(int32_t height, int sides) {
   return start;
 }
 
-// Basic customization: a part adds the results of the parts below it for arcs above them, and
-// leaves its own.
+// Basic customization: a part merges the results of the parts below it for arcs above them, and
+// leaves its own to the part above.
 template <class Value, class Weight, int kSides>
 void lower(const ArcsView& view, const Weight* edge_weights, Value* weights, int threads) {
   const Arcs& arcs = view.arcs();
@@ -128,8 +128,8 @@ void with_sides(int sides, F&& f) {
     f(std::integral_constant<int, 2>{});
 }
 
-// Weights of the edges and of the arcs as typed pointers, where the pair is one that customization
-// knows.
+// Calls a function with typed pointers to the weights of edges and arcs, if customization supports
+// the pair of types.
 template <class F>
 void with_weights(const ConstArray& edge_weights, const nb::dlpack::dtype& type, F&& f) {
   with_weight_type(edge_weights.dtype(), [&](auto weight) {
@@ -158,8 +158,9 @@ void customize(const ArcsView& view, const ConstArray& edge_weights, const Array
   });
 }
 
-// Whether every edge has a reverse of the same weight, so that one value per arc is enough. Of
-// parallel edges the lightest counts. Of all edges, or of those that weigh the arcs of `labels`.
+// Whether every edge has a reverse edge of the same weight, so that one value per arc suffices.
+// Among parallel edges the lightest counts. Checks all edges, or those that weigh the arcs of
+// `labels`.
 bool symmetric(const ArcsView& view, const ConstArray& edge_weights,
                const std::optional<ArcsView::Ints>& labels, int threads) {
   const Arcs& arcs = view.arcs();
@@ -192,7 +193,7 @@ bool symmetric(const ArcsView& view, const ConstArray& edge_weights,
   return same;
 }
 
-// Blocks of arcs for several workers.
+// Divides arcs into blocks for several workers.
 template <class Work>
 void arc_blocks(int64_t n_arcs, int threads, Work&& work) {
   constexpr int64_t block = 1 << 15;
@@ -204,7 +205,7 @@ void arc_blocks(int64_t n_arcs, int threads, Work&& work) {
   });
 }
 
-// A copy of the weights; with twice as many values, each for both directions.
+// Copies the weights; with twice as many values in `out`, each for both directions.
 void copied(const ConstArray& weights, const Array& out, int threads) {
   const std::size_t count = weights.size();
   if (out.size() != count && out.size() != 2 * count) throw nb::type_error("out: wrong size");
@@ -222,7 +223,7 @@ void copied(const ConstArray& weights, const Array& out, int threads) {
   });
 }
 
-// The values of each direction by themselves.
+// Separates the values of the two directions.
 void apart(const ConstArray& weights, const Array& up, const Array& down, int threads) {
   const std::size_t count = weights.size() / 2;
   with_value(weights.dtype(), [&](auto value) {
@@ -238,7 +239,7 @@ void apart(const ConstArray& weights, const Array& up, const Array& down, int th
 }
 
 // Recomputes the arcs of `labels` and of every label that their change can reach, lowest first. A
-// label with unchanged arcs passes nothing on. Returns how many were recomputed.
+// label whose arcs do not change stops the propagation. Returns the number of recomputed labels.
 int64_t update(const ArcsView& view, const ConstArray& edge_weights, const Array& weights,
                const ArcsView::Ints& labels, int threads) {
   const Arcs& arcs = view.arcs();
@@ -251,7 +252,7 @@ int64_t update(const ArcsView& view, const ConstArray& edge_weights, const Array
     nb::gil_scoped_release release;
     std::vector<unsigned char> waits(at(arcs.n), 0);
     for (std::size_t i = 0; i < labels.size(); ++i) waits[at(labels.data()[i])] = 1;
-    // Several workers may mark a label at once; it is looked at when they have all passed.
+    // Several workers may mark a label at once; it is read after they have all finished.
     auto mark = [&](int32_t x) { __atomic_store_n(&waits[at(x)], 1, __ATOMIC_RELAXED); };
     with_sides(sides, [&](auto kSides) {
       const TreeParts& tree = view.parts(threads);
@@ -266,7 +267,7 @@ int64_t update(const ArcsView& view, const ConstArray& edge_weights, const Array
           if (next == nullptr) break;
           const auto x = static_cast<int32_t>(next - waits.data());
           if (!step(arcs, from, to, x, scratch.of(worker))) continue;
-          // Its arcs are sides of triangles whose third sides start at their upper ends.
+          // The third sides of its arcs' triangles start at their upper ends.
           int64_t j = arcs.first[x + 1];
           for (int32_t a = arcs.parent[x]; j > arcs.first[x]; a = arcs.parent[a])
             if (arcs.depth[a] == arcs.head_depth[j - 1]) mark(a), --j;
@@ -278,8 +279,8 @@ int64_t update(const ArcsView& view, const ConstArray& edge_weights, const Array
   return count;
 }
 
-// Distances between the ends of the arcs, flags per arc (see customize.hpp), and where the arcs of
-// each label begin that queries need: a row of `first` per side.
+// Computes the distances between the ends of the arcs, flags per arc (see customize.hpp), and where
+// the arcs that queries need begin for each label: a row of `first` per side.
 void perfect(const ArcsView& view, const ConstArray& weights, const Array& distances,
              const Array& flags, const Array& first, bool ties, int threads) {
   const Arcs& arcs = view.arcs();
@@ -302,7 +303,7 @@ void perfect(const ArcsView& view, const ConstArray& weights, const Array& dista
   });
 }
 
-// The arcs that queries need in one direction, copied out; `first` as perfect() counted them.
+// Copies the arcs that queries need in one direction; `first` is the result of perfect().
 void needed(const ArcsView& view, const ConstArray& weights, const ConstArray& flags, int side,
             const ArcsView::Longs& first, const Array& depths, const Array& values, int threads) {
   const Arcs& arcs = view.arcs();
@@ -323,7 +324,7 @@ void needed(const ArcsView& view, const ConstArray& weights, const ConstArray& f
         interrupt.poll(block * 4);
         const int64_t end = starts[std::min<int64_t>(arcs.n, (b + 1) * block)];
         int64_t place = starts[b * block];
-        // Written whether needed or not, and written over if not: a branch would be a guess.
+        // Written unconditionally and overwritten if not needed: a branch would be mispredicted.
         for (int64_t j = arcs.first[b * block]; place < end; ++j) {
           to_depth[place] = arcs.head_depth[j];
           to_value[place] = from[sides * j + side];

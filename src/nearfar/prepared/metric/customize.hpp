@@ -1,4 +1,4 @@
-// The steps of customization for one label; one build for each instruction set.
+// The customization steps of one label; compiled once per instruction set.
 #pragma once
 
 #include <cstddef>
@@ -10,23 +10,23 @@ namespace nearfar::prepared {
 
 struct Arcs;
 
-// What perfect customization finds out about an arc: its weight is the distance between its ends
-// (bits 0 and 1: upwards, downwards), and queries need it (bits 2 and 3). With one side per arc
-// only bits 0 and 2 are used.
+// Results of perfect customization for an arc: its weight is the distance between its ends (bits 0
+// and 1: upwards, downwards), and queries need it (bits 2 and 3). With one side per arc only bits 0
+// and 2 are used.
 constexpr uint8_t kTight = 1;
 constexpr uint8_t kNeeded = 4;
 
-// Values of arcs by the depths of their two ends: where a walk along the tree keeps those of all
-// labels on its path to the root. The row of a label at depth d has a value for each depth up to d,
-// `sides` of them, and is filled up to whole registers. Only values of arcs are ever read, and
-// those of other places are far(), or belong to no arc and lead to none.
+// Arc values by the depths of their two ends, for all labels on the current label's path to the
+// root. The row of a label at depth d has `sides` values for each depth up to d, padded to whole
+// registers. Only values of arcs are ever used; other places are far(), or belong to no arc and are
+// not followed.
 template <class Value>
 struct PathRows {
   Value* value = nullptr;
   const int64_t* start = nullptr;  // shape (height,): of the row at each depth, in values
-  int32_t* block = nullptr;        // scratch: the registers of a row that hold arcs
+  int32_t* block = nullptr;        // scratch: the registers of a row that contain arcs
 };
-// Whole registers of the widest instruction set, in values.
+// The widest register of any instruction set, in values.
 template <class Value>
 constexpr int64_t path_row_size(int32_t depth, int sides) {
   constexpr int64_t kWhole = 64 / sizeof(Value);

@@ -1,23 +1,22 @@
 // Customization: weights of the arcs, triangle by triangle.
 //
 // Lower triangles (basic customization): eliminating v joins its upper neighbours x and y, so the
-// arc x - y weighs at most the way over v. Labels are a postorder: going up them is a walk along
-// the tree on which all that v can change lies on the path from v to the root. That path keeps its
-// arcs' values in rows indexed by depth, one per label on it, so a triangle needs no search for its
-// third side, and the arcs of v are added to a row a register at a time: registers of v's own row
-// in which it has no arc are skipped. When the walk reaches a label, its row is finished. A
-// worker that has walked through its part of the tree hands the rows above it to whoever has the
-// part that follows.
+// arc x - y weighs at most the path through v. Labels are a postorder: in ascending order they are
+// a traversal of the tree in which everything that v can change is on the path from v to the root.
+// The values of that path's arcs are in rows indexed by depth, one per label, so the third side of
+// a triangle needs no search, and the arcs of v are added to a row one register at a time, skipping
+// registers without an arc of v. When the traversal reaches a label, its row is finished. A worker
+// that has finished its part of the tree passes the rows above it to the worker of the next part.
 //
-// Upper triangles (perfect customization): from the roots down, the distance between the ends of
-// x - y is the least of its weight and of the ways x - z - y over another ancestor, where z - y
-// carries its distance already. The rows of the path hold those distances. An arc whose weight is
-// more than its distance is not part of a shortest path that queries look for; nor is one whose
-// weight equals a detour, where no edge weighs 0: of all shortest ways between two vertices the one
-// over the highest vertices uses none of them.
+// Upper triangles (perfect customization): from the roots down, the distance between the ends of x
+// - y is the least of its weight and of the paths x - z - y through another ancestor, where z - y
+// already has its distance. The rows of the path hold those distances. An arc whose weight exceeds
+// its distance is on no shortest path that queries look for. Nor is one whose weight equals a
+// detour, if no edge weighs 0: of all shortest paths between two vertices, the one through the
+// highest vertices uses none of them.
 //
 // Dibbelt, Strasser and Wagner 2016, "Customizable contraction hierarchies", sections 6 and 7. The
-// rows by depth and the rule for ties are ours.
+// rows by depth and the rule for ties are new.
 #include "prepared/metric/customize.hpp"
 
 #include "prepared/metric/loops.hpp"
@@ -40,7 +39,7 @@ bool lower_triangles(const Arcs& arcs, const Weight* edge_weights, Value* weight
   }
   for (int64_t q = arcs.lower_first[x]; q < arcs.lower_first[x + 1]; ++q) {
     const int64_t from = arcs.first[arcs.lower_tail[q]], k = arcs.lower_arc[q];
-    // x - v - y: down to v, then up from it; y - v - x the other way round.
+    // x - v - y: down to v, then up from it; y - v - x in the opposite direction.
     Value other[kSides];
     for (int s = 0; s < kSides; ++s) other[s] = weights[kSides * k + (kSides - 1 - s)];
     const typename L::Vector wide = L::template spread<kSides>(other);
@@ -70,10 +69,10 @@ bool lower_triangles(const Arcs& arcs, const Weight* edge_weights, Value* weight
 
 namespace {
 
-// Up to so many arcs, a label's triangles are gone through one by one.
+// Labels with at most this many arcs process their triangles one by one.
 constexpr int64_t kFew = 12;
 
-// The registers of a path row in which arcs with these depths lie, by rising depth.
+// The registers of a path row that contain arcs with these depths, in ascending order.
 template <class Value, int kSides>
 NEARFAR_INLINE int blocks_of(const int32_t* depths, int64_t count, int32_t* block) {
   constexpr int kBlock = Lanes<Value>::kCount / kSides;
@@ -139,7 +138,7 @@ void lower_pass(const Arcs& arcs, const Weight* edge_weights, Value* weights, in
 
 namespace {
 
-// f(register of a path row) for those in which two ancestors are joined that x has arcs to.
+// Calls f(register of a path row) where two ancestors are joined to which x has arcs.
 template <class Value, int kSides, class F>
 NEARFAR_INLINE void for_rows_above(const Arcs& arcs, int32_t x, const PathRows<Value>& rows,
                                    F&& f) {
@@ -196,13 +195,13 @@ void upper_pass(const Arcs& arcs, const Value* weights, Value* distances, uint8_
       for (int s = 0; s < kSides; ++s)
         row[kSides * arcs.head_depth[begin + j] + s] = distances[kSides * (begin + j) + s];
   };
-  // What lies above `to` and below no other label: the ancestors that its arcs lead to.
+  // Values above `to` and below no other label: the ancestors to which its arcs lead.
   for (int64_t j = arcs.first[to + 1], a = arcs.parent[to]; j > arcs.first[to]; a = arcs.parent[a])
     if (arcs.depth[a] == arcs.head_depth[j - 1]) fill(static_cast<int32_t>(a)), --j;
   const int32_t height = arcs.height;
   Value* const own = scratch;                            // weights of the arcs of x by depth
-  Value* const over_upper = own + kSides * height + 64;  // least ways that come down, by depth
-  Value* const over_lower = over_upper + kSides * height + 64;  // that go further up, by arc
+  Value* const over_upper = own + kSides * height + 64;  // shortest paths downwards, by depth
+  Value* const over_lower = over_upper + kSides * height + 64;  // shortest paths upwards, by arc
   for (int32_t x = to; x >= from; --x) {
     const int64_t begin = arcs.first[x], count = arcs.first[x + 1] - begin;
     const int32_t* depths = arcs.head_depth + begin;
@@ -214,7 +213,7 @@ void upper_pass(const Arcs& arcs, const Value* weights, Value* distances, uint8_
         const Value* above = rows.value + rows.start[depths[i]];
         for (int64_t j = 0; j < i; ++j)
           for (int s = 0; s < kSides; ++s) {
-            // x - y - z, and x - z - y, where y is the end of arc i and z, above it, of arc j.
+            // x - y - z, and x - z - y, where y is the end of arc i, and z, above y, that of arc j.
             const Value up = above[kSides * depths[j] + s];
             const Value down = above[kSides * depths[j] + (kSides - 1 - s)];
             Value& z = over_lower[kSides * j + s];
@@ -254,7 +253,7 @@ void upper_pass(const Arcs& arcs, const Value* weights, Value* distances, uint8_
         }
     }
     Value* row = rows.value + rows.start[arcs.depth[x]];
-    // Beyond the label's own depth the row stays empty: only labels above it count.
+    // The row stays empty beyond the label's own depth: only labels above it count.
     if (x > from)
       for (int64_t i = 0; i < (int64_t{arcs.depth[x]} + 1) * kSides; i += L::kCount)
         L::store(row + i, nothing);

@@ -30,21 +30,16 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nearfar import _cpu
 from nearfar.errors import DistanceOverflowError
 from nearfar.graph.dtypes import unreached_value
 from nearfar.graph.graph import Graph
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from nearfar.prepared.order.preparation import Preparation
-
-__all__ = ["FixedPoint", "fixed_point"]
+from nearfar.prepared.order.preparation import Preparation
 
 _BITS = 62  # of the bound in steps; a bit more would still fit
 _SIGNED_BITS = 60  # with negative weights half of the range means "no path"
@@ -54,24 +49,12 @@ _TRIES = 4  # vertices to span the graph from, at most
 
 @dataclass(frozen=True, slots=True)
 class FixedPoint:
-    """Float weights in steps of a power of two.
+    """Float weights in steps of a power of two."""
 
-    Attributes
-    ----------
-    graph : Graph
-        Edges with weights in steps: int32 if every distance fits, else int64.
-    exponent : int
-        Exponent of the step ``2.0**exponent``.
-    exact : bool
-        Whether every weight is an integer number of steps.
-    bound : float
-        Upper bound of all distances in steps.
-    """
-
-    graph: Graph
-    exponent: int
-    exact: bool
-    bound: float
+    graph: Graph  # edges with weights in steps: int32 if every distance fits, else int64
+    exponent: int  # exponent of the step `2.0**exponent`
+    exact: bool  # whether every weight is an integer number of steps
+    bound: float  # upper bound of all distances in steps
 
     @property
     def step(self) -> float:

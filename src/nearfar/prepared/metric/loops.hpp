@@ -1,10 +1,10 @@
 // Loops over the arcs of a label whose targets are slots of an array indexed by depth.
 //
-// Depths rise within a label, and where a separator is met they rise by one: there a whole register
-// is added and compared at once. Whether the next `count` arcs are such a run shows in their first
-// and last depth alone.
+// Depths ascend within a label, and within a separator they are consecutive: there a whole register
+// is added and compared at once. The next `count` arcs are such a run if and only if their first
+// and last depth differ by count - 1.
 //
-// Included by *.simd.cpp only; everything lives in the namespace of the instruction set.
+// Included only by *.simd.cpp; everything is in the namespace of the instruction set.
 #pragma once
 
 #include <cstring>
@@ -27,8 +27,8 @@ struct Lanes {
     return x;
   }
   static NEARFAR_INLINE void store(Value* to, Vector x) { std::memcpy(to, &x, sizeof(x)); }
-  // A store that bypasses the caches; `to` is aligned to the vector's size. stream_end() makes
-  // such stores visible.
+  // A store that bypasses the caches; `to` is aligned to the vector's size. stream_end() makes such
+  // stores visible.
   static NEARFAR_INLINE void stream(Value* to, Vector x) {
 #if defined(__AVX512F__)
     if constexpr (kBytes == 64)
@@ -46,11 +46,21 @@ struct Lanes {
   // (pair[0], pair[1 % kSides], pair[0], ...)
   template <int kSides>
   static NEARFAR_INLINE Vector spread(const Value* pair) {
-    Vector x;
-    for (int i = 0; i < kCount; ++i) x[i] = pair[i % kSides];
-    return x;
+    if constexpr (kSides == 1) {
+      return pair[0] + Vector{};
+    } else if constexpr (sizeof(Value) == 4) {
+      // As numbers of twice the size: element by element it is an instruction each.
+      typedef uint64_t Pairs __attribute__((vector_size(kBytes)));
+      uint64_t both;
+      std::memcpy(&both, pair, sizeof(both));
+      return (Vector)(both + Pairs{});
+    } else {
+      Vector x;
+      for (int i = 0; i < kCount; ++i) x[i] = pair[i % kSides];
+      return x;
+    }
   }
-  // Neighbours in exchanged places.
+  // Exchanges neighbours.
   template <int kSides>
   static NEARFAR_INLINE Vector exchanged(Vector x) {
     if constexpr (kSides == 1) return x;
@@ -71,8 +81,8 @@ NEARFAR_INLINE T lesser(T a, T b) {
   return a < b ? a : b;
 }
 
-// Calls wide(j, slot) for runs of kRegister bytes of arcs j.. that lead to slots slot.., and
-// one(j, slot) for the others; `depths` are those of arcs 0 .. count.
+// Calls wide(j, slot) for runs of kRegister bytes of arcs j.. that lead to slots slot.., and one(j,
+// slot) for other arcs; `depths` are those of arcs 0 .. count.
 template <class Value, int kSides, class Wide, class One>
 NEARFAR_INLINE void for_arcs(const int32_t* depths, int64_t count, Wide&& wide, One&& one) {
   constexpr int kRun = Lanes<Value>::kCount / kSides;

@@ -1,4 +1,4 @@
-// A customized tree as queries see it: typed pointers into NumPy arrays. A plain struct, shared by
+// A customized tree as queries read it: typed pointers into NumPy arrays. A plain struct, shared by
 // the builds for several instruction sets.
 #pragma once
 
@@ -8,7 +8,7 @@
 
 namespace nearfar::prepared {
 
-// The arcs that queries follow in one direction, those of label v being [first[v], first[v + 1]).
+// The arcs that queries follow in one direction; label v has [first[v], first[v + 1]).
 template <class Value>
 struct Upward {
   const int64_t* first = nullptr;
@@ -24,7 +24,7 @@ struct Metric {
   const Value* weights = nullptr;  // of all arcs, `sides` each
   int sides = 1;
   bool prunes = true;  // no weight is negative, so a walk may stop at its bound
-  double step = 1;     // value of an integer; a power of two
+  double step = 1;     // what an integer 1 stands for; a power of two
 };
 
 }  // namespace nearfar::prepared

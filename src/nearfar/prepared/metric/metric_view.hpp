@@ -1,4 +1,4 @@
-// A customized tree as Python hands it over.
+// A customized tree given by Python.
 #pragma once
 
 #include <memory>
@@ -36,7 +36,7 @@ class MetricView {
   AnyMetric metric_;
 };
 
-// The label of each vertex named, after checking that it is one.
+// The label of each given vertex, after a bounds check.
 inline std::vector<int32_t> labels_of(const Arcs& arcs, const int64_t* vertices,
                                       std::size_t count) {
   std::vector<int32_t> out(count);
@@ -47,8 +47,8 @@ inline std::vector<int32_t> labels_of(const Arcs& arcs, const int64_t* vertices,
   return out;
 }
 
-// The type of edges' weights that belongs to the dtype of their array; f(Weight{}) where arcs of
-// this value are made of them.
+// Calls f(Weight{}) with the type of edge weights that belongs to an array's dtype, if arc values
+// of this type are made from them.
 template <class Value, class F>
 void with_edge_weights(const nb::dlpack::dtype& type, F&& f) {
   if constexpr (std::is_floating_point_v<Value>) {
@@ -63,8 +63,8 @@ void with_edge_weights(const nb::dlpack::dtype& type, F&& f) {
   throw nb::type_error("edge weights: wrong dtype");
 }
 
-// The type of distances that belongs to the dtype of an output array; f(Out{}) where the metric's
-// values can become it: integers also become floats, of steps of the grid that they count.
+// Calls f(Out{}) with the type of distances that belongs to an output array's dtype, if the
+// metric's values can be converted to it: integers also to floats, as steps of their grid.
 template <class Value, class F>
 void with_distances(const nb::dlpack::dtype& type, F&& f) {
   if constexpr (!std::is_floating_point_v<Value>) {

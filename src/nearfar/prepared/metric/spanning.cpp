@@ -1,8 +1,8 @@
-// How long a shortest path can be, from trees over the edges that are found once for all weights.
+// Bounds on the length of shortest paths, from trees that are computed once for all weights.
 //
-// A breadth-first tree out of a vertex r of each component, and one into it, are made of edges, so
-// the depths of their vertices under any weights are lengths of walks: where r reaches v and is
-// reached from u, no shortest path from u to v is longer than the one depth and the other.
+// A breadth-first tree from a vertex r of each component, and one to it, consist of edges, so the
+// depths of their vertices under any weights are lengths of walks: where r reaches v and u reaches
+// r, no shortest path from u to v is longer than the sum of the two depths.
 #include <algorithm>
 #include <vector>
 
@@ -17,7 +17,7 @@ namespace {
 using Ints = nb::ndarray<const int32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using Vertices = nb::ndarray<const int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
-// Vertices as a breadth-first search meets them, the vertex before each and the edge between.
+// Vertices in breadth-first order, the predecessor of each, and the edge between them.
 struct Spanning {
   std::vector<int32_t> vertex, before, edge;
 };
@@ -54,7 +54,7 @@ nb::tuple as_arrays(Spanning&& tree) {
                         as_numpy(std::move(tree.edge)));
 }
 
-// The trees out of the roots and into them.
+// Computes the trees from the roots and to them.
 nb::tuple both_ways(GraphView& view, const Vertices& roots) {
   Spanning out, in;
   view.visit([&](const auto& csr) {
@@ -64,7 +64,7 @@ nb::tuple both_ways(GraphView& view, const Vertices& roots) {
       for (int64_t e = csr.indptr[v]; e < static_cast<int64_t>(csr.indptr[v + 1]); ++e)
         put(e, csr.indices[e]);
     });
-    // The edges by their heads.
+    // The edges grouped by head.
     std::vector<int64_t> first(at(n) + 2, 0);
     const auto m = static_cast<int64_t>(csr.indptr[csr.n]);
     std::vector<int32_t> tail(at(m)), edge(at(m));
@@ -83,7 +83,7 @@ nb::tuple both_ways(GraphView& view, const Vertices& roots) {
   return nb::make_tuple(as_arrays(std::move(out)), as_arrays(std::move(in)));
 }
 
-// The greatest depth in a tree under weights that are not negative.
+// The greatest depth in a tree under non-negative weights.
 double greatest_depth(
     const Ints& vertex, const Ints& before, const Ints& edge, int64_t n,
     const nb::ndarray<const double, nb::ndim<1>, nb::c_contig, nb::device::cpu>& weights) {

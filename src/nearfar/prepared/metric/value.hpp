@@ -1,9 +1,9 @@
-// The numbers that arcs carry, and the one that means "no path".
+// The numbers stored in arcs, and the one that means "no path".
 //
 // Without negative weights integers are unsigned and "no path" is the greatest value of the signed
-// type, as in a search: the sum of two values always fits and one that is too large never improves
-// on anything, so saturation costs nothing. With negative weights they are 64 bits wide, and half
-// of far() and beyond means "no path": sums of far() and a negative path stay far above every path.
+// type, as in a search: the sum of two values always fits, and one that is too large never improves
+// anything, so saturation costs nothing. With negative weights they have 64 bits, and half of far()
+// or more means "no path": sums of far() and a negative path stay far above every path.
 #pragma once
 
 #include <cstdint>
@@ -30,14 +30,14 @@ NEARFAR_INLINE bool is_far(Value x) {
     return x >= far<Value>();
 }
 
-// A distance as the graph's weights would be; unreached where it does not fit. Of floats that are
-// summed as integers, so many steps: rounded once, since a step is a power of two.
+// A distance in the type of the graph's weights; unreached if it does not fit. Floats that are
+// summed as integers are a number of steps, rounded once, since a step is a power of two.
 template <class Weight, class Value>
 NEARFAR_INLINE Weight distance_of(Value x, [[maybe_unused]] double step) {
   if constexpr (std::is_floating_point_v<Value>) {
     return static_cast<Weight>(x);
   } else if constexpr (std::is_floating_point_v<Weight>) {
-    // Below 2^63 both ways: signed integers are converted by an instruction of their own.
+    // Below 2^63 the value is the same as a signed integer, which one instruction converts.
     const auto steps = static_cast<Weight>(static_cast<std::make_signed_t<Value>>(x));
     const auto value = static_cast<Weight>(static_cast<double>(steps) * step);
     return is_far(x) ? unreached<Weight>() : value;

@@ -1,4 +1,4 @@
-// From the dtype of an array of arc weights to its C++ type.
+// Maps the dtype of an array of arc weights to its C++ type.
 #pragma once
 
 #include <utility>

@@ -1,9 +1,9 @@
-// The arcs of an elimination tree as the loops see them: typed pointers into NumPy arrays.
+// The arcs of an elimination tree as the loops read them: typed pointers into NumPy arrays.
 //
-// Everything is indexed by label (see symbolic.cpp). The arcs of x lead to ancestors of x, sorted
-// by rising depth; an ancestor is named by its depth. Weights lie beside each other in arrays of
-// `sides` values per arc: up and down, or one for both where every edge weighs the same in both
-// directions. A plain struct: builds for several instruction sets share it.
+// Everything is indexed by label (see symbolic.cpp). The arcs of x lead to ancestors of x, in
+// ascending order of depth; an ancestor is identified by its depth. Weights are arrays of `sides`
+// values per arc: up and down, or one for both where every edge weighs the same in both directions.
+// A plain struct, shared by builds for several instruction sets.
 #pragma once
 
 #include <cstdint>

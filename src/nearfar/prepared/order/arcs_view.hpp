@@ -1,4 +1,4 @@
-// The arcs as Python hands them over, and who works on which labels.
+// The arcs given by Python, and their division among workers.
 #pragma once
 
 #include <cstdint>
@@ -13,9 +13,9 @@
 
 namespace nearfar::prepared {
 
-// Parts of the tree that one worker goes through at a time. Small subtrees are parts of their own.
-// The remainder above them is a tree of chains: labels next to each other, each the only child
-// of the next that is not in a small subtree.
+// Parts of the tree that one worker processes at a time. Small subtrees are parts. The remainder
+// above them is a tree of chains: consecutive labels, each of which is the only child of the next
+// that is not in a small subtree.
 struct TreeParts {
   struct Part {
     int32_t from, to;                            // labels, `to` included
@@ -24,7 +24,7 @@ struct TreeParts {
     int32_t first_below = -1, next_beside = -1;  // the parts whose `above` is this one
   };
   std::vector<Part> parts;
-  std::vector<int32_t> upwards, downwards;  // all parts, each behind those that it waits for
+  std::vector<int32_t> upwards, downwards;  // all parts, each after those that it waits for
 };
 
 class ArcsView {
@@ -36,14 +36,14 @@ class ArcsView {
            Longs lower_first, Ints lower_arc, Ints lower_tail, Longs edge_first, Ints edge,
            Ints edge_place);
 
-  // The same arcs with other edges to weigh them.
+  // The same arcs, weighed by other edges.
   ArcsView with_edges(Longs edge_first, Ints edge, Ints edge_place) const;
 
   const Arcs& arcs() const { return arcs_; }
   // The arrays themselves, for metrics that share them.
   Longs first() const { return longs_[0]; }
   Ints head_depth() const { return ints_[5]; }
-  // For so many workers; made once for each number.
+  // The division for a number of workers, made once for each number.
   const TreeParts& parts(int threads) const;
 
  private:
@@ -57,9 +57,9 @@ class ArcsView {
   std::shared_ptr<Cache> cache_ = std::make_shared<Cache>();  // of all views of these arcs
 };
 
-// Calls work(worker, part) for every part of the tree after all below it (bottom up) or after the
-// one above it (top down), on several workers. Defined in parts.cpp; a stopped run throws what
-// stopped it.
+// Calls work(worker, part) for every part of the tree, after all parts below it (bottom up) or
+// after the one above it (top down), on several workers. Defined in parts.cpp; a stopped run throws
+// the exception that stopped it.
 using PartWork = std::function<void(int worker, int32_t part)>;
 void bottom_up(const TreeParts& tree, int threads, const PartWork& work);
 void top_down(const TreeParts& tree, int threads, const PartWork& work);

@@ -1,17 +1,17 @@
-// Nested dissection without another package: cut the graph in two by a small separator, order the
+// Nested dissection without another package: split the graph by a small separator, order the
 // separator last, and do the same with both sides, on all cores.
 //
-// A cut is found on a small image of the piece. Vertices are matched along heavy edges and each
-// pair becomes one, level by level, until some hundred are left (Karypis and Kumar 1998). There a
-// separator grows from a few vertices in turn and the best is kept; on the way back down each level
-// moves single vertices out of the separator, their neighbours on the other side into it, and
+// A cut is found on a coarse image of the piece. Vertices are matched along heavy edges and each
+// pair is merged, level by level, until some hundred are left (Karypis and Kumar 1998). On that
+// level a separator is grown from each of a few vertices and the best is kept. On the way back each
+// level moves single vertices out of the separator, their neighbours on the other side into it, and
 // keeps the best state (Fiduccia and Mattheyses 1982; for vertex separators, Hendrickson and
-// Rothberg 1998). Pieces of at most 128 vertices are ordered by least degree.
+// Rothberg 1998). Pieces of at most 128 vertices are ordered by minimum degree.
 //
-// Both ends of an edge have to choose each other for a pair, and ties are broken by a hash of the
-// edge, so that a matching does not depend on who looks first: the order is the same for every
-// number of threads. Large pieces are matched and contracted by all workers together, small ones go
-// to a worker each.
+// A pair is matched if both vertices choose each other, and ties are broken by a hash of the edge,
+// so a matching does not depend on the order of evaluation: the order is the same for every number
+// of threads. Large pieces are matched and contracted by all workers together, small ones by one
+// each.
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -29,9 +29,9 @@ namespace {
 
 constexpr int32_t kLeaf = 128;
 constexpr int32_t kCoarsest = 60;        // vertices on which separators are tried
-constexpr int kCuts = 2;                 // of which the best separator is taken
+constexpr int kCuts = 2;                 // the best of these separators is taken
 constexpr int kTries = 5;                // separators tried there
-constexpr double kMostOfSides = 0.65;    // share of the larger side
+constexpr double kMostOfSides = 0.65;    // size of the larger side
 constexpr int32_t kBlock = 8192;         // vertices of a block of a loop over all workers
 constexpr int kPasses = 8;               // over a separator, per level
 constexpr int kRounds = 4;               // of choosing partners, per level
@@ -50,7 +50,7 @@ uint64_t mixed(uint64_t x) {
 struct Rows {
   std::vector<uint32_t> first{0};
   std::vector<int32_t> neighbour;
-  std::vector<int32_t> edge_weight;    // edges of the piece that one stands for; empty: 1 each
+  std::vector<int32_t> edge_weight;    // edges of the piece that an edge represents; empty: 1 each
   std::vector<int32_t> vertex_weight;  // vertices of the piece; empty: 1 each
 
   int32_t n() const { return static_cast<int32_t>(first.size()) - 1; }
@@ -61,12 +61,12 @@ struct Rows {
   }
 };
 
-// The workers that share a loop: one, which calls, or several of the pool.
+// The workers that share a loop: the caller, or several of the pool.
 struct Workers {
   int threads;
   Interrupt& interrupt;
 
-  // work(block, from, to) for blocks of kBlock of n.
+  // Calls work(block, from, to) for blocks of kBlock of n.
   template <class Work>
   void blocks(int32_t n, Work&& work) {
     const int32_t count = (n + kBlock - 1) / kBlock;
@@ -98,9 +98,9 @@ int64_t allowed(int64_t total) {
 class Cut {
  public:
   std::vector<unsigned char> side;
-  std::vector<int32_t> border;  // at least all vertices with a neighbour on the other side
+  std::vector<int32_t> border;  // includes all vertices with a neighbour on the other side
 
-  // Grows the left side from a vertex until it is the heavier one, and returns to the best state.
+  // Grows the left side from a vertex until it is the heavier one, and restores the best state.
   void grow(const Rows& graph, int64_t total, uint64_t seed) {
     const int32_t n = graph.n();
     side.assign(at(n), right);
@@ -127,7 +127,7 @@ class Cut {
     end_pass(graph);
   }
 
-  // Takes over the sides of the coarser level.
+  // Copies the sides of the coarser level.
   void project(const Cut& coarse, const std::vector<int32_t>& image, int32_t n, Workers workers) {
     side.resize(at(n));
     std::vector<unsigned char> at_border(coarse.side.size(), 0);
@@ -146,7 +146,7 @@ class Cut {
     cut_ = coarse.cut_;
   }
 
-  // Passes of moves, each back to its best state, while they improve.
+  // Passes of moves, each ending in its best state, while they improve.
   void refine(const Rows& graph, int64_t total) {
     for (int pass = 0; pass < kPasses && !border.empty(); ++pass) {
       begin_pass(graph.n());
@@ -196,7 +196,7 @@ class Cut {
     age_ = 0;
   }
   void end_pass(const Rows& graph) {
-    // A vertex that moved may have brought its neighbours to the border.
+    // A vertex that moved may have moved its neighbours to the border.
     for (const int32_t v : log_) {
       border.push_back(v);
       for (const int32_t t : graph.of(v)) border.push_back(t);
@@ -278,7 +278,7 @@ class Cut {
   std::array<int64_t, 2> weight_{};
   int64_t cut_ = 0;
   std::vector<int64_t> gain_;
-  std::vector<uint32_t> known_, moved_;  // the last round in which its gain was found, it moved
+  std::vector<uint32_t> known_, moved_;  // the last round that computed its gain; that moved it
   std::array<std::vector<Entry>, 2> heap_;
   std::vector<int32_t> log_;
   uint32_t round_ = 0, age_ = 0;
@@ -288,11 +288,11 @@ class Cut {
 class Separator {
  public:
   std::vector<unsigned char> side;
-  std::vector<int32_t> members;  // that lie between
+  std::vector<int32_t> members;  // vertices of the separator
 
   int64_t weight(Side s) const { return weight_[s]; }
 
-  // The smaller border of a cut.
+  // Takes the smaller border of a cut.
   void take(const Rows& graph, Cut& cut) {
     std::array<int64_t, 2> borders{};
     for (const int32_t v : cut.border) borders[cut.side[at(v)]] += graph.weight(v);
@@ -306,7 +306,7 @@ class Separator {
     weight_[from] -= borders[from];
   }
 
-  // Passes of moves, each back to its best state, while they improve.
+  // Passes of moves, each ending in its best state, while they improve.
   void refine(const Rows& graph, int64_t total) {
     for (int pass = 0; pass < kPasses && !members.empty(); ++pass) {
       begin_pass(graph.n());
@@ -351,7 +351,7 @@ class Separator {
   };
   struct Change {
     int32_t vertex;
-    int what;  // the side it was moved to, or kPulled and the side it came from
+    int what;  // the side it was moved to, or kPulled and its former side
   };
 
   void begin_pass(int32_t n) {
@@ -361,7 +361,7 @@ class Separator {
     for (auto& heap : heap_) heap.clear();
     age_ = 0;
   }
-  // The members: those before and those that were pulled in.
+  // The separator: its former vertices and those pulled into it.
   void end_pass() {
     for (const Change& change : log_)
       if (change.what & kPulled) members.push_back(change.vertex);
@@ -378,7 +378,7 @@ class Separator {
     heap_[to].push_back({gain(graph, v, to), age_++, v});
     std::push_heap(heap_[to].begin(), heap_[to].end());
   }
-  // What a vertex between has on both sides.
+  // The weights of a separator vertex's neighbours on both sides.
   void weigh(const Rows& graph, int32_t v) {
     auto& mine = beyond_[at(v)];
     mine = {0, 0};
@@ -469,7 +469,8 @@ class Separator {
   uint32_t round_ = 0, age_ = 0;
 };
 
-// Partner of each vertex, or itself. Both choose the other, by weight for their size.
+// Partner of each vertex, or itself. Two vertices are matched if they choose each other, by edge
+// weight relative to their sizes.
 std::vector<int32_t> matching(const Rows& graph, int32_t heaviest, uint64_t seed, Workers workers) {
   const int32_t n = graph.n();
   std::vector<int32_t> mate(at(n), -1), choice(at(n));
@@ -500,7 +501,7 @@ std::vector<int32_t> matching(const Rows& graph, int32_t heaviest, uint64_t seed
       for (int32_t v = from; v < to; ++v) {
         if (mate[at(v)] >= 0) continue;
         const int32_t u = choice[at(v)];
-        // A vertex of an earlier round keeps its old choice, which is its mate.
+        // A vertex matched in an earlier round keeps its choice, which is its partner.
         if (u < 0)
           mate[at(v)] = v;
         else if (choice[at(u)] == v)
@@ -515,7 +516,7 @@ std::vector<int32_t> matching(const Rows& graph, int32_t heaviest, uint64_t seed
   return mate;
 }
 
-// A coarser level: its graph, and the coarse vertex of each fine one.
+// A coarser level: its graph, and the coarse vertex of each fine vertex.
 struct Coarser {
   Rows graph;
   std::vector<int32_t> image;
@@ -564,7 +565,7 @@ Coarser contracted(const Rows& fine, const std::vector<int32_t>& mate, Workers w
       };
       add(v);
       if (u != v) add(u);
-      // Parallel edges become one.
+      // Merges parallel edges.
       const std::size_t all = halves.size() - begin;
       std::size_t kept = begin;
       if (all <= 24) {
@@ -609,7 +610,7 @@ struct Scratch {
   Separator found, next;
 };
 
-// A cut of a piece, left in scratch.cut.
+// Finds a cut of a piece and leaves it in scratch.cut.
 void bisect(const Rows& piece, uint64_t seed, Workers workers, Scratch& scratch) {
   std::vector<Coarser> levels;
   const int64_t total = piece.n();
@@ -639,7 +640,7 @@ void bisect(const Rows& piece, uint64_t seed, Workers workers, Scratch& scratch)
   }
 }
 
-// A separator of a piece, the best of several, left in scratch.found.
+// Finds a separator of a piece, the best of several, and leaves it in scratch.found.
 void separate(const Rows& piece, uint64_t seed, Workers workers, Scratch& scratch) {
   for (int i = 0; i < kCuts; ++i) {
     bisect(piece, mixed(seed + static_cast<uint64_t>(i)), workers, scratch);
@@ -698,7 +699,7 @@ class Dissection {
   }
 
  private:
-  // Part of the graph whose vertices take the places from `from` on in the order.
+  // A part of the graph whose vertices get the places from `from` on in the order.
   struct Piece {
     Rows rows;
     std::vector<int32_t> vertex;
@@ -778,7 +779,7 @@ class Dissection {
     std::copy(piece.vertex.begin(), piece.vertex.end(), order_.begin() + piece.from);
   }
 
-  // Repeatedly the vertex with the fewest neighbours left, which are then joined to each other.
+  // Repeatedly eliminates the vertex with the fewest remaining neighbours, and joins these.
   void by_least_degree(const Piece& piece) {
     constexpr int kWords = kLeaf / 64;
     using Bits = std::array<uint64_t, kWords>;

@@ -6,9 +6,10 @@ import importlib.util
 import signal
 import threading
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nearfar import _cpu
 from nearfar.errors import (
@@ -20,13 +21,7 @@ from nearfar.errors import (
     keyword,
     quoted,
 )
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from nearfar.graph.graph import Graph
-
-__all__ = ["ORDERS", "Structure", "checked_order", "elimination_order", "structure_of"]
+from nearfar.graph.graph import Graph
 
 #: Ways to dissect the reduced graph.
 ORDERS = ("auto", "multilevel", "metis")
@@ -37,17 +32,10 @@ _MOST = 2**31 - 1
 
 @dataclass(frozen=True, slots=True)
 class Structure:
-    """Undirected graph without self-loops and parallel edges, in compressed rows.
+    """Undirected graph without self-loops and parallel edges, in compressed rows."""
 
-    Attributes
-    ----------
-    first : int64 array, shape (n + 1,)
-    neighbour : int32 array, shape (first[-1],)
-        Sorted in each row.
-    """
-
-    first: NDArray[np.int64]
-    neighbour: NDArray[np.int32]
+    first: NDArray[np.int64]  # shape (n + 1,)
+    neighbour: NDArray[np.int32]  # shape (first[-1],); sorted in each row
 
     @property
     def n_vertices(self) -> int:

@@ -1,13 +1,14 @@
-// Parts of the tree that can be worked on at once, and workers that go through them.
+// Parts of the tree that can be processed concurrently, and the workers that process them.
 //
-// Nobody meets at barriers: a worker takes the next part in an order in which no part comes before
-// those that it needs, and waits for these alone. Whoever has one of them took it earlier.
+// There are no barriers: a worker takes the next part in an order in which every part follows those
+// that it depends on, and waits only for these, which another worker took earlier.
 //
-// Memory order. Who has done a part subtracts from the count of the part above with acquire and
-// release, and who loads zero with acquire has seen what all of them wrote: subtractions from one
-// count carry on what the earlier ones released. From above, one flag is stored with release. Then
-// the signal gets a new number: who found the part shut either reads the number, which was stored
-// with release after the count, and looks again, or sleeps on an older one and is woken.
+// Memory order. A worker that finished a part decrements the counter of the part above with acquire
+// and release, and a worker that loads zero with acquire sees the writes of all of them: decrements
+// of one counter form a release sequence. From above, one flag is stored with release. Then the
+// signal gets a new number. A worker that found the part closed either reads that number, which was
+// stored with release after the counter, and checks again, or sleeps on an older number and is
+// woken.
 #include <algorithm>
 #include <atomic>
 #include <memory>
@@ -79,7 +80,7 @@ const TreeParts& ArcsView::parts(int threads) const {
   auto out = std::make_unique<TreeParts>();
   const Arcs& a = arcs_;
   const auto n = at(a.n);
-  // Triangles and arcs below each label, and itself.
+  // Triangles and arcs below each label, itself included.
   std::vector<int64_t> cost(n, 0);
   for (std::size_t v = 0; v < n; ++v) {
     const int64_t arcs = a.first[v + 1] - a.first[v];
@@ -90,7 +91,7 @@ const TreeParts& ArcsView::parts(int threads) const {
   for (std::size_t v = 0; v < n; ++v)
     if (a.parent[v] < 0) total += cost[v];
   const int64_t cut = threads == 1 ? total : std::max<int64_t>(20000, total / (threads * 16));
-  std::vector<int32_t> part(n, -1);  // that the highest label of a subtree, or one on top, is in
+  std::vector<int32_t> part(n, -1);  // of the highest label of a subtree or one of the remainder
   auto& parts = out->parts;
   for (std::size_t v = 0; v < n; ++v) {
     const auto me = static_cast<int32_t>(v);
@@ -101,7 +102,8 @@ const TreeParts& ArcsView::parts(int threads) const {
       parts.push_back({a.low[v], me, *std::max_element(a.depth + a.low[v], a.depth + v + 1)});
       continue;
     }
-    // A chain goes on from the label before, its largest child, where that is the only one on top.
+    // A chain continues from the previous label, its largest child, if that is the only one in the
+    // remainder.
     const int32_t below = me - 1;
     int on_top = 0;
     for (int32_t c = below; c >= a.low[v]; c = a.low[at(c)] - 1) on_top += cost[at(c)] > cut;
@@ -122,8 +124,8 @@ const TreeParts& ArcsView::parts(int threads) const {
       mine.first_below = part[at(c)];
     }
   }
-  // Chains by levels, so that those next to each other in an order do not wait for each other; the
-  // costliest subtrees first.
+  // Chains by level, so that consecutive ones do not wait for each other; the most expensive
+  // subtrees first.
   const std::size_t count = parts.size();
   std::vector<int32_t> level(count, 0), steps(count, 0);
   out->upwards.resize(count);
@@ -154,15 +156,15 @@ const TreeParts& ArcsView::parts(int threads) const {
 
 namespace {
 
-// Calls work for the parts in an order; a part waits until `open` says that what it needs is done,
-// and `close` is called behind it.
+// Calls work for the parts in an order; a part waits until `open` returns true, and `close` is
+// called after it.
 template <class Open, class Close>
 void in_order(const std::vector<int32_t>& order, int threads, const PartWork& work, Open&& open,
               Close&& close) {
   std::atomic<int> workers{0};
   std::atomic<bool> broken{false};
   std::atomic<uint32_t> events{0};
-  Signal signal;  // some number of an event; none comes twice
+  Signal signal;  // the number of an event; each is different
   spread(static_cast<int64_t>(order.size()), threads,
          [&](BatchCounter& counter, Interrupt& interrupt) {
            const int worker = workers++;

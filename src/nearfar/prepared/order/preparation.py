@@ -3,41 +3,27 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from nearfar import _cpu
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from nearfar.prepared.order.tree import Arcs, Figures, Tree
-
-__all__ = ["Preparation"]
+from nearfar.prepared.order.tree import Arcs, Figures, Tree
 
 
 @dataclass(frozen=True, slots=True)
 class Preparation:
-    """Structure of a prepared graph, independent of the weights.
-
-    Attributes
-    ----------
-    tree : Tree
-    arcs : Arcs
-    figures : Figures
-    method : str
-        Method of the order.
-    view : nearfar._cpu.PreparedArcs
-        Typed pointers of the C++ module into the arrays of the tree and its arcs.
-    spanning : list
-        Trees over the edges that bound every distance (``fixed_point.py``), once computed.
-    """
+    """Structure of a prepared graph, independent of the weights."""
 
     tree: Tree
     arcs: Arcs
     figures: Figures
-    method: str
+    method: str  # method of the order
+    # nearfar._cpu.PreparedArcs; typed pointers of the C++ module into the arrays of the tree and
+    # its arcs
     view: Any = field(default=None, repr=False, compare=False)
+    # trees over the edges that bound every distance (`fixed_point.py`), once computed
     spanning: list[Any] = field(default_factory=list, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:

@@ -1,13 +1,12 @@
 // Vertices that every good elimination order starts with: those of degree 0, 1 and 2.
 //
-// Eliminating a vertex joins its neighbours to each other. With at most one neighbour that adds
-// nothing, and with two it replaces a path by its bridge, so the rest keeps its separators and
-// loses vertices: a road network loses half, and the dissection of what is left takes half the
-// time. Rounds take a set of vertices in which no two are neighbours, so a long chain is halved
-// round by round and the elimination tree stays as low as its logarithm (eliminating it from one
-// end would make a tree as high as the chain is long). That such vertices may go first without any
-// loss: Bodlaender and Koster 2006, "Safe separators for treewidth", rules simplicial and almost
-// simplicial.
+// Eliminating a vertex joins its neighbours. With at most one neighbour that adds nothing, and with
+// two it replaces a path by an edge, so the remaining graph keeps its separators and loses
+// vertices: a road network loses half, and the dissection of the rest takes half the time. Each
+// round takes an independent set, so a long chain is halved round by round and the elimination tree
+// has logarithmic height (eliminating from one end would make it as high as the chain is long).
+// Eliminating such vertices first is optimal: Bodlaender and Koster 2006, "Safe separators for
+// treewidth", rules simplicial and almost simplicial.
 #include <algorithm>
 #include <vector>
 
@@ -80,7 +79,7 @@ class Reduction {
       interrupt.poll(now.size() + 1);
       for (const int32_t v : now) {
         if (gone_[at(v)] || degree_[at(v)] > 2) continue;
-        if (round_of_[at(v)] == round) {  // a neighbour went in this round
+        if (round_of_[at(v)] == round) {  // a neighbour was eliminated in this round
           later.push_back(v);
           continue;
         }
@@ -93,7 +92,7 @@ class Reduction {
     }
   }
 
-  // Remaining vertices, renumbered by `kept`.
+  // The remaining vertices, renumbered by `kept`.
   OwnedStructure rest(std::vector<int32_t>& kept) const {
     std::vector<int32_t> number(degree_.size(), -1);
     for (std::size_t v = 0; v < degree_.size(); ++v)
@@ -113,7 +112,7 @@ class Reduction {
   }
 
  private:
-  // `old` is no longer a neighbour of v; `by` is, unless it was already or is -1.
+  // Removes `old` from the neighbours of v; adds `by`, unless it was one already or is -1.
   void replace(int32_t v, int32_t old, int32_t by) {
     auto* from = neighbour_.data() + row_[at(v)];
     int32_t& count = degree_[at(v)];
@@ -143,7 +142,7 @@ class Reduction {
   std::vector<int32_t> degree_;
   std::vector<int32_t> neighbour_;
   std::vector<char> gone_;
-  std::vector<int32_t> round_of_;  // the last round in which a neighbour went
+  std::vector<int32_t> round_of_;  // the last round that eliminated a neighbour
 };
 
 nb::tuple undirected_of(GraphView& view) {

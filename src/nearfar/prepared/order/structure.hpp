@@ -1,5 +1,5 @@
-// The undirected structure of a graph: who is joined to whom, without weights, directions,
-// self-loops and parallel edges. An elimination order and the shortcuts depend on nothing else.
+// The undirected structure of a graph, without weights, directions, self-loops and parallel edges.
+// An elimination order and its shortcuts depend on nothing else.
 #pragma once
 
 #include <cstddef>
@@ -24,7 +24,7 @@ struct Structure {
   int32_t degree(int32_t v) const { return static_cast<int32_t>(first[v + 1] - first[v]); }
 };
 
-// Rows in memory of their own.
+// Compressed rows that own their memory.
 struct OwnedStructure {
   std::vector<int64_t> first;
   std::vector<int32_t> neighbour;

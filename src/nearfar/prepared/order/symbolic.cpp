@@ -2,17 +2,17 @@
 // vertex before any arc is built, and then the arcs.
 //
 // Vertices are renumbered by a postorder of the elimination tree (labels). A vertex's ancestors
-// then have greater labels, its subtree is the interval [low, label], and its arcs lead to
-// ancestors only, so that the depth of an ancestor names it: every search space is an array indexed
-// by depth, without a hash or a stamp. Children are numbered with the largest subtree last, which
-// keeps long separators next to each other.
+// then have greater labels, its subtree is the interval [low, label], and its arcs lead only to
+// ancestors, so a depth identifies an ancestor: every search space is an array indexed by depth,
+// without a hash table or stamps. Children are numbered with the largest subtree last, which keeps
+// long separators consecutive.
 //
 // The tree: Liu 1990, "The role of elimination trees in sparse factorization". Counts: Gilbert, Ng
 // and Peyton 1994, "An efficient algorithm to compute row and column counts for sparse Cholesky
-// factorization": almost linear in the edges, with no memory for arcs. Arcs: those of a vertex are
-// its own edges upwards and the arcs of its children (George and Liu 1980). Both come from sparse
-// Cholesky factorization, of which customization is the min-plus form; Dibbelt, Strasser and Wagner
-// 2016, "Customizable contraction hierarchies", say the same in the words of routing.
+// factorization": almost linear in the edges, without memory for arcs. Arcs: those of a vertex are
+// its own upward edges and the arcs of its children (George and Liu 1980). All come from sparse
+// Cholesky factorization, of which customization is the (min, +) form; Dibbelt, Strasser and Wagner
+// 2016, "Customizable contraction hierarchies", describe the same in terms of routing.
 #include <algorithm>
 #include <stdexcept>
 #include <vector>
@@ -31,7 +31,7 @@ using Vertices = nb::ndarray<const int32_t, nb::ndim<1>, nb::c_contig, nb::devic
 struct Tree {
   std::vector<int32_t> vertex, label;  // of each label, of each vertex
   std::vector<int32_t> parent, depth, low;
-  std::vector<int32_t> arcs;  // how many lead up from here
+  std::vector<int32_t> arcs;  // number of arcs upwards
 };
 
 std::vector<int32_t> elimination_parents(const Structure& graph, const int32_t* order,
@@ -55,7 +55,8 @@ Tree postordered(const Structure& graph, const int32_t* order, const std::vector
   std::vector<int32_t> size(n, 1), first(n, -1), next(n, -1), post(n), by_size(n);
   for (std::size_t v = 0; v < n; ++v)
     if (parent[v] >= 0) size[at(parent[v])] += size[v];
-  // By falling size and then place, so that pushing each to the front leaves the smallest first.
+  // In descending order of size and then place: pushing each to the front leaves the smallest
+  // first.
   std::vector<int64_t> key(n);
   for (std::size_t v = 0; v < n; ++v)
     key[v] = (static_cast<int64_t>(graph.n - size[v]) << 32) | static_cast<int64_t>(v);
@@ -101,8 +102,9 @@ Tree postordered(const Structure& graph, const int32_t* order, const std::vector
   return tree;
 }
 
-// Row subtrees: vertex y has an arc from every vertex of the smallest subtree that holds its lower
-// neighbours, so arcs are counted at the leaves of those subtrees and taken off where paths meet.
+// Row subtrees: vertex y has an arc from every vertex of the smallest subtree that contains its
+// lower neighbours, so arcs are counted at the leaves of those subtrees and subtracted where paths
+// meet.
 void count_arcs(const Structure& graph, Tree& tree) {
   const auto n = at(graph.n);
   std::vector<int32_t> far_leaf(n, -1), last_leaf(n, -1), set(n);
@@ -160,8 +162,8 @@ nb::dict analyse(const Offsets& first, const Vertices& neighbour, const Vertices
   return out;
 }
 
-// The arcs of every vertex, by rising depth of the ancestor that they lead to, and the arcs that
-// lead to every vertex, by rising label of where they come from.
+// Lists the arcs of every vertex, in ascending order of the depth of their upper ends, and the arcs
+// to every vertex, in ascending order of the labels of their lower ends.
 nb::dict build(const Offsets& first, const Vertices& neighbour, const Vertices& vertex,
                const Vertices& label, const Vertices& parent, const Vertices& depth,
                const Vertices& arcs) {
@@ -180,7 +182,7 @@ nb::dict build(const Offsets& first, const Vertices& neighbour, const Vertices& 
     for (std::size_t v = 0; v < n; ++v) {
       const auto me = static_cast<int32_t>(v);
       interrupt.poll(static_cast<uint64_t>(arcs.data()[v]) + 1);
-      // The largest child first: its arcs are sorted and usually nearly all there are.
+      // The largest child first: its arcs are sorted and usually nearly all of them.
       int32_t* out = head.data() + begin[v];
       int32_t count = 0;
       mark[v] = me;
@@ -246,8 +248,8 @@ nb::dict build(const Offsets& first, const Vertices& neighbour, const Vertices& 
   return out;
 }
 
-// The edges that weigh the arcs of each label: position of the edge, and twice the depth of the
-// arc's upper end, plus one where the edge leads down. Self-loops weigh nothing.
+// Lists the edges that weigh the arcs of each label: position of the edge, and twice the depth of
+// the arc's upper end, plus one where the edge leads down. Self-loops are left out.
 template <class C>
 void place_edges(const C& csr, const int32_t* vertex_label, const int32_t* depth,
                  std::vector<int64_t>& first, std::vector<int32_t>& edge,

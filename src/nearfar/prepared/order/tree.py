@@ -3,30 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nearfar import _cpu
 from nearfar.errors import GraphError, OutOfMemoryError, keyword
+from nearfar.graph.graph import Graph
+from nearfar.prepared.order.elimination import Structure
 from nearfar.system.memory import bytes_left, free_memory
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from nearfar.graph.graph import Graph
-    from nearfar.prepared.order.elimination import Structure
-
-__all__ = [
-    "Arcs",
-    "Figures",
-    "Tree",
-    "analyse",
-    "arc_bytes",
-    "build_arcs",
-    "check_worth",
-    "weighing_seconds",
-]
 
 #: More arcs than this for every vertex and edge of the graph do not pay: a sweep over them costs
 #: more than a search. Roads have 2 to 3, grids and triangulations up to 10, social graphs hundreds.
@@ -38,27 +24,16 @@ _FEW_ARCS = 200_000
 
 @dataclass(frozen=True, slots=True)
 class Tree:
-    """Elimination tree, whose vertices are renumbered by a postorder, their labels.
+    """Elimination tree, whose vertices are renumbered by a postorder, their labels."""
 
-    Attributes
-    ----------
-    vertex : int32 array, shape (n,)
-        Vertex of each label.
-    label : int32 array, shape (n,)
-        Label of each vertex.
-    parent, depth, low : int32 arrays, shape (n,)
-        For each label: the label of its parent (-1 for a root), the number of edges to the root,
-        and the least label of its subtree, which is the interval from that label to itself.
-    arcs : int32 array, shape (n,)
-        Number of arcs that lead up from each label.
-    """
-
-    vertex: NDArray[np.int32]
-    label: NDArray[np.int32]
+    vertex: NDArray[np.int32]  # shape (n,); vertex of each label
+    label: NDArray[np.int32]  # shape (n,); label of each vertex
+    # parent, depth, low: shape (n,); of each label its parent (-1 for a root), edges to the root,
+    # and the least label of its subtree, which is the interval from that one to itself
     parent: NDArray[np.int32]
     depth: NDArray[np.int32]
     low: NDArray[np.int32]
-    arcs: NDArray[np.int32]
+    arcs: NDArray[np.int32]  # shape (n,); number of arcs that lead up from each label
 
     @property
     def n_vertices(self) -> int:
@@ -125,33 +100,23 @@ class Figures:
 
 @dataclass(frozen=True, slots=True)
 class Arcs:
-    """Arcs of a tree without weights.
+    """Arcs of a tree without weights."""
 
-    Attributes
-    ----------
-    first : int64 array, shape (n + 1,)
-        The arcs of label ``v`` are ``first[v]`` to ``first[v + 1]``.
-    head_depth : int32 array, shape (n_arcs,)
-        Depth of the ancestor that the arc leads to, which identifies it, ascending within each
-        label.
-    lower_first : int64 array, shape (n + 1,)
-        The arcs that lead to label ``v`` are entries ``lower_first[v]`` to ``lower_first[v + 1]``
-        of the next two.
-    lower_arc, lower_tail : int32 arrays, shape (n_arcs,)
-        Arc, and the label of its tail, ascending.
-    edge_first : int64 array, shape (n + 1,)
-        The edges that weigh arcs of label ``v`` are entries ``edge_first[v]`` to
-        ``edge_first[v + 1]`` of the next two.
-    edge, edge_place : int32 arrays
-        Edge, and twice the depth of its upper end, plus 1 if it leads down.
-    """
-
+    # shape (n + 1,); the arcs of label `v` are `first[v]` to `first[v + 1]`
     first: NDArray[np.int64]
+    # shape (n_arcs,); depth of the ancestor that the arc leads to, which identifies it, ascending
+    # within each label
     head_depth: NDArray[np.int32]
+    # shape (n + 1,); the arcs that lead to label `v` are entries `lower_first[v]` to `lower_first[v
+    # + 1]` of the next two
     lower_first: NDArray[np.int64]
+    # lower_arc, lower_tail: shape (n_arcs,); arc, and the label of its tail, ascending
     lower_arc: NDArray[np.int32]
     lower_tail: NDArray[np.int32]
+    # shape (n + 1,); the edges that weigh arcs of label `v` are entries `edge_first[v]` to
+    # `edge_first[v + 1]` of the next two
     edge_first: NDArray[np.int64]
+    # edge, edge_place: edge, and twice the depth of its upper end, plus 1 if it leads down
     edge: NDArray[np.int32]
     edge_place: NDArray[np.int32]
 

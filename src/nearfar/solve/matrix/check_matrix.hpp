@@ -8,7 +8,7 @@
 
 namespace nearfar {
 
-// NaN improves nothing and is passed over.
+// NaN improves nothing and is ignored.
 struct EdgeFacts {
   uint32_t top = 0;  // greatest target as an unsigned number, so that a negative one is large
   double least = 0;  // weight, or 0

@@ -1,8 +1,8 @@
 // One pass over the edges of an unvalidated matrix, at the speed of memory.
 //
 // It takes a small part of the search that follows (search_matrix.cpp). With long rows it also
-// copies weights that are whole and small into a byte or two each: the search then reads less than
-// half of the memory, and in int32.
+// copies small integer weights into one or two bytes each: the search then reads less than half of
+// the memory, in int32.
 #include "solve/matrix/check_matrix.hpp"
 
 #include <limits>
@@ -10,7 +10,7 @@
 namespace nearfar::NEARFAR_ISA {
 namespace {
 
-// No wider than the registers: a compiler takes wider vectors apart into numbers.
+// No wider than the registers, because compilers split wider vectors into scalars.
 #if defined(__AVX__)
 constexpr std::size_t kLanes = 4;
 #else
@@ -62,7 +62,7 @@ EdgeFacts check_edges(const BareCsr& csr) {
 
 template <class Small>
 bool check_and_narrow(const BareCsr& csr, Small* out, EdgeFacts& facts) {
-  constexpr std::size_t kBlock = 128;  // edges between two looks at whether it goes well
+  constexpr std::size_t kBlock = 128;  // edges between two checks
   const auto m = static_cast<std::size_t>(csr.m);
   Targets top = {};
   std::size_t e = 0;

@@ -8,19 +8,16 @@ is therefore validated only when something needs more than its size, and
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, cast
+from collections.abc import Callable
+from typing import Any, cast
 
 import numpy as np
 
 from nearfar.algorithms.delta_stepping.bare import UNCHECKED
+from nearfar.graph.build import HostArrays
 from nearfar.graph.graph import Graph
+from nearfar.registry import Request
 from nearfar.system.devices import runtime
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from nearfar.graph.build import HostArrays
-    from nearfar.registry import Request
 
 __all__ = ["UNCHECKED", "MatrixGraph", "fresh_matrix", "is_fresh", "pays", "takes"]
 

@@ -1,7 +1,7 @@
-// One delta-stepping search on the arrays of a SciPy matrix as they are (fresh.py).
+// One delta-stepping search on the arrays of a SciPy matrix, without a Graph (fresh.py).
 //
-// To validate a matrix as a Graph and to pack its edges costs as much as the search, so a matrix
-// that is searched once is checked in one pass at the speed of memory (check_matrix.simd.cpp).
+// Validating a matrix as a Graph and packing its edges costs as much as the search, so a matrix
+// that is searched once is only checked in one pass at the speed of memory (check_matrix.simd.cpp).
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -20,7 +20,7 @@ namespace {
 using Column = nb::ndarray<const int32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using Values = nb::ndarray<const double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
-// The search in weights of a byte or two, where all are whole and fit; else nothing.
+// The search with weights of one or two bytes, if all are integers and fit.
 template <class Small>
 std::optional<SearchStats> solve_narrow(const BareCsr& bare, int32_t source, double* distances,
                                         double limit, EdgeFacts& facts, int threads,
@@ -50,8 +50,8 @@ std::optional<SearchStats> solve_narrow(const BareCsr& bare, int32_t source, dou
   return stats;
 }
 
-// The counters, with the greatest weight; None when an edge is negative, leads nowhere or weighs
-// infinity, or a row is malformed, so that the caller has to look closer.
+// Returns the counters, with the greatest weight. Returns None if an edge is negative, infinite or
+// leads nowhere, or a row is malformed; the caller then checks in detail.
 std::optional<Fields> search_matrix(Column indptr, Column indices, Values weights, int64_t source,
                                     Array distances, std::optional<double> limit, int threads) {
   if (indptr.size() < 1 || indices.size() != weights.size())
@@ -76,7 +76,7 @@ std::optional<Fields> search_matrix(Column indptr, Column indices, Values weight
     for (std::size_t v = 0; v < n; ++v) rising &= csr.indptr[v] <= csr.indptr[v + 1];
     if (!rising) return std::nullopt;
     Interrupt interrupt;
-    // A copy pays where rows are long.
+    // A copy pays if rows are long.
     if (m / 16 >= n) {
       stats = solve_narrow<uint8_t>(csr, from, out, bound, facts, threads, interrupt);
       if (!stats) stats = solve_narrow<uint16_t>(csr, from, out, bound, facts, threads, interrupt);

@@ -4,11 +4,13 @@ A path through a vertex is a shortest path to it and one from it. It is an alter
 admissible (Abraham, Delling, Goldberg and Werneck 2013): it shares little with earlier routes,
 its detours are not much longer than the parts of the shortest route that they replace, and
 around the vertex it is a shortest path. Candidate vertices are those where both search spaces of
-the elimination tree meet, which are separators between the ends.
+the elimination tree meet, which are separators between the ends; then paths through several of
+them. The search is in ``prepared/cpu/routes.cpp``.
 """
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -18,7 +20,7 @@ from nearfar.errors import OptionError, UnreachableError, quoted
 from nearfar.graph.turns import TurnGraph
 from nearfar.prepared.cpu.pairs import edges_of_path
 from nearfar.prepared.prepared import Prepared
-from nearfar.solve.places.route import Route, chosen_ends, made_route
+from nearfar.solve.places.route import Route, chosen_ends, made_routes
 from nearfar.solve.places.table import prepared_places
 
 if TYPE_CHECKING:
@@ -57,10 +59,11 @@ def routes(
         they differ; at least 1.
     sharing : float
         Maximum length that an alternative shares with earlier routes, as a share of the shortest
-        route's length, 0 to 1.
+        route's length, 0 to 1. With 1, routes may share everything and only have to be distinct;
+        detours near the ends count then, too.
     local : float
-        Above 0, at most 1: around the vertex of an alternative, a part of this share of the
-        shortest route's length to both sides is itself a shortest path.
+        Above 0, at most 1: around each vertex that makes an alternative, a part of this share of
+        the shortest route's length to both sides is itself a shortest path.
     to, parts, max_distance
         As for :func:`nearfar.table`.
 
@@ -78,8 +81,9 @@ def routes(
 
     Notes
     -----
-    Two walks to the root of the elimination tree, and for each of at most 12 vertices per route two
-    paths and a distance.
+    Two walks to the root of the elimination tree, and at most 12 candidates per route, each with
+    the shortcuts that no earlier one has and a distance per vertex. For route choice, many
+    distinct routes of a pair: ``routes(prepared, a, b, 1000, stretch=1.5, sharing=1, local=0.01)``.
 
     Examples
     --------
@@ -113,85 +117,34 @@ def routes(
     if not np.isfinite(ends.length[0]):
         raise UnreachableError("there is no way from the origin to the destination")
     if ends.first[0] < 0:
-        only = made_route(ends, 0, np.empty(0, np.int64))
-        return [] if only is None else [only]
-    search = _Alternatives(graph, *ends.vertices(0))
-    found = search.paths(int(k), float(stretch), float(sharing), float(local))
-    beside = float(ends.length[0]) - search.length(found[0])
-    made = [made_route(ends, 0, path, search.length(path) + beside) for path in found]
-    return [route for route in made if route is not None]
+        return made_routes(ends, 0, [(np.empty(0, np.int64), float(ends.length[0]))])
+    found = _paths(graph, *ends.vertices(0), int(k), float(stretch), float(sharing), float(local))
+    beside = float(ends.length[0]) - found[0][1]
+    return made_routes(ends, 0, ((path, length + beside) for path, length in found))
 
 
-class _Alternatives:
-    """Admissible paths between two vertices."""
-
-    def __init__(self, graph: Prepared, source: int, target: int) -> None:
-        self.graph, self.source, self.target = graph, source, target
-        self.weights = graph.effective_weights
-
-    def length(self, path: NDArray[Any]) -> float:
-        """Return the length of a path."""
-        return float(self.weights[path].sum(dtype=np.float64))
-
-    def paths(self, k: int, stretch: float, sharing: float, local: float) -> list[NDArray[Any]]:
-        """Return edges of the shortest path and of alternatives, in order of length."""
-        shortest = edges_of_path(self.graph, self.source, self.target)
-        if shortest is None:
-            raise UnreachableError("there is no way from the origin to the destination")
-        found = [shortest]
-        best = self.length(shortest)
-        on_best = taken = np.sort(shortest)
-        passed = {self.source, *self.graph.indices[shortest].tolist()}
-        view = self.graph.metric_view
-        vias, _ = _cpu.prepared_vias(view, self.source, self.target, stretch)
-        tries = _TRIES * k
-        for via in vias.tolist():
-            if len(found) == k or not tries:
-                break
-            if via in passed:
-                continue
-            tries -= 1
-            parts = [edges_of_path(self.graph, self.source, via),
-                     edges_of_path(self.graph, via, self.target)]  # fmt: skip
-            if parts[0] is None or parts[1] is None:
-                continue
-            path = np.concatenate([parts[0], parts[1]])
-            weights = self.weights[path].astype(np.float64)
-            total = float(weights.sum())
-            common = float(weights[_among(taken, path)].sum())
-            if total > stretch * best * (1 + 1e-12) or common > sharing * best:
-                continue
-            same = common if taken is on_best else float(weights[_among(on_best, path)].sum())
-            if total - same > stretch * (best - same) * (1 + 1e-12):
-                continue
-            heads = self.graph.indices[path].tolist()
-            if len({self.source, *heads}) <= len(heads):
-                continue  # passes a vertex twice
-            if not self._is_local(path, weights, len(parts[0]), local * best):
-                continue
-            found.append(path)
-            taken = np.sort(np.concatenate([taken, path]))
-            passed.update(heads)
-        return [found[0], *sorted(found[1:], key=self.length)]
-
-    def _is_local(
-        self, path: NDArray[Any], weights: NDArray[np.float64], at: int, reach: float
-    ) -> bool:
-        """Return whether the piece of a path around a vertex is a shortest path (the T-test)."""
-        along = np.concatenate([[0.0], np.cumsum(weights)])
-        first = max(int(np.searchsorted(along, along[at] - reach, side="right")) - 1, 0)
-        last = min(int(np.searchsorted(along, along[at] + reach)), len(path))
-        begin = self.source if first == 0 else int(self.graph.indices[path[first - 1]])
-        end = int(self.graph.indices[path[last - 1]])
-        between = float(self.graph.distance_between(begin, end))
-        return float(weights[first:last].sum()) <= between * (1 + 1e-6)
-
-
-def _among(some: NDArray[Any], edges: NDArray[Any]) -> NDArray[np.bool_]:
-    """Return which edges are among some, which ascend."""
-    if not len(some):
-        return np.zeros(len(edges), bool)
-    found: NDArray[np.bool_] = (
-        some[np.minimum(np.searchsorted(some, edges), len(some) - 1)] == edges
+def _paths(
+    graph: Prepared, source: int, target: int, k: int, stretch: float, sharing: float, local: float
+) -> list[tuple[NDArray[np.int64], float]]:
+    """Return edges and lengths of the shortest path and of alternatives, in order of length."""
+    if source == target:
+        return [(np.empty(0, np.int64), 0.0)]
+    numbers = k, _TRIES * k, stretch, sharing, local
+    ways: Any = _cpu.prepared_routes(
+        graph._walks, graph._origins, graph.indices, source, target, *numbers
     )
+    if ways is None and (wide := graph._wider()) is not None:
+        return _paths(wide, source, target, k, stretch, sharing, local)
+    if ways is None:
+        edges_of_path(graph, source, target)  # raises where there is one whose length does not fit
+        raise UnreachableError("there is no way from the origin to the destination")
+    offsets, edges, lengths = ways
+    at = offsets.tolist()
+    found = [(edges[i:j], length) for (i, j), length in
+             zip(pairwise(at), lengths.tolist(), strict=True)]  # fmt: skip
+    if graph.adds_floats:  # the first by sums of a search, among ways that rounding makes equal
+        first = np.asarray(edges_of_path(graph, source, target), np.int64)
+        found = [(first, found[0][1])] + [
+            way for way in found[1:] if not np.array_equal(way[0], first)
+        ]
     return found

@@ -86,6 +86,8 @@ def entries(graph: Graph | TurnGraph, places: Snapped, leaving: bool) -> Entries
     cost = np.full((k, 2), np.inf)
     on = places.vertex >= 0
     vertex[on, 0], cost[on, 0] = places.vertex[on], 0.0
+    if (edge < 0).all():
+        return Entries(vertex, cost, taken)
     tails = tails_of(graph, edge)
     heads = graph.indices[np.maximum(edge, 0)].astype(np.int64) if graph.n_edges else edge
     weights, closed = graph.effective_weights, closed_of(graph)

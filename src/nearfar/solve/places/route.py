@@ -30,7 +30,7 @@ from nearfar.solve.places.table import prepared_places
 from nearfar.system.threads import check_threads
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
     from typing import Literal
 
     from numpy.typing import NDArray
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from nearfar.graph.like import GraphLike
     from nearfar.solve.places.entries import Entries
 
-__all__ = ["Ends", "Route", "chosen_ends", "made_route", "route", "routes_geojson"]
+__all__ = ["Ends", "Route", "chosen_ends", "made_routes", "route", "routes_geojson"]
 
 
 #: So many paths are found by several threads.
@@ -56,10 +56,10 @@ class Route:
         Length in units of the weights, including the parts of the first and last edge.
     edges : int64 array, shape (k,)
         Positions in :attr:`Graph.indices`, the edges of origin and destination included.
-    vertices : list
-        Names of the vertices that it passes.
     begin, end : float
         Shares of the first edge before the origin, and of the last before the destination.
+    vertices : list
+        Names of the vertices that it passes.
     points : float64 array, shape (p, 2)
         Line from the origin's place on its edge to the destination's.
     shares : float64 array, shape (k,)
@@ -68,10 +68,20 @@ class Route:
 
     length: float
     edges: NDArray[np.int64]
-    vertices: list[Any]
     begin: float
     end: float
     graph: Graph = field(repr=False)
+    _start: int | None = field(default=None, repr=False)
+    _between: NDArray[Any] | None = field(default=None, repr=False)
+
+    @cached_property
+    def vertices(self) -> list[Any]:
+        """Names of the vertices that it passes."""
+        if self._start is None:
+            return []
+        passed = np.append([self._start], self.graph.indices[self._between])
+        found: list[Any] = self.graph.name_of(passed).tolist()
+        return found
 
     @cached_property
     def shares(self) -> NDArray[np.float64]:
@@ -280,6 +290,8 @@ def chosen_ends(
     there = np.isfinite(ends.length)
     ends.first[there], ends.last[there] = best[there] // into, best[there] % into
     same = np.flatnonzero((origins.edge == destinations.edge) & (origins.edge >= 0))
+    if not len(same):
+        return ends
     along = part(ends.graph, origins, destinations, same, same)
     shorter = same[along <= ends.length[same]]
     ends.length[shorter] = along[along <= ends.length[same]]
@@ -336,30 +348,39 @@ def _searched_paths(graph: Graph, ends: Ends, solver: dict[str, Any]) -> list[ND
     return found
 
 
-def made_route(ends: Ends, i: int, path: NDArray[Any], length: float | None = None) -> Route | None:
+def made_route(ends: Ends, i: int, path: NDArray[Any]) -> Route | None:
     """Make a route of a path between the vertices that a pair's ends were chosen at."""
+    length = float(ends.length[i])
+    return made_routes(ends, i, [(path, length)])[0] if np.isfinite(length) else None
+
+
+def made_routes(ends: Ends, i: int, paths: Iterable[tuple[NDArray[Any], float]]) -> list[Route]:
+    """Make routes of paths, and of lengths, between the vertices of a pair that has one."""
     graph, origins, destinations = ends.graph, ends.origins, ends.destinations
-    if not np.isfinite(ends.length[i]):
-        return None
-    edges, begin, end = np.asarray(path, np.int64), 0.0, 1.0
-    total = float(ends.length[i]) if length is None else length
+    begin, end = 0.0, 1.0
     s, t = float(origins.share[i]), float(destinations.share[i])
     if ends.first[i] < 0:
         way = origins.edge[i] if s <= t else origins.back[i]
         begin, end = (s, t) if s <= t else (1 - s, 1 - t)
-        return Route(total, np.array([way], np.int64), [], begin, end, graph)
+        edges = np.array([way], np.int64)
+        return [Route(length, edges, begin, end, graph) for _, length in paths]
     start = ends.vertices(i)[0]
     start = start if ends.turns is None else int(ends.turns.vertices[start])
-    passed = graph.name_of(np.append([start], graph.indices[edges])).tolist()
     first = ends.leaving.edge[i, ends.first[i]]
     last = ends.arriving.edge[i, ends.last[i]]
     if first >= 0:
         begin = s if first == origins.edge[i] else 1 - s
-        edges = np.append([first], edges)
     if last >= 0:
         end = t if last == destinations.edge[i] else 1 - t
-        edges = np.append(edges, [last])
-    return Route(total, edges, passed, begin, end, graph)
+    found = []
+    for path, length in paths:
+        edges = between = np.asarray(path, np.int64)
+        if first >= 0:
+            edges = np.append([first], edges)
+        if last >= 0:
+            edges = np.append(edges, [last])
+        found.append(Route(length, edges, begin, end, graph, start, between))
+    return found
 
 
 def _line(

@@ -22,20 +22,16 @@ import os
 import threading
 import zlib
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nearfar.errors import DistanceOverflowError, OptionError, did_you_mean, keyword, quoted
+from nearfar.graph.graph import Graph
 from nearfar.solve.rows.row_files import NpyRows, ParquetRows, RowForm, ZarrRows, sync_folder
+from nearfar.solve.rows.sinks import Sink
 from nearfar.system.output import only_writer, replacing
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from nearfar.graph.graph import Graph
-
-__all__ = ["FileSink", "Written", "checksum", "finished_blocks"]
 
 _VERSION = 1
 
@@ -102,10 +98,10 @@ def finished_blocks(path: str | os.PathLike[str]) -> tuple[int, int] | None:
     return len(known["blocks"]), len(range(0, max(known["shape"][0], 1), known["block"]))
 
 
-class FileSink:
+class FileSink(Sink):
     """The sink for ``out=path``."""
 
-    on_device, in_order = False, True
+    in_order = True
 
     def __init__(self, path: str, run: Written) -> None:
         self.path, self.run = Path(path), run
@@ -248,10 +244,6 @@ class FileSink:
     def has(self, number: int) -> bool:
         """Return whether an earlier run finished the block and its checksum holds."""
         return number in self.blocks
-
-    def memory(self, first: int, count: int) -> NDArray[Any] | None:
-        """Return None: blocks are solved in separate memory, so the file holds complete blocks."""
-        return None
 
     def put(self, number: int, first: int, rows: NDArray[Any]) -> None:
         """Write and flush a block before naming it in the manifest."""

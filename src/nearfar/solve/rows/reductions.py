@@ -10,9 +10,10 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nearfar.errors import OptionError, keyword, quoted
 from nearfar.graph.dtypes import unreached_value
@@ -20,14 +21,9 @@ from nearfar.graph.graph import Graph
 from nearfar.graph.saturation import widened
 from nearfar.registry import FIGURES, UNADDED, Partial
 from nearfar.solve.arrays import external_names, row_figures
-from nearfar.solve.rows.sinks import InMemory
+from nearfar.solve.rows.sinks import Sink
 from nearfar.system.devices import runtime, several
 from nearfar.system.devices.arrays import as_dtype, is_device_array, module_of, to_host
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-__all__ = ["ReducingSink", "Reduction", "combine", "finish", "identity", "result_bytes"]
 
 _AT_ONCE = 1 << 18  # entries reduced at once, which stay in the cache
 _ON_THE_WAY = 40  # bytes per entry that reducing rows on a device takes
@@ -46,14 +42,13 @@ class Reduction:
     Attributes
     ----------
     kind : {"count", "sum", "mean", "max", "summary", "harmonic", "nearest", "histogram"}
-        ``count``: their number, int64. ``sum`` and ``mean``: of their distances, float64; the mean
-        of none is NaN. Integers are added exactly; floats in float64 by halves (entry i and entry
-        i + half, until one is left), so the sum has the same bits on every device. ``max``: the
-        greatest distance, -1 when there are none. ``summary``: count, sum and max, as three
-        arrays. ``harmonic``: the sum of ``1 / distance`` for distances above 0, float64.
-        ``nearest``: the ``k`` nearest as ``(vertices, distances)`` of shape ``(rows, k)``, equal
-        distances in order of the index, padded with -1 (None among names) and unreached.
-        ``histogram``: the number per half-open bin of the edges, shape ``(rows, len(edges) - 1)``.
+        ``count``: their number, int64. ``sum`` and ``mean``: of their distances, float64, with the
+        same bits on every device; the mean of none is NaN. ``max``: the greatest distance, -1 when
+        there are none. ``summary``: count, sum and max, as three arrays. ``harmonic``: the sum of
+        ``1 / distance`` for distances above 0, float64. ``nearest``: the ``k`` nearest as
+        ``(vertices, distances)`` of shape ``(rows, k)``, ties in order of the index, padded with -1
+        (None among names) and unreached. ``histogram``: the number per half-open bin of the edges,
+        shape ``(rows, len(edges) - 1)``.
     k : int
         For ``nearest``.
     edges : tuple of float
@@ -163,7 +158,7 @@ def finish(reduction: Reduction, found: Partial) -> Any:
     return found.totals
 
 
-class ReducingSink(InMemory):
+class ReducingSink(Sink):
     """Sink that reduces each block on its device; rows are never copied to the host.
 
     With ``stay`` the result is left on the device, else its few numbers per row are copied to the
@@ -189,10 +184,6 @@ class ReducingSink(InMemory):
     def start(self, shape: tuple[int, int], dtype: np.dtype[Any]) -> None:
         """Remember the dtype."""
         self.dtype = dtype
-
-    def memory(self, first: int, count: int) -> NDArray[Any] | None:
-        """Return None: rows are solved in separate memory."""
-        return None
 
     def put(self, number: int, first: int, rows: Any) -> None:
         """Reduce the block."""

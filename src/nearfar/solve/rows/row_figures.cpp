@@ -1,9 +1,9 @@
-// How many entries of each row are reached, their sum, and the least and the greatest of them: one
-// pass over each row, rows spread over workers.
+// The number of reached entries of each row, their sum, minimum and maximum: one pass over each
+// row, with rows divided among workers.
 //
-// Whole numbers are added exactly (modulo 2^64: the caller sees from the extremes whether that can
-// have happened). Floats are added in float64 by halves, entry i and entry i + half, until one is
-// left, as the same reduction on a device adds them.
+// Integers are added exactly (modulo 2^64: the caller sees from the extremes whether that can have
+// happened). Floats are added in float64 by halves, entry i and entry i + half, until one is left,
+// like the same reduction on a device.
 #include <algorithm>
 #include <limits>
 #include <vector>

@@ -9,17 +9,13 @@ import contextlib
 import errno
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nearfar.errors import MissingDependencyError, OptionError
 from nearfar.system.output import naming, replacing
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-__all__ = ["NpyRows", "ParquetRows", "RowForm", "ZarrRows", "read_rows", "sync_folder"]
 
 
 def sync_folder(folder: Path) -> None:

@@ -7,9 +7,11 @@
 from __future__ import annotations
 
 import threading
-from typing import TYPE_CHECKING, Any, Protocol
+from abc import ABC, abstractmethod
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nearfar.errors import DistanceOverflowError, OptionError, keyword
 from nearfar.graph.dtypes import unreached_value
@@ -17,13 +19,8 @@ from nearfar.graph.saturation import widened
 from nearfar.system.devices import runtime, several
 from nearfar.system.memory import empty
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
-__all__ = ["ArraySink", "CsrSink", "DeviceArraySink", "InMemory", "Sink"]
-
-
-class Sink(Protocol):
+class Sink(ABC):
     """Receiver of blocks of rows, each once, from threads of several devices in any order.
 
     Attributes
@@ -35,42 +32,34 @@ class Sink(Protocol):
         included; else those of distinct sources.
     """
 
-    on_device: bool
-    in_order: bool
+    on_device = in_order = False
 
+    @abstractmethod
     def start(self, shape: tuple[int, int], dtype: np.dtype[Any]) -> None:
         """Prepare for rows of this shape and dtype."""
 
     def has(self, number: int) -> bool:
         """Return whether an interrupted run finished a block."""
+        return False
 
-    def memory(self, first: int, count: int) -> NDArray[Any] | None:
+    def memory(self, first: int, count: int) -> Any:
         """Return memory for the solver to write rows ``first`` to ``first + count`` to, or None."""
+        return None
 
-    def put(self, number: int, first: int, rows: NDArray[Any]) -> None:
+    @abstractmethod
+    def put(self, number: int, first: int, rows: Any) -> None:
         """Take a solved block."""
 
+    @abstractmethod
     def finish(self) -> Any:
         """Return the result of the rows."""
 
     def close(self) -> None:
         """Release the resources that the sink holds besides the result, also after an error."""
+        return
 
 
-class InMemory:
-    """Base of the sinks that keep rows in memory."""
-
-    in_order = False
-
-    def has(self, number: int) -> bool:
-        """Return False: no block is finished before the run."""
-        return False
-
-    def close(self) -> None:
-        """Do nothing: no resource is held."""
-
-
-class DeviceArraySink(InMemory):
+class DeviceArraySink(Sink):
     """Sink with a new array on the device, or the caller's; nothing is copied to the host.
 
     With ``shared`` several devices solve rows. Devices other than that of the array write to it
@@ -133,10 +122,8 @@ def _check_out(given: Any, shape: tuple[int, int], dtype: np.dtype[Any]) -> None
         )
 
 
-class ArraySink(InMemory):
+class ArraySink(Sink):
     """Sink with a new array or the caller's, which ``threads`` write to."""
-
-    on_device = False
 
     def __init__(self, given: Any = None, threads: int = 1) -> None:
         self.given, self.array, self.threads = given, given, threads
@@ -186,10 +173,8 @@ class ArraySink(InMemory):
         return self.array
 
 
-class CsrSink(InMemory):
+class CsrSink(Sink):
     """Sink that keeps the reached pairs as a sparse matrix, zeros included."""
-
-    on_device = False
 
     def __init__(self, width: int) -> None:
         self.width = width
@@ -198,10 +183,6 @@ class CsrSink(InMemory):
     def start(self, shape: tuple[int, int], dtype: np.dtype[Any]) -> None:
         """Remember the shape."""
         self.shape, self.dtype = shape, dtype
-
-    def memory(self, first: int, count: int) -> NDArray[Any] | None:
-        """Return None: rows are solved in separate memory."""
-        return None
 
     def put(self, number: int, first: int, rows: NDArray[Any]) -> None:
         """Take the reached entries."""

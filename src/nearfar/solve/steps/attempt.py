@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from nearfar.cpu.distances.predecessors import tight_predecessors
 from nearfar.cpu.potentials import refuse_reached_cycle
 from nearfar.errors import DistanceOverflowError, NegativeCycleError, quoted
 from nearfar.graph.dtypes import unreached_value
+from nearfar.graph.graph import Graph
 from nearfar.graph.saturation import narrowed, widened
 from nearfar.registry import Answer, Declined, Workspace
 from nearfar.solve.arrays import clear_unreached, entries, mask_beyond
@@ -28,11 +29,6 @@ from nearfar.solve.steps.saturation import below, lost_rows
 from nearfar.system.devices import runtime
 from nearfar.system.devices.arrays import is_device_array, to_host
 from nearfar.system.threads import on_threads
-
-if TYPE_CHECKING:
-    from nearfar.graph.graph import Graph
-
-__all__ = ["Solved", "add_counters", "solve"]
 
 
 @dataclass(slots=True)

@@ -5,27 +5,31 @@ An attempt that cannot answer returns the plan to try next, with the reason.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 from nearfar.choose import ranking
 from nearfar.errors import NegativeWeightError, VariantUnavailable
+from nearfar.graph.graph import Graph
 from nearfar.graph.saturation import widest
 from nearfar.options import build_options
 from nearfar.prepared import is_prepared
-from nearfar.registry import canonical_method, find, having, is_family, variants
+from nearfar.registry import (
+    Declined,
+    Request,
+    RowReduction,
+    Variant,
+    canonical_method,
+    find,
+    having,
+    is_family,
+    variants,
+)
 from nearfar.solve.matrix.fresh import UNCHECKED, MatrixGraph, takes
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from nearfar.graph.graph import Graph
-    from nearfar.registry import Declined, Request, RowReduction, Variant
-
-__all__ = ["Plan", "first_plan", "select"]
 
 
 class Plan(NamedTuple):

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal
+from collections.abc import Iterable
+from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nearfar.errors import OptionError, keyword, quoted
 from nearfar.graph.build import csr_arrays
@@ -12,26 +14,10 @@ from nearfar.graph.graph import Graph
 from nearfar.graph.like import GraphLike
 from nearfar.graph.turns import TurnGraph
 from nearfar.options import canonical_device, check_limit
-from nearfar.registry import Request, find
+from nearfar.registry import Problem, Request, find
 from nearfar.solve.matrix.fresh import fresh_matrix
 from nearfar.system.devices import runtime
 from nearfar.system.threads import check_threads
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from numpy.typing import NDArray
-
-    from nearfar.registry import Problem
-
-__all__ = [
-    "as_graph",
-    "as_graph_or_turns",
-    "check_stats",
-    "check_targets",
-    "make_request",
-    "vertex_indices",
-]
 
 _SAMPLED = 8  # sources that are sampled for how far a limit or targets reach
 

@@ -4,24 +4,18 @@ from __future__ import annotations
 
 import os
 import tempfile
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
 from nearfar.errors import OptionError, OutOfMemoryError, keyword, quoted, size_text
 from nearfar.prepared import is_prepared
 from nearfar.solve.rows.reductions import Reduction, result_bytes
-from nearfar.solve.rows.sinks import ArraySink, CsrSink, DeviceArraySink
+from nearfar.solve.rows.sinks import ArraySink, CsrSink, DeviceArraySink, Sink
+from nearfar.solve.steps.run import Run
 from nearfar.system.devices import runtime
 from nearfar.system.memory import free_memory
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from nearfar.solve.rows.sinks import Sink
-    from nearfar.solve.steps.run import Run
-
-__all__ = ["is_path", "packed_edges", "sink_of"]
 
 _ALWAYS_FREE = 1 << 24  # bytes
 _REDUCED = 1 << 18  # rows of a block whose rows are not materialised

@@ -7,32 +7,23 @@ over devices, reduces them where rows are not wanted, and joins them with their 
 from __future__ import annotations
 
 import copy
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nearfar.cpu.distances.predecessors import tight_predecessors
+from nearfar.graph.graph import Graph
 from nearfar.graph.saturation import widest
-from nearfar.registry import Declined, Workspace
+from nearfar.registry import Declined, Partial, Workspace
 from nearfar.solve.arrays import distinct_sources, repeat_rows
 from nearfar.solve.rows.reductions import ReducingSink
-from nearfar.solve.rows.sinks import CsrSink
-from nearfar.solve.steps.attempt import add_counters, solve
+from nearfar.solve.rows.sinks import CsrSink, Sink
+from nearfar.solve.steps.attempt import Solved, add_counters, solve
+from nearfar.solve.steps.plan import Plan
 from nearfar.system.devices import several
 from nearfar.system.devices.arrays import as_dtype, module_of, to_host, upload
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from numpy.typing import NDArray
-
-    from nearfar.graph.graph import Graph
-    from nearfar.registry import Partial
-    from nearfar.solve.rows.sinks import Sink
-    from nearfar.solve.steps.attempt import Solved
-    from nearfar.solve.steps.plan import Plan
-
-__all__ = ["Run"]
 
 
 class Run:

@@ -8,22 +8,18 @@ answer and prove nothing.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from nearfar import _cpu
 from nearfar.choose.ranking import best
 from nearfar.graph.dtypes import unreached_value
+from nearfar.graph.graph import Graph
 from nearfar.graph.saturation import FARTHEST, may_saturate
 from nearfar.registry import Request, Workspace
 from nearfar.solve.arrays import reach
 from nearfar.system.devices.arrays import to_host
-
-if TYPE_CHECKING:
-    from nearfar.graph.graph import Graph
-
-__all__ = ["below", "lost_rows"]
 
 
 def lost_rows(

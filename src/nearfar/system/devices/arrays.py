@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nearfar.system.devices import landing, runtime
 from nearfar.system.devices.runtime import is_device_array, upload
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 __all__ = ["as_dtype", "is_device_array", "module_of", "to_host", "upload"]
 

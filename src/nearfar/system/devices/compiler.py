@@ -18,29 +18,13 @@ import hashlib
 import os
 import re
 import tempfile
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from nearfar.errors import KernelCompileError
 from nearfar.system import cache
-from nearfar.system.devices import cupy_module
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from nearfar.system.devices import nvrtc
-
-__all__ = [
-    "PACKAGE",
-    "Resources",
-    "assemble",
-    "cache_directory",
-    "compile_kernel",
-    "is_relocatable",
-    "kernel_files",
-    "options_for",
-    "resources",
-]
+from nearfar.system.devices import cupy_module, nvrtc
 
 PACKAGE = Path(__file__).resolve().parents[2]
 _MAGIC = b"nearfar kernel 1\n"

@@ -8,17 +8,12 @@ import importlib.util
 import sys
 import threading
 import warnings
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 from nearfar.errors import MissingDependencyError
 from nearfar.system.devices import nvrtc
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from nearfar.system.devices.nvrtc import Compiler
-
-__all__ = ["HOW", "cupy", "cupy_nvrtc", "import_and_open", "import_cupy", "load"]
+from nearfar.system.devices.nvrtc import Compiler
 
 _cupy: Any = None  # once it is imported
 HOW = "pip install 'nearfar[cuda13]' (driver 580 or newer) or 'nearfar[cuda12]'"
@@ -42,9 +37,9 @@ def import_cupy() -> Any:
 def import_and_open() -> None:
     """Import CuPy while the driver opens the first device, as each takes equally long.
 
-    This is for a call that names the device, which will report problems of CuPy or the driver.
-    It does nothing once CuPy is imported. What the call asks of the driver first waits there until
-    the device is open; what it imports before that takes no time of its own.
+    For calls that name the device, which will report problems of CuPy or the driver. Does nothing
+    once CuPy is imported. The call's first use of the driver waits until the device is open;
+    imports before that take no additional time.
     """
     if "cupy" in sys.modules or importlib.util.find_spec("cupy") is None:
         return

@@ -9,13 +9,9 @@ from __future__ import annotations
 
 import ctypes
 import functools
+from collections.abc import Callable
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-__all__ = ["early_launch"]
+from typing import Any
 
 _SERIALIZATION = 6  # CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION
 

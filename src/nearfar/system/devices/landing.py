@@ -12,19 +12,14 @@ import threading
 import time
 from collections import deque
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import TYPE_CHECKING, Any
+from types import TracebackType
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nearfar.system.devices import runtime
 from nearfar.system.memory import empty
-
-if TYPE_CHECKING:
-    from types import TracebackType
-
-    from numpy.typing import NDArray
-
-__all__ = ["LARGE", "Following", "Landing", "download"]
 
 # : Bytes from which a copy is worth separate threads.
 LARGE = 1 << 27

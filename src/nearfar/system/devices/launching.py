@@ -10,15 +10,11 @@ import ctypes
 import functools
 import struct
 import threading
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
 
 from nearfar.system.devices.early import early_launch
 from nearfar.system.devices.signatures import Parameter, parameters, raw_bytes
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-
-__all__ = ["Kernel", "Launch", "Program", "first_cooperative", "set_observer"]
 
 _observer: Callable[[str, Callable[[], None]], None] | None = None
 _VECTOR = 16  # bytes of the widest load from shared memory

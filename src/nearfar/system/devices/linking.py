@@ -10,15 +10,11 @@ from __future__ import annotations
 import functools
 import importlib.util
 import os
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from nearfar.errors import KernelCompileError, VariantUnavailable
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-__all__ = ["device_runtime", "link"]
 
 _NAME = "libcudadevrt.a"
 _CUBIN, _LIBRARY = 0, 4  # CU_JIT_INPUT_CUBIN, CU_JIT_INPUT_LIBRARY

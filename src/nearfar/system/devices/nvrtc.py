@@ -8,15 +8,11 @@ from __future__ import annotations
 
 import ctypes
 import importlib.util
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 from nearfar.errors import MissingDependencyError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-__all__ = ["Compiler", "Result", "load_library"]
 
 
 class Result(NamedTuple):

@@ -10,9 +10,11 @@ from __future__ import annotations
 import ctypes
 import functools
 import threading
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, ParamSpec, TypeVar
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Literal, NamedTuple, ParamSpec, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nearfar.errors import MissingDependencyError, OutOfMemoryError, VariantUnavailable, keyword
 from nearfar.system.devices.cupy_module import (
@@ -24,11 +26,6 @@ from nearfar.system.devices.cupy_module import (
     load,
 )
 from nearfar.system.devices.launching import Kernel, Launch, Program, first_cooperative
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from numpy.typing import NDArray
 
 __all__ = [
     "Device",
@@ -211,7 +208,7 @@ def memory() -> tuple[int, int]:
 def require_memory(needed: int, advice: str = "") -> None:
     """Refuse a run that does not fit, before anything is allocated."""
     if needed <= cupy().get_default_memory_pool().free_bytes():
-        return  # the driver need not be asked
+        return  # no query of the driver
     free, _ = memory()
     if needed > free:
         cupy().get_default_memory_pool().free_all_blocks()  # may have been fragments

@@ -1,9 +1,9 @@
 """Independent blocks of work over several CUDA devices: one host thread per device, one counter.
 
-The caller cuts rows into blocks. Each device takes the next block as soon as it is
-done with one, so a slower device takes fewer. A block of a device that fails, for want of memory or
-otherwise, goes to another; only when no device is left the run fails, with the first error. An
-error of the request or of the disk would come again on every device, and ends the run.
+The caller divides rows into blocks. Each device takes the next block as soon as it is done with
+one, so a slower device takes fewer. A block of a device that fails, for lack of memory or another
+reason, goes to another device; only when no device is left the run fails, with the first error. An
+error of the request or of the disk would recur on every device, and ends the run.
 """
 
 from __future__ import annotations
@@ -12,24 +12,11 @@ import functools
 import threading
 import warnings
 from collections import deque
-from typing import TYPE_CHECKING, Any, TypeVar
+from collections.abc import Callable, Generator, Iterable, Sequence
+from typing import Any, TypeVar
 
 from nearfar.errors import NearfarError, OptionError, OutOfMemoryError, SolverError, quoted
 from nearfar.system.devices import runtime
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterable, Sequence
-
-__all__ = [
-    "chosen",
-    "copy_to",
-    "each_block",
-    "here",
-    "in_turns",
-    "joined",
-    "open_way",
-    "warn_of",
-]
 
 B = TypeVar("B")
 R = TypeVar("R")
@@ -62,7 +49,7 @@ def chosen(devices: Any) -> list[int]:
 
 
 class _Blocks:
-    """Blocks that wait, and who still works on one."""
+    """Waiting blocks, and the devices that work on blocks."""
 
     def __init__(self, blocks: Iterable[Any], devices: int) -> None:
         self.waiting = deque(blocks)
@@ -75,9 +62,9 @@ class _Blocks:
     def take(self, first: bool) -> Any:
         """Return the next block; None when all are done, or none is left for this device.
 
-        With ``first``, for a device that has none, not before all are done: one may still be given
-        back. A device that has one leaves a block to each that has none: launches return at once,
-        and it would take the other's share before that one's thread has begun.
+        With ``first``, for a device that has none, not before all are done, because a block may
+        still be given back. A device that has one leaves a block for each that has none: launches
+        return at once, so it would take a block before the other device's thread has started.
         """
         with self.changed:
             while first and not self.waiting and self.working and not self.stopped:
@@ -221,10 +208,10 @@ def in_turns(
 
 
 def warn_of(failed: dict[int, Exception]) -> None:
-    """Warn of devices that failed, where no ``stats`` say so."""
+    """Warn of devices that failed, unless ``stats`` records them."""
     for device, error in failed.items():
         warnings.warn(
-            f"CUDA device {device} failed, and others did its share: {error}",
+            f"CUDA device {device} failed, and other devices took its blocks: {error}",
             RuntimeWarning,
             stacklevel=3,
         )

@@ -4,16 +4,12 @@ from __future__ import annotations
 
 import re
 import struct
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from nearfar.system.devices.structs import c_dtype, kernel_text
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-__all__ = ["Parameter", "parameters", "raw_bytes"]
 
 _ENTRY = r"__global__[^;{{]*?\b{name}\s*\("
 _MARKS = re.compile(r"\b(?:const|volatile|__restrict__|__grid_constant__)\b")
@@ -21,7 +17,7 @@ _NULL, _ADDRESS = bytes(8), struct.Struct("Q").pack
 _DECLARED = re.compile(r"(.+?)(\*?) ?(\w+)")
 _VECTOR = re.compile(r"int[24]")  # 8 and 16 bytes that are loaded at once: arrays of int
 _SAME = {"l": "lq", "q": "lq", "L": "LQ", "Q": "LQ"}  # names of the same 64 bits
-#: Of an array's entries the width counts, and whether they are floats: bits are bits.
+#: Only the width of an array's entries counts, and whether they are floats.
 _ALIKE = {code: codes for codes in ("bB?", "hH", "iI", "lqLQ", "f", "d") for code in codes}
 
 

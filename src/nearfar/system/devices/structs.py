@@ -1,8 +1,8 @@
 """NumPy dtypes of the types in kernel files, so that each is described once: by the kernel.
 
-Understood is what such structs need: plain fields and fixed arrays of them, pointers, ``alignas``,
-and types that a macro, a typedef or another struct of the same program names. Anything else is
-refused, so that no layout is ever guessed.
+Supported are plain fields and fixed arrays of them, pointers, ``alignas``, and types that a macro,
+a typedef or another struct of the same program names. Anything else is refused, so that no layout
+is guessed.
 """
 
 from __future__ import annotations
@@ -10,16 +10,11 @@ from __future__ import annotations
 import functools
 import math
 import re
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 import numpy as np
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from numpy.typing import NDArray
-
-__all__ = ["c_dtype", "enum_names", "filled", "kernel_text", "struct_dtype"]
+from numpy.typing import NDArray
 
 _NUMBERS = {
     "int": "i4",

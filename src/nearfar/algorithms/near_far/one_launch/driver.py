@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -29,20 +29,13 @@ from nearfar.algorithms.near_far.one_launch.host import (
 )
 from nearfar.algorithms.near_far.one_launch.options import OneLaunchOptions
 from nearfar.algorithms.near_far.one_launch.ranges import solve_by_ranges
-from nearfar.cuda.device_graph import device_graph
-from nearfar.cuda.graph.row_heads import ENOUGH_OUT, SHORTCUT_DEGREE, row_heads
+from nearfar.cuda.device_graph import DeviceGraph, device_graph
+from nearfar.cuda.graph.row_heads import ENOUGH_OUT, SHORTCUT_DEGREE, RowHeads, row_heads
 from nearfar.cuda.loops.whole_solve import row_lanes
 from nearfar.errors import OutOfMemoryError
-from nearfar.registry import Answer
+from nearfar.graph.graph import Graph
+from nearfar.registry import Answer, Workspace
 from nearfar.system.devices import runtime
-
-if TYPE_CHECKING:
-    from nearfar.cuda.device_graph import DeviceGraph
-    from nearfar.cuda.graph.row_heads import RowHeads
-    from nearfar.graph.graph import Graph
-    from nearfar.registry import Workspace
-
-__all__ = ["OneLaunchOptions", "first_delta", "range_delta", "solve_in_one_launch"]
 
 _CHUNK, _HEAVY = 512, 1024  # kChunk and kHeavy of one_launch_rows.cuh
 _LOCAL = 8192  # entries' worth of shared memory for the local lists, at least

@@ -27,23 +27,12 @@ import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from nearfar.graph.graph import Graph
 from nearfar.graph.slots import Slot
 from nearfar.system.devices import runtime
 
 if TYPE_CHECKING:
     from nearfar.algorithms.near_far.one_launch.options import OneLaunchOptions
-    from nearfar.graph.graph import Graph
-
-__all__ = [
-    "ROAD_LIKE",
-    "Form",
-    "form_of",
-    "give_up",
-    "growth_of",
-    "is_skewed",
-    "learn",
-    "too_narrow",
-]
 
 _HISTORY: Slot[_History] = Slot("forms tried")
 
@@ -63,21 +52,11 @@ _SIFT_SHARED = 100_000  # bytes of shared memory that a block of the sifted form
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """Form of a solve.
+    """Form of a solve."""
 
-    Attributes
-    ----------
-    kind : str
-        "plain", "sifted", "sorted" or "packed".
-    bits : int
-        Bits per distance in the packed form, else 0.
-    scan : bool
-        Whether a split scans all vertices instead of keeping a far pile.
-    """
-
-    kind: str
-    bits: int = 0
-    scan: bool = False
+    kind: str  # "plain", "sifted", "sorted" or "packed"
+    bits: int = 0  # bits per distance in the packed form, else 0
+    scan: bool = False  # whether a split scans all vertices instead of keeping a far pile
 
 
 @dataclass(slots=True)

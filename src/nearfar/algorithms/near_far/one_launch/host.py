@@ -6,38 +6,24 @@ between them; the structs that it shares with the host are those of ``one_launch
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from nearfar.cuda.device_graph import DeviceGraph
 from nearfar.cuda.loops.whole_solve import WholeSolve
 from nearfar.errors import SolverError, keyword
 from nearfar.graph.dtypes import limit_in_dtype, unreached_value
 from nearfar.graph.slots import Slot
+from nearfar.registry import Workspace
 from nearfar.system.devices import runtime
 from nearfar.system.devices.structs import enum_names, filled, struct_dtype
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from numpy.typing import NDArray
-
-    from nearfar.cuda.device_graph import DeviceGraph
     from nearfar.cuda.graph.row_heads import RowHeads
-    from nearfar.registry import Workspace
-
-__all__ = [
-    "PLAIN_ENGINE",
-    "STAGE",
-    "STATIC",
-    "Engine",
-    "Shape",
-    "TooNarrow",
-    "entry_bytes",
-    "local_bytes",
-    "most_steps",
-]
 
 STAGE = 128  # kStage of one_launch_rows.cuh
 STATIC = 6144  # upper bound of the static shared memory of a kernel, in bytes
@@ -60,34 +46,17 @@ def most_steps(n: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """Sizes of an engine's buffers.
+    """Sizes of an engine's buffers."""
 
-    Attributes
-    ----------
-    queues : int
-        Queues of ``capacity`` entries: two near ones, and possibly two far piles.
-    capacity, heavy_capacity : int
-        Entries of a queue, and chunks of long rows.
-    bits : int
-        Bits per distance while solving; 0 for whole distances.
-    """
-
-    queues: int
+    queues: int  # queues of `capacity` entries: two near ones, and possibly two far piles
+    # capacity, heavy_capacity: entries of a queue, and chunks of long rows
     capacity: int
     heavy_capacity: int
-    bits: int = 0
+    bits: int = 0  # bits per distance while solving; 0 for whole distances
 
 
 class Engine:
-    """Arrays and prepared launch that a graph's solves share; kept with the graph.
-
-    Attributes
-    ----------
-    blocks : int
-        Blocks of the launch.
-    local_room : int
-        Capacity of each of a block's local lists.
-    """
+    """Arrays and prepared launch that a graph's solves share; kept with the graph."""
 
     def __init__(
         self,
@@ -137,12 +106,13 @@ class Engine:
         }
         block = int(defines["BLOCK_THREADS"])
         shared = max(block // 32 * shared_entries[0], shared_entries[1]) * record
+        # capacity of each of a block's local lists
         self.local_room = shared // local_bytes(device, 0 if heads is None else heads.width)
         room = runtime.device().shared_per_block + _RESERVED
         fitting = room // (shared + STATIC + _RESERVED)
         each = max(min(int(defines["BLOCKS_EACH"]), fitting), 1)
         defines["BLOCKS_EACH"] = each
-        self.blocks = runtime.device().multiprocessors * each
+        self.blocks = runtime.device().multiprocessors * each  # blocks of the launch
         kernel = runtime.program(file, defines).kernel(entry)
         never = weight.type(unreached_value(weight))
         given = {"given": np.zeros((), dtype=kind), "source": np.int64(0), "limit": never, **own}

@@ -8,8 +8,6 @@ from dataclasses import dataclass
 from nearfar.errors import OptionError
 from nearfar.options import DeltaOptions
 
-__all__ = ["OneLaunchOptions"]
-
 
 @dataclass(frozen=True, slots=True)
 class OneLaunchOptions(DeltaOptions):
@@ -37,16 +35,15 @@ class OneLaunchOptions(DeltaOptions):
         Capacity of each queue over the number of vertices, at least 1.
     sort_rows : bool or None
         Sort the edges of each vertex by weight on the device, once per graph, so that an edge is
-        scanned only when its sum is due. None sorts rows of many edges once their solves have
-        together taken as long.
+        scanned only when its sum is due. None sorts long rows once solves have together taken as
+        long.
     distance_bits : int or None
         8 or 16: keep distances in this number of bits while solving; a solve whose distances do
         not fit is repeated. 0 means full distances. None packs those of large sparse graphs that
         should fit.
     shortcuts : bool or None
-        Bypass vertices of few edges on road-like graphs with integer weights, once per graph, in
-        the memory of eight edges per vertex. None does so up to a mean degree of 3 if that removes
-        at least a quarter of the vertices.
+        Bypass vertices of few edges on graphs with integer weights, once per graph. None does so up
+        to a mean degree of 3 if that removes at least a quarter of the vertices.
     pull_share : int
         With sorted or sifted rows, on an undirected graph: open vertices scan their own edges once
         they have fewer than one in ``pull_share`` of all edges; 0 never.

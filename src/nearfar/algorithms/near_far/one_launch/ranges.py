@@ -3,24 +3,16 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from nearfar.algorithms.near_far.one_launch.host import PLAIN_ENGINE, STAGE, Engine, Shape
-from nearfar.cuda.device_graph import device_graph
-from nearfar.cuda.graph.sorted_rows import SEGMENT, sorted_rows
+from nearfar.cuda.device_graph import DeviceGraph, device_graph
+from nearfar.cuda.graph.sorted_rows import SEGMENT, SortedRows, sorted_rows
+from nearfar.graph.graph import Graph
 from nearfar.graph.slots import Slot
-from nearfar.registry import Answer
+from nearfar.registry import Answer, Workspace
 from nearfar.system.devices import runtime
-
-if TYPE_CHECKING:
-    from nearfar.cuda.device_graph import DeviceGraph
-    from nearfar.cuda.graph.sorted_rows import SortedRows
-    from nearfar.graph.graph import Graph
-    from nearfar.registry import Workspace
-
-__all__ = ["solve_by_ranges"]
 
 _TALLIES_BYTES = 4 * 128
 _SIFT = 256  # kSiftRoom of one_launch_due.cuh

@@ -6,18 +6,13 @@ import shutil
 import subprocess
 from abc import ABC, abstractmethod
 from importlib import metadata
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
+from nearfar.graph.graph import Graph
 from nearfar.system.memory import free_memory
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from nearfar.graph.graph import Graph
-
-__all__ = ["Forms", "Peer", "TookTooLong", "run_program"]
 
 
 class Peer(ABC):
@@ -25,34 +20,24 @@ class Peer(ABC):
 
     Subclasses set ``name`` and ``package``, and write :meth:`prepare`, :meth:`solve` and, unless
     the answer of ``solve`` is the distances already, :meth:`distances`. Only ``solve`` is timed.
-
-    Attributes
-    ----------
-    name : str
-    package : str or None
-        Distribution whose version is reported, None for a program.
-    parallel : bool
-        Whether it can use more than one thread for one source.
-    bytes_per_edge : int
-        Its own graph object, roughly; a graph that would take more than half of the free memory is
-        left out.
-    max_edges : int or None
-        Beyond this, building its graph takes minutes.
-    reported_seconds : float or None
-        Set by programs that time themselves: then this counts, not the wall clock around them, so
-        that starting a process and reading a file are not held against them.
     """
 
     name: ClassVar[str]
+    # distribution whose version is reported, None for a program
     package: ClassVar[str | None] = None
-    parallel: ClassVar[bool] = False
+    parallel: ClassVar[bool] = False  # whether it can use more than one thread for one source
+    # its own graph object, roughly; a graph that would take more than half of the free memory is
+    # left out
     bytes_per_edge: ClassVar[int] = 16
-    max_edges: ClassVar[int | None] = None
+    max_edges: ClassVar[int | None] = None  # beyond this, building its graph takes minutes
 
     def __init__(self, threads: int = 1) -> None:
         self.threads = threads
+        # set by programs that time themselves; replaces the wall clock, which includes starting a
+        # process and reading a file
         self.reported_seconds: float | None = None
         self.n_vertices = 0
+        self.graph: Any = None  # as the library has it
 
     @property
     def label(self) -> str:
@@ -94,25 +79,18 @@ class Peer(ABC):
         """Return distances, inf if unreached; None if the peer does not return them. Untimed."""
         return np.asarray(answer, dtype=np.float64)
 
-    def close(self) -> None:  # noqa: B027 - most have nothing to free
+    def close(self) -> None:
         """Free the inputs of :meth:`prepare`."""
+        self.graph = None
 
 
 class Forms(Peer):
-    """Contender that solves in several forms, of which the fastest counts.
-
-    Attributes
-    ----------
-    forms : dict of str to float
-        Milliseconds of each form that ran in the last solve.
-    failed : dict of str to str
-        Forms that did not, with the reason.
-    """
+    """Contender that solves in several forms, of which the fastest counts."""
 
     def __init__(self, threads: int = 1) -> None:
         super().__init__(threads)
-        self.forms: dict[str, float] = {}
-        self.failed: dict[str, str] = {}
+        self.forms: dict[str, float] = {}  # milliseconds of each form that ran in the last solve
+        self.failed: dict[str, str] = {}  # forms that did not, with the reason
 
     def fastest(self) -> str:
         """Return the form that counts, its time reported."""

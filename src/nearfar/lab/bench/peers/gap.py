@@ -1,11 +1,11 @@
 """The GAP Benchmark Suite's ``sssp``: delta-stepping with bucket fusion, C++ and OpenMP.
 
-The program is taken from ``NEARFAR_GAP_SSSP``, or from PATH as ``gap-sssp``, or as ``sssp`` when
-its help is GAP's. It reads GAP's serialised weighted graph (``.wsg``, int32 weights) and times
-itself; that time counts, so starting the process and reading the file are not held against it.
-Delta matters, and GAP says to set it for each graph: the first solve tries six, from a 256th of
-the greatest weight to four times it, and keeps the fastest whose answer is right. The program keeps
-its distances; its own verifier (``-v``) checks them in that first run.
+The program is that of ``NEARFAR_GAP_SSSP``, or ``gap-sssp`` on PATH, or ``sssp`` if its help is
+GAP's. It reads GAP's serialised weighted graph (``.wsg``, int32 weights) and reports its own time,
+which excludes starting the process and reading the file. GAP says to set delta for each graph: the
+first solve tries six, from a 256th of the greatest weight to four times it, and keeps the fastest
+with a correct answer. The program does not write its distances; its own verifier (``-v``) checks
+them in that first run.
 """
 
 from __future__ import annotations
@@ -14,19 +14,13 @@ import contextlib
 import math
 import os
 import re
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import numpy as np
 
+from nearfar.graph.graph import Graph
 from nearfar.lab.bench.peers.base import TookTooLong, on_path, run_program
 from nearfar.lab.bench.peers.program import Program
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from nearfar.graph.graph import Graph
-
-__all__ = ["Gap", "WrongAnswer"]
 
 
 def write_wsg(graph: Graph, path: Path, backwards: Graph | None = None) -> None:
@@ -34,8 +28,8 @@ def write_wsg(graph: Graph, path: Path, backwards: Graph | None = None) -> None:
 
     Weights are int32, or float32 for a program that was built for floats.
 
-    The flag says undirected unless there is ``backwards``, the reversed graph, which follows then.
-    GAP's ``sssp`` never reads reversed edges, and believes the flag without looking.
+    The flag says undirected unless there is ``backwards``, the reversed graph, which then follows.
+    GAP's ``sssp`` never reads reversed edges.
     """
     with path.open("wb") as out:
         out.write(b"\0" if backwards is None else b"\1")
@@ -59,15 +53,15 @@ class Gap(Program):
     Attributes
     ----------
     delta : int or float
-        The fastest that gave a right answer; 0 before the first solve.
+        Fastest width with a correct answer; 0 before the first solve.
     failed : list of int or float
-        Faster ones whose answer was wrong.
+        Faster widths with a wrong answer.
     widths : range
         Powers of four, times the greatest weight, that are tried as delta.
     limit : float
-        Seconds of a run; a delta that takes longer when it is tried is not taken.
+        Seconds of a run; a delta that takes longer when it is tried is skipped.
     hopeless : float
-        Times the best delta's time from which on no narrower one is tried.
+        Ratio to the best delta's time from which no narrower one is tried.
     trials : int
         Solves in a row, of which the first only warms up.
     """
@@ -79,6 +73,7 @@ class Gap(Program):
     def __init__(self, threads: int = 1) -> None:
         super().__init__(threads)
         self.delta: float = 0
+        self.heaviest: float = 0
         self.failed: list[float] = []
         self.widths = range(-4, 2)
         self.limit, self.hopeless, self.trials = 300.0, math.inf, 2
@@ -103,17 +98,12 @@ class Gap(Program):
         self.heaviest = graph.max_weight
 
     def _run(self, source: int, delta: float, trials: int, *more: str) -> tuple[list[float], str]:
-        command = [
-            self.program,
-            "-f",
-            str(self.folder / "graph.wsg"),
-            "-r",
-            str(source),
-            "-d",
-            str(delta),
-        ]
+        command = [self.program, "-f", str(self.folder / "graph.wsg"), "-r", str(source)]
+        command += ["-d", str(delta), "-n", str(trials), *more]
         environment = os.environ | {"OMP_NUM_THREADS": str(self.threads)}
-        text = run_program([*command, "-n", str(trials), *more], self.limit, env=environment)
+        text = run_program(
+            [*command, "-d", str(delta), "-n", str(trials), *more], self.limit, env=environment
+        )
         times = [float(t) for t in re.findall(r"Trial Time:\s*([0-9.]+)", text)]
         if len(times) != trials:
             raise RuntimeError(f"{self.program} printed {len(times)} trial times of {trials}")
@@ -154,6 +144,12 @@ class Gap(Program):
         self.take_deltas(self, most)
         self.threads, self.delta, self.failed = threads, 0, []
 
+    def borrow(self, lender: Program) -> None:
+        """Read the graph's file of another instance, which is closed after this one."""
+        assert isinstance(lender, Gap)
+        super().borrow(lender)
+        self.heaviest = lender.heaviest
+
     def take_deltas(self, other: Gap, most: int) -> None:
         """Try the ``most`` deltas around the best of another program on the same graph.
 
@@ -174,7 +170,3 @@ class Gap(Program):
     def distances(self, answer: None) -> None:
         """Return None, because GAP does not write its distances."""
         return None
-
-    def version(self) -> str:
-        """Return the program does not say."""
-        return "unknown"

@@ -7,18 +7,13 @@ in the timing.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from nearfar.graph.graph import Graph
 from nearfar.lab.bench.peers.base import Peer
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from nearfar.graph.graph import Graph
-
-__all__ = ["Igraph"]
 
 
 class Igraph(Peer):
@@ -35,7 +30,7 @@ class Igraph(Peer):
 
         rows = graph.tails(np.int64)
         edges = np.column_stack([rows, graph.indices])
-        self.graph: Any = igraph.Graph(n=graph.n_vertices, edges=edges, directed=True)
+        self.graph = igraph.Graph(n=graph.n_vertices, edges=edges, directed=True)
         self.graph.es["weight"] = graph.effective_weights.astype(np.float64).tolist()
 
     def solve(self, source: int) -> Any:
@@ -47,7 +42,3 @@ class Igraph(Peer):
     def distances(self, answer: Any) -> NDArray[np.float64]:
         """Return the only row."""
         return np.asarray(answer[0], dtype=np.float64)
-
-    def close(self) -> None:
-        """Free the graph."""
-        self.graph = None

@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 import nearfar
+from nearfar.answer.paths import Paths
 from nearfar.graph.dtypes import unreached_value
+from nearfar.graph.graph import Graph
 from nearfar.lab.bench.peers.base import Peer
-from nearfar.registry import Request
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from nearfar.answer.paths import Paths
-    from nearfar.graph.graph import Graph
-
-__all__ = ["Nearfar"]
+from nearfar.registry import Request, find
 
 
 class Nearfar(Peer):
@@ -30,7 +25,6 @@ class Nearfar(Peer):
         super().__init__(threads)
         self.method = method
         self.options = options
-        self.graph: Graph | None = None
         self.engine = ""
 
     @property
@@ -47,8 +41,6 @@ class Nearfar(Peer):
         """Return whether the method supports this graph."""
         if self.method == "auto":
             return True
-        from nearfar.registry import find
-
         reasons = [
             v.can_run(graph, Request(device="cpu", threads=self.threads))
             for v in find(self.method, "cpu")
@@ -62,7 +54,7 @@ class Nearfar(Peer):
     def solve(self, source: int) -> Paths:
         """Run ``nearfar.sssp``."""
         paths = nearfar.sssp(
-            cast("Graph", self.graph),
+            self.graph,
             source,
             method=self.method,
             device="cpu",
@@ -78,7 +70,3 @@ class Nearfar(Peer):
         out: NDArray[np.float64] = values.astype(np.float64)
         out[values == unreached_value(values.dtype)] = np.inf
         return out
-
-    def close(self) -> None:
-        """Release the graph."""
-        self.graph = None

@@ -6,18 +6,13 @@ and taking the distances out as an array. One source runs on one thread in Netwo
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from nearfar.graph.graph import Graph
 from nearfar.lab.bench.peers.base import Peer
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from nearfar.graph.graph import Graph
-
-__all__ = ["Networkit"]
 
 
 class Networkit(Peer):
@@ -34,7 +29,7 @@ class Networkit(Peer):
         rows = graph.tails(np.uint64)
         columns = graph.indices.astype(np.uint64)
         data = graph.effective_weights.astype(np.float64)
-        self.graph: Any = networkit.GraphFromCoo(
+        self.graph = networkit.GraphFromCoo(
             (data, (rows, columns)), graph.n_vertices, weighted=True, directed=True
         )
 
@@ -51,7 +46,3 @@ class Networkit(Peer):
         values = np.array(answer, dtype=np.float64)
         values[values == np.finfo(np.float64).max] = np.inf
         return values
-
-    def close(self) -> None:
-        """Free the graph."""
-        self.graph = None

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from nearfar.graph.graph import Graph
 from nearfar.lab.bench.peers.base import Peer
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from nearfar.graph.graph import Graph
-
-__all__ = ["Networkx"]
 
 
 class Networkx(Peer):
@@ -33,7 +28,7 @@ class Networkx(Peer):
         columns, weights = graph.indices, graph.effective_weights
         # A DiGraph keeps the last of parallel edges: enter them heaviest first.
         order = np.argsort(-weights.astype(np.float64), kind="stable")
-        self.graph: Any = networkx.DiGraph()
+        self.graph = networkx.DiGraph()
         self.graph.add_nodes_from(range(graph.n_vertices))
         self.graph.add_weighted_edges_from(
             zip(rows[order].tolist(), columns[order].tolist(), weights[order].tolist(), strict=True)
@@ -52,7 +47,3 @@ class Networkx(Peer):
             answer.values(), np.float64, len(answer)
         )
         return values
-
-    def close(self) -> None:
-        """Free the graph."""
-        self.graph = None

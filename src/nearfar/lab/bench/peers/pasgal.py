@@ -13,21 +13,15 @@ from __future__ import annotations
 import os
 import re
 import statistics
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from nearfar.graph.graph import Graph
 from nearfar.lab.bench.peers.base import run_program
 from nearfar.lab.bench.peers.program import Program
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from numpy.typing import NDArray
-
-    from nearfar.graph.graph import Graph
-
-__all__ = ["Pasgal"]
 
 _LIMIT = 600.0
 _BLOCK = 1 << 20

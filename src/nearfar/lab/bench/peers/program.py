@@ -1,7 +1,7 @@
 """Peers that are separate programs with 32-bit weights, which read the graph from a file.
 
-A program is named by a variable of the environment, such as ``NEARFAR_WASP_SSSP``, or found on PATH
-by its own name, such as ``wasp-sssp``. Those that can be built for floats are two programs: the
+The program is named by an environment variable, such as ``NEARFAR_WASP_SSSP``, or found on PATH by
+its own name, such as ``wasp-sssp``. A peer that can be built for floats is two programs: the
 second's variable ends in ``_FLOAT`` and its name in ``-float``.
 """
 
@@ -11,44 +11,31 @@ import os
 import tempfile
 from abc import abstractmethod
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 
+from nearfar.graph.graph import Graph
 from nearfar.lab.bench.peers.base import Peer, on_path
-
-if TYPE_CHECKING:
-    from nearfar.graph.graph import Graph
-
-__all__ = ["Program"]
 
 
 class Program(Peer):
-    """Base of such peers, which time themselves.
-
-    Attributes
-    ----------
-    command : str
-        Its name on PATH.
-    floats : bool
-        Whether it can be built for floats.
-    farthest : int
-        Distances that its integers hold.
-    """
+    """Base of such peers, which time themselves."""
 
     parallel = True
-    command: ClassVar[str]
-    floats: ClassVar[bool] = False
-    farthest: ClassVar[int]
+    command: ClassVar[str]  # its name on PATH
+    floats: ClassVar[bool] = False  # whether it can be built for floats
+    farthest: ClassVar[int]  # largest distance that its integers can represent
 
     def __init__(self, threads: int = 1) -> None:
         super().__init__(threads)
         self.program = ""
         self._folder: tempfile.TemporaryDirectory[str] | None = None
+        self._lender: Program | None = None
 
     @property
     def variable(self) -> str:
-        """Of the environment, where the program for integers is named."""
+        """Environment variable that names the program for integers."""
         return f"NEARFAR_{self.name.upper()}_SSSP"
 
     def find(self, floats: bool = False) -> str | None:
@@ -63,6 +50,8 @@ class Program(Peer):
     @property
     def folder(self) -> Path:
         """Path of the graph's file, from :meth:`prepare` to :meth:`close`."""
+        if self._lender is not None:
+            return self._lender.folder
         if self._folder is None:
             raise RuntimeError("prepare comes before solve")
         return Path(self._folder.name)
@@ -105,6 +94,10 @@ class Program(Peer):
         self.program = program
         self._folder = tempfile.TemporaryDirectory(prefix=f"nearfar-{self.name}-")
         self.write(graph, self.folder)
+
+    def borrow(self, lender: Program) -> None:
+        """Read the graph's file of another instance, which is closed after this one."""
+        self.program, self._lender = lender.program, lender
 
     def close(self) -> None:
         """Remove the files."""

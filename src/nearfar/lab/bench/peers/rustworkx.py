@@ -6,18 +6,13 @@ cheapest callable there is; the answer stays rustworkx's own mapping inside the 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from nearfar.graph.graph import Graph
 from nearfar.lab.bench.peers.base import Peer
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from nearfar.graph.graph import Graph
-
-__all__ = ["Rustworkx"]
 
 
 class Rustworkx(Peer):
@@ -33,7 +28,7 @@ class Rustworkx(Peer):
 
         n = graph.n_vertices
         self.n_vertices = n
-        self.graph: Any = rustworkx.PyDiGraph(node_count_hint=n, edge_count_hint=graph.n_edges)
+        self.graph = rustworkx.PyDiGraph(node_count_hint=n, edge_count_hint=graph.n_edges)
         self.graph.add_nodes_from(range(n))
         rows = graph.tails(np.int64)
         block = 1 << 20
@@ -63,7 +58,3 @@ class Rustworkx(Peer):
         )
         values[self.source] = 0.0
         return values
-
-    def close(self) -> None:
-        """Free the graph."""
-        self.graph = None

@@ -1,4 +1,4 @@
-"""SciPy: ``scipy.sparse.csgraph.dijkstra``, the one that most people have.
+"""SciPy: ``scipy.sparse.csgraph.dijkstra``.
 
 Best treatment: a CSR matrix with float64 data made beforehand, which SciPy takes without a copy;
 directed (the arrays hold both directions of an undirected graph already); no limit, no
@@ -7,14 +7,10 @@ predecessors.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from nearfar.graph.graph import Graph
 from nearfar.lab.bench.peers.base import Peer
-
-if TYPE_CHECKING:
-    from nearfar.graph.graph import Graph
-
-__all__ = ["Scipy"]
 
 
 class Scipy(Peer):
@@ -29,15 +25,11 @@ class Scipy(Peer):
 
         n = graph.n_vertices
         data = graph.effective_weights.astype("float64")
-        self.matrix: Any = csr_matrix((data, graph.indices, graph.indptr), shape=(n, n))
+        self.graph = csr_matrix((data, graph.indices, graph.indptr), shape=(n, n))
 
     def solve(self, source: int) -> Any:
         """Return the distances from one source."""
         from scipy.sparse import csgraph
 
         search: Any = csgraph.dijkstra
-        return search(self.matrix, directed=True, indices=source)
-
-    def close(self) -> None:
-        """Free the matrix."""
-        self.matrix = None
+        return search(self.graph, directed=True, indices=source)

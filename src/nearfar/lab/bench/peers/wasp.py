@@ -1,26 +1,20 @@
 """Wasp's ``sssp`` (D'Antonio et al., SC'25): asynchronous delta-stepping, C++ and OpenMP.
 
-The program is taken from ``NEARFAR_WASP_SSSP``, or from PATH as ``wasp-sssp``; it must be built
-with ``-DUSE_INT32``. The one for float32 is taken from ``NEARFAR_WASP_SSSP_FLOAT`` or
-``wasp-sssp-float``. It is built on GAP's benchmark suite: it reads the same serialised graph, takes
-the same options, times and verifies itself the same way, and delta is looked for as for GAP. On a
-graph that is called undirected it also lowers distances against the edges, so one that is not gets
-its reversed edges, too; a directed graph whose edges all have their equals backwards is undirected.
+The program is that of ``NEARFAR_WASP_SSSP``, or ``wasp-sssp`` on PATH; it must be built with
+``-DUSE_INT32``. The one for float32 is that of ``NEARFAR_WASP_SSSP_FLOAT``, or ``wasp-sssp-float``.
+It is built on GAP's benchmark suite, with the same serialised graph, options, timing and
+verification, and delta is searched as for GAP. On an undirected graph it also relaxes against the
+edges, so a directed graph is written with its reversed edges unless they are the same.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import numpy as np
 
 from nearfar.graph.graph import Graph
 from nearfar.lab.bench.peers.gap import Gap, write_wsg
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-__all__ = ["Wasp"]
 
 
 class Wasp(Gap):

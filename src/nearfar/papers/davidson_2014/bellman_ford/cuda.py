@@ -63,8 +63,7 @@ def all_vertices(graph: Graph, source: int, options: NoOptions, workspace: Works
         now = turns[iteration // _LOOK_EVERY & 1]
         now.copy_from(state)
         if before is not None:
-            # Look at the batch before the one just queued, so that the GPU never waits for the
-            # host.
+            # Read the batch before the one just queued, so that the GPU never waits for the host.
             seen, launched = before
             if np.frombuffer(seen.wait()[24:28], np.uint32)[0] < launched:
                 break

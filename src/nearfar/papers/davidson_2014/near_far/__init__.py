@@ -19,11 +19,10 @@ What ``organise`` keeps:
 - Bucketing: ten buckets of width delta, the lowest first, and a far pile beyond them.
 - Hybrid: the sweep while the frontier is small, Near-Far once it fills the device.
 
-What a variant does with the frontier is a policy (``cuda.py``); how its edges are shared out
-among threads is a traversal (one ``traverse_*.cuh`` each, section IV.B); ``driver.py`` holds the
-one loop that runs any policy with any traversal. The CPU forms (``cpu.cpp``) do the same work one
-vertex after another, to be read and to be counted. Deltas follow the paper: 32 times the mean
-weight over the mean degree.
+A policy decides which vertices are next (``cuda.py``); a traversal distributes the frontier's edges
+among threads (one ``traverse_*.cuh`` each, section IV.B); ``driver.py`` has the loop that runs any
+policy with any traversal. The CPU forms (``cpu.cpp``) do the same work one vertex after another, to
+be read and counted. Deltas follow the paper: 32 times the mean weight over the mean degree.
 """
 
 from __future__ import annotations

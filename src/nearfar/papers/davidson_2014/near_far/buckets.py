@@ -1,8 +1,8 @@
-"""How Bucketing organises updated vertices between two traversals: classify, sort, take.
+"""Organise updated vertices between two traversals of Bucketing: classify, sort, take.
 
 Paper: Davidson et al. 2014, section IV.C. The sort is CuPy's (a radix sort from CUB), over keys
 that hold bucket and vertex. The host reads one control block per iteration: this overhead is what
-the paper reports too (82% of the run time there), and why Near-Far won there.
+the paper reports too (82% of the run time), and the reason why Near-Far is faster.
 """
 
 from __future__ import annotations

@@ -29,7 +29,7 @@ Fields as_dict(SweepCounts&& counts, bool full) {
   return out;
 }
 
-// A delta in the weights' type; one that does not fit stands for "no second bucket".
+// A delta in the weights' type; one that does not fit means "no second bucket".
 template <class W>
 W delta_as(double delta) {
   if constexpr (std::is_integral_v<W>) {
@@ -41,7 +41,7 @@ W delta_as(double delta) {
   }
 }
 
-// policy: 0 Workfront Sweep, 1 Near-Far, 2 and more that many buckets and a far pile.
+// policy: 0 Workfront Sweep, 1 Near-Far, 2 or more that many buckets and a far pile.
 Fields sweep(const GraphView& view, int64_t source, Array distances, double delta, int policy,
              std::optional<double> limit, bool full) {
   SweepCounts counts = view.visit([&](const auto& csr) {

@@ -72,7 +72,7 @@ def _run(
     complexity="O(n m)",
 )
 def workfront_sweep(graph: Graph, source: int, options: NoOptions, workspace: Workspace) -> Answer:
-    """Return process every vertex that was updated in the iteration before."""
+    """Process every vertex that was updated in the previous iteration."""
     return _run(graph, source, workspace, _SWEEP, None)
 
 
@@ -86,7 +86,7 @@ def workfront_sweep(graph: Graph, source: int, options: NoOptions, workspace: Wo
     complexity="O(n m) at worst, near that of Dijkstra in practice",
 )
 def near_far(graph: Graph, source: int, options: DeltaOptions, workspace: Workspace) -> Answer:
-    """Return process updated vertices below a threshold; the others wait in the far pile."""
+    """Process updated vertices below a threshold; the others wait in the far pile."""
     return _run(graph, source, workspace, _NEAR_FAR, options.delta)
 
 
@@ -100,5 +100,5 @@ def near_far(graph: Graph, source: int, options: DeltaOptions, workspace: Worksp
     complexity="O(n m) at worst, near that of Dijkstra in practice",
 )
 def bucketing(graph: Graph, source: int, options: BucketCount, workspace: Workspace) -> Answer:
-    """Return process the lowest of a few buckets; vertices beyond the last wait in the far pile."""
+    """Process the lowest of a few buckets; vertices beyond the last wait in the far pile."""
     return _run(graph, source, workspace, options.buckets, options.delta)

@@ -39,7 +39,7 @@ __all__ = [
 def workfront_sweep(
     graph: Graph, sources: Any, options: SweepOptions, workspace: Workspace
 ) -> Answer:
-    """Return process every vertex that was updated in the iteration before."""
+    """Process every vertex that was updated in the previous iteration."""
     return run(graph, sources, options, workspace, Policy(far=False))
 
 
@@ -56,7 +56,7 @@ def workfront_sweep(
 def near_far_host_loop(
     graph: Graph, sources: Any, options: NearFarOptions, workspace: Workspace
 ) -> Answer:
-    """Return process updated vertices below a threshold; the others wait in the far pile."""
+    """Process updated vertices below a threshold; the others wait in the far pile."""
     return run(graph, sources, options, workspace, Policy(far=True))
 
 
@@ -75,9 +75,8 @@ def hybrid_sweep(
 ) -> Answer:
     """Switch between Workfront Sweep and Near-Far by whether the frontier fills the device.
 
-    The paper sketches it: sweep at the beginning and at the end, where parallelism is scarce and
-    wasted work costs nothing, and near-far between. The switch is taken on the device, in both
-    directions.
+    The paper sketches it: the sweep at the beginning and at the end, where parallelism is low and
+    repeated work costs nothing, and near-far in between. The device switches in both directions.
     """
     return run(graph, sources, options, workspace, Policy(far=True, hybrid=True))
 
@@ -93,6 +92,6 @@ def hybrid_sweep(
     complexity="O(n m) work at worst; a sort of the bucket array each iteration",
 )
 def bucketing(graph: Graph, sources: Any, options: BucketOptions, workspace: Workspace) -> Answer:
-    """Return process the lowest of ten buckets; vertices beyond the tenth wait in the far pile."""
+    """Process the lowest of ten buckets; vertices beyond the tenth wait in the far pile."""
     policy = Policy(far=True, buckets=options.buckets, loop=lambda solve: Buckets(solve).loop())
     return run(graph, sources, options, workspace, policy)

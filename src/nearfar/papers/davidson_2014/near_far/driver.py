@@ -1,9 +1,9 @@
 """The one loop that runs every CUDA policy of the family with every traversal.
 
 An iteration is the launches gather (when the near set is to be compacted), traverse and, with a
-far pile, split. The kernels decide by themselves what comes next (``state.cuh``), so the loop
+far pile, split. The kernels determine the next step (``state.cuh``), so the loop
 launches several iterations, copies the control block to the host behind them, and launches the
-next ones before it looks at that copy: the GPU does not wait for the host. Launches after the end
+next ones before it reads that copy: the GPU does not wait for the host. Launches after the end
 return at once. Bucketing needs the host between iterations, for the sort, and has its own way to
 organise (:class:`Buckets`).
 """
@@ -49,7 +49,7 @@ class Policy:
     buckets : int
         Buckets before the far pile; 0 for none.
     loop : callable or None
-        What runs the iterations in place of the driver's loop.
+        Function that runs the iterations instead of the driver's loop.
     """
 
     far: bool

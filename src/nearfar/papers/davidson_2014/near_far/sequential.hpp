@@ -1,13 +1,13 @@
-// The family on one core: one loop over a frontier, and a policy that says who is in it next.
+// The family on one core: one loop over a frontier, and a policy that selects the next frontier.
 //
 // These forms do the work of the CUDA variants one vertex after another, so that it can be read and
-// counted: Davidson, Baxter, Garland, Owens (2014), section IV.C. No prefetch and no packing; the
-// fast CPU solvers are elsewhere. A vertex that is improved while it waits is read with its newest
-// distance when its turn comes, as on the GPU.
+// counted: Davidson, Baxter, Garland, Owens (2014), section IV.C. They neither prefetch nor pack;
+// the fast CPU solvers are elsewhere. A vertex that improves while it is queued is read with its
+// newest distance, as on the GPU.
 //
-// A policy has: start(n, W delta); updated(t, d), called when t's distance falls to d; and
-// organise(distance, frontier), which fills the next frontier and answers whether there is one; and
-// sizes of its near set and far pile.
+// A policy has: start(n, W delta); updated(t, d), called when t's distance falls to d;
+// organise(distance, frontier), which fills the next frontier and returns whether it is nonempty;
+// and the sizes of its near set and far pile.
 #pragma once
 
 #include <algorithm>
@@ -21,7 +21,7 @@
 
 namespace nearfar {
 
-// One entry per iteration, when asked for.
+// One entry per iteration, if requested.
 struct SweepRecords {
   std::vector<int64_t> frontier, near, far, edges, labelled, final;
   std::vector<double> seconds;
@@ -48,7 +48,7 @@ class VertexQueue {
     queue_.clear();
     for (const I v : out) inside_[static_cast<std::size_t>(v)] = 0;
   }
-  // Keeps the entries for which `keep` answers true, in their order.
+  // Keeps the entries for which `keep` returns true, in their order.
   template <class Keep>
   void filter(Keep&& keep) {
     std::erase_if(queue_, [&](I v) {
@@ -64,7 +64,7 @@ class VertexQueue {
   std::vector<uint8_t> inside_;
 };
 
-// A threshold one delta past `from`, and in any case past it.
+// A threshold at least one delta greater than `from`, and strictly greater despite rounding.
 template <class W>
 W step_past(W from, W delta) {
   const W next = saturating_add(from, delta);
@@ -75,7 +75,7 @@ W step_past(W from, W delta) {
     return unreached<W>();
 }
 
-// Workfront Sweep: every updated vertex is next.
+// Workfront Sweep: every updated vertex is in the next frontier.
 template <class I, class W>
 class SweepPolicy {
  public:
@@ -109,7 +109,7 @@ class NearFarPolicy {
   uint64_t splits() const { return splits_; }
 
  private:
-  // An entry below the old threshold was settled meanwhile. Empty ranges are stepped over.
+  // An entry below the old threshold was settled meanwhile. Empty ranges are skipped.
   void split(const W* distance) {
     const W floor = threshold_;
     W least = unreached<W>();
@@ -134,7 +134,7 @@ class NearFarPolicy {
   uint64_t splits_ = 0;
 };
 
-// Bucketing: the lowest of a few buckets is next; beyond the last one lies the far pile.
+// Bucketing: the lowest of a few buckets is next; the far pile follows the last one.
 template <class I, class W>
 class BucketPolicy {
  public:
@@ -151,7 +151,7 @@ class BucketPolicy {
     while (true) {
       for (std::size_t b = 0; b < buckets_.size(); ++b) {
         for (const I v : buckets_[b])
-          if (bucket_of(distance[v]) == b) next_.add(v);  // else its distance has left the bucket
+          if (bucket_of(distance[v]) == b) next_.add(v);  // else it is no longer in the bucket
         buckets_[b].clear();
         if (next_.size()) {
           next_.take(frontier);
@@ -176,7 +176,7 @@ class BucketPolicy {
     return whole < static_cast<W>(buckets_.size()) ? static_cast<std::size_t>(whole)
                                                    : buckets_.size();
   }
-  // Spreads the far pile over the buckets, which start at its least distance.
+  // Distributes the far pile over the buckets, which start at its least distance.
   bool refill(const W* distance) {
     W least = unreached<W>();
     far_.filter([&](I v) {

@@ -1,17 +1,17 @@
-// bmssp@cpu: bounded multi-source shortest paths, which sort less than Dijkstra's method.
+// bmssp@cpu: bounded multi-source shortest paths, which sorts less than Dijkstra's method.
 //
 // R. Duan, J. Mao, X. Mao, X. Shu, L. Yin, "Breaking the sorting barrier for directed single-source
 // shortest paths", STOC 2025: Algorithms 1 (FindPivots), 2 (BaseCase) and 3 (BMSSP), with the queue
 // of Lemma 3.3 (partial_order.hpp). O(m log^(2/3) n) additions and comparisons.
 //
-// Total order. The algorithm assumes that no two paths have one length. As in the paper's
-// Assumption 2.1, lengths are compared together with the number of edges and then the vertices: a
-// vertex's key is (distance, hops, vertex), and of two ways to a vertex the one with the smaller
-// (distance, hops, predecessor) wins. So zero-weight cycles and ties need no care.
+// Total order. The algorithm assumes that no two paths have the same length. As in the paper's
+// Assumption 2.1, paths are compared by length, then number of edges, then vertices: a vertex's key
+// is (distance, hops, vertex), and of two paths to a vertex the one with the smaller (distance,
+// hops, predecessor) is better. So zero-weight cycles and ties need no special treatment.
 //
-// Departures: the transformation to a graph of constant degree is an option, since it makes the
-// graph six times larger; superseded keys are dropped when met instead of deleted; sets are arrays
-// with stamps.
+// Departures: the transformation to a graph of constant degree is optional, because it makes the
+// graph six times larger; superseded keys are dropped when they are found instead of deleted; sets
+// are arrays with stamps.
 #include <cmath>
 #include <limits>
 #include <stdexcept>
@@ -24,14 +24,14 @@ namespace {
 
 struct Counts {
   uint64_t relaxations = 0, calls = 0, base_cases = 0, heap_pops = 0, inserts = 0, prepends = 0;
-  uint64_t sources = 0, pivots = 0;  // given to FindPivots, and left by it
+  uint64_t sources = 0, pivots = 0;  // total sizes of FindPivots' input and result
 };
 
 struct Parameters {
   std::size_t k, t;
 };
 
-// The paper's k and t, unless the caller gave others.
+// The paper's k and t, unless the caller gives others.
 Parameters parameters(std::size_t n, int k, int t) {
   const double log = std::log2(std::max<double>(static_cast<double>(n), 2));
   return {k > 0 ? static_cast<std::size_t>(k)
@@ -67,7 +67,7 @@ class Search {
     return counts_;
   }
 
-  // The set that begin() started last, and keys that were superseded: what PartialOrder asks.
+  // Current set and superseded keys, for PartialOrder.
   void begin() {
     if (++stamp_ != 0) return;
     for (Label& one : labels_) one.stamp = 0;
@@ -81,11 +81,11 @@ class Search {
  private:
   struct Label {
     uint32_t hops = 0;
-    uint32_t stamp = 0;  // of the last set that the vertex joined
+    uint32_t stamp = 0;  // last set that contained the vertex
     Index before = -1;   // predecessor
     Weight above = 0;    // the predecessor's distance when it set this one
     Index root = -1;     // of the vertex's tree in FindPivots
-    uint32_t size = 0;   // of the tree that the vertex roots
+    uint32_t size = 0;   // of the tree rooted at the vertex
   };
 
   Label& label(Index v) { return labels_[static_cast<std::size_t>(v)]; }
@@ -99,7 +99,7 @@ class Search {
   }
   static Index vertex(Key key) { return static_cast<Index>(static_cast<uint32_t>(key)); }
 
-  // Whether the way over u is not longer than the best known to v, which it then is.
+  // Whether the path through u is at most as long as the best known to v; if so, it becomes that.
   NEARFAR_INLINE bool relax(Index u, Index v, Weight w) {
     ++counts_.relaxations;
     const auto sum = candidate(distance_[u], w);
@@ -108,7 +108,8 @@ class Search {
     if (static_cast<Weight>(sum) > limit_) return false;
     Label& to = label(v);
     const uint32_t hops = label(u).hops + 1;
-    // Rounding can make a way over u longer in hops and no shorter: v follows its predecessor then.
+    // Rounding can make a path through u longer in hops and no shorter; v then follows its
+    // predecessor.
     if (sum == old && u != to.before && (hops > to.hops || (hops == to.hops && u > to.before)))
       return false;
     distance_[v] = static_cast<Weight>(sum);
@@ -127,8 +128,8 @@ class Search {
   }
 
   // Algorithm 1: k rounds of relaxing from the sources below `bound`. `near` becomes the vertices
-  // met, `pivots` the sources that root a tree of at least k of them; all sources when many are
-  // met.
+  // visited, `pivots` the sources that are roots of a tree of at least k of them, or all sources if
+  // many are visited.
   void find_pivots(Key bound, const std::vector<Index>& sources, std::vector<Index>& pivots,
                    std::vector<Index>& near) {
     std::vector<Index> frontier(sources), next;
@@ -149,7 +150,7 @@ class Search {
         return;
       }
     }
-    // `near` is the set under way: roots of the trees of tight edges within it.
+    // Finds the roots of the trees of tight edges within `near`, the current set.
     for (const Index v : near) label(v).root = -1, label(v).size = 0;
     for (const Index v : near) {
       path_.clear();
@@ -164,14 +165,14 @@ class Search {
       if (label(v).root == v && label(v).size >= k_) pivots.push_back(v);
   }
 
-  // Whether a vertex hangs from another of the set by a tight edge.
+  // Whether a tight edge from a vertex of the set leads to the vertex.
   bool is_child(const Label& to) {
     return to.before >= 0 && has(to.before) && to.above == distance_[to.before] &&
            label(to.before).hops + 1 == to.hops;
   }
 
-  // Algorithm 2: from one source, the k vertices next to it by a heap. Returns the key of the
-  // vertex after them, or the bound where there are no more.
+  // Algorithm 2: finds the k vertices nearest to one source with a heap. Returns the key of the
+  // next vertex, or the bound if there is none.
   Key base_case(Key bound, Index source, std::vector<Index>& settled) {
     ++counts_.base_cases;
     heap_.clear();
@@ -184,7 +185,7 @@ class Search {
       heap_.pop_back();
       ++counts_.heap_pops;
       const Index u = vertex(top);
-      if (top == last || top != key(u)) continue;  // met twice, or superseded
+      if (top == last || top != key(u)) continue;  // popped twice, or superseded
       last = top;
       if (settled.size() - first == k_) return top;
       settled.push_back(u);
@@ -197,7 +198,7 @@ class Search {
     return bound;
   }
 
-  // Algorithm 3. Settles the vertices below the bound that it returns, by paths over `sources`.
+  // Algorithm 3. Settles the vertices below the bound that it returns, by paths through `sources`.
   Key solve(std::size_t level, Key bound, const std::vector<Index>& sources,
             std::vector<Index>& settled) {
     ++counts_.calls;
@@ -260,7 +261,7 @@ class Search {
 };
 
 // A graph of constant degree with the same distances: every vertex becomes a cycle of zero-weight
-// edges with a place for each edge that enters or leaves it. place[v] is the first of v's cycle.
+// edges with one vertex per incoming or outgoing edge. place[v] is the first vertex of v's cycle.
 template <class C>
 struct ConstantDegree {
   using Index = typename C::Index;

@@ -1,16 +1,16 @@
-// The paper's Lemma 3.3: a queue that hands out the M least of its elements at a time, in no order.
+// The paper's Lemma 3.3: a queue that returns its M least elements at a time, unsorted.
 //
-// Elements are keys that end in their vertex. They lie in blocks of at most M, within which nothing
-// is sorted. Two sequences of blocks, each in order: `prepended_` holds batches, every one below
-// all that was there before; `inserted_` holds single insertions, its blocks found by binary search
-// over their upper bounds and halved at the median when full. The paper keeps the bounds in a
-// balanced tree; a sorted array of some hundred bounds is searched as fast and moves on a split
-// alone. For M = 1 blocks are single keys: a binary heap meets the lemma's bound of O(log N) per
-// insertion.
+// Elements are keys that end in their vertex. They are in blocks of at most M, unsorted within a
+// block. There are two sequences of blocks, both ordered: `prepended_` has batches, each below
+// everything inserted before it; `inserted_` has single insertions: their block is found by binary
+// search of upper bounds and split at the median when full. The paper stores the bounds in a
+// balanced tree; a sorted array of some hundred bounds is searched as fast and changes only on a
+// split. For M = 1 blocks are single keys, and a binary heap meets the lemma's bound of O(log N)
+// per insertion.
 //
-// A superseded key stays where it is and is dropped when its block is next looked at, which
-// replaces the paper's deletions. Sets::current(key) tells; Sets::begin() and Sets::add(key) find
-// duplicates.
+// A superseded key stays in its block and is dropped when the block is next read, instead of the
+// paper's deletions. Sets::current(key) tells whether a key is current; Sets::begin() and
+// Sets::add(key) find duplicates.
 #pragma once
 
 #include <algorithm>
@@ -29,7 +29,7 @@ using Key = Wide;  // (distance, hops, vertex), compared as one number
 template <class Sets>
 class PartialOrder {
  public:
-  // most: M, the elements of a pull. beyond: a bound above every key.
+  // most: M, the elements per pull. beyond: a bound above every key.
   PartialOrder(std::size_t most, Key beyond, Sets& sets)
       : most_(most), beyond_(beyond), sets_(sets) {
     inserted_.push_back({beyond, {}});
@@ -46,7 +46,7 @@ class PartialOrder {
     if (at->keys.size() > most_) split(at);
   }
 
-  // Takes distinct keys below all that are held; leaves `batch` in disorder.
+  // Inserts distinct keys below all others; reorders `batch`.
   void prepend(std::vector<Key>& batch) {
     if (most_ == 1)
       for (const Key key : batch) push(key);
@@ -54,7 +54,7 @@ class PartialOrder {
       prepend(batch.begin(), batch.end());
   }
 
-  // Moves the at most M least keys to `out`. Returns a bound above them and not above the others.
+  // Moves up to M least keys to `out`. Returns a bound above them and not above the others.
   Key pull(std::vector<Key>& out) {
     out.clear();
     if (most_ == 1) {
@@ -87,7 +87,7 @@ class PartialOrder {
     return bound;
   }
 
-  // Whether nothing is held but superseded keys, which go.
+  // Whether only superseded keys are left; drops them.
   bool empty() {
     if (most_ == 1) {
       while (!heap_.empty() && !sets_.current(heap_.front())) pop();
@@ -169,7 +169,7 @@ class PartialOrder {
   Sets& sets_;
   std::deque<std::vector<Key>> prepended_;
   std::vector<Bounded> inserted_;
-  std::vector<Key> heap_;   // for M = 1, in place of both
+  std::vector<Key> heap_;   // for M = 1, instead of both
   std::vector<Key> order_;  // of a pull
 };
 

@@ -14,6 +14,6 @@
 - ``bellman_ford_child_launches``: CUDA: the queue with a child launch per vertex
 - ``bellman_ford_warps``: CUDA: the queue with a warp per vertex, in place of child launches
 
-What counts as a negative cycle is said in ``algorithms/bellman_ford``, which has the form that
-``auto`` takes.
+Negative cycles are defined in ``algorithms/bellman_ford``, which has the form that ``auto``
+chooses.
 """

@@ -10,7 +10,7 @@ namespace {
 
 using namespace bellman_ford;
 
-// Owner of the classified edges of one graph, cached by Python next to the graph.
+// Owns the classified edges of one graph; cached by Python with the graph.
 class AnyEdgeClasses {
  public:
   explicit AnyEdgeClasses(GraphView& view) : view_(&view) {

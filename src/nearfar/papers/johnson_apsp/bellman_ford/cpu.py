@@ -58,7 +58,7 @@ def queue(graph: Graph, source: int, options: NoOptions, workspace: Workspace) -
     complexity="O(n m)",
 )
 def edge_classes(graph: Graph, source: int, options: NoOptions, workspace: Workspace) -> Answer:
-    """Return the queue with the paper's four edge classes, built once per graph in O(n + m)."""
+    """Use the queue with the paper's four edge classes, built once per graph in O(n + m)."""
     classes = _EDGE_CLASSES.of(graph, lambda: _cpu.EdgeClasses(graph.view))
 
     def form(

@@ -67,7 +67,7 @@ class _Run(QueueRun):
     """The queue with a launch per round, or with launches from the device."""
 
     def rounds(self, most: int) -> bool:
-        """Return a launch per round, the host in between; whether the queue ran empty."""
+        """Launch once per round; return whether the queue ran empty."""
         kernel = self.program.kernel("relax_active")
         launch = runtime.Launch(kernel, self.grid, BLOCK, self.arguments)
         seen = runtime.Pinned(12)  # three queue sizes
@@ -119,7 +119,7 @@ def _solve(graph: Graph, source: int, workspace: Workspace, lanes: int) -> Answe
     complexity="O(n m)",
 )
 def queue(graph: Graph, source: int, options: NoOptions, workspace: Workspace) -> Answer:
-    """Return the paper's form without child launches: a thread walks its vertex's edges."""
+    """Run the paper's form without child launches: a thread reads its vertex's edges."""
     return _solve(graph, source, workspace, 1)
 
 

@@ -1,10 +1,10 @@
 // Bellman-Ford in rounds: over every edge (the textbook), over the edges of active vertices (paper
 // section 4.1), and the latter with the paper's four edge classes (section 4.1, Algorithm 1).
 //
-// A round more than n - 1 proves a negative cycle, but waiting that long costs O(n m). The
-// predecessor graph holds such a cycle much earlier, so it is searched whenever the run has looked
-// at as many edges as eight searches cost: at most an eighth more work, and a cycle is found after
-// a few rounds.
+// A round after the (n - 1)th proves a negative cycle, but waiting that long costs O(n m). The
+// predecessor graph contains such a cycle much earlier, so it is searched whenever the run has read
+// eight times as many edges as a search costs: at most an eighth more work, and a cycle is found
+// after a few rounds.
 #pragma once
 
 #include <algorithm>
@@ -105,9 +105,8 @@ void queue(const Graph& graph, typename Graph::Index source, typename Graph::Wei
 //                   most once per round and needs no flag (on a GPU: no atomic),
 //   [once, sink)    every other target,
 //   [sink, end)     target with out-degree 0: written once, after the rounds.
-// Self-loops are dropped: they improve nothing, unless negative, and then they are a cycle by
-// themselves. Edges out of the source are handled when the run starts. Both degrees are counted
-// without self-loops.
+// Self-loops are dropped: they improve nothing unless negative, and then they are negative cycles.
+// Edges from the source are processed when the run starts. Degrees do not count self-loops.
 template <class GraphT>
 struct EdgeClasses {
   using Index = typename GraphT::Index;
@@ -218,7 +217,7 @@ void edge_classes(const Graph& graph, const EdgeClasses<Graph>& classes,
         stopped_by_cycle(graph, arrival, watch.last(), outcome))
       return;
   }
-  // Sink class: distances of what the rounds reached are final, so one look at each edge is enough.
+  // Sink class: distances of reached vertices are final, so each edge is read only once.
   int64_t edges = 0;
   for (std::size_t r = 0, rounds = reached.size(); r < rounds; ++r) {
     const Index v = reached[r];

@@ -147,7 +147,7 @@ def _register(form: Form, section: str, summary: str) -> Any:
     def solve(
         graph: Graph, sources: NDArray[np.int64], options: NoOptions, workspace: Workspace
     ) -> Answer:
-        """Return the paper's method, one source after the other."""
+        """Run the paper's method, one source after the other."""
         return _solve(graph, sources, replace(workspace, limit=None), form)
 
     return solve

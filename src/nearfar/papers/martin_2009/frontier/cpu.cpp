@@ -1,9 +1,8 @@
 // Compound frontiers on one core: Martin et al. (2009), F-CPU and U-CPU on lists and on matrices,
 // and the three single steps that their hybrids run on the host (section 4.1).
 //
-// The loop is cpu/search/settle_loop.hpp, the relax steps cpu/search/relax_steps.hpp, the policy
-// policy.hpp. Plain O(n) scans for minimum and update are the published algorithm, not an
-// oversight.
+// The loop is in cpu/search/settle_loop.hpp, the relax steps in cpu/search/relax_steps.hpp, the
+// policy in policy.hpp. O(n) scans for minimum and update are the published algorithm.
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 

@@ -300,5 +300,5 @@ def frontier_matrix_successors_no_atomics(
 def two_cost_arrays(
     graph: Graph, source: int, options: LaunchOptions, workspace: Workspace
 ) -> Answer:
-    """Return the flawed predecessor: concurrent plain stores to the second array lose minima."""
+    """Run the refuted method: concurrent plain stores to the second array lose minima."""
     return solve_two_cost_arrays(graph, source, options, workspace)

@@ -1,8 +1,8 @@
 """The hybrids of Martin et al. (2009), section 4.1: the minimum stays on the host.
 
 U-H1 runs the update on the GPU, U-H2 the relax step, U-H3 both; all relax over predecessors. Each
-array that one side writes and the other reads crosses the bus in every iteration, which is what the
-paper measured them for. The valid copy of the state is where the next step needs it:
+array that one side writes and the other reads is transferred in every iteration, the cost that the
+paper measures. The valid copy of the state is where the next step needs it:
 
 ======  ===================================  ===================================
 hybrid  to the device                        to the host

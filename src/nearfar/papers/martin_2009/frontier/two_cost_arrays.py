@@ -28,7 +28,7 @@ __all__ = ["solve_two_cost_arrays"]
 def solve_two_cost_arrays(
     graph: Graph, source: int, options: LaunchOptions, workspace: Workspace
 ) -> Answer:
-    """Sweep until no vertex gets nearer; the answer may be wrong (that is the point)."""
+    """Sweep until no vertex gets nearer; the answer may be wrong, as the paper shows."""
     cp = runtime.cupy()
     device = device_graph(graph)
     program = runtime.program("papers/martin_2009/frontier/two_cost_arrays.cuh", device.macros)

@@ -13,7 +13,7 @@ the GPU. It is the loop of the frontier family with a wider minimum::
 
 A path that still improves v must leave the unsettled set over some u's out-edge, so it is at least
 as long as the threshold. The 1998 paper has a second criterion, which the GPU paper leaves out: a
-path that still improves v must enter it by an in-edge after an unsettled vertex, so v also settles
+path that still improves v must end with an in-edge from an unsettled vertex, so v also settles
 when ``distance[v] <= least + lightest_in[v]``, least being the minimum over the unsettled.
 ``crauser_in`` uses only it, ``crauser_in_out`` settles by either criterion.
 

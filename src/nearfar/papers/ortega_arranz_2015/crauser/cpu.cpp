@@ -2,8 +2,8 @@
 // form "CPU Crauser", and the in-criterion and the union of both from Crauser, Mehlhorn, Meyer and
 // Sanders (1998), which that paper leaves out.
 //
-// The loop is cpu/search/settle_loop.hpp, the relax steps cpu/search/relax_steps.hpp, the policies
-// policy.hpp.
+// The loop is in cpu/search/settle_loop.hpp, the relax steps in cpu/search/relax_steps.hpp, the
+// policies in policy.hpp.
 #include <nanobind/stl/optional.h>
 
 #include "cpu/search/relax_steps.hpp"
@@ -12,8 +12,8 @@
 namespace nearfar {
 namespace {
 
-// view: the graph for successors, its transpose for predecessors. Which of the two lightest-edge
-// arrays is given chooses the criterion: out, in, or both.
+// view: the graph for successors, its transpose for predecessors. The criterion (out, in or both)
+// is that of the arrays of lightest edges that are given.
 Fields crauser_lists(const GraphView& view, bool predecessors, std::optional<ConstArray> out,
                      std::optional<ConstArray> in, int64_t source, Array distances,
                      std::optional<double> limit, const std::optional<Ids>& targets, bool full) {
@@ -36,7 +36,7 @@ Fields crauser_lists(const GraphView& view, bool predecessors, std::optional<Con
     const ListSuccessors<C> forward{&csr};
     if (predecessors) {
       if (!lightest_out || lightest_in)
-        throw nb::value_error("over predecessors there is the out-criterion only");
+        throw nb::value_error("predecessors: use the out-criterion");
       return run(ListPredecessors<C>{&csr}, OutCriterion<W>{lightest_out});
     }
     if (lightest_out && lightest_in)

@@ -47,7 +47,7 @@ def _run(
 def crauser_successors(
     graph: Graph, source: int, options: NoOptions, workspace: Workspace
 ) -> Answer:
-    """Return Crauser's out-criterion; settled vertices relax their successors."""
+    """Settle by Crauser's out-criterion; settled vertices relax their successors."""
     return _run(graph, source, workspace, out=lightest_out(graph))
 
 
@@ -62,7 +62,7 @@ def crauser_successors(
 def crauser_predecessors(
     graph: Graph, source: int, options: NoOptions, workspace: Workspace
 ) -> Answer:
-    """Return Crauser's out-criterion; every unsettled vertex looks for frontier predecessors."""
+    """Settle by Crauser's out-criterion; unsettled vertices look for frontier predecessors."""
     return _run(graph, source, workspace, out=lightest_out(graph), predecessors=True)
 
 
@@ -75,7 +75,7 @@ def crauser_predecessors(
     complexity="O(n * iterations + m)",
 )
 def crauser_in(graph: Graph, source: int, options: NoOptions, workspace: Workspace) -> Answer:
-    """Return Crauser's in-criterion; settled vertices relax their successors."""
+    """Settle by Crauser's in-criterion; settled vertices relax their successors."""
     return _run(graph, source, workspace, into=lightest_in(graph))
 
 
@@ -88,5 +88,5 @@ def crauser_in(graph: Graph, source: int, options: NoOptions, workspace: Workspa
     complexity="O(n * iterations + m)",
 )
 def crauser_in_out(graph: Graph, source: int, options: NoOptions, workspace: Workspace) -> Answer:
-    """Return the union of both criteria; settled vertices relax their successors."""
+    """Settle by either criterion; settled vertices relax their successors."""
     return _run(graph, source, workspace, out=lightest_out(graph), into=lightest_in(graph))

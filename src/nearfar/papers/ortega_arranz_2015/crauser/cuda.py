@@ -95,7 +95,7 @@ def crauser_predecessors(
     complexity="O(n * iterations + m)",
 )
 def crauser_in(graph: Graph, source: int, options: LaunchOptions, workspace: Workspace) -> Answer:
-    """Return the in-criterion in the same three kernels."""
+    """Settle by the in-criterion in the same three kernels."""
     return _run(graph, source, options, workspace, "crauser_in", into=True)
 
 
@@ -111,7 +111,7 @@ def crauser_in(graph: Graph, source: int, options: LaunchOptions, workspace: Wor
 def crauser_in_out(
     graph: Graph, source: int, options: LaunchOptions, workspace: Workspace
 ) -> Answer:
-    """Return the union of both criteria in the same three kernels."""
+    """Settle by either criterion in the same three kernels."""
     return _run(graph, source, options, workspace, "crauser_in_out", out=True, into=True)
 
 

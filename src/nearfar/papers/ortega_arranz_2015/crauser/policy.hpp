@@ -1,11 +1,11 @@
-// Crauser's policies: how far beyond the minimum a vertex may lie and still settle now.
+// Crauser's policies: how far beyond the minimum a vertex may be and still settle now.
 //
-// Out-criterion: any other way to v leaves the unsettled set over some u's out-edge, so it is at
-// least min(distance(u) + lightest out-edge of u); v settles up to that threshold. In-criterion:
-// any other way to v ends with one of v's in-edges after an unsettled vertex, so it is at least the
-// minimum distance plus v's lightest in-edge. Both are written as sums compared with d, never as a
-// difference: floating addition is monotone, so the test is exact for rounded distances too, while
-// d - lightest is not.
+// Out-criterion: any other path to v leaves the unsettled set by an out-edge of some u, so its
+// length is at least min(distance(u) + lightest out-edge of u); v settles up to that threshold.
+// In-criterion: any other path to v ends with one of v's in-edges from an unsettled vertex, so its
+// length is at least the minimum distance plus v's lightest in-edge. Both are written as sums
+// compared with d, not as differences: floating-point addition is monotone, so the test is exact
+// for rounded distances too, while d - lightest is not.
 #pragma once
 
 #include <cstddef>
@@ -25,7 +25,7 @@ struct OutCriterion {
     const W reach = saturating_add(d, lightest_out[v]);
     if (reach < threshold) threshold = reach;
   }
-  // Without a finite threshold no reached, unsettled vertex has an edge to offer: all is final.
+  // Without a finite threshold no reached, unsettled vertex has an edge: all distances are final.
   bool exhausted() const { return threshold == unreached<W>(); }
   bool settles(std::size_t, W d) const { return d <= threshold; }
   W bound() const { return threshold; }

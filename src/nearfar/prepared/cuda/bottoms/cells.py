@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from nearfar.errors import OptionError
+from nearfar.prepared.cuda.cut.cells import PassShape
 from nearfar.prepared.cuda.device import DeviceCells, DeviceTree, device_cells, device_tree
 from nearfar.prepared.cuda.fronts.above import Above
 from nearfar.prepared.cuda.query import Query, to_rows
 from nearfar.prepared.cuda.shapes import CHUNK, CHUNKS, UNIT, above_shape, default_shape
+from nearfar.prepared.prepared import Prepared
 from nearfar.system.devices import runtime
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from nearfar.prepared.cuda.cut.cells import PassShape
-    from nearfar.prepared.prepared import Prepared
-
-__all__ = ["Sweep"]
 
 _STORE = "prepared/cuda/bottoms/sweep.cuh"
 

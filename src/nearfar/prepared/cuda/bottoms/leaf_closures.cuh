@@ -1,7 +1,7 @@
 // Weights of bundles (leaves.cuh): distances from the boundary of each leaf to its vertices over paths within the leaf.
 //
-// A lane takes a row of the boundary, and the warp walks the labels of the leaf from its root down, depth first, so that
-// the distances to all ancestors are an array by depth.
+// A lane processes a row of the boundary, and the warp traverses the labels of the leaf from its
+// root down, depth first, so that the distances to all ancestors are an array indexed by depth.
 //
 // Arrays: jobs[..] {root, first row, first of the boundary, its size}; boundary, labels; first[n + 1], head_depth and
 // weight of the arcs down; depth, low and where by label, the latter two places or -1; weights, written.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -12,17 +12,12 @@ from nearfar.errors import OptionError
 from nearfar.graph.slots import Slot
 from nearfar.prepared.cuda.bottoms.cells import Sweep
 from nearfar.prepared.cuda.cut.tiles import LeafShape, Tiles, cut_tiles
-from nearfar.prepared.cuda.device import device_tree, far_value, top_flags
+from nearfar.prepared.cuda.device import DeviceTree, device_tree, far_value, top_flags
 from nearfar.prepared.cuda.fronts.above import Above
 from nearfar.prepared.cuda.query import Query
 from nearfar.prepared.cuda.shapes import SMALL_CELLS, UNIT, above_shape, default_leaf, padded
+from nearfar.prepared.prepared import Prepared
 from nearfar.system.devices import runtime
-
-if TYPE_CHECKING:
-    from nearfar.prepared.cuda.device import DeviceTree
-    from nearfar.prepared.prepared import Prepared
-
-__all__ = ["TileSweep", "row_sweep"]
 
 _SWEEPS: Slot[Sweep | TileSweep] = Slot("sweeps of rows on the device")
 _TILES: Slot[DeviceTiles] = Slot("tiles of rows on the device")
@@ -38,42 +33,28 @@ _PAYS = 6  # rows read per vertex that take less than a transposition
 
 @dataclass(frozen=True)
 class DeviceTiles:
-    """Leaves and bundles on the device, without weights.
-
-    Attributes
-    ----------
-    host : Tiles
-    bundles, places, tile_first, row, leaf, where : int32 arrays
-        ``row`` numbers the labels that bundles look at among those that are in no leaf.
-    jobs : int32 array, shape (n_jobs, 4)
-        For :func:`_closed`: root, first row, first of the boundary and its size.
-    boundary : int32 array
-        Labels.
-    levels : int
-        Of the highest leaf.
-    roots : int32 array
-        Of the leaves.
-    way_first : int64 array, shape (n,)
-        Where the ways of each label from its ancestors in its leaf begin; see ``leaf_ways.cuh``.
-    n_ways : int
-    width : int
-        Vertices of a tile.
-    """
+    """Leaves and bundles on the device, without weights."""
 
     host: Tiles
+    # bundles, places, tile_first, row, leaf, where: int32 arrays; `row` numbers the labels that
+    # bundles look at among those that are in no leaf
     bundles: Any
     places: Any
     tile_first: Any
     row: Any
     leaf: Any
     where: Any
+    # int32 array, shape (n_jobs, 4); for _closed: root, first row, first of the boundary and its
+    # size
     jobs: Any
-    boundary: Any
-    levels: int
-    roots: Any
+    boundary: Any  # int32 array; labels
+    levels: int  # of the highest leaf
+    roots: Any  # int32 array; of the leaves
+    # int64 array, shape (n,); where the ways of each label from its ancestors in its leaf begin;
+    # see `leaf_ways.cuh`
     way_first: Any
     n_ways: int
-    width: int
+    width: int  # vertices of a tile
 
 
 def _cut(prepared: Prepared, shape: LeafShape, top: int, margin: int) -> tuple[Tiles, int]:

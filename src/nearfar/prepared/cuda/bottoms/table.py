@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nearfar.prepared.cuda.fronts.above import add_climb, climb_arguments
 from nearfar.prepared.cuda.pairs.pairs import device_walks
 from nearfar.prepared.cuda.query import Query, query_bytes, to_rows
 from nearfar.prepared.cuda.shapes import climb_form, padded
+from nearfar.prepared.prepared import Prepared
 from nearfar.system.devices import runtime
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from nearfar.prepared.prepared import Prepared
-
-__all__ = ["Table", "sources_per_table", "table_pays"]
 
 _ACROSS, _HIGH = 16, 64  # kAcross and kHigh of table.cuh
 _SWEPT = 17  # cost of a vertex of a sweep besides its arcs, in arcs

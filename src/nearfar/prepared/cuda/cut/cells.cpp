@@ -1,25 +1,24 @@
 // Cuts an elimination tree into cells that a thread block of a GPU sweeps with all distances it
-// looks at in shared memory, and writes the arcs of each cell down in the order of the sweep.
+// reads in shared memory, and lists the arcs of each cell in the order of the sweep.
 //
-// A cell is a subtree, or several that lie next to each other; what its vertices look at outside of
-// it is its boundary, which is what the root of the subtree has arcs to. A sweep goes down labels,
-// so it is a depth-first walk and only the path to the root is alive: a slot is free again after
-// its last use, and a cell of many vertices needs as many slots as its boundary and height
-// together, not as it has vertices. What no slots suffice for is left to pieces.cpp.
+// A cell is a subtree, or several adjacent ones. Its boundary is what its vertices read from
+// outside: the labels to which the root of the subtree has arcs. A sweep goes down the labels,
+// which is a depth-first traversal, so only the path to the root is live: a slot is free again
+// after its last use, and a cell needs as many slots as its boundary and height together, however
+// many vertices it has. What no number of slots suffices for is left to pieces.cpp.
 //
-// A stream is what the kernel reads, in entries of 16 bytes. Each vertex has a record, or several
-// if it has more than kArcs arcs besides the one to the vertex before. All records are of one size,
-// so that the kernel reads the next ones before it knows what is in this one:
-//   32-bit values   {vertex, label, meta, weight of the arc to the vertex before}, then arcs in
-//   pairs
-//                   {slot, weight, slot, weight}
-//   64-bit values   {vertex, label, weight of the arc to the vertex before}, then arcs
+// The kernel reads a stream, in entries of 16 bytes. Each vertex has a record, or several if it has
+// more than kArcs arcs besides the one to the previous vertex. All records have the same size, so
+// that the kernel can read the next ones before it knows the contents of this one:
+//   32-bit values   {vertex, label, meta, weight of the arc to the previous vertex}, then pairs of
+//                   arcs {slot, weight, slot, weight}
+//   64-bit values   {vertex, label, weight of the arc to the previous vertex}, then arcs
 //                   {slot, meta with the first, weight}
 // Slots are given in bytes; slot 0 is always "no path". meta: the flags below, and the slot that
-// the distance goes to. Weights are left at 0, and `weight_at` says where each arc's belongs, so
-// that the device can fill them in. Where there is no arc the weight is "no path" (`far_at`), but
-// for the arc to the vertex before in the second record of a vertex: 0 keeps what the first has
-// found. A cell has complete rounds of kSets records; the last ones may be of no vertex.
+// the distance is written to. Weights are left at 0, and `weight_at` says where each arc's belongs,
+// so that the device can fill them in. Where there is no arc the weight is "no path" (`far_at`),
+// except for the arc to the previous vertex in the second record of a vertex: 0 keeps the result of
+// the first. A cell has complete rounds of kSets records; the last ones may have no vertex.
 
 #include <algorithm>
 #include <stdexcept>
@@ -34,7 +33,7 @@ namespace {
 
 constexpr int kArcs = 4, kSets = 3;  // arcs of a record, records of a round; of sweep_cells.cuh
 // Whether a record has arcs in its first pair, and in its second; whether it is its vertex's first,
-// its last, and whether the distance goes to a slot. Slots are multiples of more bytes.
+// its last, and whether the distance is written to a slot. Slots are multiples of more bytes.
 constexpr int kPair = 1, kFirst = 4, kLast = 8, kKeep = 16, kFlags = 127;
 constexpr int kFirstSlot = 1;  // slot 0 means "no path"
 
@@ -74,7 +73,7 @@ class Cutter {
     weight_at.assign(at(first[arcs.n]), -1);
   }
 
-  // `known`: labels that are not swept, closed under parents; or nullptr.
+  // `known`: labels that are not swept, closed under parents; or null.
   void cut(const Shape& shape, const uint8_t* known) {
     std::vector<uint8_t> is_upper(at(arcs_.n), 0);
     const std::vector<int32_t> roots = subtrees(shape, known, is_upper);
@@ -85,10 +84,10 @@ class Cutter {
 
   std::vector<int32_t> cells, boundary, stream, weight_at;
   std::vector<int32_t> outline;  // lowest label below and depth of each vertex that is swept
-  std::vector<int32_t> upper;    // labels that are in no cell
+  std::vector<int32_t> upper;    // labels in no cell
 
  private:
-  // The roots of the highest subtrees that fit a cell, in falling order.
+  // The roots of the highest subtrees that fit a cell, in descending order.
   std::vector<int32_t> subtrees(const Shape& shape, const uint8_t* known,
                                 std::vector<uint8_t>& is_upper) {
     const int32_t n = arcs_.n;
@@ -113,7 +112,7 @@ class Cutter {
     return roots;
   }
 
-  // Neighbouring subtrees share a cell while they fit.
+  // Adjacent subtrees share a cell while they fit.
   void gather(const std::vector<int32_t>& roots, const Shape& shape) {
     for (std::size_t i = 0; i < roots.size();) {
       const auto id = static_cast<int32_t>(cells.size() / kFields);
@@ -265,7 +264,7 @@ class Cutter {
   Interrupt interrupt_;
 
  public:
-  std::vector<int32_t> far_at;  // values that are "no path" whatever the weights
+  std::vector<int32_t> far_at;  // values that are "no path" for any weights
 };
 
 nb::dict cells(

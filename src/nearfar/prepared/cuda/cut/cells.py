@@ -3,41 +3,24 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nearfar import _cpu
 from nearfar.errors import OptionError
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from nearfar.prepared.metric.arc_weights import QueryArcs
-
-__all__ = ["Cells", "PassShape", "cut"]
+from nearfar.prepared.metric.arc_weights import QueryArcs
 
 
 @dataclass(frozen=True, slots=True)
 class PassShape:
-    """Maximum size of the cells, and the threads that work on one.
+    """Maximum size of the cells, and the threads that work on one."""
 
-    Attributes
-    ----------
-    members : int
-        Vertices of a cell, at most.
-    slots : int
-        Distances per source that a cell keeps in shared memory, at most.
-    lanes : int
-        Sources per block.
-    columns : int
-        Sources per thread.
-    """
-
-    members: int
-    slots: int
-    lanes: int
-    columns: int
+    members: int  # vertices of a cell, at most
+    slots: int  # distances per source that a cell keeps in shared memory, at most
+    lanes: int  # sources per block
+    columns: int  # sources per thread
 
     def __post_init__(self) -> None:
         if min(self.members, self.slots, self.lanes, self.columns) < 1:
@@ -55,35 +38,21 @@ class PassShape:
 
 @dataclass(frozen=True, slots=True)
 class Cells:
-    """Data for the sweep of the bottom; see ``cells.cpp`` for the layout of the streams.
+    """Data for the sweep of the bottom; see ``cells.cpp`` for the layout of the streams."""
 
-    Attributes
-    ----------
-    cells : int32 array, shape (n_cells, 9)
-        Boundary, its size, first round of the stream, rounds, lowest and highest label, vertices,
-        slots, where its part of ``outline`` begins.
-    boundary : int32 array
-        Labels outside of a cell that its vertices have arcs to.
-    stream : int32 array
-        Vertices and arcs in the order of the sweep; weights are 0 and filled in on the device.
-    weight_at : int32 array, shape (n_arcs,)
-        Where in the stream, counted in values, the weight of each arc belongs; -1 for arcs of
-        labels that are in no cell.
-    far_at : int32 array
-        Which values of the stream are "no path" whatever the weights.
-    outline : int32 array
-        Pairs of the lowest label below a vertex and its depth, in the order of the sweep.
-    upper : int32 array
-        Labels that are in no cell.
-    """
-
+    # shape (n_cells, 9); boundary, its size, first round of the stream, rounds, lowest and highest
+    # label, vertices, slots, where its part of `outline` begins
     cells: NDArray[np.int32]
-    boundary: NDArray[np.int32]
+    boundary: NDArray[np.int32]  # labels outside of a cell that its vertices have arcs to
+    # vertices and arcs in the order of the sweep; weights are 0 and filled in on the device
     stream: NDArray[np.int32]
+    # shape (n_arcs,); where in the stream, counted in values, the weight of each arc belongs; -1
+    # for arcs of labels that are in no cell
     weight_at: NDArray[np.int32]
-    far_at: NDArray[np.int32]
+    far_at: NDArray[np.int32]  # which values of the stream are "no path" whatever the weights
+    # pairs of the lowest label below a vertex and its depth, in the order of the sweep
     outline: NDArray[np.int32]
-    upper: NDArray[np.int32]
+    upper: NDArray[np.int32]  # labels that are in no cell
 
     @property
     def nbytes(self) -> int:

@@ -3,46 +3,32 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from nearfar.prepared.cuda.cut.pieces import UNIT
+from nearfar.prepared.cuda.cut.pieces import UNIT, Pieces
 from nearfar.system.devices import runtime
-
-if TYPE_CHECKING:
-    from nearfar.prepared.cuda.cut.pieces import Pieces
-
-__all__ = ["DevicePieces", "closures", "most_members"]
 
 _MOST = 512
 
 
 @dataclass(frozen=True)
 class DevicePieces:
-    """Pieces on the device, without weights.
-
-    Attributes
-    ----------
-    host : Pieces
-    pieces, level_first, members, boundary : int32 arrays
-        Those of the host.
-    parts : int32 array, shape (n_tiles, 8)
-        For the products: of each tile its piece's fields but the last, and its first member.
-    ways : tuple of int32 arrays
-        ``up_first``, ``up``, ``down_first``, ``down`` of the host.
-    jobs : list of (int32 array, int)
-        Piece and first row for each warp of :func:`closures`, and the members of the largest piece
-        among them.
-    """
+    """Pieces on the device, without weights."""
 
     host: Pieces
+    # pieces, level_first, members, boundary: int32 arrays; those of the host
     pieces: Any
+    # int32 array, shape (n_tiles, 8); for the products: of each tile its piece's fields but the
+    # last, and its first member
     parts: Any
     level_first: Any
     members: Any
     boundary: Any
-    ways: tuple[Any, Any, Any, Any]
+    ways: tuple[Any, Any, Any, Any]  # `up_first`, `up`, `down_first`, `down` of the host
+    # list of (int32 array, int); piece and first row for each warp of closures, and the members of
+    # the largest piece among them
     jobs: list[tuple[Any, int]]
 
     @classmethod

@@ -1,19 +1,19 @@
-// Cuts the part of an elimination tree above the bottom cells into pieces for products of matrices.
+// Cuts the part of an elimination tree above the bottom cells into pieces for matrix products.
 //
-// A piece is a connected part of the tree. All that its vertices can look at outside of it is its
-// boundary, what its highest vertex has arcs to. With the distances from the boundary to every
-// member over ways that stay in the piece at hand, the members' distances are one product with
-// minimum and sum: no chain from vertex to vertex, however long the piece's own paths are. Pieces
-// of a level of the tree of pieces depend only on levels above.
+// A piece is a connected part of the tree. Its boundary is what its vertices can read from outside:
+// the labels to which its highest vertex has arcs. Given the distances from the boundary to every
+// member over paths within the piece, the members' distances are one (min, +) product, without a
+// chain of dependent steps, however long the piece's own paths are. Pieces of one level of the tree
+// of pieces depend only on higher levels.
 //
-// A separator is a chain in the tree, whose vertices share one boundary, so that taking it whole
-// costs no more than its arcs. A piece therefore begins with a chain, and is filled up with what
-// has most below until it is a multiple of kUnit, as long as that has no much smaller boundary.
-// Few sources wait for one level after the other rather than for sums: for them a piece is filled
-// up further, so that there are fewer levels.
+// A separator is a chain in the tree whose vertices share one boundary, so a product over the whole
+// chain costs no more than its arcs. A piece therefore begins with a chain, and is extended by the
+// largest subtrees below until its size is a multiple of kUnit, as long as they have no much
+// smaller boundary. With few sources, waiting for one level after another takes longer than the
+// sums: for them a piece is extended further, so that there are fewer levels.
 //
-// Piece 0, level 0, is the top of the tree: labels closed under parents, with no boundary. There
-// the distances are those within the top, so that climbs may end at its border.
+// Piece 0, level 0, is the top of the tree: labels closed under parents, without a boundary. Its
+// distances are those within the top, so that climbs may end at its border.
 #include <algorithm>
 #include <numeric>
 #include <optional>
@@ -30,7 +30,7 @@ namespace {
 
 constexpr int kUnit = 16;  // members are padded to a multiple of this; kHigh of upper.cuh
 constexpr int kDeep = 8;   // and boundaries to a multiple of this; kDeep of upper.cuh
-constexpr int kLoose = 2, kSlack = 32;  // a boundary may be so much larger than its own
+constexpr int kLoose = 2, kSlack = 32;  // a boundary may be this much larger than its own
 
 // Fields of a piece as the kernels read them.
 enum Field {
@@ -48,7 +48,7 @@ enum Field {
 struct Ways {
   const int64_t* first;
   const int32_t* head_depth;
-  std::vector<int32_t> begin, entry;  // entry: pairs of what is looked at and the arc
+  std::vector<int32_t> begin, entry;  // entry: pairs of the label read and the arc
 };
 
 int padded(int count, int unit) {
@@ -57,8 +57,8 @@ int padded(int count, int unit) {
 
 class Cutter {
  public:
-  // least: members that a piece is filled up to; most: at most, a multiple of kUnit. More are
-  // several pieces, one below the other.
+  // least: members that a piece is extended to; most: their maximum, a multiple of kUnit. Larger
+  // sets become several pieces, one below the other.
   Cutter(const Arcs& arcs, int least, int most, Ways up, Ways down)
       : arcs_(arcs),
         least_(least),
@@ -70,7 +70,7 @@ class Cutter {
         up_(std::move(up)),
         down_(std::move(down)) {}
 
-  // `upper` has all labels, those of the top included; `top` falls.
+  // `upper` has all labels, including those of the top; `top` is in descending order.
   void cut(const std::vector<int32_t>& upper, const std::vector<int32_t>& top) {
     std::vector<uint8_t> in_top(at(arcs_.n), 0);
     for (const int32_t v : top) in_top[at(v)] = 1;
@@ -91,7 +91,7 @@ class Cutter {
       level_first.push_back(tile_count());
     }
     while (!roots.empty()) {
-      // The longest products first, so that short ones fill up the end.
+      // The longest products come first, so that short ones fill the gaps at the end.
       std::sort(roots.begin(), roots.end(), [&](int32_t a, int32_t b) {
         return std::pair(-degree(a), a) < std::pair(-degree(b), b);
       });
@@ -114,8 +114,8 @@ class Cutter {
   int32_t tile_count() const { return static_cast<int32_t>(tiles.size() / 2); }
   static int32_t entries(const Ways& ways) { return static_cast<int32_t>(ways.entry.size() / 2); }
 
-  // The piece that begins at `root`, falling; the roots of what hangs below it are added to
-  // `below`.
+  // The members of the piece that begins at `root`, in descending order; the roots of the subtrees
+  // below it are appended to `below`.
   std::vector<int32_t> grown(int32_t root, std::vector<int32_t>& below) {
     const int bound = degree(root);
     std::priority_queue<std::pair<int, int32_t>> open;
@@ -156,7 +156,7 @@ class Cutter {
         local_[at(head)] = bound++;
         boundary.push_back(head);
       }
-      while (bound % kDeep) {  // any label: no way leads from there
+      while (bound % kDeep) {  // any label: no path from it
         boundary.push_back(boundary.back());
         ++bound;
       }
@@ -192,7 +192,7 @@ class Cutter {
 
   const Arcs& arcs_;
   const int least_, most_;
-  std::vector<int32_t> local_;  // of a label at hand: its row of the matrix
+  std::vector<int32_t> local_;  // the matrix row of each label of the current piece
   std::vector<int32_t> path_;   // labels by depth
   std::vector<int32_t> first_kid_, next_kid_;
   Ways up_, down_;

@@ -3,56 +3,39 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nearfar import _cpu
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from nearfar.prepared.metric.arc_weights import QueryArcs
-    from nearfar.prepared.order.tree import Tree
-
-__all__ = ["Pieces", "cut_pieces", "ways_up"]
+from nearfar.prepared.metric.arc_weights import QueryArcs
+from nearfar.prepared.order.tree import Tree
 
 UNIT, DEEP = 16, 8  # kUnit and kDeep of pieces.cpp
 
 
 @dataclass(frozen=True, slots=True)
 class Pieces:
-    """Pieces, and the labels that their members have arcs to; see ``pieces.cpp``.
+    """Pieces, and the labels that their members have arcs to; see ``pieces.cpp``."""
 
-    Attributes
-    ----------
-    pieces : int32 array, shape (n_pieces, 8)
-        First member, members, where its boundary begins, its size, lowest and highest label, where
-        its matrix begins in units of ``UNIT * DEEP`` values, whether it is the top.
-    members : int32 array
-        Labels, falling within a piece; -1 fills up to a multiple of ``UNIT``.
-    boundary : int32 array
-        Labels; those at the end of a piece's may be there only to fill up a multiple of ``DEEP``.
-    tiles : int32 array, shape (n_tiles, 2)
-        Piece and first member of each ``UNIT`` members, by level.
-    level_first : int32 array, shape (n_levels + 1,)
-        First tile of each level.
-    up_first, up, down_first, down : int32 arrays
-        For each member, where its arcs begin; pairs of the row that an arc leads to and the arc.
-    units : int
-        Size of all matrices, in units of ``UNIT * DEEP`` values.
-    """
-
+    # shape (n_pieces, 8); first member, members, where its boundary begins, its size, lowest and
+    # highest label, where its matrix begins in units of `UNIT * DEEP` values, whether it is the top
     pieces: NDArray[np.int32]
+    # labels, falling within a piece; -1 fills up to a multiple of `UNIT`
     members: NDArray[np.int32]
+    # labels; those at the end of a piece's may be there only to fill up a multiple of `DEEP`
     boundary: NDArray[np.int32]
+    # shape (n_tiles, 2); piece and first member of each `UNIT` members, by level
     tiles: NDArray[np.int32]
-    level_first: NDArray[np.int32]
+    level_first: NDArray[np.int32]  # shape (n_levels + 1,); first tile of each level
+    # up_first, up, down_first, down: for each member, where its arcs begin; pairs of the row that
+    # an arc leads to and the arc
     up_first: NDArray[np.int32]
     up: NDArray[np.int32]
     down_first: NDArray[np.int32]
     down: NDArray[np.int32]
-    units: int
+    units: int  # size of all matrices, in units of `UNIT * DEEP` values
 
     @property
     def n_levels(self) -> int:

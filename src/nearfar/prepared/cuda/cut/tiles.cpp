@@ -1,20 +1,20 @@
-// Tiles of rows that a device writes in one go: consecutive vertices, cut into bundles that look at
-// the same few labels.
+// Tiles of rows that a device writes at once: consecutive vertices, cut into bundles that read the
+// same few labels.
 //
 // The bottom of the tree is cut into the largest subtrees ("leaves") with few vertices and a small
-// boundary, the labels that their roots have arcs to. With the distances from the boundary to every
-// vertex of a leaf at hand, a distance from a source is a short minimum over the boundary, whatever
-// other vertices of the leaf are wanted beside it. So a tile is not bound to the tree: it takes its
-// vertices in the order of their numbers, which rows are stored in. Those that are in one leaf are
-// a bundle, which shares what is read of the boundary. Vertices that are in no leaf are copied.
+// boundary, the labels to which their roots have arcs. Given the distances from the boundary to
+// every vertex of a leaf, a distance from a source is a short minimum over the boundary,
+// independent of the other vertices of the leaf. So a tile need not follow the tree: it has
+// vertices in the order of their numbers, in which rows are stored. Those in one leaf are a bundle,
+// which shares the reads of the boundary. Vertices in no leaf are copied.
 //
-// Rows rarely begin at a multiple of the units that memory is written in, so a tile leaves out of
-// each row what lies before the first unit and adds as much behind its end: it has `margin` more
-// vertices than it writes, which are in the tile before, too.
+// Rows rarely begin at a multiple of the units in which memory is written, so a tile omits the part
+// of each row before the first unit and adds as much after its end: it has `margin` more vertices
+// than it writes, which are in the previous tile, too.
 //
-// Weights of a bundle lie vertex by vertex, one per row of the boundary. A boundary is filled up to
-// a multiple of kRows rows that nothing leads from. The bundles of a tile that take longest come
-// first, so that warps which take one after the other are done together.
+// Weights of a bundle are stored vertex by vertex, one per row of the boundary. A boundary is
+// padded to a multiple of kRows with rows without a path. The slowest bundles of a tile come first,
+// so that warps that take one after the other finish together.
 #include <algorithm>
 #include <stdexcept>
 #include <vector>
@@ -27,9 +27,9 @@ namespace nearfar::prepared {
 namespace {
 
 constexpr int kRows = 4, kSteps = 4;  // of leaves.cuh
-constexpr int kCopies = 15;           // in place of steps: up to kRows vertices in no leaf
+constexpr int kCopies = 15;           // instead of steps: up to kRows vertices in no leaf
 constexpr int kWord = 4;              // places in a word
-constexpr int kNobody = 255;          // in place of a vertex of the tile
+constexpr int kNobody = 255;          // instead of a vertex of the tile
 
 class Tiler {
  public:
@@ -62,7 +62,7 @@ class Tiler {
     begin_tile();
     std::vector<Vertex> found;
     std::vector<Bundle> cut;
-    const int shift = std::max(margin - 1, 0);  // the farthest that a row is written ahead
+    const int shift = std::max(margin - 1, 0);  // the farthest that a row is shifted
     for (int32_t begin = -margin; begin + margin < arcs_.n + shift; begin += width - margin) {
       interrupt_.poll(at(width) * 16);
       const int count = std::min(width, arcs_.n - begin);
@@ -74,7 +74,7 @@ class Tiler {
       for (int i = 0; i < static_cast<int>(found.size());) {
         const int32_t root = found[at(i)].first;
         int some = 1;
-        const int limit = root < 0 ? std::min(most, kRows) : most;  // copies are waited for at once
+        const int limit = root < 0 ? std::min(most, kRows) : most;  // copies wait at once
         while (some < limit && at(i + some) < found.size() && found[at(i + some)].first == root)
           ++some;
         cut.push_back({root, &found[at(i)], some});
@@ -88,16 +88,16 @@ class Tiler {
   }
 
   std::vector<int32_t> leaf;   // of a label: the root of its leaf, or -1
-  std::vector<int32_t> upper;  // labels that are in no leaf, rising
+  std::vector<int32_t> upper;  // labels in no leaf, ascending
   std::vector<int32_t> roots, boundary;
-  // Steps of kRows rows or kCopies, and 16 times the vertices; from the first of the tile on: first
-  // row in units of kRows, weights in units of kRows rows, first word of places.
+  // Steps of kRows rows or kCopies, and 16 times the vertices; then, from the first of the tile:
+  // first row in units of kRows, weights in units of kRows rows, first word of places.
   std::vector<int32_t> bundles;
-  std::vector<int32_t> rows;    // labels that bundles look at
-  std::vector<int32_t> places;  // of the vertices in the tile, kWord bytes in a word
+  std::vector<int32_t> rows;    // labels that bundles read
+  std::vector<int32_t> places;  // of the vertices in the tile, kWord bytes per word
   // First bundle of a tile, row in units of kRows, unit of weights, and kWord words of places.
   std::vector<int32_t> tile_first;
-  // Of a label: its weights from the first of its boundary, in values, in up to two tiles, or -1.
+  // Per label: its weights from the first of its boundary, in values, in up to two tiles, or -1.
   std::vector<int32_t> where;
   int64_t units = 0;  // of kRows rows of weights
 
@@ -115,7 +115,7 @@ class Tiler {
     return static_cast<int32_t>((arcs_.first[root + 1] - arcs_.first[root] + kRows - 1) / kRows);
   }
 
-  // Of a bundle, roughly; copies are waited for.
+  // Estimated cost of a bundle; copies wait for memory.
   int32_t work(const Bundle& bundle) const {
     return bundle.some * (1 + std::min(steps_of(bundle.root), kSteps));
   }
@@ -171,7 +171,7 @@ nb::dict tiles(
   if (bound > kRows * kSteps) throw nb::type_error("bound: too large for the device");
   if (width < 1 || width > kNobody) throw nb::type_error("width: 1 to 255");
   if (most < 1) throw nb::type_error("most: at least 1");
-  // A vertex is in no more than two tiles.
+  // A vertex is in at most two tiles.
   if (margin < 0 || 2 * margin > width) throw nb::type_error("margin: 0 to width / 2");
   std::optional<Tiler> tiler;
   {

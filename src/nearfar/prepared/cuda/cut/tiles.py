@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from nearfar import _cpu
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-__all__ = ["MOST_BOUND", "LeafShape", "Tiles", "cut_tiles"]
 
 MOST = 12  # vertices of a bundle: more would leave warps without work
 ROWS, MOST_BOUND = 4, 16  # kRows of tiles.cpp, and kRows * kSteps
@@ -19,18 +16,10 @@ ROWS, MOST_BOUND = 4, 16  # kRows of tiles.cpp, and kRows * kSteps
 
 @dataclass(frozen=True, slots=True)
 class LeafShape:
-    """Maximum size of the leaves.
+    """Maximum size of the leaves."""
 
-    Attributes
-    ----------
-    members : int
-        Vertices, at most.
-    bound : int
-        Labels of the boundary, at most; no more than ``MOST_BOUND``.
-    """
-
-    members: int
-    bound: int
+    members: int  # vertices, at most
+    bound: int  # labels of the boundary, at most; no more than `MOST_BOUND`
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,11 +29,11 @@ class Tiles:
     Attributes
     ----------
     leaf : int32 array, shape (n,)
-        Of each label the root of its leaf, or -1.
+        Root of the leaf of each label, or -1.
     upper : int32 array
         Labels that are in no leaf.
     roots : int32 array
-        Of the leaves, falling.
+        Roots of the leaves, in descending order.
     boundary : int32 array
         Labels that the roots of leaves have arcs to, filled up to multiples of ``ROWS``.
     bundles : int32 array
@@ -54,13 +43,13 @@ class Tiles:
     rows : int32 array
         Labels that bundles look at, ``ROWS`` at a time.
     places : int32 array
-        Of the vertices of bundles in their tiles, a byte each.
+        Positions of the vertices of bundles in their tiles, a byte each.
     tile_first : int32 array, shape (4 * (n_tiles + 1),)
         First bundle of each tile, first row in units of ``ROWS``, where its weights begin in units
         of ``ROWS`` rows, first four words of places.
     where : int32 array, shape (2 * n,)
-        Of each label its weights from the first of its boundary, counted in values, in up to two
-        tiles; otherwise -1.
+        Position of the weights of each label from the first of its boundary, counted in values, in
+        up to two tiles; otherwise -1.
     units : int
         How many weights there are, in units of ``ROWS`` rows.
     """

@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nearfar.graph.slots import Slot
 from nearfar.prepared.cuda.cut.closures import closures
 from nearfar.prepared.cuda.cut.pieces import DEEP, ways_up
 from nearfar.prepared.cuda.device import DeviceTree, device_above, device_tree
 from nearfar.prepared.cuda.shapes import AboveShape, block_climb_form, climb_form, one_launch
+from nearfar.prepared.prepared import Prepared
 from nearfar.system.devices import runtime
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable
-
-    from numpy.typing import NDArray
-
     from nearfar.prepared.cuda.query import Query
-    from nearfar.prepared.prepared import Prepared
-
-__all__ = ["Above", "add_climb", "climb_arguments"]
 
 _MATRICES: Slot[Any] = Slot("matrices of pieces of the elimination tree on the device")
 # GROUPS, ACROSS, EACH, DOWN, SHARES and STAGES of upper.cuh, for few jobs and for many.

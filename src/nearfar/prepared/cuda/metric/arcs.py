@@ -6,27 +6,16 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from nearfar.graph.graph import Graph
 from nearfar.graph.slots import Slot
 from nearfar.prepared.cuda.device import C_VALUES, DeviceCells, plain
+from nearfar.prepared.order.preparation import Preparation
 from nearfar.system.devices import runtime
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from nearfar.graph.graph import Graph
-    from nearfar.prepared.order.preparation import Preparation
     from nearfar.prepared.prepared import Prepared
-
-__all__ = [
-    "ADVICE",
-    "CLUSTER",
-    "DeviceArcs",
-    "customize_kernel",
-    "device_arcs",
-    "share_arcs",
-    "threads",
-]
 
 ADVICE = "give weights on the host, or use a GPU with more memory"
 CLUSTER = 8  # blocks: as many as any device with clusters allows
@@ -37,29 +26,14 @@ _ROOM = 8  # share of the free memory that third sides may take
 
 @dataclass(frozen=True)
 class DeviceArcs:
-    """Structure for customization, shared by sweeps of later weights.
-
-    Attributes
-    ----------
-    preparation : Preparation
-    indptr, indices : arrays
-        Of the graph.
-    arcs, third_first, third, level_first, depth, edge, place : int32 arrays
-        As ``customize.cuh`` has them; the third sides are None where there is no memory for them.
-    sizes : int64 array
-        Of the levels, on the host.
-    cells : dict
-        By shapes: cells whose streams hold the weights of some metric, the arcs that they have, and
-        where their weights belong.
-    layouts : dict
-        What else sweeps keep of the arcs without their weights.
-    sides_before : list of int
-        One: of the arcs' weights of the metric before, 2 where the directions differed.
-    """
+    """Structure for customization, shared by sweeps of later weights."""
 
     preparation: Preparation
+    # indptr, indices: arrays; of the graph
     indptr: Any
     indices: Any
+    # arcs, third_first, third, level_first, depth, edge, place: int32 arrays; as `customize.cuh`
+    # has them; the third sides are None where there is no memory for them
     arcs: Any
     third_first: Any
     third: Any
@@ -67,9 +41,13 @@ class DeviceArcs:
     depth: Any
     edge: Any
     place: Any
-    sizes: NDArray[np.int64]
+    sizes: NDArray[np.int64]  # of the levels, on the host
+    # by shapes: cells whose streams hold the weights of some metric, the arcs that they have, and
+    # where their weights belong
     cells: dict[Any, tuple[DeviceCells, Any, Any]] = field(default_factory=dict)
+    # what else sweeps keep of the arcs without their weights
     layouts: dict[Any, Any] = field(default_factory=dict)
+    # one: of the arcs' weights of the metric before, 2 where the directions differed
     sides_before: list[int] = field(default_factory=lambda: [1])
 
     @property

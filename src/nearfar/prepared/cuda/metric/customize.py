@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from nearfar.graph.graph import Graph
 from nearfar.prepared.cuda.device import plain
-from nearfar.prepared.cuda.metric.arcs import ADVICE, CLUSTER, customize_kernel, threads
+from nearfar.prepared.cuda.metric.arcs import ADVICE, CLUSTER, DeviceArcs, customize_kernel, threads
 from nearfar.prepared.cuda.metric.metric import DeviceMetric
 from nearfar.prepared.metric.arc_weights import detours_are_longer, value_dtype
 from nearfar.system.devices import runtime
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from nearfar.graph.graph import Graph
-    from nearfar.prepared.cuda.metric.arcs import DeviceArcs
-
-__all__ = ["customized_there"]
 
 _FEW = 128  # arcs of all metrics in a level that is left to one cluster
 

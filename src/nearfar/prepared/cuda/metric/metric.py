@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Hashable
 from dataclasses import replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
+from nearfar.prepared.cuda.device import DeviceCells
+from nearfar.prepared.cuda.metric.arcs import DeviceArcs
 from nearfar.prepared.metric.arc_weights import Metric, QueryArcs
 from nearfar.system.devices import runtime
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable
-
-    from numpy.typing import NDArray
-
-    from nearfar.prepared.cuda.device import DeviceCells
-    from nearfar.prepared.cuda.metric.arcs import DeviceArcs
-
-__all__ = ["DeviceMetric"]
 
 T = TypeVar("T")
 _NEEDED = 4  # kNeeded of customize.hpp

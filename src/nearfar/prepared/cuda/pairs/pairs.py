@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -12,25 +13,13 @@ from nearfar.graph.slots import Slot
 from nearfar.prepared.cpu.labels import label_bytes, label_offsets
 from nearfar.prepared.cpu.pairs import pair_distances, pair_indices, widened
 from nearfar.prepared.cuda.device import DeviceTree, device_tree, plain
+from nearfar.prepared.metric.arc_weights import QueryArcs
 from nearfar.system.devices import runtime, several
 from nearfar.system.memory import bytes_left
 from nearfar.system.threads import check_threads
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from nearfar.prepared.metric.arc_weights import QueryArcs
     from nearfar.prepared.prepared import Prepared, Sums
-
-__all__ = [
-    "DeviceLabels",
-    "Walks",
-    "device_labels",
-    "device_pair_distances",
-    "device_walks",
-    "there_indices",
-    "walks_over",
-]
 
 _WALKS: Slot[Walks] = Slot("walks on the device")
 _WARPS = 8  # per block, at most
@@ -40,19 +29,12 @@ _STATIC = 1024  # bytes of shared memory that a block takes besides
 
 @dataclass(frozen=True)
 class Walks:
-    """Data for walks besides the tree; arrays of ``pairs.cuh``.
-
-    Attributes
-    ----------
-    tree : DeviceTree
-    spine : int32 array, shape (n, 4)
-    up, down : tuples of arrays
-        Nodes, depths and weights of the arcs; the same tuple where both directions weigh the same.
-    program : Program
-    """
+    """Data for walks besides the tree; arrays of ``pairs.cuh``."""
 
     tree: DeviceTree
-    spine: Any
+    spine: Any  # int32 array, shape (n, 4)
+    # up, down: tuples of arrays; nodes, depths and weights of the arcs; the same tuple where both
+    # directions weigh the same
     up: tuple[Any, Any, Any]
     down: tuple[Any, Any, Any]
     program: Any

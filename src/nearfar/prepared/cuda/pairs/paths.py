@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nearfar import _cpu
 from nearfar.errors import VariantUnavailable, keyword
@@ -15,11 +16,7 @@ from nearfar.prepared.cuda.pairs.pairs import Walks, device_walks, walks_over
 from nearfar.system.devices import runtime
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from nearfar.prepared.prepared import Prepared
-
-__all__ = ["device_paths"]
 
 _OPENED: Slot[_Opened] = Slot("origins of arcs on the device")
 _WARPS = 4  # per block, at most
@@ -30,23 +27,14 @@ _ADVICE = f"give fewer pairs at a time, or use {keyword('device', 'cpu')}"
 
 @dataclass(frozen=True)
 class _Opened:
-    """Data for unpacking shortcuts besides that of walks; arrays of ``paths.cuh``.
-
-    Attributes
-    ----------
-    walks : Walks
-    first, head_depth : int32 arrays
-        Of all arcs.
-    origin : int32 array, shape (n_arcs * sides, 2)
-    length : int32 array, shape (n_arcs * sides,)
-    program : Program
-    """
+    """Data for unpacking shortcuts besides that of walks; arrays of ``paths.cuh``."""
 
     walks: Walks
+    # first, head_depth: int32 arrays; of all arcs
     first: Any
     head_depth: Any
-    origin: Any
-    length: Any
+    origin: Any  # int32 array, shape (n_arcs * sides, 2)
+    length: Any  # int32 array, shape (n_arcs * sides,)
     program: Any
 
 

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from nearfar.cuda.device_graph import device_graph
+from nearfar.prepared.prepared import Prepared
 from nearfar.system.devices import runtime
-
-if TYPE_CHECKING:
-    from nearfar.prepared.prepared import Prepared
-
-__all__ = ["Restoration"]
 
 _THREADS = 256
 _SHARE = 4  # of the free memory one part may be scratch

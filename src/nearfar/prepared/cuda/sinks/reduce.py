@@ -2,26 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Generator, Sequence
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nearfar.graph.saturation import may_saturate
 from nearfar.graph.slots import Slot
 from nearfar.prepared.cuda.shapes import padded
 from nearfar.prepared.cuda.sinks.reduction import DeviceReduction, has_room
-from nearfar.registry import Answer, Partial
+from nearfar.prepared.prepared import Prepared
+from nearfar.registry import Answer, Partial, RowReduction
 from nearfar.system.devices import runtime, several
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Sequence
-
-    from numpy.typing import NDArray
-
-    from nearfar.prepared.prepared import Prepared
-    from nearfar.registry import RowReduction
-
-__all__ = ["reduced", "reduces"]
 
 _READY: Slot[DeviceReduction] = Slot("reduction that was used last on the device")
 

@@ -3,31 +3,24 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Generator, Mapping, Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nearfar.errors import keyword
 from nearfar.graph.saturation import FARTHEST, may_saturate
 from nearfar.prepared.cuda.bottoms.cells import Sweep
 from nearfar.prepared.cuda.bottoms.table import Table
 from nearfar.prepared.cuda.device import device_tree, far_value
+from nearfar.prepared.cuda.query import Query
 from nearfar.prepared.cuda.shapes import padded
-from nearfar.registry import FIGURES, Partial
+from nearfar.prepared.prepared import Prepared
+from nearfar.registry import FIGURES, Partial, RowReduction
 from nearfar.system.devices import runtime, several
 from nearfar.system.devices.arrays import as_dtype
-
-if TYPE_CHECKING:
-    from collections.abc import Generator, Mapping, Sequence
-
-    from numpy.typing import NDArray
-
-    from nearfar.prepared.cuda.query import Query
-    from nearfar.prepared.prepared import Prepared
-    from nearfar.registry import RowReduction
-
-__all__ = ["DeviceReduction", "has_room"]
 
 _ADDED = ("sum", "mean", "summary")
 _LEVELS = 6  # kLevels of halves.cuh

@@ -3,45 +3,29 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from numpy.typing import NDArray
 
 from nearfar.prepared.cpu.exact import polish
 from nearfar.prepared.cuda.bottoms.cells import Sweep
 from nearfar.prepared.cuda.bottoms.leaves import row_sweep
 from nearfar.prepared.cuda.bottoms.table import Table
+from nearfar.prepared.cuda.query import Query
 from nearfar.prepared.cuda.sinks.exact import Restoration
+from nearfar.prepared.prepared import Prepared
 from nearfar.system.devices import landing, runtime
 from nearfar.system.devices.several import copy_to
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from nearfar.prepared.cuda.query import Query
-    from nearfar.prepared.prepared import Prepared
-
-__all__ = ["DeviceRows", "RowForm"]
 
 
 @dataclass(frozen=True, slots=True)
 class RowForm:
-    """Form of the requested rows.
+    """Form of the requested rows."""
 
-    Attributes
-    ----------
-    columns : int64 array or None
-        Vertices of a table; None for whole rows.
-    home : int or None
-        The device that the rows go to; None for the host.
-    advice : str
-        What to do when memory is short.
-    threads : int
-        Of the host, for floats of which some are negative.
-    """
-
-    columns: Any
-    home: int | None
-    advice: str
-    threads: int
+    columns: Any  # int64 array or None; vertices of a table; None for whole rows
+    home: int | None  # the device that the rows go to; None for the host
+    advice: str  # what to do when memory is short
+    threads: int  # of the host, for floats of which some are negative
 
 
 class DeviceRows:

@@ -1,0 +1,45 @@
+// Rows read by one loop whether their edges are packed or not: two loops would take twice as long
+// to compile, and an edge's search for its target in a table takes longer than a step of any width.
+#pragma once
+
+#include <cstddef>
+#include <limits>
+
+#include "cpu/graph/graph_view.hpp"
+
+namespace nearfar::bounded {
+
+template <class IndexT, class WeightT>
+struct EitherCsr : Csr<IndexT, WeightT> {
+  using EdgeType = Edge<IndexT, WeightT>;
+  static constexpr bool packed = false;
+
+  // from_packed: whether the packed edges are there and to be used.
+  EitherCsr(const Csr<IndexT, WeightT>& csr, bool from_packed) : Csr<IndexT, WeightT>(csr) {
+    using Stored = PackedEdge<IndexT, WeightT>;
+    targets_ = reinterpret_cast<const char*>(csr.indices);
+    weights_ = reinterpret_cast<const char*>(csr.weights);
+    if (!from_packed) return;
+    targets_ = reinterpret_cast<const char*>(csr.edges);
+    weights_ = targets_ + sizeof(IndexT);
+    target_step_ = weight_step_ = sizeof(Stored);
+  }
+
+  template <bool kMarked = false>
+  __attribute__((always_inline)) EdgeType edge(std::size_t e) const {
+    IndexT marked;
+    __builtin_memcpy(&marked, targets_ + e * target_step_, sizeof(marked));
+    return {marked & std::numeric_limits<IndexT>::max(), weight(e)};
+  }
+  __attribute__((always_inline)) WeightT weight(std::size_t e) const {
+    WeightT weight;
+    __builtin_memcpy(&weight, weights_ + e * weight_step_, sizeof(weight));
+    return weight;
+  }
+
+ private:
+  const char *targets_, *weights_;
+  std::size_t target_step_ = sizeof(IndexT), weight_step_ = sizeof(WeightT);
+};
+
+}  // namespace nearfar::bounded

@@ -1,0 +1,660 @@
+// Alternatives to a shortest path that are worth taking, over vertices of separators.
+//
+// Both search spaces of a pair are paths to the root, and what they have in common are separators
+// between the ends: the ways over these are where alternatives are found (Abraham, Delling,
+// Goldberg and Werneck 2013, on hierarchies; Bacherle, Blaesius and Zuendorf 2025, on separators).
+// A pass down the tree corrects the spaces, so that the lengths of all ways over one of its labels
+// are exact before any is looked at. Where these are too few, ways over several follow, by a fan of
+// distances from each label that one continues from.
+//
+// Routes overlap in most of their shortcuts. Each is opened once, into a node that knows its
+// weight, its weight in common with the shortest route and a hash of its edges; what is asked about
+// a route is then a sum over a few nodes. A route is admissible if it passes these, in the order of
+// their costs: its length; the length of its detours; what it shares with earlier routes; it is not
+// one of them; around its vertices it is a shortest path; it passes no vertex twice.
+#include <algorithm>
+#include <optional>
+#include <queue>
+#include <tuple>
+#include <unordered_map>
+#include <unordered_set>
+#include <utility>
+#include <vector>
+
+#include "cpu/threads/interrupt.hpp"
+#include "prepared/cpu/unpack.hpp"
+#include "prepared/cpu/walks.hpp"
+#include "prepared/metric/value.hpp"
+#include "prepared/order/structure.hpp"
+
+namespace nearfar::prepared {
+namespace {
+
+// Labels over which ways lead, each before those below it: common ancestors of both ends from the
+// root on, which number `common`, and perhaps the others of one end and of the other.
+struct Chain {
+  std::vector<int32_t> labels;
+  int32_t common = 0, first_end = 0;  // one behind the common ones, and those of the first end
+
+  int32_t size() const { return static_cast<int32_t>(labels.size()); }
+  // The place of the ancestor of the label at place i that is at this depth.
+  int32_t place(int32_t i, int32_t depth) const {
+    return i >= first_end && depth >= common ? depth - common + first_end : depth;
+  }
+};
+
+// Shortest ways from a label to those of a chain, or from these to it.
+template <class Value>
+class Fan {
+ public:
+  // `spot`: where the chain has the label, if it does.
+  Fan(const Metric<Value>& metric, int32_t label, const Chain& chain, int32_t spot, bool backward)
+      : metric_(&metric),
+        chain_(&chain),
+        backward_(backward),
+        climbed_(at(metric.arcs.depth[label]) + 1, far<Value>()),
+        before_(climbed_.size()),
+        exact_(chain.labels.size()) {
+    climb(label);
+    const Upward<Value>& down = returns();
+    for (int32_t i = 0; i < chain.size(); ++i) {
+      const int32_t x = chain.labels[at(i)], depth = metric.arcs.depth[x];
+      Value least = is_above(i, spot) ? climbed_[at(depth)] : far<Value>();
+      for (int64_t j = down.first[x]; j < down.first[x + 1]; ++j)
+        least =
+            std::min<Value>(least, exact_[at(chain.place(i, down.head_depth[j]))] + down.weight[j]);
+      exact_[at(i)] = least;
+    }
+    spot_ = spot;
+  }
+  // To the label at a place of the chain.
+  Value operator[](int32_t i) const { return exact_[at(i)]; }
+  // The same over rising labels alone, to a common ancestor.
+  Value climbed(int32_t i) const { return climbed_[at(i)]; }
+
+  // The arcs of a way: towards the fan's label, so forwards only if the fan is backward.
+  void follow(int32_t i, std::vector<Step>& steps) const {
+    const Arcs& arcs = metric_->arcs;
+    const Upward<Value>& down = returns();
+    int32_t x = chain_->labels[at(i)];
+    while (!is_above(i, spot_) || exact_[at(i)] != climbed_[at(arcs.depth[x])]) {
+      int64_t j = down.first[x];
+      int32_t to;
+      while (to = chain_->place(i, down.head_depth[j]),
+             exact_[at(to)] + down.weight[j] != exact_[at(i)])
+        ++j;
+      steps.push_back({arc(x, down.head_depth[j]), !backward_});
+      i = to;
+      x = chain_->labels[at(i)];
+    }
+    for (int32_t depth = arcs.depth[x]; depth + 1 < static_cast<int32_t>(climbed_.size());) {
+      const int32_t from = before_[at(depth)];
+      steps.push_back({arc(from, depth), backward_});
+      depth = arcs.depth[from];
+    }
+  }
+
+ private:
+  const Upward<Value>& climbs() const { return backward_ ? metric_->down : metric_->up; }
+  const Upward<Value>& returns() const { return backward_ ? metric_->up : metric_->down; }
+  int64_t arc(int32_t x, int32_t depth) const {
+    const Arcs& arcs = metric_->arcs;
+    return arc_to(arcs.head_depth, arcs.first[x], arcs.first[x + 1], depth);
+  }
+  // Whether the label at place i is the fan's or an ancestor of it.
+  bool is_above(int32_t i, int32_t spot) const {
+    if (i < chain_->common) return i <= spot || spot >= chain_->common;
+    return i <= spot && (i >= chain_->first_end) == (spot >= chain_->first_end);
+  }
+
+  // From a label to its ancestors; of labels that lead to one the highest counts, as in trace().
+  void climb(int32_t label) {
+    const Arcs& arcs = metric_->arcs;
+    const Upward<Value>& up = climbs();
+    climbed_.back() = 0;
+    for (int32_t x = label, depth = arcs.depth[x]; x >= 0; x = arcs.parent[x], --depth) {
+      const Value d = climbed_[at(depth)];
+      if (is_far(d)) continue;
+      for (int64_t j = up.first[x]; j < up.first[x + 1]; ++j) {
+        const auto to = at(up.head_depth[j]);
+        const auto sum = static_cast<Value>(d + up.weight[j]);
+        if (sum > climbed_[to]) continue;
+        climbed_[to] = sum;
+        before_[to] = x;
+      }
+    }
+  }
+
+  const Metric<Value>* metric_;
+  const Chain* chain_;
+  bool backward_;
+  int32_t spot_ = 0;
+  std::vector<Value> climbed_;   // by depth
+  std::vector<int32_t> before_;  // label that leads there
+  std::vector<Value> exact_;     // by place
+};
+
+// Arcs in one direction, opened down to edges, each once.
+template <class Value>
+class Opened {
+ public:
+  struct Node {
+    int32_t first = -1, second = -1;  // nodes; of an edge its position, and -1
+    int32_t end = -1;                 // vertex
+    int32_t count = 1;                // of edges
+    bool taken = false;               // an edge of a route found
+    Value weight = 0, best = 0;       // best: of edges on the shortest route
+    uint64_t hash = 0;                // a sum over edges
+    bool is_edge() const { return second < 0; }
+  };
+
+  Opened(const Metric<Value>& metric, const Origin* origin, const int32_t* heads)
+      : metric_(metric), origin_(origin), heads_(heads), slots_(1 << 12, -1) {}
+
+  const Node& operator[](int32_t i) const { return nodes_[at(i)]; }
+  Node& operator[](int32_t i) { return nodes_[at(i)]; }
+
+  // The nodes of some arcs.
+  void open(const std::vector<Step>& steps, std::vector<int32_t>& out) {
+    const std::size_t before = nodes_.size();
+    for (const Step& step : steps) out.push_back(find(step.arc, step.down));
+    // In the order in which they turn up, so that memory is asked for ahead.
+    for (std::size_t i = before; i < nodes_.size(); ++i) {
+      const auto [arc, down] = arcs_[i];
+      Origin from = origin_of(arc, down);
+      if (metric_.sides == 1 && down) std::swap(from.down, from.up);
+      if (from.down < 0) {
+        nodes_[i].first = ~from.down;
+        prefetch(heads_ + ~from.down);
+        continue;
+      }
+      const int32_t first = find(from.down, true), second = find(from.up, false);
+      nodes_[i].first = first;
+      nodes_[i].second = second;
+    }
+    for (std::size_t i = before; i < nodes_.size(); ++i) sum(static_cast<int32_t>(i));
+  }
+
+  // f(node) for each edge below some nodes, in order.
+  template <class F>
+  void edges(const std::vector<int32_t>& path, F&& f) {
+    for (int32_t i : path) {
+      std::size_t waiting = 0;
+      for (;;) {
+        Node& node = nodes_[at(i)];
+        if (!node.is_edge()) {
+          if (waiting == stack_.size()) stack_.resize(2 * waiting + 64);
+          stack_[waiting++] = node.second;
+          i = node.first;
+        } else {
+          f(node);
+          if (waiting == 0) break;
+          i = stack_[--waiting];
+        }
+      }
+    }
+  }
+
+  // Marks the nodes so far, all on the shortest route.
+  void mark_best() {
+    for (Node& node : nodes_) node.best = node.weight;
+  }
+
+ private:
+  struct Arc {
+    int32_t arc;
+    bool down;
+  };
+
+  const Origin& origin_of(int64_t arc, bool down) const {
+    return origin_[metric_.sides == 1 ? arc : 2 * arc + down];
+  }
+
+  int32_t find(int64_t arc, bool down) {
+    if (2 * nodes_.size() >= slots_.size()) grow();
+    std::size_t slot = place(arc, down);
+    for (; slots_[slot] >= 0; slot = (slot + 1) & (slots_.size() - 1)) {
+      const Arc& other = arcs_[at(slots_[slot])];
+      if (other.arc == arc && other.down == down) return slots_[slot];
+    }
+    slots_[slot] = static_cast<int32_t>(nodes_.size());
+    nodes_.emplace_back();
+    arcs_.push_back({static_cast<int32_t>(arc), down});
+    nodes_.back().weight = metric_.weights[metric_.sides * arc + (down & (metric_.sides - 1))];
+    prefetch(&origin_of(arc, down));
+    return slots_[slot];
+  }
+  std::size_t place(int64_t arc, bool down) const {
+    return (scrambled(2 * at(arc) + down)) & (slots_.size() - 1);
+  }
+  void grow() {
+    slots_.assign(2 * slots_.size(), -1);
+    for (std::size_t i = 0; i < nodes_.size(); ++i) {
+      std::size_t slot = place(arcs_[i].arc, arcs_[i].down);
+      while (slots_[slot] >= 0) slot = (slot + 1) & (slots_.size() - 1);
+      slots_[slot] = static_cast<int32_t>(i);
+    }
+  }
+  // Steele, Lea and Flood 2014, "Fast splittable pseudorandom number generators".
+  static uint64_t scrambled(uint64_t x) {
+    x += 0x9e3779b97f4a7c15;
+    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;
+    x = (x ^ (x >> 27)) * 0x94d049bb133111eb;
+    return x ^ (x >> 31);
+  }
+
+  // Sums up a node and those below it that are not yet: a node with an end is.
+  void sum(int32_t root) {
+    stack_.assign(1, root);
+    while (!stack_.empty()) {
+      Node& node = nodes_[at(stack_.back())];
+      if (node.end >= 0) {
+        stack_.pop_back();
+      } else if (node.is_edge()) {
+        node.end = heads_[node.first];
+        node.hash = scrambled(at(node.first));
+      } else {
+        const Node &a = nodes_[at(node.first)], &b = nodes_[at(node.second)];
+        if (a.end >= 0 && b.end >= 0) {
+          node.end = b.end;
+          node.count = a.count + b.count;
+          node.hash = a.hash + b.hash;
+          node.best = a.best + b.best;
+        } else {
+          if (b.end < 0) stack_.push_back(node.second);
+          if (a.end < 0) stack_.push_back(node.first);
+        }
+      }
+    }
+  }
+
+  const Metric<Value>& metric_;
+  const Origin* origin_;
+  const int32_t* heads_;
+  std::vector<Node> nodes_;
+  std::vector<Arc> arcs_;
+  std::vector<int32_t> slots_, stack_;
+};
+
+struct Wanted {
+  int64_t routes, tries;
+  double stretch, sharing, local;
+};
+
+template <class Value>
+class Routes {
+ public:
+  struct Found {
+    Value length;
+    std::vector<int64_t> edges;
+  };
+
+  Routes(const Metric<Value>& metric, const WalkRows<Value>& rows, const Origin* origin,
+         const int32_t* heads, const Wanted& wanted)
+      : metric_(metric),
+        arcs_(metric.arcs),
+        rows_(rows),
+        wanted_(wanted),
+        opened_(metric, origin, heads),
+        space_(arcs_.height) {}
+
+  // Between two different labels: the shortest first, then by length; none without a path.
+  std::vector<Found>& find(int32_t source, int32_t target) {
+    const int32_t top = common_ancestor(arcs_, source, target);
+    if (top < 0) return found_;
+    source_ = arcs_.vertex[source];
+    target_ = arcs_.vertex[target];
+    make_chain(top, source, target);
+    for (int32_t i = 0; i < chain_.common; ++i) places_[arcs_.vertex[chain_.labels[at(i)]]] = i;
+    const int32_t first = chain_.first_end, last = chain_.size();
+    from_.emplace(metric_, source, chain_, source == top ? chain_.common - 1 : first - 1, false);
+    to_.emplace(metric_, target, chain_, target == top ? chain_.common - 1 : last - 1, true);
+    if (!shortest()) return found_;
+    if (wanted_.routes > 1) {
+      over_one();
+      over_several();
+    }
+    std::stable_sort(found_.begin() + 1, found_.end(),
+                     [](const Found& a, const Found& b) { return a.length < b.length; });
+    return found_;
+  }
+
+ private:
+  using Node = typename Opened<Value>::Node;
+  struct Via {
+    Value length;
+    int32_t place;
+  };
+
+  // Around the ends only what shares nearly everything differs: those labels count where routes
+  // may share all.
+  void make_chain(int32_t top, int32_t source, int32_t target) {
+    auto& labels = chain_.labels;
+    const auto add = [&](int32_t v, int32_t stop) {
+      const auto before = static_cast<std::ptrdiff_t>(labels.size());
+      for (; v != stop; v = arcs_.parent[v]) labels.push_back(v);
+      std::reverse(labels.begin() + before, labels.end());
+      return chain_.size();
+    };
+    chain_.common = chain_.first_end = add(top, -1);
+    if (wanted_.sharing < 1) return;
+    chain_.first_end = add(source, top);
+    add(target, top);
+  }
+  double most() const { return wanted_.stretch * best_ * (1 + 1e-12); }
+  bool wants_more() const {
+    return static_cast<int64_t>(found_.size()) < wanted_.routes && tries_ < wanted_.tries;
+  }
+
+  // The way over the common ancestor that a walk would choose.
+  bool shortest() {
+    Value best = far<Value>();
+    int32_t meeting = -1;
+    for (int32_t i = chain_.common; i-- > 0;) {
+      const Value f = from_->climbed(i), b = to_->climbed(i);
+      if (is_far(f) || is_far(b) || !(f + b < best)) continue;
+      best = static_cast<Value>(f + b);
+      meeting = i;
+    }
+    if (meeting < 0) return false;
+    best_ = static_cast<double>(best);
+    nodes_.clear();
+    add(*from_, meeting);
+    add(*to_, meeting);
+    opened_.mark_best();
+    accept(best);
+    return true;
+  }
+
+  // Ways over one common ancestor, the shortest first; of ways of one length one.
+  void over_one() {
+    for (int32_t i = chain_.size(); i-- > 0;) {
+      const Value f = (*from_)[i], b = (*to_)[i];
+      if (is_far(f) || is_far(b) || is_far(static_cast<Value>(f + b))) continue;
+      const auto length = static_cast<Value>(f + b);
+      if (static_cast<double>(length) <= most()) vias_.push_back({length, i});
+    }
+    std::stable_sort(vias_.begin(), vias_.end(),
+                     [](const Via& a, const Via& b) { return a.length < b.length; });
+    for (std::size_t i = 0; i < vias_.size() && wants_more(); ++i) {
+      const auto [length, place] = vias_[i];
+      if (i > 0 && length == vias_[i - 1].length) continue;
+      if (place < chain_.common && passed_[at(place)] != 0) continue;
+      over({place}, length);
+    }
+  }
+
+  // Ways over several labels, the shortest first: none is shorter than the way without its last.
+  // What was no route over two and more is not continued.
+  void over_several() {
+    struct Way {
+      int32_t place, before;  // its last label, and the way as far as the one before
+    };
+    std::vector<Way> ways;
+    using Entry = std::pair<Value, int32_t>;  // length, way
+    std::priority_queue<Entry, std::vector<Entry>, std::greater<>> queue;
+    const auto add = [&](Value length, int32_t place, int32_t before) {
+      queue.push({length, static_cast<int32_t>(ways.size())});
+      ways.push_back({place, before});
+    };
+    for (const auto& [length, place] : vias_) add(length, place, -1);
+    std::vector<int32_t> places, lasts;  // of ways of one length and one last label one
+    for (Value before = far<Value>(); !queue.empty() && wants_more();) {
+      const auto [whole, current] = queue.top();
+      queue.pop();
+      if (whole != std::exchange(before, whole)) lasts.clear();
+      const int32_t v = ways[at(current)].place;
+      if (std::find(lasts.begin(), lasts.end(), v) != lasts.end()) continue;
+      lasts.push_back(v);
+      places.clear();
+      for (int32_t i = current; i >= 0; i = ways[at(i)].before) places.push_back(ways[at(i)].place);
+      std::reverse(places.begin(), places.end());
+      if (places.size() > 1 && !over(places, whole)) continue;
+      const Fan<Value>& onward = fan(v);
+      const Fan<Value>& previous = places.size() > 1 ? fan(places[places.size() - 2]) : *from_;
+      const auto as_far = static_cast<Value>(whole - (*to_)[v]);
+      interrupt_.poll(at(arcs_.height) * 8);
+      for (const auto& via : vias_) {
+        const int32_t w = via.place;
+        const Value between = onward[w], rest = (*to_)[w];
+        if (w == v || is_far(between)) continue;
+        const auto length = static_cast<Value>(as_far + between + rest);
+        if (is_far(static_cast<Value>(as_far + between)) || is_far(length) ||
+            static_cast<double>(length) > most())
+          continue;
+        // Else it leads over one of them anyway.
+        if (previous[v] + between > previous[w] && between + rest > (*to_)[v])
+          add(length, w, current);
+      }
+    }
+  }
+
+  const Fan<Value>& fan(int32_t place) {
+    return fans_.try_emplace(place, metric_, chain_.labels[at(place)], chain_, place, false)
+        .first->second;
+  }
+
+  // Tries the way over some labels; whether it is a new route.
+  bool over(const std::vector<int32_t>& places, Value length) {
+    ++tries_;
+    nodes_.clear();
+    lengths_.clear();
+    const Fan<Value>* previous = &*from_;
+    Value as_far = 0;
+    for (const int32_t i : places) {
+      add(*previous, i);
+      as_far = static_cast<Value>(as_far + (*previous)[i]);
+      lengths_.push_back(as_far);
+      if (i != places.back()) previous = &fan(i);
+    }
+    add(*to_, places.back());
+    if (!is_admissible(length)) return false;
+    accept(length);
+    return true;
+  }
+
+  // Adds the nodes of the way to or from the label at a place, in the order of the route.
+  void add(const Fan<Value>& fan, int32_t place) {
+    steps_.clear();
+    fan.follow(place, steps_);
+    if (&fan != &*to_) std::reverse(steps_.begin(), steps_.end());
+    opened_.open(steps_, nodes_);
+  }
+
+  // Whether the way over nodes_ is a new route; lengths_ are those as far as its vertices.
+  bool is_admissible(Value length) {
+    interrupt_.poll(at(arcs_.height) * 8);
+    const auto total = static_cast<double>(length);
+    Value shared = 0;
+    uint64_t hash = 0;
+    for (const int32_t i : nodes_) {
+      shared += opened_[i].best;
+      hash += opened_[i].hash;
+    }
+    const auto same = static_cast<double>(shared);
+    if (total - same > wanted_.stretch * (best_ - same) * (1 + 1e-12)) return false;
+    if (hashes_.contains(hash) || !shares_little(same)) return false;
+    for (const Value along : lengths_)
+      if (!is_local(static_cast<double>(along))) return false;
+    return is_simple();
+  }
+
+  bool shares_little(double same) {
+    if (wanted_.sharing >= 1) return true;
+    const double limit = wanted_.sharing * best_;
+    if (same > limit) return false;
+    if (found_.size() == 1) return true;
+    Value common = 0;
+    opened_.edges(nodes_, [&](const Node& node) { common += node.taken ? node.weight : 0; });
+    return static_cast<double>(common) <= limit;
+  }
+
+  // Whether the piece around a vertex of a route is a shortest path (the T-test).
+  bool is_local(double along) {
+    const double reach = wanted_.local * best_;
+    const auto [begin, from] = vertex_before(along - reach);
+    const auto [end, to] = vertex_after(along + reach);
+    const uint64_t key = (at(begin) << 32) | at(end);
+    auto [between, fresh] = distances_.try_emplace(key, 0);
+    if (fresh) {
+      int32_t meeting;
+      between->second = static_cast<double>(
+          NEARFAR_PICK_ISA(distance<Value>)(metric_, rows_, arcs_.label[begin], arcs_.label[end],
+                                            space_.forward(), space_.backward(), meeting));
+    }
+    return to - from <= between->second * (1 + 1e-6);
+  }
+
+  struct Place {
+    int32_t vertex;
+    double along;
+  };
+  // The last vertex of a route at most so far along.
+  Place vertex_before(double most) {
+    int32_t before = source_;
+    Value along = 0;
+    const auto passes = [&](const Node& node) {
+      const auto sum = static_cast<Value>(along + node.weight);
+      if (static_cast<double>(sum) > most) return false;
+      along = sum;
+      before = node.end;
+      return true;
+    };
+    if (most < 0) return {source_, 0};
+    for (int32_t i : nodes_) {
+      if (passes(opened_[i])) continue;
+      while (!opened_[i].is_edge())
+        i = passes(opened_[opened_[i].first]) ? opened_[i].second : opened_[i].first;
+      break;
+    }
+    return {before, static_cast<double>(along)};
+  }
+  // The first vertex of a route at least so far along, or its end.
+  Place vertex_after(double least) {
+    Value along = 0;
+    const auto passes = [&](const Node& node) {
+      const auto sum = static_cast<Value>(along + node.weight);
+      if (static_cast<double>(sum) >= least) return false;
+      along = sum;
+      return true;
+    };
+    for (int32_t i : nodes_) {
+      if (passes(opened_[i])) continue;
+      while (!opened_[i].is_edge())
+        i = passes(opened_[opened_[i].first]) ? opened_[i].second : opened_[i].first;
+      return {opened_[i].end, static_cast<double>(along + opened_[i].weight)};
+    }
+    return {target_, static_cast<double>(along)};
+  }
+
+  bool is_simple() {
+    std::size_t count = 1, size = 64;
+    for (const int32_t i : nodes_) count += at(opened_[i].count);
+    while (size < 2 * count) size *= 2;
+    seen_.assign(size, -1);
+    const auto is_new = [&](int32_t v) {
+      std::size_t slot = (at(v) * 0x9e3779b97f4a7c15 >> 32) & (size - 1);
+      for (; seen_[slot] >= 0; slot = (slot + 1) & (size - 1))
+        if (seen_[slot] == v) return false;
+      seen_[slot] = v;
+      return true;
+    };
+    bool simple = is_new(source_);
+    opened_.edges(nodes_, [&](const Node& node) { simple = simple && is_new(node.end); });
+    return simple;
+  }
+
+  void accept(Value length) {
+    Found found{length, {}};
+    uint64_t hash = 0;
+    std::size_t count = 0;
+    for (const int32_t i : nodes_) {
+      hash += opened_[i].hash;
+      count += at(opened_[i].count);
+    }
+    hashes_.insert(hash);
+    found.edges.reserve(count);
+    passed_.resize(at(chain_.common));
+    const auto pass = [&](int32_t v) {
+      if (const auto place = places_.find(v); place != places_.end())
+        passed_[at(place->second)] = 1;
+    };
+    pass(source_);
+    const bool shares = wanted_.sharing >= 1;
+    opened_.edges(nodes_, [&](Node& node) {
+      found.edges.push_back(node.first);
+      node.taken = true;
+      if (!shares) pass(node.end);
+    });
+    found_.push_back(std::move(found));
+  }
+
+  const Metric<Value>& metric_;
+  const Arcs& arcs_;
+  const WalkRows<Value>& rows_;
+  const Wanted wanted_;
+  Opened<Value> opened_;
+  WalkSpace<Value> space_;
+  Interrupt interrupt_;
+  int32_t source_ = -1, target_ = -1;
+  Chain chain_;
+  std::optional<Fan<Value>> from_, to_;
+  std::unordered_map<int32_t, Fan<Value>> fans_;  // by place
+  double best_ = 0;
+  std::vector<Via> vias_;
+  int64_t tries_ = 0;
+  std::vector<Found> found_;
+  std::unordered_set<uint64_t> hashes_;          // of the routes found
+  std::unordered_map<int32_t, int32_t> places_;  // of common ancestors, by vertex
+  std::vector<uint8_t> passed_;                  // places of those on routes found
+  std::unordered_map<uint64_t, double> distances_;
+  std::vector<int32_t> nodes_, seen_;
+  std::vector<Value> lengths_;
+  std::vector<Step> steps_;
+};
+
+// (offsets, edges, lengths) of the shortest route and alternatives, in units of the weights; None
+// without a path. The ends are different vertices.
+nb::object routes(const Walks& walks, const ArcsView::Ints& origin, const ArcsView::Ints& heads,
+                  int64_t source, int64_t target, const Wanted& wanted) {
+  std::vector<int64_t> offsets{0}, edges;
+  std::vector<double> lengths;
+  walks.visit([&](const auto& metric, const auto& rows) {
+    using Value = typename std::decay_t<decltype(metric)>::Value;
+    if (origin.size() != at(2 * metric.sides * metric.arcs.n_arcs))
+      throw nb::type_error("origins: wrong size");
+    const int64_t ends[2] = {source, target};
+    const auto labels = labels_of(metric.arcs, ends, 2);
+    nb::gil_scoped_release release;
+    Routes<Value> search(metric, rows, reinterpret_cast<const Origin*>(origin.data()), heads.data(),
+                         wanted);
+    for (const auto& one : search.find(labels[0], labels[1])) {
+      edges.insert(edges.end(), one.edges.begin(), one.edges.end());
+      offsets.push_back(static_cast<int64_t>(edges.size()));
+      lengths.push_back(distance_of<double>(one.length, metric.step));
+    }
+  });
+  if (lengths.empty()) return nb::none();
+  return nb::make_tuple(as_numpy(std::move(offsets)), as_numpy(std::move(edges)),
+                        as_numpy(std::move(lengths)));
+}
+
+}  // namespace
+}  // namespace nearfar::prepared
+
+namespace nearfar {
+NEARFAR_BIND(m) {
+  using nb::arg;
+  using namespace prepared;
+  m.def(
+      "prepared_routes",
+      [](const Walks& walks, const ArcsView::Ints& origins, const ArcsView::Ints& heads,
+         int64_t source, int64_t target, int64_t routes, int64_t tries, double stretch,
+         double sharing, double local) {
+        return prepared::routes(walks, origins, heads, source, target,
+                                {routes, tries, stretch, sharing, local});
+      },
+      arg("walks"), arg("origins"), arg("heads"), arg("source"), arg("target"), arg("routes"),
+      arg("tries"), arg("stretch"), arg("sharing"), arg("local"));
+}
+}  // namespace nearfar

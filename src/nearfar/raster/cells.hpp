@@ -1,0 +1,164 @@
+// A tile that is entered at few cells, relaxed in place, cell by cell in order of distance.
+//
+// Whoever gives something to a tile is noted with it (Givers), so a visit reads the cells that it
+// lowers and their neighbours, and no others: a passage costs what it would on the explicit graph.
+#pragma once
+
+#include <bit>
+
+#include "cpu/heaps/dary_heap.hpp"
+#include "raster/view.hpp"
+
+namespace nearfar {
+
+template <class T>
+class Cells {
+ public:
+  Cells(const RasterView<T>& view, const TileGrid& grid)
+      : view_(view),
+        side_(grid.side),
+        bits_(std::countr_zero(static_cast<uint32_t>(grid.side))),
+        halo_(view.steps == 16 ? 2 : 1),
+        deep_(grid.depth > 1 ? 1 : 0),
+        heap_(0) {
+    const RasterShape& shape = view.shape;
+    for (int k = 0; k < view.steps; ++k) {
+      // Step k comes from offset[k]; the one out of a cell goes the other way.
+      const int z = -view.offset[k][0], y = -view.offset[k][1], x = -view.offset[k][2];
+      away_[k] = (z * shape.rows + y) * shape.columns + x;
+      within_[k] = (z * side_ + y) * side_ + x;
+    }
+  }
+
+  // Lowers what the givers lower, up to the tile's fixed point or a number of settled cells; false
+  // if cells are left, which then wait in no heap.
+  bool relax(const TilePlace& p, T* distances, const Givers& givers, uint64_t most, Given<T>& given,
+             TileCounts& counts) {
+    place_ = p, d_ = distances;
+    const RasterShape& shape = view_.shape;
+    first_ = (p.plane * shape.rows + p.row) * shape.columns + p.column;
+    return view_.by_rule([&](auto rule) {
+      if (view_.as_given()) return run<rule(), true>(givers, most, given, counts);
+      return run<rule(), false>(givers, most, given, counts);
+    });
+  }
+
+ private:
+  struct At {
+    int z, y, x;
+  };
+
+  template <StepRule Rule, bool AsGiven>
+  bool run(const Givers& givers, uint64_t most, Given<T>& given, TileCounts& counts) {
+    const RasterShape& shape = view_.shape;
+    for (int i = 0; i < givers.count; ++i) {
+      const int64_t cell = givers.cell[i], in_layer = cell % (shape.rows * shape.columns);
+      const At at{static_cast<int>(cell / (shape.rows * shape.columns) - place_.plane),
+                  static_cast<int>(in_layer / shape.columns - place_.row),
+                  static_cast<int>(in_layer % shape.columns - place_.column)};
+      if (inside(at))  // a source
+        heap_.insert(position(at), d_[cell]);
+      else
+        lower_around<Rule, AsGiven>(cell, at, load_shared(d_ + cell), [](int, T) {});
+    }
+    int32_t position;
+    T distance;
+    uint64_t left = most;
+    while (heap_.pop(position, distance)) {
+      const At at{position >> 2 * bits_, position >> bits_ & (side_ - 1), position & (side_ - 1)};
+      const int64_t cell = first_ + (at.z * shape.rows + at.y) * shape.columns + at.x;
+      if (d_[cell] != distance) continue;
+      const bool within = at.x >= halo_ && at.x < place_.columns - halo_ && at.y >= halo_ &&
+                          at.y < place_.rows - halo_ && at.z >= deep_ &&
+                          at.z < place_.planes - deep_;
+      if (within) {
+        if (left > 0) lower_all<Rule, AsGiven>(cell, position, distance);
+      } else {
+        const auto give = [&](int side, T next) { given.add(side, next, cell); };
+        lower_around<Rule, AsGiven>(cell, at, distance, give, left > 0);
+      }
+      left -= left > 0;
+      ++counts.pops;
+    }
+    return left > 0;
+  }
+
+  // All neighbours of a cell that are in its tile.
+  template <StepRule Rule, bool AsGiven>
+  NEARFAR_INLINE void lower_all(int64_t cell, int32_t position, T distance) {
+    const T* const d = d_ + cell;
+    const T from = cost<AsGiven>(cell);
+    SumOf<T> next[kMostSteps];
+    uint32_t lowered = 0;
+    for (int k = 0; k < view_.steps; ++k) {
+      next[k] = candidate(distance, step<Rule, AsGiven>(cell, from, cell + away_[k], k));
+      lowered |= static_cast<uint32_t>(improves(next[k], d[away_[k]])) << k;
+    }
+    for (; lowered != 0; lowered &= lowered - 1) {
+      const int k = std::countr_zero(lowered);
+      const T value = static_cast<T>(next[k]);
+      store_shared(d_ + cell + away_[k], value);
+      heap_.insert(position + within_[k], value);
+    }
+  }
+
+  // Lowers the neighbours of a cell that are in the tile, and gives to those of other tiles.
+  template <StepRule Rule, bool AsGiven, class Give>
+  void lower_around(int64_t cell, At at, T distance, const Give& give, bool lowers = true) {
+    const RasterShape& shape = view_.shape;
+    const T from = cost<AsGiven>(cell);
+    for (int k = 0; k < view_.steps; ++k) {
+      const At to{at.z - view_.offset[k][0], at.y - view_.offset[k][1], at.x - view_.offset[k][2]};
+      if (place_.plane + to.z < 0 || place_.plane + to.z >= shape.planes || place_.row + to.y < 0 ||
+          place_.row + to.y >= shape.rows || place_.column + to.x < 0 ||
+          place_.column + to.x >= shape.columns)
+        continue;
+      const int64_t other = cell + away_[k];
+      const T here = load_shared(d_ + other);
+      const T next = lesser(distance, step<Rule, AsGiven>(cell, from, other, k), here);
+      if (next == here) continue;
+      if (!inside(to)) {
+        const auto part = [](int i, int extent) { return i < 0 ? 0 : i < extent ? 1 : 2; };
+        give(part(to.z, place_.planes) * 9 + part(to.y, place_.rows) * 3 +
+                 part(to.x, place_.columns),
+             next);
+      } else if (lowers) {
+        store_shared(d_ + other, next);
+        heap_.insert(position(to), next);
+      }
+    }
+  }
+
+  bool inside(At at) const {
+    return at.x >= 0 && at.x < place_.columns && at.y >= 0 && at.y < place_.rows && at.z >= 0 &&
+           at.z < place_.planes;
+  }
+  int32_t position(At at) const { return (at.z << 2 * bits_) + (at.y << bits_) + at.x; }
+
+  template <bool AsGiven>
+  NEARFAR_INLINE T cost(int64_t cell) const {
+    return AsGiven ? view_.cost[cell] : view_.passable(cell);
+  }
+  template <StepRule Rule, bool AsGiven>
+  NEARFAR_INLINE T step(int64_t from, T cost_from, int64_t to, int k) const {
+    T more_from = 0, more_to = 0;
+    if constexpr (Rule == StepRule::slope)
+      more_from = view_.elevation[from], more_to = view_.elevation[to];
+    if constexpr (Rule == StepRule::corner) {
+      const int64_t beside = to + view_.offset[k][2];
+      more_from = cost<AsGiven>(beside), more_to = cost<AsGiven>(from + to - beside);
+    }
+    return step_cost<T, Rule>(cost_from, cost<AsGiven>(to), more_from, more_to, view_.factor[k],
+                              view_.inverse[k], view_.table);
+  }
+
+  const RasterView<T>& view_;
+  const int side_, bits_, halo_, deep_;  // a side is a power of two
+  int64_t away_[kMostSteps], first_ = 0;
+  int32_t within_[kMostSteps];
+  TilePlace place_{};
+  T* d_ = nullptr;
+  DaryHeap<int32_t, T, 4> heap_;
+};
+
+}  // namespace nearfar

@@ -1,0 +1,192 @@
+// A raster as the engine reads it, its tiles, and what a visit of a tile gives to others.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+
+#include "raster/sweeps.hpp"
+
+namespace nearfar {
+
+struct RasterShape {
+  int64_t planes, rows, columns;
+  int64_t cells() const { return planes * rows * columns; }
+};
+
+// A raster as the engine reads it. Steps ascend by position, so the first tight one comes from the
+// smallest index.
+template <class T>
+struct RasterView {
+  RasterShape shape;
+  StepRule rule;
+  const T* cost;
+  const T* elevation;  // or null
+  bool has_no_data;
+  bool negative;  // negative costs, which are barriers, may occur
+  T no_data;
+  int steps;
+  int8_t offset[kMostSteps][3];  // plane, row, column of the cell that a step comes from
+  T factor[kMostSteps], inverse[kMostSteps];
+  SlopeTable<T> table;
+
+  bool flat() const { return shape.planes == 1; }
+
+  // The neighbour that step k comes from, or -1 outside.
+  NEARFAR_INLINE int64_t neighbour(int64_t cell, int k) const {
+    const int64_t x = cell % shape.columns + offset[k][2];
+    const int64_t y = cell / shape.columns % shape.rows + offset[k][1];
+    const int64_t z = cell / shape.columns / shape.rows + offset[k][0];
+    const bool inside =
+        x >= 0 && x < shape.columns && y >= 0 && y < shape.rows && z >= 0 && z < shape.planes;
+    return inside ? (z * shape.rows + y) * shape.columns + x : -1;
+  }
+
+  // Cost of step k from one cell of the raster to another.
+  T step(int64_t from, int64_t to, int k) const {
+    const T a = passable(from), b = passable(to);
+    switch (rule) {
+      case StepRule::mean:
+        return step_cost<T, StepRule::mean>(a, b, 0, 0, factor[k], 0, table);
+      case StepRule::enter:
+        return step_cost<T, StepRule::enter>(a, b, 0, 0, factor[k], 0, table);
+      case StepRule::corner: {
+        const int64_t beside = to + offset[k][2];
+        return step_cost<T, StepRule::corner>(a, b, passable(beside), passable(to + from - beside),
+                                              factor[k], 0, table);
+      }
+      default:
+        return step_cost<T, StepRule::slope>(a, b, elevation[from], elevation[to], factor[k],
+                                             inverse[k], table);
+    }
+  }
+
+  // True if sweeps may read the costs unchecked: NaN and infinity never improve a distance.
+  bool as_given() const {
+    return std::is_floating_point_v<T> && !has_no_data && elevation == nullptr && !negative;
+  }
+
+  // Calls f with the rule as a constant.
+  template <class F>
+  NEARFAR_INLINE auto by_rule(F&& f) const {
+    switch (rule) {
+      case StepRule::mean:
+        return f(std::integral_constant<StepRule, StepRule::mean>());
+      case StepRule::enter:
+        return f(std::integral_constant<StepRule, StepRule::enter>());
+      case StepRule::corner:
+        return f(std::integral_constant<StepRule, StepRule::corner>());
+      default:
+        return f(std::integral_constant<StepRule, StepRule::slope>());
+    }
+  }
+
+  // Cost as sweeps read it: barriers never improve a distance.
+  NEARFAR_INLINE T passable(int64_t cell) const {
+    T value = cost[cell];
+    bool fine = value >= 0;  // false for NaN
+    if (has_no_data) fine &= value != no_data;
+    if (elevation != nullptr) fine &= std::isfinite(static_cast<double>(elevation[cell]));
+    return fine ? value : unreached<T>();
+  }
+};
+
+constexpr uint8_t kNoLink = 255;    // an unreached cell
+constexpr uint8_t kRootLink = 254;  // a source that no other one reaches earlier
+
+struct TilePlace {
+  int64_t plane, row, column;  // of the first cell
+  int planes, rows, columns;   // inside the raster
+};
+
+struct TileGrid {
+  int side, depth;  // cells of a full tile
+  int64_t z, y, x;  // tiles
+
+  explicit TileGrid(const RasterShape& shape)
+      : side(shape.planes == 1 ? 64 : 32),
+        depth(shape.planes == 1 ? 1 : 16),
+        z((shape.planes + depth - 1) / depth),
+        y((shape.rows + side - 1) / side),
+        x((shape.columns + side - 1) / side) {}
+  int64_t tiles() const { return z * y * x; }
+  TilePlace place(int64_t tile, const RasterShape& shape) const {
+    TilePlace p;
+    p.column = tile % x * side;
+    p.row = tile / x % y * side;
+    p.plane = tile / (x * y) * depth;
+    p.planes = static_cast<int>(std::min<int64_t>(depth, shape.planes - p.plane));
+    p.rows = static_cast<int>(std::min<int64_t>(side, shape.rows - p.row));
+    p.columns = static_cast<int>(std::min<int64_t>(side, shape.columns - p.column));
+    return p;
+  }
+  int64_t containing(int64_t plane, int64_t row, int64_t column) const {
+    return (plane / depth * y + row / side) * x + column / side;
+  }
+  // The number of 27 of the tile with the second cell, as seen from that with the first.
+  int side_towards(int64_t z0, int64_t y0, int64_t x0, int64_t z1, int64_t y1, int64_t x1) const {
+    return static_cast<int>((z1 / depth - z0 / depth + 1) * 9 + (y1 / side - y0 / side + 1) * 3 +
+                            x1 / side - x0 / side + 1);
+  }
+};
+
+// Other workers read the cells along a tile's border while its owner stores them.
+template <class T>
+NEARFAR_INLINE T load_shared(const T* p) {
+  T value;
+  __atomic_load(p, &value, __ATOMIC_RELAXED);
+  return value;
+}
+template <class T>
+NEARFAR_INLINE void store_shared(T* p, T value) {
+  __atomic_store(p, &value, __ATOMIC_RELAXED);
+}
+
+// Cells that may lower cells of a tile, noted by whoever lowered them.
+struct Givers {
+  static constexpr int kMost = 8;
+  int count = 0;  // above kMost: more than are noted
+  int64_t cell[kMost];
+
+  NEARFAR_INLINE void add(int64_t giver) {
+    if (count > kMost) return;
+    for (int i = 0; i < count; ++i)
+      if (cell[i] == giver) return;
+    if (count < kMost) cell[count] = giver;
+    ++count;
+  }
+  void add(const Givers& others) {
+    for (int i = 0; i < std::min(others.count, kMost); ++i) add(others.cell[i]);
+    if (others.count > kMost) count = kMost + 1;
+  }
+  bool noted() const { return count <= kMost; }
+};
+
+// What a visit gives to the tiles around, numbered (plane * 3 + row) * 3 + column of 0, 1, 2: the
+// least distance of a cell that it would lower there, and the cells that would lower them.
+template <class T>
+struct Given {
+  T least[27];
+  Givers givers[27];
+
+  void clear() {
+    for (int side = 0; side < 27; ++side) least[side] = unreached<T>(), givers[side].count = 0;
+  }
+  // Whether a cell at a distance can add nothing that matters.
+  NEARFAR_INLINE bool has_enough(int side, T distance) const {
+    return !givers[side].noted() && !(distance < least[side]);
+  }
+  NEARFAR_INLINE void add(int side, T distance, int64_t giver) {
+    least[side] = std::min(least[side], distance);
+    givers[side].add(giver);
+  }
+};
+
+struct TileCounts {
+  uint64_t visits = 0, idle = 0, in_place = 0, sweeps = 0, pops = 0;
+  void operator+=(const TileCounts& o) {
+    visits += o.visits, idle += o.idle, in_place += o.in_place;
+    sweeps += o.sweeps, pops += o.pops;
+  }
+};
+
+}  // namespace nearfar
