@@ -7,7 +7,7 @@ five minutes of every vertex of New York (float minutes) and needs pandana; ``re
 per source from limits that reach nothing to 10^5 vertices; ``harmonic`` compares sums within a
 limit with igraph's; ``csgraph`` compares dense rows with SciPy's on one thread, on roads, on the
 nearest neighbours of points and on a social network; ``nearest`` one search from many places with
-SciPy's. ``--scale tiny`` shows whether it runs.
+SciPy's; ``reach_expected`` the times that ``auto`` expects. ``--scale tiny`` shows whether it runs.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ import nearfar.measures
 from in_parts import Rows, answer
 from nearfar import Graph
 from nearfar.lab.bench.suite import SUITE, data_file, load
+from nearfar.system.devices import runtime
 from turns import line, take_turns
 
 ROUNDS = 3
@@ -247,12 +248,49 @@ def nearest(scale: str) -> Rows:
         yield line(f"nearest of 100 within {limit:g}", "nearfar", samples, limit=limit)
 
 
+def reach_expected(scale: str) -> Rows:
+    """Counts from a share of the vertices beside the time that `auto` expects, also on a GPU."""
+    graph = streets(scale)
+    if graph is None:
+        return
+    rng = np.random.default_rng(6)
+    order = rng.permutation(graph.n_vertices)
+    kinds = [("bounded@cpu", "cpu")]
+    if runtime.available() is True:
+        kinds.append(("bounded@cuda", "cuda"))
+    for limit in (1e-6, 1.0, 2.0, 5.0, 10.0):
+        for share in (1, 4, 16, 64, 256):
+            sources = np.sort(order[: graph.n_vertices // share])
+            call: dict[str, Any] = {"limit": limit, "reduce": "count", "threads": 1}
+            contenders = {
+                name: lambda device=device, call=call, sources=sources: nearfar.distances(
+                    graph, sources, method="bounded", device=device, **call
+                )
+                for name, device in kinds
+            }
+            samples = take_turns(contenders, ROUNDS, lambda a, b: bool((a == b).all()))
+            reached = float(np.mean(contenders["bounded@cpu"]()))
+            expected = {}
+            for name, device in kinds:
+                ranking = nearfar.explain(graph, sources, device=device, **call).ranking
+                expected[name] = next(c.seconds for c in ranking if c.variant.id == name)
+            least = {name: min(times) / len(sources) * 1e9 for name, times in samples.items()}
+            each = {name: seconds / len(sources) * 1e9 for name, seconds in expected.items()}
+            print({name: f"{least[name]:,.0f} ns, expected {each[name]:,.0f}" for name in least})
+            yield line(
+                f"{len(sources):,} sources, {reached:,.0f} within {limit:g}", "bounded@cpu",
+                samples, limit=limit, sources=len(sources), reached=reached,
+                expected_seconds=expected,
+            )  # fmt: skip
+
+
 PARTS = {
     "catchment": catchment,
     "reach": reach,
     "harmonic": harmonic,
     "csgraph": csgraph,
     "nearest": nearest,
+    "reach_expected": reach_expected,
 }
 
 if __name__ == "__main__":

@@ -37,7 +37,7 @@ def map_extract(file: Path) -> None:
     """A crossing of four streets as an OpenStreetMap extract; needs osmium."""
     import osmium
 
-    nodes = {1: (24.0, 60.0), 2: (24.001, 60.0), 3: (24.0, 60.001), 4: (24.001, 60.001)}
+    nodes = {1: (24.94, 60.17), 2: (24.941, 60.17), 3: (24.94, 60.171), 4: (24.941, 60.171)}
     ways = [[1, 2, 4, 3, 1], [1, 4]]
     with osmium.SimpleWriter(str(file)) as writer:
         for number, place in nodes.items():

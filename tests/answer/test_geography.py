@@ -18,7 +18,9 @@ from nearfar.answer.geography import reached_lines
 from nearfar.cli.console import Exit
 from nearfar.errors import GraphError, MissingDependencyError, OptionError, UnreachableError
 from tests.browser import Browser, find_browser
+from tests.graph.test_snapping import streets
 from tests.program import fail, succeed
+from tests.solve.places.test_table import split
 
 
 @pytest.fixture
@@ -100,6 +102,88 @@ def test_many_sources_have_the_features_of_each(dtype: str, lines: bool) -> None
         assert found["features"][3 * i : 3 * i + 3] == one["features"]
 
 
+def covered(line: np.ndarray, points: np.ndarray) -> np.ndarray:
+    """Whether each point lies on one of the lines, shape (k, 2, 2)."""
+    begin, along = line[:, 0], line[:, 1] - line[:, 0]
+    length = np.maximum((along**2).sum(axis=1), 1e-30)
+    share = ((points[:, None] - begin) * along).sum(axis=2) / length
+    gap = points[:, None] - (begin + np.clip(share, 0, 1)[..., None] * along)
+    found: np.ndarray = (np.hypot(gap[..., 0], gap[..., 1]) < 1e-9).any(axis=1)
+    return found
+
+
+@pytest.mark.parametrize("dtype", ["int32", "float64"])
+@pytest.mark.parametrize("n", [2, 3, 12, 40])
+def test_places_reach_their_street_on_both_sides(n: int, dtype: str) -> None:
+    """Points spread over all edges are drawn if and only if they are within the limit."""
+    g = streets(n, seed=20 + n, high=(1.0, 0.7)).astype(dtype)
+    xy = np.asarray(g.coordinates)
+    g = Graph.from_csr(g.indptr, g.indices, g.weights, coordinates=xy)
+    rng = np.random.default_rng(n)
+    points = rng.uniform(0, (1, 0.7), (12, 2))
+    points[:2] = xy[rng.integers(0, n, 2)]  # on a vertex
+    places = g.snap(*points.T, max_distance=1e9)
+    whole, number = split(g, places)
+    rows = nearfar.distances(whole, number)
+    limits = [1, 9, 40, 150]
+    found = nearfar.isochrones(g, places, limits)["features"]
+    tails, weights = g.tails(), np.asarray(g.weights, float)
+    share = np.linspace(0.003, 0.997, 41)
+    on = xy[tails][:, None] + share[:, None] * (xy[g.indices] - xy[tails])[:, None]
+    partly = 0
+    for i, one in enumerate(found):
+        row, limit = rows[i // len(limits)], one["properties"]["limit"]
+        assert one["properties"]["source"] == i // len(limits)
+        assert one["properties"]["n_vertices"] == (row[:n] <= limit).sum()
+        along = row[tails][:, None] + share * weights[:, None]
+        place, edge, back, s = (
+            a[i // len(limits)] for a in (number, places.edge, places.back, places.share)
+        )
+        if place >= n:
+            ahead = (share - s) * weights[edge]
+            along[edge, ahead >= 0] = np.minimum(along[edge], ahead)[ahead >= 0]
+            if back >= 0:
+                ahead = (share - (1 - s)) * weights[back]
+                along[back, ahead >= 0] = np.minimum(along[back], ahead)[ahead >= 0]
+        # A point counts for every edge that passes it, such as the one back.
+        keys = np.round(on.reshape(-1, 2), 9)
+        _, which = np.unique(keys, axis=0, return_inverse=True)
+        least = np.full(which.max() + 1, np.inf)
+        np.minimum.at(least, which.ravel(), along.ravel())
+        drawn = np.array(one["geometry"]["coordinates"], float).reshape(-1, 2, 2)
+        sure = np.abs(along.ravel() - limit) > 1e-6
+        want = least[which.ravel()] <= limit
+        assert np.array_equal(covered(drawn, on.reshape(-1, 2))[sure], want[sure])
+        partly += want.any() and not want.all()
+    assert partly > 3
+
+
+def test_places_of_frames_in_lines_and_beyond_reach() -> None:
+    pandas = pytest.importorskip("pandas")
+    bent = {"edge_lines": ([0, 1, 2], [[0.1, 0.1], [0.1, 0.1]]), "unit": "s"}
+    g = Graph.from_csr(
+        [0, 1, 2], [1, 0], [100, 200], coordinates=[[0.0, 0.0], [0.1, 0.2]], attributes=bent
+    )
+    clinics = pandas.DataFrame(
+        {"lon": [0.1, 0.1, 5], "lat": [0.15, 0.12, 5]}, index=["a", "b", "c"]
+    )
+    found = nearfar.isochrones(g, clinics, [30, 1000], max_distance=100)["features"]
+    assert [f["properties"]["source"] for f in found] == list("aabbcc")
+    assert [f["properties"]["n_vertices"] for f in found] == [2, 1, 2, 0, 0, 0]
+    assert found[4]["geometry"]["coordinates"] == []
+    whole, near = (np.array(f["geometry"]["coordinates"]) for f in found[:2])
+    lengths = np.hypot(*(whole[:, 1] - whole[:, 0]).T)
+    assert lengths.sum() == pytest.approx(np.hypot(0.1, 0.1) + 0.1)
+    # Ahead to the end of the street, 30 s back, a share of 0.15 of it.
+    lengths = np.hypot(*(near[:, 1] - near[:, 0]).T)
+    assert lengths.sum() == pytest.approx(0.05 + 0.15 * (np.hypot(0.1, 0.1) + 0.1), rel=1e-3)
+    assert near[..., 1].max() == pytest.approx(0.2)
+    one = nearfar.isochrones(g, (0.1, 0.15), [30], max_distance=100)["features"]
+    assert one[0]["geometry"] == found[1]["geometry"]
+    at_vertex = nearfar.isochrones(g, clinics[:1], [30], to="vertex")["features"][0]
+    assert at_vertex["properties"]["n_vertices"] == 1
+
+
 def test_many_sources_by_name_and_what_is_refused(street: Graph) -> None:
     found = nearfar.isochrones(street, ["c", "d"], [150])
     assert [f["properties"]["source"] for f in found["features"]] == ["c", "d"]
@@ -177,6 +261,11 @@ def test_the_shell_writes_them(street: Graph, tmp_path: Path) -> None:
     features = json.loads(both.read_text(encoding="utf-8"))["features"]
     assert [f["properties"]["source"] for f in features] == ["a", "a", "b", "b", "c", "c"]
     assert features[:2] == alone
+    succeed("map", file, "60,24.05", "--more", "60,24.15", "--breaks", 20, "-o", both)
+    features = json.loads(both.read_text(encoding="utf-8"))["features"]
+    assert features[1]["geometry"]["coordinates"] == [
+        [[pytest.approx(24.13), 60.0], [pytest.approx(24.17), 60.0]]
+    ]
     assert "--breaks" in fail(Exit.USAGE, "map", file, "a", "--more", "b", "-o", tmp_path / "m.png")
     assert "--limit" in fail(
         Exit.USAGE, "map", file, "a", "--more", "b", "--breaks", 4, "--limit", 3, "-o", both

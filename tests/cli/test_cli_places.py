@@ -152,5 +152,32 @@ def test_what_is_left_out_is_said(tmp_path: Path) -> None:
     assert (
         "2 of 5 vertices and 1 of 4 edges are left out; --parts all takes them too" in done.stderr
     )
-    assert "not obeyed between places: 1 forbidden turns" in done.stderr
+    assert "not obeyed without --turns: 1 forbidden turns" in done.stderr
     assert "Warning" not in done.stderr
+
+
+def test_turns_between_places(tmp_path: Path) -> None:
+    file, ready = tmp_path / "g.nfg", tmp_path / "g.nfp"
+    xy = [[24.9, 60.1], [24.95, 60.1], [25, 60.1], [24.95, 60.05]]
+    g = nearfar.Graph.from_edges([0, 1, 1], [1, 2, 3], [10, 10, 10], directed=False, coordinates=xy)
+    g.attributes["forbidden_turns"] = [[0, 1, 2]]
+    nearfar.write(g, file)
+    succeed("prepare", file, "--turns", "-o", ready, "-q")
+    ends = ("60.1,24.925", "60.1,24.975")
+    assert json.loads(succeed("route", file, *ends, "--json"))[0]["length"] == pytest.approx(
+        10, abs=1e-6
+    )
+    (tmp_path / "a.csv").write_text("lon,lat\n24.925,60.1\n")
+    (tmp_path / "b.csv").write_text("lon,lat\n24.975,60.1\n")
+    tables = (tmp_path / "a.csv", tmp_path / "b.csv")
+    for graph in (file, ready):
+        done = succeed("route", graph, *ends, "--turns", "--json")
+        (route,) = json.loads(done)
+        # To the end of the other street, back, and then on.
+        assert route["length"] == pytest.approx(30, abs=1e-6)
+        assert route["vertices"] == [1, 3, 1]
+        found = json.loads(succeed("table", graph, *tables, "--turns", "--json"))
+        assert found["distances"] == [[pytest.approx(30, abs=1e-6)]]
+        found = json.loads(succeed("catchment", graph, *tables, "--turns", "--limit", 20, "--json"))
+        assert found["accessibility"] == [0]
+    assert "-k 2 goes without --turns" in fail(Exit.USAGE, "route", file, *ends, "--turns", "-k", 2)

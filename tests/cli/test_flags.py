@@ -27,7 +27,7 @@ OWN = {
     "assign": {"network", "top", "history"},
     "bench": {"what", "graphs", "peers", "methods", "threads", "rounds", "sources", "patience"}
     | {"shrink", "output"},
-    "catchment": {"id", "output"},
+    "catchment": {"id", "turns", "output"},
     "convert": {"input", "output", "to_format", "write_option", "list"},
     "distances": {"pair", "predecessors_output", "explain", "cluster", "option"},
     "doctor": {"warm"},
@@ -42,10 +42,10 @@ OWN = {
     "plot": {"file", "output"},
     "prepare": {"output", "reweight", "turns", "dry_run"},
     "raster": {"to", "output", "allocation", "paths", "plot", "title"},
-    "route": {"output"},
+    "route": {"turns", "output"},
     "sssp": {"prove", "output", "counters", "profile", "kernels", "explain", "option"},
     "sweep": {"output"},
-    "table": {"id"},
+    "table": {"id", "turns"},
     "tune": {"show", "reset"},
     "verify": {"answer"},
 }

@@ -91,6 +91,17 @@ def town() -> Graph:
     return Graph.from_edges(s, t, [1, 1, 1, 1, 5] * 2, vertex_names=names, names=False)
 
 
+def test_a_prepared_graph_takes_turns() -> None:
+    graph = town()
+    ready = nearfar.prepare(graph, force=True)
+    turns = ready.with_turns(forbidden=[("n", "m", "e")])
+    again = nearfar.prepare(turns, force=True)
+    want = nearfar.distances(graph.with_turns(forbidden=[("n", "m", "e")]))
+    assert np.array_equal(nearfar.distances(turns), want)
+    assert np.array_equal(nearfar.distances(again), want)
+    assert "prepared" not in repr(turns.original)
+
+
 def test_names_and_vertex_triples() -> None:
     graph = town()
     free = graph.with_turns()

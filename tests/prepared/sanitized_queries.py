@@ -59,7 +59,9 @@ def compare(graph: Graph, threads: int) -> int:
         for given in (order, "multilevel"):
             prepared = prepare(graph, given, perfect=perfect, force=True, threads=threads)
             same(pair_distances(prepared, starts, ends, threads), want.ravel())
-            same(prepared.label(threads=threads).distances_of_pairs(everything), want.ravel())
+            for compact in (0, 4):
+                labels = prepared.label(threads=threads, compact=compact)
+                same(labels.distances_of_pairs(everything), want.ravel())
             view, sources = prepared.metric_view, np.arange(n)
             for columns in (None, np.arange(0, n, 3)):
                 wanted = want if columns is None else want[:, columns]

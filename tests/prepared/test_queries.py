@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import pickle
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,6 +16,7 @@ import nearfar
 from nearfar import (
     DistanceOverflowError,
     Graph,
+    GraphFormatError,
     NegativeCycleError,
     OptionError,
     OutOfMemoryError,
@@ -60,7 +63,7 @@ def check_all(graph: Graph, prepared: Prepared) -> None:
     n = graph.n_vertices
     pairs = every_pair(n)
     none = unreached_value(want.dtype)
-    labels = prepared.label(threads=2)
+    labels = [prepared.label(threads=2, compact=size) for size in (0, 1, 4, n)]
     targets = np.arange(n)[:: max(1, n // 3)]
 
     def same(found: np.ndarray, wanted: np.ndarray) -> None:
@@ -70,7 +73,8 @@ def check_all(graph: Graph, prepared: Prepared) -> None:
 
     def check_form(wanted: np.ndarray, **form: Any) -> None:
         same(prepared.distances_of_pairs(pairs, 1, **form), wanted.ravel())
-        same(labels.distances_of_pairs(pairs, 2, **form), wanted.ravel())
+        for some in labels:
+            same(some.distances_of_pairs(pairs, 2, **form), wanted.ravel())
         given = {"method": "elimination_tree_rows@cpu", **form}
         np.testing.assert_array_equal(nearfar.all_pairs(prepared, threads=2, **given), wanted)
         table = nearfar.distances(prepared, None, targets=targets, threads=1, **given)
@@ -177,8 +181,9 @@ def test_negative_weights(graph: Graph) -> None:
     np.testing.assert_array_equal(rows, want)
     pairs = every_pair(graph.n_vertices)
     np.testing.assert_array_equal(prepared.distances_of_pairs(pairs, **given), want.ravel())
-    labels = prepared.label()
-    np.testing.assert_array_equal(labels.distances_of_pairs(pairs, **given), want.ravel())
+    for compact in (0, 3):
+        labels = prepared.label(compact=compact)
+        np.testing.assert_array_equal(labels.distances_of_pairs(pairs, **given), want.ravel())
 
 
 def mesh(side: int, dtype: str = "int32", directed: bool = True, seed: int = 0) -> Graph:
@@ -229,6 +234,18 @@ def test_a_mesh_in_pairs_and_labels(order: str) -> None:
     labels = prepared.label()
     assert labels.nbytes >= prepared.label_bytes
     np.testing.assert_array_equal(labels.distances_of_pairs(pairs), want)
+    sizes = [labels.up.nbytes]
+    for compact in (1, 4, 16, 64, graph.n_vertices):
+        some = prepared.label(compact=compact)
+        sizes.append(some.up.nbytes)
+        np.testing.assert_array_equal(some.distances_of_pairs(pairs), want)
+    assert sizes[-1] == 0
+    assert all(b < a for a, b in itertools.pairwise(sizes))
+    for wrong in (-1, 1.5, True, "16"):
+        with pytest.raises(OptionError, match="compact is"):
+            prepared.label(compact=wrong)  # type: ignore[arg-type]
+    with pytest.raises(OutOfMemoryError, match="compact=16"):
+        prepared.label(prepared.label_bytes - 1)
     assert [prepared.distance(s, t) for s, t in pairs[:20].tolist()] == want[:20].tolist()
     for s, t in pairs[:50].tolist():
         steps, length = prepared.path(s, t)
@@ -292,8 +309,9 @@ def test_sums_beyond_32_bits_come_back_in_64() -> None:
     assert prepared.path(0, n - 1) == (list(range(n)), (n - 1) * 2**30)
     found = prepared.distances_of_pairs([(0, n - 1), (0, 1), (1, 0)])
     assert found.tolist() == [(n - 1) * 2**30, 2**30, 2**63 - 1]
-    labels = prepared.label().distances_of_pairs([(0, n - 1), (0, 1), (1, 0)])
-    assert labels.tolist() == found.tolist()
+    for compact in (0, 8):
+        labels = prepared.label(compact=compact).distances_of_pairs([(0, n - 1), (0, 1), (1, 0)])
+        assert labels.tolist() == found.tolist()
     rows = nearfar.distances(prepared, [0], method="elimination_tree_rows")
     assert rows.dtype == np.int64
     assert rows[0, n - 1] == (n - 1) * 2**30
@@ -510,6 +528,40 @@ def test_lightest_of_parallel_edges_where_the_sums_are_equal() -> None:
         assert graph.effective_weights[path].tolist() == weights[[0, 2]].tolist()
 
 
+@pytest.mark.parametrize("directed", [False, True])
+@pytest.mark.parametrize("compact", [0, 8])
+def test_labels_stay_in_a_file(directed: bool, compact: int, tmp_path: Path) -> None:
+    graph = mesh(20, "float64", directed)
+    prepared = ready(graph)
+    file = tmp_path / "labels.nfp"
+    labels = prepared.label(compact=compact)
+    labels.save(file)
+    found = prepared.read_labels(file)
+    assert found.compact == compact
+    assert isinstance(found.up, np.memmap) or isinstance(found.up.base, np.memmap)
+    pairs = np.random.default_rng(3).integers(0, graph.n_vertices, (500, 2))
+    want = labels.distances_of_pairs(pairs)
+    np.testing.assert_array_equal(found.distances_of_pairs(pairs), want)
+    np.testing.assert_array_equal(prepared.distances_of_pairs(pairs, memory=0), want)
+    again = ready(graph).read_labels(file, check=False)
+    np.testing.assert_array_equal(again.distances_of_pairs(pairs), want)
+    heavier = prepared.reweight(graph.weights + 1)
+    with pytest.raises(GraphFormatError, match="of another graph"):
+        heavier.read_labels(file)
+    prepared.save(tmp_path / "graph.nfp")
+    with pytest.raises(GraphFormatError, match="no labels"):
+        prepared.read_labels(tmp_path / "graph.nfp")
+    with pytest.raises(GraphFormatError, match="do not belong together"):
+        nearfar.load(file)
+    damaged = bytearray(file.read_bytes())
+    damaged[-200] ^= 1
+    file.write_bytes(damaged)
+    with pytest.raises(GraphFormatError):
+        prepared.read_labels(file)
+    with pytest.raises(OptionError, match="nfp"):
+        labels.save(tmp_path / "labels.npy")
+
+
 @pytest.mark.parametrize("dtype", ["int32", "int64", "float32", "float64"])
 def test_many_pairs_in_one_call_make_labels(dtype: str) -> None:
     """Labels from a quarter of the vertices on, within the memory that they may take."""
@@ -522,7 +574,12 @@ def test_many_pairs_in_one_call_make_labels(dtype: str) -> None:
     assert stats["pairs_by"] == "labels"
     assert stats["label_bytes"] >= prepared.label_bytes
     assert stats["label_seconds"] > 0
-    for few, how in ((pairs[:-2], {}), (pairs, {"memory": prepared.label_bytes - 1})):
+    full = stats["label_bytes"]
+    packed = prepared.distances_of_pairs(pairs, 2, stats=stats, memory=prepared.label_bytes - 1)
+    assert stats["pairs_by"] == "labels"
+    assert stats["label_bytes"] < full / 2
+    np.testing.assert_array_equal(found, packed)
+    for few, how in ((pairs[:-2], {}), (pairs, {"memory": 1000})):
         stats = {}
         want = prepared.distances_of_pairs(few, 2, stats=stats, **how)
         assert stats == {"pairs_by": "walks"}

@@ -12,7 +12,7 @@ import json
 import math
 import os
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,10 +22,38 @@ from nearfar.answer.streets import line_of, one_per_street, parts_of
 from nearfar.errors import GraphError, MissingDependencyError, OptionError, quoted
 from nearfar.graph.geography import EARTH_RADIUS, on_earth
 from nearfar.graph.graph import Graph
-from nearfar.graph.snapping.lines import edge_lines
+from nearfar.graph.snapping.lines import closed_of, edge_lines, tails_of
 from nearfar.system.output import replacing
 
 _DEGREE = math.radians(1) * EARTH_RADIUS  # metres
+
+
+class Reach(NamedTuple):
+    """Vertices that a source reaches, and the edge that the source lies on.
+
+    Attributes
+    ----------
+    source : vertex name or label
+    vertices : int array, shape (r,)
+        Ascending.
+    distances : array, shape (r,)
+    edge, back : int
+        Edge on which a place lies, and the one back along the same line; -1 for none.
+    share : float
+        Share of the edge's length before the place.
+    """
+
+    source: Any
+    vertices: NDArray[Any]
+    distances: NDArray[Any]
+    edge: int = -1
+    back: int = -1
+    share: float = 0.0
+
+    def within(self, limit: float) -> Reach:
+        """Return what is reached within a distance."""
+        near = self.distances <= limit
+        return self._replace(vertices=self.vertices[near], distances=self.distances[near])
 
 
 def _coordinates(graph: Graph) -> NDArray[np.float64]:
@@ -129,35 +157,35 @@ def isochrones(
     O(n + m) per limit, plus the union of polygons.
     """
     near = np.flatnonzero(paths._host_reached)
-    found = [(paths.source, near, paths._host_distances[near])]
+    found = [Reach(paths.source, near, paths._host_distances[near])]
     return reach_features(paths.graph, found, limits, polygons=polygons, width=width)
 
 
 def reach_features(
     graph: Graph,
-    found: Iterable[tuple[Any, NDArray[Any], NDArray[Any]]],
+    found: Iterable[Reach],
     limits: Sequence[float],
     *,
     polygons: bool = False,
     width: float = 50.0,
 ) -> dict[str, Any]:
-    """Return what some sources reach, each with ascending vertices and their distances."""
+    """Return what some sources reach."""
     _coordinates(graph)
     features = []
     descending = check_limits(limits)
-    for source, vertices, distances in found:
+    for reach in found:
         for limit in descending:
-            near = distances <= limit
-            lines = _lines_within(graph, vertices[near], distances[near], limit)
+            near = reach.within(limit)
+            lines = _lines_within(graph, near, limit)
             if polygons:
                 geometry = _area(lines, width)
             else:
                 geometry = {"type": "MultiLineString", "coordinates": lines.tolist()}
             properties = {
-                "source": source,
+                "source": reach.source,
                 "limit": limit,
                 "unit": graph.attributes.get("unit"),
-                "n_vertices": int(near.sum()),
+                "n_vertices": len(near.vertices),
             }
             features.append(_feature(geometry, properties))
     return _collection(graph, features)
@@ -173,37 +201,74 @@ def check_limits(limits: Sequence[float]) -> list[float]:
 
 def reached_lines(paths: Paths, limit: float) -> NDArray[np.float64]:
     """Return the parts of edges within a distance of the source."""
-    distances = paths._host_distances
-    near = np.flatnonzero(paths._host_reached & (distances <= limit))
-    return _lines_within(paths.graph, near, distances[near], limit)
+    near = np.flatnonzero(paths._host_reached)
+    found = Reach(paths.source, near, paths._host_distances[near])
+    return _lines_within(paths.graph, found.within(limit), limit)
 
 
-def _lines_within(
-    graph: Graph, vertices: NDArray[Any], distances: NDArray[Any], limit: float
-) -> NDArray[np.float64]:
-    """Return the parts of edges up to a distance, from vertices within it; O(their edges)."""
+def _lines_within(graph: Graph, near: Reach, limit: float) -> NDArray[np.float64]:
+    """Return the parts of edges up to a distance, from what lies within it; O(their edges)."""
+    vertices, distances = near.vertices, near.distances
     begins = graph.indptr[vertices].astype(np.int64)
     degrees = graph.indptr[vertices + 1] - begins
     edges = np.arange(int(degrees.sum())) + np.repeat(
         begins - np.cumsum(degrees) + degrees, degrees
     )
-    tails = np.repeat(vertices.astype(np.int64), degrees)
-    heads = graph.indices[edges]
-    weights = np.ones(len(edges)) if graph.weights is None else graph.weights[edges]
-    weights = weights.astype(np.float64)
     left = limit - np.repeat(distances.astype(np.float64), degrees)
-    share = np.ones(len(edges))
-    cut = weights > left
-    share[cut] = left[cut] / weights[cut]
+    tails = np.repeat(vertices.astype(np.int64), degrees)
+    if near.edge >= 0:
+        other = (edges != near.edge) & (edges != near.back)
+        edges, left, tails = edges[other], left[other], tails[other]
+    heads = graph.indices[edges]
+    share = _shares(graph, edges, left)
+    cut = share < 1
     # Both directions of a street are one line: if one is reached whole, it is drawn once.
     key = np.minimum(tails, heads) * graph.n_vertices + np.maximum(tails, heads)
     whole = np.flatnonzero(~cut)[one_per_street(graph, edges[~cut])]
-    part = cut & (share > 0)
+    partly = cut & (share > 0)
     if edge_lines(graph) is None:  # else parallel streets may have other lines
-        part &= ~np.isin(key, key[whole])
-    part = np.flatnonzero(part)
-    kept = np.concatenate((whole, part))
-    return parts_of(graph, edges[kept]).within(share[kept])
+        partly &= ~np.isin(key, key[whole])
+    kept = np.concatenate((whole, np.flatnonzero(partly)))
+    lines = parts_of(graph, edges[kept]).within(share[kept])
+    return lines if near.edge < 0 else np.concatenate((_own_lines(graph, near, limit), lines))
+
+
+def _shares(graph: Graph, edges: NDArray[Any], left: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the share of each edge that a distance suffices for."""
+    weights = np.ones(len(edges)) if graph.weights is None else graph.weights[edges]
+    weights = weights.astype(np.float64)
+    share = np.ones(len(edges))
+    cut = weights > left
+    share[cut] = left[cut] / weights[cut]
+    return share
+
+
+def _own_lines(graph: Graph, near: Reach, limit: float) -> NDArray[np.float64]:
+    """Return the reached parts of the edge that a place lies on, none of them twice."""
+    ways = np.array([near.edge, near.back])
+    open_ = ways >= 0
+    closed = closed_of(graph)
+    if closed is not None:
+        open_ &= ~closed.among(ways)[0]
+
+    def shares(left: NDArray[np.float64]) -> list[float]:
+        found: list[float] = np.where(open_, _shares(graph, ways, left), 0.0).tolist()
+        return found
+
+    # From the place in both directions, then from the ends of the edge towards the place.
+    ahead, behind = shares(np.full(2, float(limit)))
+    since, until = max(near.share - behind, 0.0), min(near.share + ahead, 1.0)
+    ends = tails_of(graph, ways)
+    at = np.minimum(np.searchsorted(near.vertices, ends), max(len(near.vertices) - 1, 0))
+    left = np.zeros(2)
+    if len(near.vertices):
+        reached = near.vertices[at] == ends
+        left[reached] = limit - near.distances[at[reached]].astype(np.float64)
+    forth, back = shares(left)
+    pieces = np.array([(0.0, min(forth, since)), (since, until), (max(1 - back, until), 1.0)])
+    pieces = pieces[pieces[:, 0] < pieces[:, 1]]
+    parts = parts_of(graph, np.full(len(pieces), near.edge))
+    return parts.within(pieces[:, 1], pieces[:, 0])
 
 
 def _area(lines: NDArray[np.float64], width: float) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from nearfar.graph.geography import on_earth
 from nearfar.graph.graph import Graph
 from nearfar.graph.snapping.lines import edge_lines
 
@@ -24,7 +25,7 @@ class Parts(NamedTuple):
     # begin, end: shape (k, 2)
     begin: NDArray[np.float64]
     end: NDArray[np.float64]
-    # since, until: shape (k,); shares of the edge's length on the map at both ends
+    # since, until: shape (k,); shares of the edge's length, on the Earth in metres, at both ends
     since: NDArray[np.float64]
     until: NDArray[np.float64]
 
@@ -33,15 +34,25 @@ class Parts(NamedTuple):
         """Return both ends, shape (k, 2, 2)."""
         return np.stack([self.begin, self.end], axis=1)
 
-    def within(self, share: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return both ends of the parts up to a share of each edge, cutting the last one."""
+    def within(
+        self, share: NDArray[np.float64], since: NDArray[np.float64] | None = None
+    ) -> NDArray[np.float64]:
+        """Return both ends of the parts up to a share of each edge, cutting the last one.
+
+        ``since`` cuts the first part too, at another share.
+        """
         most = share[self.edge]
         kept = (self.since < most) | ((self.since == 0) & (most > 0))
+        least = np.zeros(len(most)) if since is None else since[self.edge]
+        kept &= (self.until > least) | (least == 0)
+        most, least = most[kept], least[kept]
         begin, end = self.begin[kept], self.end[kept]
         length = np.maximum(self.until[kept] - self.since[kept], 1e-300)
-        part = np.clip((most[kept] - self.since[kept]) / length, 0, 1)
-        part[self.until[kept] <= most[kept]] = 1
-        return np.stack([begin, begin + part[:, None] * (end - begin)], axis=1)
+        part = np.clip((most - self.since[kept]) / length, 0, 1)
+        part[self.until[kept] <= most] = 1
+        cut = np.clip((least - self.since[kept]) / length, 0, 1)
+        step = end - begin
+        return np.stack([begin + cut[:, None] * step, begin + part[:, None] * step], axis=1)
 
 
 def tails_of(graph: Graph, edges: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -92,7 +103,10 @@ def parts_of(graph: Graph, edges: NDArray[np.int64]) -> Parts:
     begins[start[1:] - 1] = False
     at = np.flatnonzero(begins)
     which = np.repeat(np.arange(len(edges), dtype=np.int64), counts + 1)
-    lengths = np.hypot(*(points[at + 1] - points[at]).T)
+    step = points[at + 1] - points[at]
+    if on_earth(graph):  # shares as of places that are snapped
+        step[:, 0] *= np.cos(np.radians((points[at + 1, 1] + points[at, 1]) / 2))
+    lengths = np.hypot(*step.T)
     total = np.bincount(which, lengths, len(edges))
     past = np.cumsum(lengths) - lengths
     past -= np.repeat(past[start[:-1] - np.arange(len(edges))], counts + 1)

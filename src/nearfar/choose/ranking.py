@@ -130,12 +130,25 @@ def estimates(
             found += _source_by_source(facts, request, speeds)
         return sorted(found, key=lambda choice: choice.seconds)
 
+    share = _share_within(facts, request) if device == "cpu" else None
+    if share is not None:
+        return stated(replace(facts, share=share))
     found = stated(facts)
     if device == "cpu" and found and (probes := _probes(facts, request, found[0].seconds)):
         share = share_of_edges(graph, probes, request.limit, request.targets)
         if share < 1:
             found = stated(replace(facts, share=share))
     return found
+
+
+def _share_within(facts: Facts, request: Request) -> float | None:
+    """Return the share of the edges within the limit, if searches of a few sources are small."""
+    if request.problem == "sssp" or request.limit is None or request.targets is not None:
+        return None
+    if facts.graph.n_negative or not facts.m:
+        return None
+    reach = facts.within(request.limit, request.sources, request.n_sources)
+    return None if reach is None else min(1.0, reach[1] / facts.m)
 
 
 def _probes(facts: Facts, request: Request, seconds: float) -> tuple[int, ...]:

@@ -185,6 +185,17 @@ def read_file(
     return graph, time.perf_counter() - began
 
 
+def read_with_turns(args: argparse.Namespace) -> tuple[Graph, Graph | TurnGraph]:
+    """Read a graph; return it, and what is searched: with ``--turns`` it obeys restrictions."""
+    from nearfar.prepared.prepare import load
+
+    if args.turns and args.graph.endswith(".nfp"):
+        ready = load(args.graph, turns=True)
+        return ready.original, ready
+    graph, _ = read_graph(args)
+    return graph, with_turns(args, graph) if args.turns else graph
+
+
 def with_turns(args: argparse.Namespace, graph: Graph) -> Graph | TurnGraph:
     """Return the graph with its turn restrictions, or unchanged if there are none."""
     from nearfar.prepared.prepared import Prepared

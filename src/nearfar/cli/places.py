@@ -27,8 +27,14 @@ _PLACE = re.compile(r"(-?\d+(?:\.\d+)?),\s*(-?\d+(?:\.\d+)?)")
 
 
 def add_snapping(parser: argparse.ArgumentParser, function: Callable[..., Any]) -> None:
-    """Add the flags for snapping places to streets."""
-    add_flags(parser.add_argument_group("places"), function, ["to", "parts", "max_distance"])
+    """Add the flags for places on streets and for the turns between them."""
+    group = parser.add_argument_group("places")
+    add_flags(group, function, ["to", "parts", "max_distance"])
+    group.add_argument(
+        "--turns",
+        action="store_true",
+        help="obey the turn restrictions of an OpenStreetMap file; with .nfp, those it holds",
+    )
 
 
 def add_tables(parser: argparse.ArgumentParser, function: Callable[..., Any]) -> None:
@@ -41,8 +47,9 @@ def add_tables(parser: argparse.ArgumentParser, function: Callable[..., Any]) ->
 @contextlib.contextmanager
 def remarks(args: argparse.Namespace, graph: Graph) -> Iterator[None]:
     """Print warnings of the library as remarks of the program."""
-    if graph.forbidden_turns:
-        note(args, f"not obeyed between places: {len(graph.forbidden_turns):,} forbidden turns")
+    if graph.forbidden_turns and not getattr(args, "turns", False):
+        without = " without --turns" if hasattr(args, "turns") else ""
+        note(args, f"not obeyed{without}: {len(graph.forbidden_turns):,} forbidden turns")
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
         try:

@@ -16,7 +16,7 @@ from nearfar.graph.dtypes import unreached_value
 from nearfar.graph.graph import Graph
 from nearfar.solve.many import distances
 from nearfar.solve.matrix.fresh import is_fresh, pays
-from nearfar.solve.nearest import nearest_indices
+from nearfar.solve.nearest import nearest_distances, nearest_indices
 from nearfar.solve.one import solve_one
 from nearfar.system.devices import runtime
 from nearfar.system.devices.arrays import as_dtype, module_of
@@ -190,21 +190,16 @@ def nearest_source(
     if len(sources) == 0 or n == 0:
         none = np.full(n, NO_VERTEX, dtype=np.int32)
         return np.full(n, np.inf), none, none.copy()
+    given = {"method": engine.method, "device": engine.on(graph), "threads": engine.threads}
+    on_gpu = graph.on_device
     try:
-        found = nearest_indices(
-            graph,
-            sources,
-            method=engine.method,
-            device=engine.on(graph),
-            threads=engine.threads,
-            limit=limit,
-        )
+        if not predecessors:
+            raw = nearest_distances(graph, sources, limit=limit, **given)
+            return _place(float_distances(raw), on_gpu), None, None
+        found = nearest_indices(graph, sources, limit=limit, **given)
     except errors.NegativeCycleError as cycle:
         raise NegativeCycleError(cycle.cycle, cycle.total) from None
-    on_gpu = graph.on_device
     distances = _place(float_distances(found.distances), on_gpu)
-    if not predecessors:
-        return distances, None, None
     own, nearest = _sentinels(found.predecessors), _sentinels(found.sources)
     return distances, _place(own, on_gpu), _place(nearest, on_gpu)
 

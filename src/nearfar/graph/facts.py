@@ -96,10 +96,11 @@ def within(
 ) -> tuple[float, float] | None:
     """Return mean numbers of vertices and scanned edges within a limit of some sources; cached.
 
-    The result is None if a search meets more than 4,096 vertices, or 64 for each of the ``many``
-    sources from which these are sampled, and for graphs on a device.
+    The result is None if a search meets more than 4,096 vertices, or in a large graph 64 for each
+    of the ``many`` sources from which these are sampled, and for graphs on a device.
     """
-    most = max(_WITHIN_AT_MOST, 64 * many)
+    # With more than one vertex in 64 reached, a search with an array of all is faster.
+    most = max(_WITHIN_AT_MOST, min(64 * many, graph.n_vertices // 64))
 
     def search() -> tuple[float, float] | None:
         if graph.device_arrays is not None or not sources:

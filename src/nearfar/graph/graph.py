@@ -699,7 +699,10 @@ class Graph(Vertices, Exchange):
         """
         from nearfar.graph.turns import with_turns
 
-        return with_turns(self, forbidden, costs or {}, closed)
+        plain = self
+        if type(self) is not Graph:  # a prepared graph, whose arcs do not obey the turns
+            plain = Graph.from_checked(self._arrays, copy=False, **self._metadata())
+        return with_turns(plain, forbidden, costs or {}, closed)
 
     def without_weights(self) -> Graph:
         """Return the same edges with weight 1 each.

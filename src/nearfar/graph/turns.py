@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from nearfar.errors import GraphError, quoted
+from nearfar.graph.snapping.lines import tails_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 
     from nearfar.graph.graph import Graph
 
-__all__ = ["TurnGraph", "with_turns"]
+__all__ = ["TurnGraph", "turn_heads", "turns_into", "with_turns"]
 
 
 class TurnGraph:
@@ -36,8 +37,9 @@ class TurnGraph:
     The functions that take it return vertices and edges of the original graph:
     :func:`nearfar.sssp`, :func:`nearfar.shortest_path`, :func:`nearfar.distances`,
     :func:`nearfar.nearest`, :func:`nearfar.k_shortest_paths`, :func:`nearfar.isochrone`,
-    :func:`nearfar.prepare` and the measures, except for those that list or count individual
-    shortest paths.
+    :func:`nearfar.prepare`, the measures, except for those that list or count individual shortest
+    paths, and between places :func:`nearfar.table`, :func:`nearfar.nearest_places`,
+    :func:`nearfar.route` and :func:`nearfar.accessibility`.
 
     Attributes
     ----------
@@ -259,6 +261,39 @@ class TurnGraph:
             f"{type(self).__name__}({self.original!r}; searched with {self.graph.n_vertices:,} "
             f"vertices and {self.graph.n_edges:,} edges)"
         )
+
+
+def turn_heads(turns: TurnGraph, edges: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the vertices of the graph that is searched which original edges lead to."""
+    which, found = _rows(turns.graph.indptr, turns.starts[tails_of(turns.original, edges)])
+    own = turns.edges[found] == edges[which]  # one edge of each start
+    heads: NDArray[np.int64] = turns.graph.indices[found[own]].astype(np.int64)
+    return heads
+
+
+def turns_into(
+    turns: TurnGraph, edges: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
+    """Return the ways of taking original edges: which one, the vertex before, the turn's cost.
+
+    The vertex is of the graph that is searched.
+    """
+    first, entering, tails = turns.graph.entering()
+    which, at = _rows(first, turn_heads(turns, edges))
+    found = entering[at]
+    own = turns.edges[found] == edges[which]
+    found = found[own]
+    return which[own], tails[found], turns.extra[found].astype(np.float64)
+
+
+def _rows(
+    first: NDArray[Any], vertices: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return all positions in the rows of some vertices, and the index of each one's vertex."""
+    begin = first[vertices].astype(np.int64)
+    sizes = first[vertices + 1].astype(np.int64) - begin
+    which = np.repeat(np.arange(len(vertices)), sizes)
+    return which, np.arange(len(which)) + (begin - np.cumsum(sizes) + sizes)[which]
 
 
 def with_turns(

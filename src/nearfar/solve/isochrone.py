@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, Unpack
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Literal, Unpack
 
+import numpy as np
 from numpy.typing import NDArray
 
-from nearfar.answer.geography import check_limits, reach_features
+from nearfar.answer.geography import Reach, check_limits, reach_features
 from nearfar.answer.isochrone import draw_isochrones
 from nearfar.answer.page import draw_page
 from nearfar.answer.paths import Paths
 from nearfar.errors import OptionError, quoted
 from nearfar.graph.graph import Graph
 from nearfar.graph.like import GraphLike
+from nearfar.graph.snapping.snap import Snapped
 from nearfar.graph.turns import TurnGraph
 from nearfar.options import Device
 from nearfar.raster.picture import draw_surface
@@ -23,7 +25,10 @@ from nearfar.raster.surface import Surface
 from nearfar.solve.many import distances as many_distances
 from nearfar.solve.one import sssp
 from nearfar.solve.option_types import SearchOptions
-from nearfar.solve.steps.request import as_graph, as_graph_or_turns, vertex_indices
+from nearfar.solve.places.entries import check_weights, entries
+from nearfar.solve.places.given import are_places, as_places, is_place, vertex_places
+from nearfar.solve.places.table import numbered
+from nearfar.solve.steps.request import as_graph, as_graph_or_turns
 
 _AT_ONCE = 1024  # sources whose searches run together
 
@@ -118,29 +123,36 @@ def isochrone(
 
 def isochrones(
     graph: GraphLike,
-    sources: Iterable[Any],
+    sources: Any,
     limits: Sequence[float],
     *,
     polygons: bool = False,
     width: float = 50.0,
     weight: str | Callable[[Any, Any, Any], Any] | None = "weight",
+    to: Literal["edge", "vertex"] = "edge",
+    parts: Literal["largest", "all"] = "largest",
+    max_distance: float | None = None,
     device: Device = "auto",
     threads: int | None = None,
 ) -> dict[str, Any]:
     """Return the streets or areas within some distances of many sources as GeoJSON.
 
-    Searches stop at the largest limit and run on all cores.
+    Searches stop at the largest limit and run on all cores. A place reaches its own street on both
+    sides, as far as one-way streets allow, and the rest from the ends of the street.
 
     Parameters
     ----------
     graph : Graph or what converts to one
         Graph with longitudes and latitudes as ``coordinates`` and non-negative weights.
-    sources : vertices
-        Sources by name; ``graph.nearest_vertex(lon, lat)`` finds one by coordinates.
+    sources : places or vertices
+        Coordinates in frames, GeoSeries, arrays or lists as for :func:`nearfar.table`, or vertices
+        by name.
     limits : sequence of numbers
         Distances in units of the weights.
     polygons, width
         As for :func:`nearfar.answer.isochrones`.
+    to, parts, max_distance
+        As for :meth:`nearfar.Graph.snap`. Places beyond ``max_distance`` reach nothing.
     weight, device, threads
         As for :func:`nearfar.distances`.
 
@@ -149,16 +161,17 @@ def isochrones(
     dict
         A FeatureCollection with a feature per source and limit, source by source, the largest
         limit first; their properties are those of :func:`nearfar.answer.isochrones`, which answers
-        for one source. :func:`nearfar.answer.write_geography` writes it.
+        for one source. The ``source`` of a place is its label in the index of the frame, or the
+        number of its row. :func:`nearfar.answer.write_geography` writes it.
 
     Raises
     ------
     GraphError
-        If the graph has no geographic coordinates.
+        If the graph has no geographic coordinates, or negative weights.
     OptionError
         If there is no limit or one is not a number of at least 0, and for a graph with turn costs.
     VertexError, MissingDependencyError
-        For a source that is not a vertex; for polygons without shapely.
+        For a source that is not a vertex or a place far away; for polygons without shapely.
 
     Notes
     -----
@@ -175,6 +188,9 @@ def isochrones(
     >>> found = nearfar.isochrones(g, [0, 2], [30, 60])
     >>> [(f["properties"]["source"], f["properties"]["n_vertices"]) for f in found["features"]]
     [(0, 2), (0, 1), (2, 2), (2, 1)]
+    >>> found = nearfar.isochrones(g, [(24.945, 60.17)], [15])
+    >>> [round(x, 4) for x, y in found["features"][0]["geometry"]["coordinates"][0]]
+    [24.9425, 24.9475]
     """
     if isinstance(graph, TurnGraph):
         raise OptionError(
@@ -182,18 +198,55 @@ def isochrones(
             "of nearfar.sssp for each source"
         )
     solved = as_graph(graph, weight)
-    rows = vertex_indices(solved, sources, "source")
+    check_weights(solved)
     far = check_limits(limits)[0]
+    if are_places(solved, sources) or is_place(solved, sources):
+        options = {"to": to, "parts": parts, "max_distance": max_distance, "threads": threads}
+        places, names = as_places(solved, sources, "sources", options)[:2]
+        names = range(len(places)) if names is None else names
+    else:
+        places = vertex_places(solved, sources, "source").snapped
+        names = solved.name_of(places.vertex)
+    solver = {"limit": far, "device": device, "threads": threads}
+    return reach_features(
+        solved, _reaches(solved, places, names, solver), limits, polygons=polygons, width=width
+    )
 
-    def found() -> Iterator[tuple[Any, NDArray[Any], NDArray[Any]]]:
-        for first in range(0, len(rows), _AT_ONCE):
-            some = solved.name_of(rows[first : first + _AT_ONCE])
-            near: Any = many_distances(
-                solved, some, limit=far, out="csr", device=device, threads=threads
-            )
+
+def _reaches(graph: Graph, places: Snapped, names: Any, solver: dict[str, Any]) -> Iterator[Reach]:
+    """Return what each place reaches within the limit, from the vertices next to it."""
+    leaving = entries(graph, places, True)
+    for first in range(0, len(places), _AT_ONCE):
+        vertices, rows = numbered(leaving.vertex[first : first + _AT_ONCE])
+        near: Any = None
+        if len(vertices):
+            near = many_distances(graph, graph.name_of(vertices), out="csr", **solver)
             near.sort_indices()
-            for row, source in enumerate(some):
-                part = slice(near.indptr[row], near.indptr[row + 1])
-                yield source, near.indices[part], near.data[part]
+        for i, some in enumerate(rows.tolist(), first):
+            reached, lengths = [], []
+            for row, cost in zip(some, leaving.cost[i].tolist(), strict=True):
+                if row >= 0:
+                    part = slice(near.indptr[row], near.indptr[row + 1])
+                    reached.append(near.indices[part])
+                    lengths.append(near.data[part] + cost if cost else near.data[part])
+            yield Reach(
+                names[i],
+                *_least(reached, lengths),
+                int(places.edge[i]),
+                int(places.back[i]),
+                float(places.share[i]),
+            )
 
-    return reach_features(solved, found(), limits, polygons=polygons, width=width)
+
+def _least(
+    vertices: list[NDArray[Any]], distances: list[NDArray[Any]]
+) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Return the vertices of all rows, ascending, with the least distance of each."""
+    if len(vertices) < 2:
+        none = np.empty(0, np.int64)
+        return (vertices[0], distances[0]) if vertices else (none, none)
+    found, lengths = np.concatenate(vertices), np.concatenate(distances)
+    order = np.lexsort((lengths, found))
+    found = found[order]
+    first = np.append(True, found[1:] != found[:-1])
+    return found[first], lengths[order[first]]

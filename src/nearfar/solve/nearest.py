@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nearfar.algorithms.bounded.nearest import nearest_within
+from nearfar.answer.paths import Paths
 from nearfar.errors import DistanceOverflowError, NegativeCycleError, OptionError, keyword
 from nearfar.graph.graph import Graph
 from nearfar.graph.like import GraphLike
@@ -142,16 +143,7 @@ def nearest_indices(graph: Graph, rows: NDArray[np.int64], **given: Any) -> Near
     n = graph.n_vertices
     if (near := _within(graph, rows, **given)) is not None:
         return near
-    joined = join_sources(graph, rows)
-    # A few more edges do not change the choice, and ranking takes longer than a small search.
-    CHOICES.share(joined, _CHOICES_OF_JOINED.of(graph, dict))
-    try:
-        paths = solve_one(joined, n, once=True, predecessors=True, **given)
-    except DistanceOverflowError:  # names the added vertex
-        raise DistanceOverflowError(
-            f"a distance from the sources does not fit {joined.weight_dtype}: scale the weights "
-            "down"
-        ) from None
+    paths = _joined_search(graph, rows, True, given)
     distances = paths.distances[:n]
     before = clear_unreached(paths.predecessors.copy(), paths.distances)
     own = before[:n].copy()
@@ -159,10 +151,34 @@ def nearest_indices(graph: Graph, rows: NDArray[np.int64], **given: Any) -> Near
     return Nearest(distances, _tops(before, n), own)
 
 
+def nearest_distances(graph: Graph, rows: NDArray[np.int64], **given: Any) -> Any:
+    """Return the distance of each vertex from the nearest of checked sources."""
+    if (near := _within(graph, rows, tree=False, **given)) is not None:
+        return near.distances
+    return _joined_search(graph, rows, False, given).distances[: graph.n_vertices]
+
+
+def _joined_search(
+    graph: Graph, rows: NDArray[np.int64], predecessors: bool, given: dict[str, Any]
+) -> Paths:
+    """Search from an additional vertex with an edge of weight 0 to each source."""
+    joined = join_sources(graph, rows)
+    # A few more edges do not change the choice, and ranking takes longer than a small search.
+    CHOICES.share(joined, _CHOICES_OF_JOINED.of(graph, dict))
+    try:
+        return solve_one(joined, graph.n_vertices, once=True, predecessors=predecessors, **given)
+    except DistanceOverflowError:  # names the added vertex
+        raise DistanceOverflowError(
+            f"a distance from the sources does not fit {joined.weight_dtype}: scale the weights "
+            "down"
+        ) from None
+
+
 def _within(
     graph: Graph,
     rows: NDArray[np.int64],
     *,
+    tree: bool = True,
     limit: Any = None,
     method: str = "auto",
     device: Device = "auto",
@@ -177,7 +193,7 @@ def _within(
         return None
     check_threads(threads)
     check_stats(stats)
-    found = nearest_within(graph, rows, check_limit(limit, graph.weight_dtype))
+    found = nearest_within(graph, rows, check_limit(limit, graph.weight_dtype), tree)
     if found is None:
         return None
     if stats is not None:

@@ -278,5 +278,3 @@ def test_other_bad_input() -> None:
     below = nearfar.Graph.from_edges([0, 1], [1, 0], [3, -1], coordinates=[[0, 0], [5, 5]])
     with pytest.raises(GraphError, match="has a negative weight"):
         nearfar.table(below, [(1.0, 1.0)], [(1.0, 1.0)])
-    with pytest.raises(OptionError, match="without turn costs"):
-        nearfar.table(g.with_turns(closed=[1]), [(1.0, 1.0)], [(1.0, 1.0)])  # type: ignore[arg-type]

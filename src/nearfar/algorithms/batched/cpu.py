@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from nearfar import _cpu
 from nearfar.algorithms.batched.options import LaneOptions, WorkerOptions
 from nearfar.cpu.costs import bucket_search, heap_search
+from nearfar.cpu.limits import exact_limit
 from nearfar.graph.facts import Facts
 from nearfar.graph.graph import Graph
 from nearfar.registry import Answer, Estimate, Request, Workspace, variant
@@ -38,12 +39,13 @@ def _searches(facts: Facts, request: Request) -> Estimate:
     """
     k = request.n_sources
     # Measured: 1.5 times the model of a single search on roads and grids, elsewhere about that.
+    # Searches that stop early have what they visit in the caches.
     buckets = WorkerOptions().buckets(facts.graph)
-    one = 1.5 * bucket_search(facts) if buckets else heap_search(facts)
+    one = 0.75 * (1 + facts.share) * bucket_search(facts) if buckets else heap_search(facts)
     words = "searches that have little in common"
     if facts.share < 1:
         width = facts.n if request.targets is None else len(request.targets)
-        one = one * facts.share + width * 3e-10
+        one = one * facts.share + width * 4e-10
         words += f" and stop after {facts.share:.2%} of the edges"
     workers = max(1, min(request.threads, k))
     return Estimate(k * one / workers, words)
@@ -80,7 +82,7 @@ def worker_per_source(
         workspace.threads,
         options.buckets(graph),
     )
-    return Answer(out, stats)
+    return Answer(out, stats, masked=exact_limit(graph.weight_dtype, workspace.limit))
 
 
 def _fits_lanes(graph: Graph, request: Request) -> Literal[True] | str:

@@ -14,6 +14,7 @@
 #include "algorithms/delta_stepping/plan.hpp"
 #include "cpu/bindings/bindings.hpp"
 #include "cpu/heaps/dary_heap.hpp"
+#include "cpu/memory/huge_pages.hpp"
 #include "cpu/search/search.hpp"
 #include "cpu/threads/spread.hpp"
 
@@ -30,6 +31,7 @@ template <class C>
 struct Rows {
   const int64_t* sources;
   typename C::Weight* first;
+  const typename C::Weight* end;
   std::size_t width;
   typename C::Weight limit;
   Columns columns;
@@ -47,29 +49,64 @@ class Distances {
   // `several`: whether there are enough sources that a private distance array, which stays in the
   // caches, pays for the copy to the rows.
   Distances(const C& csr, const Rows<C>& rows, bool several)
-      : rows_(rows), picks_(rows.columns.vertices != nullptr) {
+      : rows_(rows), n_(static_cast<std::size_t>(csr.n)), picks_(rows.columns.vertices != nullptr) {
     if (!picks_ && !several) return;
-    own_.reset(new Weight[static_cast<std::size_t>(csr.n)]);
-    std::fill_n(own_.get(), static_cast<std::size_t>(csr.n), unreached<Weight>());
+    own_.reset(new Weight[n_]);
+    std::fill_n(own_.get(), n_, unreached<Weight>());
   }
 
   // Where the search records the vertices that it lowers, all unreached before it; or null.
-  Buffer<Index>* touched() { return picks_ ? &touched_ : nullptr; }
+  Buffer<Index>* touched() { return picks_ || (own_ && limited()) ? &touched_ : nullptr; }
 
-  Weight* begin(int64_t i) { return own_ ? own_.get() : rows_.row(i); }
+  // The distances of a search, all unreached.
+  Weight* begin(int64_t i) {
+    if (own_) return own_.get();
+    make_pages(rows_.row(i), rows_.width, rows_.end);
+    std::fill_n(rows_.row(i), rows_.width, unreached<Weight>());
+    return rows_.row(i);
+  }
 
+  // Makes the row of a search, without what delta-stepping lowered beyond the limit before it was
+  // compared with it.
   void finish(int64_t i) {
     Weight* row = rows_.row(i);
-    if (own_ && !picks_) std::copy_n(own_.get(), rows_.width, row);
     if (picks_) {
-      for (std::size_t c = 0; c < rows_.width; ++c) row[c] = own_[rows_.columns.vertices[c]];
-      for (std::size_t k = 0; k < touched_.size; ++k) own_[touched_.data[k]] = unreached<Weight>();
-      touched_.size = 0;
+      for (std::size_t c = 0; c < rows_.width; ++c)
+        row[c] = within(own_[rows_.columns.vertices[c]]);
+      clear();
+    } else if (!own_) {
+      if (limited())
+        for (std::size_t c = 0; c < rows_.width; ++c) row[c] = within(row[c]);
+    } else {
+      make_pages(row, rows_.width, rows_.end);
+      if (limited() && touched_.size < n_ / kFew) {
+        std::fill_n(row, rows_.width, unreached<Weight>());
+        for (std::size_t k = 0; k < touched_.size; ++k)
+          row[touched_.data[k]] = within(own_[touched_.data[k]]);
+        clear();
+      } else {
+        for (std::size_t c = 0; c < n_; ++c) {
+          row[c] = within(own_[c]);
+          own_[c] = unreached<Weight>();
+        }
+        touched_.size = 0;
+      }
     }
   }
 
  private:
+  static constexpr std::size_t kFew = 8;  // share of the vertices that are cleared one by one
+
+  bool limited() const { return rows_.limit != unreached<Weight>(); }
+  Weight within(Weight d) const { return d > rows_.limit ? unreached<Weight>() : d; }
+
+  void clear() {
+    for (std::size_t k = 0; k < touched_.size; ++k) own_[touched_.data[k]] = unreached<Weight>();
+    touched_.size = 0;
+  }
+
   const Rows<C>& rows_;
+  const std::size_t n_;
   const bool picks_;  // columns
   std::unique_ptr<Weight[]> own_;
   Buffer<Index> touched_;
@@ -82,10 +119,7 @@ void search_heap(const C& csr, DaryHeap<typename C::Index, typename C::Weight, 4
                  Buffer<typename C::Index>* touched, StopRule<typename C::Weight> stop,
                  SearchStats& stats, Interrupt& interrupt) {
   using Weight = typename C::Weight;
-  if constexpr (kTouch)
-    touched->push(source);
-  else
-    std::fill_n(distance, static_cast<std::size_t>(csr.n), unreached<Weight>());
+  if constexpr (kTouch) touched->push(source);
   distance[source] = 0;
   heap.insert(source, 0);
   typename C::Index v;
@@ -121,13 +155,6 @@ void search_heap(const C& csr, DaryHeap<typename C::Index, typename C::Weight, 4
   }
 }
 
-// Removes distances beyond the limit that delta-stepping stored before comparing with it.
-template <class Weight>
-void drop_beyond(Weight limit, Weight* row, std::size_t width) {
-  if (limit == unreached<Weight>()) return;
-  for (std::size_t c = 0; c < width; ++c) row[c] = row[c] > limit ? unreached<Weight>() : row[c];
-}
-
 Fields per_source(GraphView& view, const Ids& sources, const Array& out,
                   const std::optional<Ids>& columns, std::optional<double> limit, int threads,
                   bool buckets) {
@@ -146,7 +173,8 @@ Fields per_source(GraphView& view, const Ids& sources, const Array& out,
       if (!is_vertex(sources.data()[i])) throw nb::index_error("source is not a vertex");
     for (std::size_t i = 0; i < wanted.count; ++i)
       if (!is_vertex(wanted.vertices[i])) throw nb::index_error("column is not a vertex");
-    const Rows<C> rows{sources.data(), out_rows, width, limit_as<Weight>(limit), wanted};
+    const Rows<C> rows{sources.data(),          out_rows, out_rows + k * width, width,
+                       limit_as<Weight>(limit), wanted};
     nb::gil_scoped_release release;
     const DeltaPlan plan = plan_for(csr, std::nullopt);
     std::mutex mutex;
@@ -161,10 +189,7 @@ Fields per_source(GraphView& view, const Ids& sources, const Array& out,
       if (buckets) {
         int64_t now = -1;  // current source
         const auto next = [&](typename C::Index& source, Weight*& distances) {
-          if (now >= 0) {
-            memory.finish(now);
-            drop_beyond(rows.limit, rows.row(now), width);
-          }
+          if (now >= 0) memory.finish(now);
           now = counter.take();
           if (now < 0) return false;
           source = static_cast<typename C::Index>(rows.sources[now]);

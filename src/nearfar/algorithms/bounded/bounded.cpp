@@ -17,6 +17,7 @@
 #include "algorithms/bounded/neighbours.hpp"
 #include "algorithms/bounded/search.hpp"
 #include "cpu/bindings/bindings.hpp"
+#include "cpu/memory/huge_pages.hpp"
 #include "cpu/threads/spread.hpp"
 
 namespace nearfar::bounded {
@@ -171,6 +172,7 @@ Fields fill(GraphView& view, const Ids& sources, const Array& out,
           to[c] = search.distance(static_cast<typename C::Index>(columns->data()[c]));
         return;
       }
+      make_pages(to, width, first + sources.size() * width);
       std::fill_n(to, width, unreached<Weight>());
       for (const auto& one : search) to[one.vertex] = one.distance;
     };
@@ -351,9 +353,9 @@ nb::tuple figures(GraphView& view, const Ids& sources, std::optional<double> lim
 // The nearest of several sources for each vertex within the limit: (distances, the sources,
 // predecessors, vertices reached), or None where a vertex is as far as its predecessor, so that
 // which one a tree is made of is to be looked at more closely. Of tight edges the one from the
-// least vertex makes the tree.
+// least vertex makes the tree. Without `tree` only the distances.
 nb::object nearest(GraphView& view, const Ids& sources, std::optional<double> limit,
-                   std::size_t expected) {
+                   std::size_t expected, bool tree) {
   const auto run = [&](const auto& csr) -> nb::object {
     using C = std::decay_t<decltype(csr)>;
     using Index = typename C::Index;
@@ -361,16 +363,11 @@ nb::object nearest(GraphView& view, const Ids& sources, std::optional<double> li
     check_sources(csr, sources);
     const auto n = static_cast<std::size_t>(csr.n);
     std::vector<Weight> distances(n, unreached<Weight>());
-    std::vector<int64_t> places(n, -1);
-    std::vector<Index> before(n, -1);
+    std::vector<int64_t> places(tree ? n : 0, -1);
+    std::vector<Index> before(tree ? n : 0, -1);
     std::size_t reached;
-    {
-      nb::gil_scoped_release release;
-      Interrupt interrupt;
-      Search<C> search(csr, kAll, std::min(expected, n));
-      search.run(sources.data(), sources.size(), farthest<Weight>(limit), interrupt);
-      reached = search.size();
-      for (const auto& one : search) distances[at(one.vertex)] = one.distance;
+    bool clear = true;
+    const auto make_tree = [&](const Search<C>& search, Interrupt& interrupt) {
       for (const auto& one : search) {
         interrupt.poll(8 + at(csr.indptr[one.vertex + 1] - csr.indptr[one.vertex]));
         for (auto e = at(csr.indptr[one.vertex]); e < at(csr.indptr[one.vertex + 1]); ++e) {
@@ -379,7 +376,7 @@ nb::object nearest(GraphView& view, const Ids& sources, std::optional<double> li
           if (candidate(one.distance, edge.weight) != static_cast<SumOf<Weight>>(distances[to]) ||
               distances[to] == unreached<Weight>())
             continue;
-          if (distances[to] == one.distance && edge.target != one.vertex) return nb::none();
+          if (distances[to] == one.distance && edge.target != one.vertex) return false;
           if (edge.target != one.vertex && (before[to] < 0 || one.vertex < before[to]))
             before[to] = one.vertex;
         }
@@ -387,7 +384,18 @@ nb::object nearest(GraphView& view, const Ids& sources, std::optional<double> li
       for (const auto& one : search)
         places[at(one.vertex)] = before[at(one.vertex)] < 0 ? static_cast<int64_t>(one.vertex)
                                                             : places[at(before[at(one.vertex)])];
+      return true;
+    };
+    {
+      nb::gil_scoped_release release;
+      Interrupt interrupt;
+      Search<C> search(csr, kAll, std::min(expected, n));
+      search.run(sources.data(), sources.size(), farthest<Weight>(limit), interrupt);
+      reached = search.size();
+      for (const auto& one : search) distances[at(one.vertex)] = one.distance;
+      if (tree) clear = make_tree(search, interrupt);
     }
+    if (!clear) return nb::none();
     return nb::make_tuple(as_numpy(std::move(distances)), as_numpy(std::move(places)),
                           as_numpy(std::move(before)), reached);
   };
@@ -607,7 +615,7 @@ NEARFAR_BIND(m) {
   m.def("bounded_figures", &bounded::figures, arg("view"), arg("sources"),
         arg("limit") = nb::none(), arg("threads") = 1, arg("added") = "", arg("most") = nb::none());
   m.def("bounded_nearest", &bounded::nearest, arg("view"), arg("sources"), arg("limit").none(),
-        arg("expected") = 0);
+        arg("expected") = 0, arg("tree") = true);
   m.def(
       "bounded_aggregate",
       [](GraphView& view, const Ids& sources, double limit, int threads, const Ids& place,

@@ -136,13 +136,16 @@ def _can_run(graph: Graph, request: Request) -> Literal[True] | str:
 
 
 def _cost(facts: Facts, request: Request) -> Estimate | None:
-    """Estimate by a guess: blocks share a device like the searches of a batch."""
+    """Estimate by a fit to counts within five minutes of all vertices of New York on an H200.
+
+    The kernel takes 5 to 7 ms for 264,346 sources that reach 182 vertices each, a call 11 ms.
+    """
     if request.predecessors or _can_run(facts.graph, request) is not True:
         return None
     reach = facts.within(request.limit, request.sources, request.n_sources)  # type: ignore[arg-type]
     if reach is None or reach[0] > _HELD / 4:
         return None
-    one = 4e-8 + 1.5e-9 * reach[0]
+    one = 1e-8 + 1.6e-10 * reach[0]
     if request.comes_back and not request.sparse:
         one += facts.n * 5e-12 * facts.dtype.itemsize
     return Estimate(

@@ -26,8 +26,12 @@ class NearestWithin(NamedTuple):
     stats: dict[str, Any]
 
 
-def nearest_within(graph: Graph, sources: NDArray[np.int64], limit: Any) -> NearestWithin | None:
+def nearest_within(
+    graph: Graph, sources: NDArray[np.int64], limit: Any, tree: bool = True
+) -> NearestWithin | None:
     """Return the nearest source of each vertex, or None if another search is to run.
+
+    Without ``tree`` sources and predecessors are empty.
 
     Notes
     -----
@@ -44,7 +48,7 @@ def nearest_within(graph: Graph, sources: NDArray[np.int64], limit: Any) -> Near
     if expected * _SHARE > graph.n_vertices:
         return None
     began = time.perf_counter()
-    found: Any = _cpu.bounded_nearest(graph.view, sources, limit, expected)
+    found: Any = _cpu.bounded_nearest(graph.view, sources, limit, expected, tree)
     if found is None:
         return None
     distances, places, before, reached = found

@@ -23,10 +23,10 @@ using ShortCsr = NarrowCsr<int32_t, uint16_t>;
 // Sources for one worker, which searches them one after the other in the same memory.
 template <class C>
 struct DeltaFeed {
-  // Called before each search: where from, and the n distances to fill. False ends the run.
+  // Called before each search: where from, and n distances, all unreached. False ends the run.
   std::function<bool(typename C::Index& source, typename C::Weight*& distances)> next;
-  // Null, or where to note the vertices that are lowered, some of them repeatedly. The distances
-  // are all unreached already then, so that a search costs what it visits and not O(n).
+  // Null, or where to note the vertices that are lowered, some of them repeatedly: with them a
+  // search costs what it visits and not O(n).
   Buffer<typename C::Index>* touched = nullptr;
 };
 

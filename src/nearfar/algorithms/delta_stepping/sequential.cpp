@@ -140,10 +140,7 @@ SearchStats sequential(const C& csr, const DeltaFeed<C>& feed, StopRule<typename
   Memory<C> memory{{csr, distances, stop.limit, plan.delta}, {}, {csr, kFullShare}};
   while (feed.next(source, distances)) {
     memory.work.start(distances, feed.touched, plan.delta);
-    if (feed.touched == nullptr)
-      std::fill_n(distances, static_cast<std::size_t>(csr.n), unreached<Weight>());
-    else
-      feed.touched->push(source);
+    if (feed.touched != nullptr) feed.touched->push(source);
     search(memory, source, distances, stop, plan.adapt, interrupt, nullptr);
   }
   return memory.work.stats;

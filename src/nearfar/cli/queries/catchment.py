@@ -10,7 +10,7 @@ from __future__ import annotations
 import argparse
 
 import nearfar
-from nearfar.cli.arguments import add_graph, read_graph
+from nearfar.cli.arguments import add_graph, read_with_turns
 from nearfar.cli.console import Exit, Progress, emit
 from nearfar.cli.flags import add_flags, call_of
 from nearfar.cli.places import add_snapping, add_tables, read_places, remarks
@@ -47,13 +47,13 @@ def run(args: argparse.Namespace) -> int:
     """Compute and print the scores."""
     if args.output is not None and not args.output.lower().endswith(".csv"):
         raise OptionError(f"output {args.output!r}: end it in .csv")
-    graph, _ = read_graph(args)
+    graph, searched = read_with_turns(args)
     origins, demand = read_places(args, graph, args.origins, "origins", args.demand)
     destinations, supply = read_places(args, graph, args.destinations, "destinations", args.supply)
     call = call_of(args, graph, nearfar.accessibility) | {"supply": supply, "demand": demand}
     call |= {"origins": origins, "destinations": destinations}
     with remarks(args, graph), Progress("solving", enabled=not args.quiet) as progress:
-        found = nearfar.accessibility(graph, **call, progress=progress)
+        found = nearfar.accessibility(searched, **call, progress=progress)
     names, scores = origins.labels.tolist(), found.tolist()
     if args.output is not None:
         lines = [list(line) for line in zip(names, scores, strict=True)]

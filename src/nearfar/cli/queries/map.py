@@ -16,6 +16,7 @@ from nearfar.cli.answers import check_folder
 from nearfar.cli.arguments import add_graph, number, read_graph, vertex_list
 from nearfar.cli.console import Exit, duration, emit, rows
 from nearfar.cli.flags import add_flags, add_solver, call_of, refuse_others
+from nearfar.cli.places import one_place, remarks
 from nearfar.errors import OptionError
 from nearfar.graph.graph import Graph
 from nearfar.system.output import replacing
@@ -60,7 +61,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--polygons", action="store_true", help="areas instead of lines in them; needs shapely"
     )
     parser.add_argument(
-        "--more", metavar="VERTEX", nargs="+", help="further sources, for .geojson and .gpkg"
+        "--more",
+        metavar="VERTEX",
+        nargs="+",
+        help="further sources, for .geojson and .gpkg; if all sources are LAT,LON, each starts at "
+        "its place on the street",
     )
     add_solver(parser, sssp)
 
@@ -68,6 +73,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def _write_reach(args: argparse.Namespace, graph: Graph) -> int:
     """Write what each of many sources reaches, one search within the largest break for each."""
     from nearfar.answer import write_geography
+    from nearfar.solve.places.given import is_place
 
     if args.breaks is None:
         raise OptionError("--more goes with --breaks")
@@ -76,19 +82,20 @@ def _write_reach(args: argparse.Namespace, graph: Graph) -> int:
         {"breaks", "polygons", "more", "output", "device", "threads"},
         "--more goes without {flag}",
     )
-    sources = [
-        *(vertex_list(args, graph, [args.source], "source") or []),
-        *(vertex_list(args, graph, args.more, "source") or []),
-    ]
+    given = [args.source, *args.more]
+    sources = [one_place(args, graph, text, "source") for text in given]
+    if not all(is_place(graph, one) for one in sources):
+        sources = vertex_list(args, graph, given, "source") or []
     began = time.perf_counter()
-    found = nearfar.isochrones(
-        graph,
-        sources,
-        args.breaks,
-        polygons=args.polygons,
-        device=args.device,
-        threads=args.threads,
-    )
+    with remarks(args, graph):
+        found = nearfar.isochrones(
+            graph,
+            sources,
+            args.breaks,
+            polygons=args.polygons,
+            device=args.device,
+            threads=args.threads,
+        )
     write_geography(found, args.output)
     facts = {
         "sources": sources,

@@ -14,7 +14,7 @@ import numpy as np
 
 import nearfar
 from nearfar.cli.answers import check_folder
-from nearfar.cli.arguments import add_graph, load_methods, read_graph, with_turns
+from nearfar.cli.arguments import add_graph, load_methods, read_with_turns
 from nearfar.cli.console import Exit, duration, emit, note
 from nearfar.cli.flags import add_flags, add_solver, call_of
 from nearfar.cli.queries.sssp import distance_text
@@ -56,7 +56,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Find the path and print it."""
     from nearfar.answer.geography import route_lines, write_geography
-    from nearfar.prepared.prepare import load
     from nearfar.prepared.prepared import Prepared
     from nearfar.prepared.turns import PreparedTurns
     from nearfar.solve.one import WALKED
@@ -65,14 +64,10 @@ def run(args: argparse.Namespace) -> int:
         if not args.output.lower().endswith((".geojson", ".json", ".gpkg")):
             raise OptionError(f"output {args.output!r}: end it in .geojson or .gpkg")
         check_folder(args.output)
-    ready = None
-    if args.turns and args.graph.endswith(".nfp"):
-        ready = load(args.graph, turns=True)
-    graph = read_graph(args)[0] if ready is None else ready.original
+    graph, searched = read_with_turns(args)
     call = call_of(args, graph, nearfar.shortest_path)
     source, target = call.pop("source"), call.pop("target")
     load_methods()
-    searched = ready or (with_turns(args, graph) if args.turns else graph)
     if graph.forbidden_turns and not args.turns:
         note(args, f"not obeyed without --turns: {len(graph.forbidden_turns):,} forbidden turns")
     began = time.perf_counter()

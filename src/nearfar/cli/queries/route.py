@@ -11,7 +11,7 @@ import argparse
 
 import nearfar
 from nearfar.cli.answers import check_folder
-from nearfar.cli.arguments import add_graph, load_methods, read_graph
+from nearfar.cli.arguments import add_graph, load_methods, read_with_turns
 from nearfar.cli.console import Exit, emit
 from nearfar.cli.flags import add_flags, call_of
 from nearfar.cli.places import add_snapping, one_place, remarks
@@ -54,16 +54,18 @@ def run(args: argparse.Namespace) -> int:
         if not args.output.lower().endswith((".geojson", ".json", ".gpkg")):
             raise OptionError(f"output {args.output!r}: end it in .geojson or .gpkg")
         check_folder(args.output)
-    graph, _ = read_graph(args)
-    load_methods()
     several = args.k != 1
+    if several and args.turns:
+        raise OptionError(f"-k {args.k} goes without --turns")
+    graph, searched = read_with_turns(args)
+    load_methods()
     call = call_of(args, graph, nearfar.routes if several else nearfar.route)
     call |= {end: one_place(args, graph, call[end], end) for end in ("origin", "destination")}
     with remarks(args, graph):
         if not several:
-            found = [nearfar.route(graph, **call)]
-        elif isinstance(graph, nearfar.Prepared):
-            found = nearfar.routes(graph, **call)
+            found = [nearfar.route(searched, **call)]
+        elif isinstance(searched, nearfar.Prepared):
+            found = nearfar.routes(searched, **call)
         else:
             raise OptionError(f"-k {args.k} needs a prepared graph: nearfar prepare {args.graph}")
     if args.output is not None:

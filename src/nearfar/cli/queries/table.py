@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 import nearfar
-from nearfar.cli.arguments import add_graph, read_graph
+from nearfar.cli.arguments import add_graph, read_with_turns
 from nearfar.cli.console import Exit, Progress, duration, emit, note
 from nearfar.cli.flags import add_flags, call_of
 from nearfar.cli.places import add_snapping, add_tables, read_places, remarks
@@ -58,7 +58,7 @@ def run(args: argparse.Namespace) -> int:
     nearest = args.k is not None
     if nearest and args.out and not to_csv:
         raise OptionError("with --nearest the output ends in .csv, or is left out")
-    graph, _ = read_graph(args)
+    graph, searched = read_with_turns(args)
     origins, _ = read_places(args, graph, args.origins, "origins")
     destinations, _ = read_places(args, graph, args.destinations, "destinations")
     call = call_of(args, graph, nearfar.nearest_places if nearest else nearfar.table)
@@ -67,7 +67,7 @@ def run(args: argparse.Namespace) -> int:
     began = time.perf_counter()
     with remarks(args, graph), Progress("solving", enabled=not args.quiet) as progress:
         if nearest:
-            near = nearfar.nearest_places(graph, **call, progress=progress)
+            near = nearfar.nearest_places(searched, **call, progress=progress)
             heads = ["origin", "rank", "destination", "distance"]
             row, rank = np.nonzero(near.destinations >= 0)
             cells = [
@@ -80,7 +80,7 @@ def run(args: argparse.Namespace) -> int:
         else:
             out = None if to_csv else args.out
             try:
-                found = nearfar.table(graph, **call, progress=progress)
+                found = nearfar.table(searched, **call, progress=progress)
             except KeyboardInterrupt:
                 raise KeyboardInterrupt(kept_text(out)) from None
             heads = ["origin", *map(str, destinations.labels.tolist())]

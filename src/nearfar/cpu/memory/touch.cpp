@@ -9,6 +9,7 @@
 #include <cstdint>
 
 #include "cpu/bindings/bindings.hpp"
+#include "cpu/memory/huge_pages.hpp"
 #include "cpu/threads/spread.hpp"
 
 namespace nearfar {
@@ -16,16 +17,15 @@ namespace {
 
 // Writes a zero byte to each huge page, and to the part before the first aligned one.
 void touch(const Array& array, int threads) {
-  constexpr std::uintptr_t kHuge = std::uintptr_t{1} << 21;
   const auto first = reinterpret_cast<std::uintptr_t>(array.data()), last = first + array.nbytes();
   const nb::gil_scoped_release release;
-  spread(static_cast<int64_t>(last / kHuge - first / kHuge + 1), threads,
+  spread(static_cast<int64_t>(last / kHugePage - first / kHugePage + 1), threads,
          [&](BatchCounter& counter, Interrupt& interrupt) {
            for (int64_t page; (page = counter.take()) >= 0;) {
              interrupt.poll(uint64_t{1} << 14);  // a system may take milliseconds per page
-             const auto begin = (first / kHuge + static_cast<std::uintptr_t>(page)) * kHuge;
+             const auto begin = (first / kHugePage + static_cast<std::uintptr_t>(page)) * kHugePage;
              const std::uintptr_t at = begin < first ? first : begin;
-             if (at < last) *reinterpret_cast<volatile char*>(at) = 0;
+             if (at < last) make_page(at, last);
            }
          });
 }

@@ -1,5 +1,6 @@
 // Snapping of many points, and the strongly connected components that places are snapped to.
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <numbers>
@@ -39,6 +40,20 @@ uint32_t spaced(uint32_t x) {
   return (x | x << 1) & 0x55555555;
 }
 
+// Entries in order of their first numbers, and where these are equal as they were; O(n).
+void sort_by_code(std::vector<std::pair<uint32_t, uint32_t>>& entries) {
+  constexpr int kBits = 11;
+  std::vector<std::pair<uint32_t, uint32_t>> other(entries.size());
+  for (int shift = 0; shift < 32; shift += kBits) {
+    std::array<std::size_t, (1 << kBits) + 1> first{};
+    const auto digit = [&](uint32_t code) { return code >> shift & ((1 << kBits) - 1); };
+    for (const auto& entry : entries) ++first[digit(entry.first) + 1];
+    for (std::size_t k = 1; k < first.size(); ++k) first[k] += first[k - 1];
+    for (const auto& entry : entries) other[first[digit(entry.first)]++] = entry;
+    entries.swap(other);
+  }
+}
+
 struct Segment {
   double x, y, dx, dy;
   int32_t piece;
@@ -65,7 +80,7 @@ class StreetTree {
       const Segment& s = segments[i];
       order[i] = {code(s.x + s.dx / 2, s.y + s.dy / 2), static_cast<uint32_t>(i)};
     }
-    std::sort(order.begin(), order.end());
+    sort_by_code(order);
     std::vector<Box> below;
     for (std::size_t i = 0; i < order.size(); i += kWidth) {
       Leaf leaf;
@@ -145,7 +160,7 @@ class Streets {
     std::vector<std::pair<uint32_t, uint32_t>> order(count);
     for (std::size_t i = 0; i < count; ++i)
       order[i] = {tree_.code(eastward(xy[2 * i]), xy[2 * i + 1]), static_cast<uint32_t>(i)};
-    std::sort(order.begin(), order.end());
+    sort_by_code(order);
     constexpr std::size_t block = 1024;
     spread(static_cast<int64_t>((count + block - 1) / block), threads,
            [&](BatchCounter& counter, Interrupt& interrupt) {

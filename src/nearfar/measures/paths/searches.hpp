@@ -125,7 +125,7 @@ class WeightedSearches {
         interrupt_(interrupt),
         queue_(sources, counter, policy),
         distances_(new Weight[static_cast<std::size_t>(csr.n)]) {
-    clear_all();
+    if (limited()) clear_all();
   }
 
   // A search may stop once all of `targets` are settled.
@@ -139,6 +139,7 @@ class WeightedSearches {
       now_ = queue_.next();
       if (now_ < 0) return false;
       source = static_cast<Index>(sources_.vertices[now_]);
+      if (!limited()) clear_all();
       distances = distances_.get();
       return true;
     };

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <functional>
 #include <utility>
 #include <vector>
 
@@ -38,6 +39,7 @@ void fill(const MetricView& view, bool down, const ArcsView::Longs& offset, cons
       for (int32_t a = arcs.parent[to]; a >= 0; a = arcs.parent[a]) ancestor[at(arcs.depth[a])] = a;
       for (int32_t v = to; v >= from; --v) {
         ancestor[at(arcs.depth[v])] = v;
+        if (offset.data()[v] == offset.data()[v + 1]) continue;
         step(arcs, up, offset.data(), v, ancestor.data(), out);
       }
     });
@@ -122,7 +124,7 @@ class PairsAhead {
     if (i >= last_) return;
     const int32_t prefix = common_depth(arcs_, labels_, from_[i], to_[i]) + 1;
     prefix_[i % kRows] = prefix;
-    const Value* up = labels_.up + labels_.offset[from_[i]];
+    const Value* up = labels_.up + labels_.offset[from_[i]];  // of compact labels perhaps another's
     const Value* down = labels_.down + labels_.offset[to_[i]];
     constexpr int32_t kLine = 64 / sizeof(Value), kMost = 16 * kLine;
     for (int32_t d = 0; d < std::min(prefix, kMost); d += kLine) {
@@ -137,6 +139,71 @@ class PairsAhead {
   const int32_t* const to_;
   const std::size_t last_;
   int32_t prefix_[kRows];
+};
+
+// The rows of one direction, of vertices without a stored one too.
+template <class Value>
+class AnyRow {
+ public:
+  AnyRow(const Arcs& arcs, const Upward<Value>& up, const int64_t* offset, const Value* rows)
+      : arcs_(arcs),
+        up_(up),
+        offset_(offset),
+        rows_(rows),
+        way_(at(arcs.height), far<Value>()),
+        made_(at(arcs.height) + 16) {}
+
+  // The first `count` values of the row of v.
+  const Value* operator()(int32_t v, int32_t count) {
+    return stored(v) ? rows_ + offset_[v] : make(v, count);
+  }
+
+ private:
+  bool stored(int32_t v) const { return offset_[v] != offset_[v + 1]; }
+
+  // A walk up to the first ancestor that has a row; then the rows that its arcs lead to.
+  const Value* make(int32_t v, int32_t count) {
+    int32_t top = v;
+    while (top >= 0 && !stored(top)) top = arcs_.parent[top];
+    const int32_t below = top < 0 ? 0 : arcs_.depth[top] + 1;  // depth of the walk's last vertex
+    const int32_t depth = arcs_.depth[v];
+    way_[at(depth)] = 0;
+    heads_.clear();
+    for (int32_t x = v; x != top; x = arcs_.parent[x]) {
+      const Value to_x = way_[at(arcs_.depth[x])];
+      if (to_x == far<Value>()) continue;
+      for (int64_t j = up_.first[x]; j < up_.first[x + 1]; ++j) {
+        const int32_t head = up_.head_depth[j];
+        Value& way = way_[at(head)];
+        const Value sum = to_x + up_.weight[j];
+        if (sum >= way) continue;
+        if (head < below && way == far<Value>()) heads_.push_back(head);
+        way = sum;
+      }
+    }
+    std::fill_n(made_.begin(), at(count), far<Value>());
+    for (int32_t d = below; d <= depth; ++d) {
+      if (d < count) made_[at(d)] = way_[at(d)];
+      way_[at(d)] = far<Value>();
+    }
+    std::sort(heads_.begin(), heads_.end(), std::greater<>());
+    const auto lower = NEARFAR_PICK_ISA(lower_row<Value>);
+    int32_t a = top;
+    for (const int32_t head : heads_) {
+      while (arcs_.depth[a] > head) a = arcs_.parent[a];
+      lower(made_.data(), rows_ + offset_[a], way_[at(head)], std::min(head + 1, count));
+      way_[at(head)] = far<Value>();
+    }
+    return made_.data();
+  }
+
+  const Arcs& arcs_;
+  const Upward<Value>& up_;
+  const int64_t* const offset_;
+  const Value* const rows_;
+  std::vector<Value> way_;  // by depth, of the walk and of what its arcs lead to; far in between
+  std::vector<Value> made_;
+  std::vector<int32_t> heads_;
 };
 
 void pairs(const MetricView& view, const ArcsView::Longs& offset, const Words& ancestors,
@@ -164,16 +231,17 @@ void pairs(const MetricView& view, const ArcsView::Longs& offset, const Words& a
       Value (*const meet_rows)(const Value*, const Value*, int32_t) = NEARFAR_PICK_ISA(meet<Value>);
       spread(static_cast<int64_t>((count + block - 1) / block), threads,
              [&](BatchCounter& counter, Interrupt& interrupt) {
+               AnyRow<Value> up_row(arcs, metric.up, labels.offset, labels.up);
+               AnyRow<Value> down_row(arcs, metric.down, labels.offset, labels.down);
                for (int64_t b; (b = counter.take()) >= 0;) {
                  interrupt.poll(block * 64);
                  const std::size_t first = at(b) * block, last = std::min(count, first + block);
                  PairsAhead<Value> pairs{arcs, labels, from.data(), to.data(), first, last};
                  for (std::size_t i = first; i < last; ++i) {
                    const int32_t prefix = pairs.next(i);
-                   found[i] =
-                       distance_of<Out>(meet_rows(labels.up + labels.offset[from[i]],
-                                                  labels.down + labels.offset[to[i]], prefix),
-                                        metric.step);
+                   const Value least =
+                       meet_rows(up_row(from[i], prefix), down_row(to[i], prefix), prefix);
+                   found[i] = distance_of<Out>(least, metric.step);
                  }
                }
              });

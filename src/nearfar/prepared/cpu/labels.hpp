@@ -14,7 +14,8 @@ struct Ancestry {
   uint32_t levels;  // bit k: an ancestor or the label itself is mapped to a node of that level
 };
 
-// Rows of depth + 1 values; row v starts at offset[v].
+// Rows of depth + 1 values; row v starts at offset[v]. In compact labels a vertex with few others
+// below it has no row, which is made when a pair asks for it.
 template <class Value>
 struct TreeLabels {
   const int64_t* offset = nullptr;     // shape (n + 1,)
@@ -30,6 +31,9 @@ struct TreeLabels {
   template <class Value>                                                                           \
   void label_row(const Arcs& arcs, const Upward<Value>& up, const int64_t* offset, int32_t v,      \
                  const int32_t* ancestor, Value* rows);                                            \
+  /* The least of the first `count` values of a row and of another row and a way to its vertex. */ \
+  template <class Value>                                                                           \
+  void lower_row(Value* mine, const Value* other, Value way, int32_t count);                       \
   /* The least sum of two rows' first `count` values. */                                           \
   template <class Value>                                                                           \
   Value meet(const Value* a, const Value* b, int32_t count);                                       \

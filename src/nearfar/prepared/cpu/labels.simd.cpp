@@ -13,22 +13,25 @@
 namespace nearfar::prepared::NEARFAR_ISA {
 
 template <class Value>
+void lower_row(Value* mine, const Value* other, Value way, int32_t count) {
+  using L = Lanes<Value>;
+  const typename L::Vector wide = L::template spread<1>(&way);
+  int32_t d = 0;
+  for (; d + L::kCount <= count; d += L::kCount)
+    L::store(mine + d, lesser<typename L::Vector>(L::load(mine + d), L::load(other + d) + wide));
+  for (; d < count; ++d) mine[d] = lesser<Value>(mine[d], other[d] + way);
+}
+
+template <class Value>
 void label_row(const Arcs& arcs, const Upward<Value>& up, const int64_t* offset, int32_t v,
                const int32_t* ancestor, Value* rows) {
-  using L = Lanes<Value>;
   Value* mine = rows + offset[v];
   const int32_t depth = arcs.depth[v];
   for (int32_t d = 0; d < depth; ++d) mine[d] = far<Value>();
   mine[depth] = 0;
   for (int64_t j = up.first[v]; j < up.first[v + 1]; ++j) {
     const int32_t head = up.head_depth[j];
-    const Value* other = rows + offset[ancestor[head]];
-    const Value w = up.weight[j];
-    const typename L::Vector wide = L::template spread<1>(&w);
-    int32_t d = 0;
-    for (; d + L::kCount <= head + 1; d += L::kCount)
-      L::store(mine + d, lesser<typename L::Vector>(L::load(mine + d), L::load(other + d) + wide));
-    for (; d <= head; ++d) mine[d] = lesser<Value>(mine[d], other[d] + w);
+    lower_row(mine, rows + offset[ancestor[head]], up.weight[j], head + 1);
   }
 }
 
@@ -55,6 +58,7 @@ Value meet(const Value* a, const Value* b, int32_t count) {
 #define NEARFAR_LABELS(Value)                                                                \
   template void label_row<Value>(const Arcs&, const Upward<Value>&, const int64_t*, int32_t, \
                                  const int32_t*, Value*);                                    \
+  template void lower_row<Value>(Value*, const Value*, Value, int32_t);                      \
   template Value meet<Value>(const Value*, const Value*, int32_t);
 NEARFAR_LABELS(uint32_t)
 NEARFAR_LABELS(uint64_t)

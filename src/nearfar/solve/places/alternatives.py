@@ -17,6 +17,7 @@ import numpy as np
 
 from nearfar import _cpu
 from nearfar.errors import OptionError, UnreachableError, quoted
+from nearfar.graph.turns import TurnGraph
 from nearfar.prepared.cpu.pairs import edges_of_path
 from nearfar.prepared.prepared import Prepared
 from nearfar.solve.places.route import Route, chosen_ends, made_routes
@@ -94,6 +95,8 @@ def routes(
     >>> [found.vertices for found in nearfar.routes(nearfar.prepare(g, force=True), 0, 3)]
     [[0, 1, 3], [0, 2, 3]]
     """
+    if isinstance(graph, TurnGraph):
+        raise OptionError("routes takes graphs without turn costs: give turns.original, prepared")
     if not isinstance(graph, Prepared):
         raise OptionError("routes needs a prepared graph: nearfar.prepare(graph) makes one")
     if isinstance(k, bool) or not isinstance(k, (int, np.integer)) or k < 1:

@@ -16,12 +16,15 @@ using Table = nb::ndarray<double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 
 // out[i, j] = min over a, b of row_cost[i, a] + distances[rows[i, a], columns[j, b]]
 //                              + column_cost[j, b]
-// with infinity where there is no way; a row or column of -1 is none.
+// with infinity where there is no way; a row or column of -1 is none. Rows and columns have any
+// number of ways each.
 template <class Weight>
 void combine(const Weight* distances, int64_t width, const Places& rows, const Costs& row_cost,
              const Places& columns, const Costs& column_cost, double* out, int threads) {
   const auto count = static_cast<int64_t>(rows.shape(0));
   const auto targets = static_cast<int64_t>(columns.shape(0));
+  const auto out_ways = static_cast<int64_t>(rows.shape(1));
+  const auto in_ways = static_cast<int64_t>(columns.shape(1));
   constexpr double kNone = std::numeric_limits<double>::infinity();
   constexpr int64_t block = 16;
   spread((count + block - 1) / block, threads, [&](BatchCounter& counter, Interrupt& interrupt) {
@@ -30,10 +33,10 @@ void combine(const Weight* distances, int64_t width, const Places& rows, const C
       for (int64_t i = b * block; i < std::min(count, (b + 1) * block); ++i) {
         interrupt.poll(static_cast<uint64_t>(width + targets));
         std::fill(best.begin(), best.end(), kNone);
-        for (int a = 0; a < 2; ++a) {
-          const int64_t row = rows.data()[2 * i + a];
+        for (int64_t a = 0; a < out_ways; ++a) {
+          const int64_t row = rows.data()[out_ways * i + a];
           if (row < 0) continue;
-          const double cost = row_cost.data()[2 * i + a];
+          const double cost = row_cost.data()[out_ways * i + a];
           const Weight* from = distances + row * width;
           for (int64_t c = 0; c < width; ++c) {
             const double sum =
@@ -43,10 +46,10 @@ void combine(const Weight* distances, int64_t width, const Places& rows, const C
         }
         for (int64_t j = 0; j < targets; ++j) {
           double found = kNone;
-          for (int k = 0; k < 2; ++k) {
-            const int64_t column = columns.data()[2 * j + k];
+          for (int64_t k = 0; k < in_ways; ++k) {
+            const int64_t column = columns.data()[in_ways * j + k];
             const auto at = static_cast<std::size_t>(column < 0 ? width : column);
-            found = std::min(found, best[at] + column_cost.data()[2 * j + k]);
+            found = std::min(found, best[at] + column_cost.data()[in_ways * j + k]);
           }
           out[i * targets + j] = found;
         }
@@ -56,8 +59,8 @@ void combine(const Weight* distances, int64_t width, const Places& rows, const C
 
 void place_table(const ConstArray& distances, const Places& rows, const Costs& row_cost,
                  const Places& columns, const Costs& column_cost, const Table& out, int threads) {
-  if (distances.ndim() != 2 || rows.shape(1) != 2 || row_cost.shape(1) != 2 ||
-      columns.shape(1) != 2 || column_cost.shape(1) != 2 || row_cost.shape(0) != rows.shape(0) ||
+  if (distances.ndim() != 2 || row_cost.shape(1) != rows.shape(1) ||
+      column_cost.shape(1) != columns.shape(1) || row_cost.shape(0) != rows.shape(0) ||
       column_cost.shape(0) != columns.shape(0) || out.shape(0) != rows.shape(0) ||
       out.shape(1) != columns.shape(0))
     throw nb::type_error("a table of places: wrong shape");

@@ -1,5 +1,9 @@
 """Connections of places to vertices: up to two to leave each place, and two to arrive.
 
+With turn costs the vertices are those of the graph that is searched. A place is left for the copy
+of a vertex that the edge leads to. It is reached from the start of the edge's tail and from every
+copy of the tail whose turn into the edge is allowed, at the cost of that turn.
+
 A place on an edge leaves it at the head, or where the street runs both ways also at the tail, for
 the share of the edge's weight that is left; it is reached from the tail, or likewise from the head.
 Two places on one edge are also connected along it. A table between places is then a table
@@ -14,6 +18,7 @@ import numpy as np
 
 from nearfar.errors import GraphError
 from nearfar.graph.snapping.lines import closed_of, tails_of
+from nearfar.graph.turns import TurnGraph, turn_heads, turns_into
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -21,7 +26,16 @@ if TYPE_CHECKING:
     from nearfar.graph.graph import Graph
     from nearfar.graph.snapping.snap import Snapped
 
-__all__ = ["Entries", "along_edge", "check_weights", "entries", "part", "same_edge"]
+__all__ = [
+    "Entries",
+    "along_edge",
+    "check_weights",
+    "entries",
+    "named_graph",
+    "part",
+    "same_edge",
+    "searched_graph",
+]
 
 
 class Entries(NamedTuple):
@@ -29,18 +43,28 @@ class Entries(NamedTuple):
 
     Attributes
     ----------
-    vertex : int64 array, shape (k, 2)
-        Head of the place's edge first, then the tail; -1 for none. A place on a vertex has only
-        that, first.
-    cost : float64 array, shape (k, 2)
+    vertex : int64 array, shape (k, w)
+        Head of the place's edge first, then the tail, w = 2; -1 for none. A place on a vertex has
+        only that, first. With turn costs, as many as a place has ways, in any order.
+    cost : float64 array, shape (k, w)
         Infinite without a path.
-    edge : int64 array, shape (k, 2)
+    edge : int64 array, shape (k, w)
         Edge that is travelled in part; -1 on a vertex.
     """
 
     vertex: NDArray[np.int64]
     cost: NDArray[np.float64]
     edge: NDArray[np.int64]
+
+
+def named_graph(graph: Graph | TurnGraph) -> Graph:
+    """Return the graph whose edges places lie on."""
+    return graph.original if isinstance(graph, TurnGraph) else graph
+
+
+def searched_graph(graph: Graph | TurnGraph) -> Graph:
+    """Return the graph of the vertices of entries."""
+    return graph.graph if isinstance(graph, TurnGraph) else graph
 
 
 def check_weights(graph: Graph) -> None:
@@ -52,8 +76,10 @@ def check_weights(graph: Graph) -> None:
         )
 
 
-def entries(graph: Graph, places: Snapped, leaving: bool) -> Entries:
+def entries(graph: Graph | TurnGraph, places: Snapped, leaving: bool) -> Entries:
     """Return the ways from places to vertices, or the ways from vertices to places."""
+    if isinstance(graph, TurnGraph):
+        return _with_turns(graph, entries(graph.original, places, leaving), leaving)
     k = len(places)
     edge, back, share = places.edge, places.back, places.share
     vertex, taken = np.full((k, 2), -1, np.int64), np.full((k, 2), -1, np.int64)
@@ -84,6 +110,32 @@ def entries(graph: Graph, places: Snapped, leaving: bool) -> Entries:
         vertex[here, column], taken[here, column] = ends[here], way[here]
         cost[here, column] = rest[here] * weights[way[here]].astype(np.float64)
     return Entries(vertex, cost, taken)
+
+
+def _with_turns(turns: TurnGraph, ways: Entries, leaving: bool) -> Entries:
+    """Return the same ways in vertices of the graph that is searched."""
+    row, column = np.nonzero(ways.vertex >= 0)
+    vertex, edge = ways.vertex[row, column], ways.edge[row, column]
+    cost = ways.cost[row, column]
+    on = edge < 0
+    vertex = np.where(on, (turns.starts if leaving else turns.ends)[vertex], vertex)
+    if leaving:
+        vertex[~on] = turn_heads(turns, edge[~on])
+    else:
+        which, tails, extra = turns_into(turns, edge[~on])
+        some = np.flatnonzero(~on)[which]
+        row, edge = np.append(row[on], row[some]), np.append(edge[on], edge[some])
+        vertex = np.append(vertex[on], tails)
+        cost = np.append(cost[on], cost[some] + extra)
+    order = np.argsort(row, kind="stable")
+    row, vertex, cost, edge = row[order], vertex[order], cost[order], edge[order]
+    counts = np.bincount(row, minlength=len(ways.vertex))
+    place = np.arange(len(row)) - (np.cumsum(counts) - counts)[row]
+    shape = (len(counts), max(int(counts.max(initial=0)), 1))
+    found = Entries(np.full(shape, -1), np.full(shape, np.inf), np.full(shape, -1))
+    for of, values in zip(found, (vertex, cost, edge), strict=True):
+        of[row, place] = values
+    return found
 
 
 def part(

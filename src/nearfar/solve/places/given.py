@@ -25,6 +25,7 @@ __all__ = [
     "as_places",
     "coordinate_columns",
     "is_place",
+    "vertex_places",
 ]
 
 #: Names of columns, in any case, that hold coordinates.
@@ -120,7 +121,7 @@ def _read(graph: Graph, given: Any, what: str, options: dict[str, Any]) -> Place
     pairs = _pairs(graph, given)
     if pairs is not None:
         return _snapped(graph, pairs[:, 0], pairs[:, 1], what, options)
-    return _of_vertices(graph, given, what)
+    return vertex_places(graph, given, what)
 
 
 def _pairs(graph: Graph, given: Any) -> NDArray[np.float64] | None:
@@ -166,7 +167,7 @@ def _snapped(
     return Places(found, labels, labels is not None)
 
 
-def _of_vertices(graph: Graph, given: Any, what: str) -> Places:
+def vertex_places(graph: Graph, given: Any, what: str) -> Places:
     """Convert vertices to places."""
     labels = getattr(given, "index", None) if hasattr(given, "to_numpy") else None
     framed = labels is not None

@@ -13,11 +13,18 @@ from nearfar.graph.dtypes import unreached_value
 from nearfar.graph.geography import on_earth
 from nearfar.graph.snapping.lines import edge_lines, line_points, route_points
 from nearfar.graph.snapping.snap import Snapped
+from nearfar.graph.turns import TurnGraph
 from nearfar.prepared.cpu.pairs import pair_distances
 from nearfar.prepared.prepared import Prepared
 from nearfar.solve.many import distances
 from nearfar.solve.one import sssp
-from nearfar.solve.places.entries import check_weights, entries, part
+from nearfar.solve.places.entries import (
+    check_weights,
+    entries,
+    named_graph,
+    part,
+    searched_graph,
+)
 from nearfar.solve.places.given import is_place
 from nearfar.solve.places.table import prepared_places
 from nearfar.system.threads import check_threads
@@ -203,9 +210,10 @@ def route(
     solved, starts, ends = prepared_places(graph, weight, origin, destination, options)
     solver = {"method": method, "device": device, "threads": threads}
     chosen = chosen_ends(solved, starts.snapped, ends.snapped, solver)
-    paths = _paths(solved, chosen, solver)
+    paths = _paths(chosen, solver)
     found = [made_route(chosen, i, path) for i, path in enumerate(paths)]
-    if not (_is_single(solved, origin) and _is_single(solved, destination)):
+    named = chosen.graph
+    if not (_is_single(named, origin) and _is_single(named, destination)):
         return found
     if found[0] is None:
         raise UnreachableError("there is no way from the origin to the destination")
@@ -226,6 +234,11 @@ class Ends:
     Attributes
     ----------
     graph : Graph
+        Graph on whose edges the places lie.
+    searched : Graph
+        Graph of the vertices of the entries.
+    turns : TurnGraph or None
+        Turns that lead from one to the other.
     origins, destinations : Snapped
         A row per pair.
     leaving, arriving : Entries
@@ -235,13 +248,15 @@ class Ends:
         Infinite where there is no way.
     """
 
-    def __init__(self, graph: Graph, origins: Snapped, destinations: Snapped) -> None:
-        check_weights(graph)
+    def __init__(self, graph: Graph | TurnGraph, origins: Snapped, destinations: Snapped) -> None:
+        self.turns = graph if isinstance(graph, TurnGraph) else None
+        self.graph, self.searched = named_graph(graph), searched_graph(graph)
+        check_weights(self.graph)
         if len(origins) != len(destinations):
             raise OptionError(
                 f"{len(origins)} origins and {len(destinations)} destinations: give as many of each"
             )
-        self.graph, self.origins, self.destinations = graph, origins, destinations
+        self.origins, self.destinations = origins, destinations
         self.leaving: Entries = entries(graph, origins, True)
         self.arriving: Entries = entries(graph, destinations, False)
         self.first = np.full(len(origins), -1, np.int64)
@@ -257,26 +272,27 @@ class Ends:
 
 
 def chosen_ends(
-    graph: Graph, origins: Snapped, destinations: Snapped, solver: dict[str, Any]
+    graph: Graph | TurnGraph, origins: Snapped, destinations: Snapped, solver: dict[str, Any]
 ) -> Ends:
     """Choose for each pair of places the ways on which its shortest route leaves and arrives."""
     ends = Ends(graph, origins, destinations)
-    start = np.repeat(ends.leaving.vertex, 2, axis=1)
-    stop = np.tile(ends.arriving.vertex, 2)
+    out, into = (ways.vertex.shape[1] for ways in (ends.leaving, ends.arriving))
+    start = np.repeat(ends.leaving.vertex, into, axis=1)
+    stop = np.tile(ends.arriving.vertex, out)
     row, column = np.nonzero((start >= 0) & (stop >= 0))
-    between = _between(graph, start[row, column], stop[row, column], solver)
+    between = _between(ends.searched, start[row, column], stop[row, column], solver)
     total = np.full(start.shape, np.inf)
     missing = between == unreached_value(between.dtype)
-    cost = np.repeat(ends.leaving.cost, 2, axis=1) + np.tile(ends.arriving.cost, 2)
+    cost = np.repeat(ends.leaving.cost, into, axis=1) + np.tile(ends.arriving.cost, out)
     total[row, column] = np.where(missing, np.inf, cost[row, column] + between)
     best = np.argmin(total, axis=1)
     ends.length = total[np.arange(len(best)), best]
     there = np.isfinite(ends.length)
-    ends.first[there], ends.last[there] = best[there] // 2, best[there] % 2
+    ends.first[there], ends.last[there] = best[there] // into, best[there] % into
     same = np.flatnonzero((origins.edge == destinations.edge) & (origins.edge >= 0))
     if not len(same):
         return ends
-    along = part(graph, origins, destinations, same, same)
+    along = part(ends.graph, origins, destinations, same, same)
     shorter = same[along <= ends.length[same]]
     ends.length[shorter] = along[along <= ends.length[same]]
     ends.first[shorter] = ends.last[shorter] = -1
@@ -299,8 +315,17 @@ def _between(
     return np.asarray(distances(graph, pairs=pairs, **solver))
 
 
-def _paths(graph: Graph, ends: Ends, solver: dict[str, Any]) -> list[NDArray[Any]]:
+def _paths(ends: Ends, solver: dict[str, Any]) -> list[NDArray[Any]]:
     """Return the edges of a shortest path for each pair that takes one; others have none."""
+    found = _searched_paths(ends.searched, ends, solver)
+    if ends.turns is None:
+        return found
+    real = [ends.turns.edges[path] for path in found]
+    return [path[path >= 0] for path in real]
+
+
+def _searched_paths(graph: Graph, ends: Ends, solver: dict[str, Any]) -> list[NDArray[Any]]:
+    """Return paths as edges of the graph that is searched."""
     none = np.empty(0, np.int64)
     found = [none] * len(ends.length)
     asked = np.flatnonzero(ends.first >= 0)
@@ -340,6 +365,7 @@ def made_routes(ends: Ends, i: int, paths: Iterable[tuple[NDArray[Any], float]])
         edges = np.array([way], np.int64)
         return [Route(length, edges, begin, end, graph) for _, length in paths]
     start = ends.vertices(i)[0]
+    start = start if ends.turns is None else int(ends.turns.vertices[start])
     first = ends.leaving.edge[i, ends.first[i]]
     last = ends.arriving.edge[i, ends.last[i]]
     if first >= 0:

@@ -14,14 +14,19 @@ from nearfar import _cpu
 from nearfar.answer.frames import LABELLED, labelled_matrix, labelling_library
 from nearfar.errors import OptionError, did_you_mean, quoted
 from nearfar.graph.snapping.snap import Snapped
-from nearfar.graph.turns import TurnGraph
 from nearfar.options import check_limit
 from nearfar.prepared.scenario import Scenario
 from nearfar.solve.many import distances
-from nearfar.solve.places.entries import along_edge, check_weights, entries
+from nearfar.solve.places.entries import (
+    along_edge,
+    check_weights,
+    entries,
+    named_graph,
+    searched_graph,
+)
 from nearfar.solve.places.given import Places, as_places
 from nearfar.solve.rows.files import FileSink
-from nearfar.solve.steps.request import as_graph, check_stats
+from nearfar.solve.steps.request import as_graph_or_turns, check_stats
 from nearfar.solve.steps.room import is_path
 from nearfar.system.devices import runtime
 from nearfar.system.threads import check_threads
@@ -33,6 +38,7 @@ if TYPE_CHECKING:
 
     from nearfar.graph.graph import Graph
     from nearfar.graph.like import GraphLike
+    from nearfar.graph.turns import TurnGraph
 
 __all__ = [
     "BothTables",
@@ -87,15 +93,16 @@ class TableBlocks:
 
     def __init__(
         self,
-        graph: Graph,
+        graph: Graph | TurnGraph,
         origins: Snapped,
         destinations: Snapped,
         limit: float | None,
         solver: dict[str, Any],
         block: int | None = None,
     ) -> None:
-        check_weights(graph)
-        self.graph, self.origins, self.destinations = graph, origins, destinations
+        self.named, self.graph = named_graph(graph), searched_graph(graph)
+        check_weights(self.named)
+        self.origins, self.destinations = origins, destinations
         self.limit = check_limit(limit, np.dtype(np.float64))
         self.solver = solver
         self.threads = check_threads(solver.get("threads"))
@@ -136,7 +143,7 @@ class TableBlocks:
             found,
             self.threads,
         )
-        along_edge(self.graph, _rows_of(self.origins, part), self.destinations, found)
+        along_edge(self.named, _rows_of(self.origins, part), self.destinations, found)
         if self.limit is not None:
             found[found > self.limit] = np.inf
         return found
@@ -202,15 +209,14 @@ class _Written:
 
 def prepared_places(
     graph: GraphLike, weight: Any, origins: Any, destinations: Any, options: dict[str, Any]
-) -> tuple[Graph, Places, Places]:
+) -> tuple[Graph | TurnGraph, Places, Places]:
     """Return a graph and places on it, checked."""
-    if isinstance(graph, TurnGraph):
-        raise OptionError("places go with graphs without turn costs: give turns.original")
-    solved = as_graph(graph, weight)
+    solved = as_graph_or_turns(graph, weight)
+    named = named_graph(solved)
     return (
         solved,
-        as_places(solved, origins, "origins", options),
-        as_places(solved, destinations, "destinations", options),
+        as_places(named, origins, "origins", options),
+        as_places(named, destinations, "destinations", options),
     )
 
 
@@ -239,8 +245,9 @@ def table(
 
     Parameters
     ----------
-    graph : graph_like, Prepared or Scenario
-        With coordinates and no negative weights. With a scenario places are snapped to the streets
+    graph : graph_like, Prepared, TurnGraph or Scenario
+        With coordinates and no negative weights. With turn costs, a path into the edge of a
+        destination includes the turn before it. With a scenario places are snapped to the streets
         before the scenario, and ``out`` is None or the name of a library.
     origins, destinations : places
         Frames of pandas or polars with columns ``lon`` and ``lat`` (or ``x`` and ``y``), GeoSeries
@@ -283,7 +290,8 @@ def table(
     Notes
     -----
     As :func:`nearfar.distances` from at most twice as many vertices to at most twice as many
-    targets, and four additions per pair. Sums are float64.
+    targets, and four additions per pair. Sums are float64. With turn costs there is a target for
+    each turn into the edge of a destination.
 
     Examples
     --------
@@ -345,7 +353,7 @@ def _labelled(found: NDArray[np.float64], library: str | None, starts: Places, e
 
 def _both(
     scenario: Scenario,
-    base: Graph,
+    base: Graph | TurnGraph,
     starts: Places,
     ends: Places,
     library: str | None,

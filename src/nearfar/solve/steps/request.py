@@ -136,7 +136,7 @@ def _sample(sources: Any, whole: bool) -> tuple[int, ...]:
     """Return a sample of many sources, or any vertex where whole rows are solved."""
     if whole or not len(sources):
         return (0,)
-    step = -(-len(sources) // _SAMPLED)
+    step = -(-len(sources) // min(_SAMPLED, 2 + len(sources) // 32))
     return tuple(int(source) for source in sources[step // 2 :: step])
 
 
