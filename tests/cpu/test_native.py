@@ -70,8 +70,8 @@ def test_the_stubs_name_what_the_module_has() -> None:
     assert untyped == []
 
 
-def test_a_limit_on_integers_is_whole() -> None:
-    with pytest.raises(TypeError, match="whole"):
+def test_a_limit_on_integers_is_an_integer() -> None:
+    with pytest.raises(TypeError, match="give an integer"):
         _cpu.mask_above(np.zeros(1, dtype=np.int32), 1.5)
 
 

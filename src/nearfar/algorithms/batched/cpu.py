@@ -82,7 +82,9 @@ def worker_per_source(
         workspace.threads,
         options.buckets(graph),
     )
-    return Answer(out, stats, masked=exact_limit(graph.weight_dtype, workspace.limit))
+    limit = workspace.limit
+    masked = limit is not None and exact_limit(graph.weight_dtype, limit)
+    return Answer(out, stats, masked=masked)
 
 
 def _fits_lanes(graph: Graph, request: Request) -> Literal[True] | str:

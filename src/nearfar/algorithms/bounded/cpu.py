@@ -183,5 +183,6 @@ def bounded(
     stats = _cpu.bounded_fill(
         graph.view, sources, out, workspace.columns, workspace.limit, workspace.threads
     )
-    exact = exact_limit(graph.weight_dtype, workspace.limit) and _binds(graph, workspace.limit)
-    return Answer(out, stats, masked=exact)
+    limit = workspace.limit
+    masked = limit is not None and exact_limit(graph.weight_dtype, limit) and _binds(graph, limit)
+    return Answer(out, stats, masked=masked)
