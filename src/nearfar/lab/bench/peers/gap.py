@@ -101,9 +101,7 @@ class Gap(Program):
         command = [self.program, "-f", str(self.folder / "graph.wsg"), "-r", str(source)]
         command += ["-d", str(delta), "-n", str(trials), *more]
         environment = os.environ | {"OMP_NUM_THREADS": str(self.threads)}
-        text = run_program(
-            [*command, "-d", str(delta), "-n", str(trials), *more], self.limit, env=environment
-        )
+        text = run_program(command, self.limit, env=environment)
         times = [float(t) for t in re.findall(r"Trial Time:\s*([0-9.]+)", text)]
         if len(times) != trials:
             raise RuntimeError(f"{self.program} printed {len(times)} trial times of {trials}")
