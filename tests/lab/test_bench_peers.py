@@ -68,6 +68,7 @@ GAP = """
 import sys
 import numpy as np
 args = sys.argv[1:]
+assert all(args.count(flag) == 1 for flag in ("-f", "-r", "-d", "-n")), args
 raw = open(args[args.index("-f") + 1], "rb").read()
 m, n = np.frombuffer(raw, np.int64, 2, 1)
 starts = np.frombuffer(raw, np.int64, n + 1, 17)
