@@ -14,8 +14,8 @@ counts; where one takes less than two milliseconds, with twenty, of which the le
 counts, since what a processor forgets between two programs takes longer than such a solve; peers
 count by their own clocks and nearfar by the wall clock around a whole call. GAP and
 Wasp know int32 alone: other weights, and those whose sums do not fit, they get scaled and rounded,
-so that the greatest distance is 2^29 at most. Every answer of nearfar is compared with one that was
-proven; the peers verify their own.
+so that the greatest distance is 2^29 at most (2^24 for doubleGraph, whose sums are float32). Every
+answer of nearfar is compared with one that was proven; the peers verify their own.
 
 Graphs are made beforehand by as many processes as there are cores, and peers look for their best
 delta anew for the most threads, and among the three around it for fewer.
@@ -45,6 +45,7 @@ import numpy as np
 
 import nearfar
 from flagship import time_cores, time_peers, time_solve
+from gpu_peers import GPU_PEERS
 from nearfar.graph.graph import Graph
 from nearfar.lab.bench.peers import PEERS
 from nearfar.lab.bench.peers.base import TookTooLong
@@ -84,18 +85,16 @@ def peers_clock(name: str) -> Iterator[None]:
             del os.environ["LD_PRELOAD"]
 
 
-def for_peers(graph: Graph, farthest: float) -> tuple[Graph, bool]:
-    """The graph with int32 weights, and whether they were scaled."""
-    whole = graph.weight_dtype.kind == "i"
-    if whole and farthest <= FARTHEST and graph.max_weight < 2**31:
-        return graph.astype(np.int32), False
+def for_peers(graph: Graph, farthest: float, most: int = FARTHEST) -> tuple[Graph, bool]:
+    """The graph with int32 weights and distances up to `most`, and whether they were scaled."""
+    fits = graph.weight_dtype.kind == "i" and farthest <= most
     # A path has less than n edges, each rounded by less than one.
-    scale = max(FARTHEST - graph.n_vertices, FARTHEST // 2) / farthest
+    scale = 1.0 if fits else max(most - graph.n_vertices, most // 2) / farthest
     weights = np.rint(graph.effective_weights.astype(np.float64) * scale)
-    weights = np.minimum(weights, FARTHEST).astype(np.int32)
+    weights = np.minimum(weights, most).astype(np.int32)
     return (
         Graph(graph.indptr, graph.indices, weights, directed=graph.directed),
-        True,
+        not fits,
     )
 
 
@@ -204,14 +203,16 @@ def on_gpu(name: str, graph: Graph, args: argparse.Namespace) -> dict[str, Any]:
     own["steps"] = int(answer.stats["iterations"])
     rows: list[dict[str, Any]] = [own]
     farthest = float(proven.distances[proven.reachable].max())
-    given, scaled = for_peers(graph, farthest)
-    truth = nearfar.sssp(given, source, device="cpu", threads=1).distances
-    skipped = {}
-    for row in time_peers(args.peers, given, source, truth):
+    skipped, scaled = {}, {}
+    for peer in args.peers:
+        most = min(FARTHEST, GPU_PEERS[peer].farthest)
+        given, scaled[peer] = for_peers(graph, farthest, most)
+        truth = nearfar.sssp(given, source, device="cpu", threads=1).distances
+        (row,) = time_peers([peer], given, source, truth)
         if row["right"]:
-            rows.append({"engine": row["peer"], "min_ms": row["ms"], "median_ms": row["ms"]})
+            rows.append({"engine": peer, "min_ms": row["ms"], "median_ms": row["ms"]})
         else:
-            skipped[row["peer"]] = row["skipped"] or "wrong answer"
+            skipped[peer] = row["skipped"] or "wrong answer"
     core = time_cores(graph, source, proven.distances, 1, 1.0)
     core |= {"ran": core["engine"], "engine": "one core", "min_ms": min(core["samples_ms"])}
     rows.append(core)
