@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from nearfar.lab.bench.peers.base import Forms, on_path, run_program
+from nearfar.lab.bench.peers.base import Forms, TookTooLong, on_path, run_program
 from nearfar.lab.bench.peers.program import Program
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ __all__ = ["DoubleGraph"]
 
 FORMS = tuple(f"{gpu}-{kind}" for gpu in ("a100", "a10g", "l4") for kind in ("f32", "f32_seg"))
 
-_LIMIT = 60.0  # seconds per run
+_LIMIT = 20.0  # seconds per run
 _ROUNDS = 5
 
 
@@ -79,6 +79,9 @@ class DoubleGraph(Forms, Program):
             command = [program, "graph.bin", str(source), str(_ROUNDS), f"{form}.out"]
             try:
                 text = run_program(command, _LIMIT, cwd=self.folder)
+            except TookTooLong as problem:  # nor would the others be near
+                self.failed[form] = str(problem)
+                break
             except RuntimeError as problem:
                 self.failed[form] = str(problem)
                 continue
