@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
@@ -68,17 +70,29 @@ def test_long_lists_of_a_block_spill() -> None:
         np.testing.assert_array_equal(paths.distances, oracle.dijkstra(graph, 0))
 
 
-def test_a_block_alone_hands_its_list_back_early() -> None:
-    """Beyond a quarter of local_leave while there are fewer entries than blocks."""
-    middle = np.arange(1, 201)
-    sources, targets = np.append(np.zeros(200, int), middle), np.append(middle, middle + 200)
-    graph = Graph.from_edges(sources, targets, np.ones(400, np.int32), n_vertices=401)
-    for leave, steps in ((512, 2), (1024, 1)):
-        paths = nearfar.sssp(
-            graph, 0, method="near_far@cuda", delta=1e6, local_limit=1 << 20, local_leave=leave
-        )
-        np.testing.assert_array_equal(paths.distances, oracle.dijkstra(graph, 0))
-        assert paths.stats["local_steps"] == steps
+@pytest.mark.parametrize(
+    ("spokes", "leave", "steps"),
+    [
+        (100, 256, 2),  # beyond a quarter of local_leave, with fewer entries than blocks
+        (100, 512, 1),
+        (200, 1024, 2),  # a row for the whole device
+    ],
+)
+def test_a_block_alone_hands_its_list_back_early(spokes: int, leave: int, steps: int) -> None:
+    """The hub is for one block, and its spokes, when it hands them back, for the whole device.
+
+    Their own targets, no more than they, are for blocks again.
+    """
+    middle = np.arange(2, spokes + 2)
+    sources = np.concatenate([[0], np.ones(spokes, int), middle])
+    targets = np.concatenate([[1], middle, middle + spokes])
+    weights = np.ones(len(sources), np.int32)
+    graph = Graph.from_edges(sources, targets, weights, n_vertices=2 * spokes + 2)
+    paths = nearfar.sssp(
+        graph, 0, method="near_far@cuda", delta=1e6, local_limit=1 << 20, local_leave=leave
+    )
+    np.testing.assert_array_equal(paths.distances, oracle.dijkstra(graph, 0))
+    assert paths.stats["local_steps"] == steps
 
 
 def test_without_room_for_heads_rows_are_found_by_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -345,17 +359,30 @@ def test_delta_grows_on_a_mesh_whose_near_set_is_thin(dtype: str) -> None:
 
 @pytest.mark.parametrize(("fastest", "tried"), [(1, 6), (3, 5), (12, 3), (48, 4), (256, 7)])
 def test_the_growth_that_was_fastest_stays(fastest: float, tried: int) -> None:
-    graph, form = undirected(100, 150), one_launch_forms.Form("plain")
-    growths = []
-    for _ in range(10):
-        growth = one_launch_forms.growth_of(graph, form)
-        seconds = 1.0 + abs(np.log2(growth / fastest))
-        stats = {"device_seconds": seconds, "splits": 1, "last_threshold": 1.0}
-        one_launch_forms.learn(graph, form, stats, growing=True)
-        growths.append(growth)
+    growths = [width.growth for width in widths(lambda w: abs(np.log2(w.growth / fastest)), 9)]
     assert growths[:2] == [12, 12]  # the first solve is not counted
     assert growths[-2:] == [fastest] * 2
     assert len(set(growths)) == tried
+
+
+@pytest.mark.parametrize(("fastest", "tried"), [(1, 2), (1 / 4, 3), (1 / 64, 5)])
+def test_the_first_delta_that_was_fastest_stays(fastest: float, tried: int) -> None:
+    firsts = [width.first for width in widths(lambda w: abs(np.log2(w.first / fastest)), 2)]
+    assert firsts[:2] == [1, 1]
+    assert firsts[-2:] == [fastest] * 2
+    assert len(set(firsts)) == tried
+
+
+def widths(loss: Callable[[one_launch_forms.Width], float], splits: int) -> list[Any]:
+    """Widths of ten solves that lose so many seconds."""
+    graph, form = undirected(100, 150), one_launch_forms.Form("plain")
+    found = []
+    for _ in range(10):
+        found.append(one_launch_forms.width_of(graph, form))
+        seconds = 1.0 + loss(found[-1])
+        stats = {"device_seconds": seconds, "splits": splits, "last_threshold": 1.0}
+        one_launch_forms.learn(graph, form, stats, growing=True)
+    return found
 
 
 def test_a_form_that_lost_is_not_taken_again(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -364,11 +391,35 @@ def test_a_form_that_lost_is_not_taken_again(monkeypatch: pytest.MonkeyPatch) ->
     graph = undirected(100, 2000)
     assert forms_of(graph, 2) == ["sifted", "sorted"]
     stats = {"device_seconds": 1e9, "splits": 1, "last_threshold": 1.0}
-    for _ in range(2):
-        one_launch_forms.learn(graph, one_launch_forms.Form("sorted"), stats)
+    one_launch_forms.learn(graph, one_launch_forms.Form("sorted"), stats)
     assert forms_of(graph, 2) == ["sifted", "sifted"]
-    monkeypatch.setattr(one_launch_forms, "_FEW_SPLITS", -1)
+    stats["device_seconds"] = 1e-9
+    one_launch_forms.learn(graph, one_launch_forms.Form("plain"), stats)
     assert forms_of(graph, 1) == ["plain"]
+
+
+def test_a_form_may_lose_a_little_for_three_solves() -> None:
+    graph = undirected(100, 2000)
+    history = one_launch_forms._history(graph)
+    for kind, seconds in (("plain", 1.0), *[("sorted", 1.5)] * 2):
+        stats = {"device_seconds": seconds, "splits": 1, "last_threshold": 1.0}
+        one_launch_forms.learn(graph, one_launch_forms.Form(kind), stats)
+        assert not history.lost("sorted")
+    one_launch_forms.learn(graph, one_launch_forms.Form("sorted"), stats)
+    assert history.lost("sorted")
+
+
+def test_few_heavy_edges_do_not_widen_delta() -> None:
+    even, heavy = np.ones(300, np.float64), np.ones(300, np.float64)
+    heavy[::10] = 1e6
+    deltas = []
+    for weights in (even, heavy):
+        ends = np.random.default_rng(1).integers(0, 100, (2, 300))
+        graph = Graph.from_edges(*ends, weights, n_vertices=100)
+        paths = nearfar.sssp(graph, 0, method="near_far@cuda")
+        np.testing.assert_array_equal(paths.distances, oracle.dijkstra(graph, 0))
+        deltas.append(paths.stats["delta"])
+    assert deltas[1] == pytest.approx(2 * deltas[0])
 
 
 def test_a_form_without_room_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -381,6 +432,7 @@ def test_a_form_without_room_is_given_up(monkeypatch: pytest.MonkeyPatch) -> Non
             raise OutOfMemoryError(2, 1, "none")
         return engine(graph, options, form)
 
+    monkeypatch.setattr(one_launch_forms, "_SORT_SECONDS", 1.0)
     monkeypatch.setattr(one_launch_forms, "_LARGE", 1)
     monkeypatch.setattr(one_launch, "_engine", refuse)
     graph = undirected(600, 2400)
@@ -390,6 +442,7 @@ def test_a_form_without_room_is_given_up(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_distances_are_packed_where_they_fit(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(one_launch_forms, "_SORT_SECONDS", 1.0)
     monkeypatch.setattr(one_launch_forms, "_LARGE", 1)
     graph = undirected(600, 2400)
     assert forms_of(graph, 3) == ["packed", "packed", "packed"]
@@ -413,6 +466,7 @@ def test_a_farther_source_is_solved_again_with_whole_distances(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """The first source sees a small part of the graph; distances from the second do not fit."""
+    monkeypatch.setattr(one_launch_forms, "_SORT_SECONDS", 1.0)
     monkeypatch.setattr(one_launch_forms, "_LARGE", 1)
     near = undirected(200, 800)
     arrays = [

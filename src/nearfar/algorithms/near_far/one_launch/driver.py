@@ -12,10 +12,10 @@ from nearfar.algorithms.near_far.one_launch.forms import (
     Form,
     form_of,
     give_up,
-    growth_of,
     is_skewed,
     learn,
     too_narrow,
+    width_of,
 )
 from nearfar.algorithms.near_far.one_launch.host import (
     PLAIN_ENGINE,
@@ -33,19 +33,28 @@ from nearfar.cuda.device_graph import DeviceGraph, device_graph
 from nearfar.cuda.graph.row_heads import ENOUGH_OUT, SHORTCUT_DEGREE, RowHeads, row_heads
 from nearfar.cuda.loops.whole_solve import row_lanes
 from nearfar.errors import OutOfMemoryError
+from nearfar.graph.facts import weight_spread
 from nearfar.graph.graph import Graph
 from nearfar.registry import Answer, Workspace
 from nearfar.system.devices import runtime
 
-_CHUNK, _HEAVY = 512, 1024  # kChunk and kHeavy of one_launch_rows.cuh
+_CHUNK, _HEAVY = 512, 128  # kChunk and kLocalHeavy of one_launch_rows.cuh
 _LOCAL = 8192  # entries' worth of shared memory for the local lists, at least
 _HEADED = 1024  # entries of a local list that carry their rows, if there is memory
 _ROOMY = 1 << 22  # entries
 _HEAD, _SHORTCUT_HEAD = 4, 8  # edges of a row that are carried with its vertex
 _DEPTH = 2  # rounds of removing vertices of few edges
 _DENSE = 16.0  # mean degree
+_SPREAD = 2.0  # mean over median weight that delta allows for
+_LOCAL_ENTRIES, _LOCAL_EDGES = 256, 1024  # of a multiprocessor, up to which blocks are on their own
 # Multiples of the paper's delta: over sorted rows of skewed and of even graphs, and whole rows.
 _RANGE_SCALE, _EVEN_RANGE_SCALE, _SIFT_SCALE = 0.125, 0.75, 0.0625
+
+
+def _usual_weight(graph: Graph) -> float:
+    """Return the mean weight, or twice the median where a few edges are much heavier."""
+    spread = weight_spread(graph)
+    return graph.mean_weight * (min(1.0, _SPREAD / spread) if spread < math.inf else 1.0)
 
 
 def range_delta(graph: Graph, options: OneLaunchOptions, *, whole: bool = False) -> float:
@@ -54,7 +63,7 @@ def range_delta(graph: Graph, options: OneLaunchOptions, *, whole: bool = False)
         return first_delta(graph, options)
     scale = _RANGE_SCALE if is_skewed(graph) else _EVEN_RANGE_SCALE
     scale = _SIFT_SCALE if whole else scale
-    value = scale * 32.0 * graph.mean_weight / graph.mean_degree
+    value = scale * 32.0 * _usual_weight(graph) / graph.mean_degree
     return max(value, 1.0) if graph.weight_dtype.kind == "i" else value or 1.0
 
 
@@ -64,8 +73,8 @@ def first_delta(graph: Graph, options: OneLaunchOptions, *, packed: bool = False
         value = float(options.delta)
     elif graph.n_edges:
         mean = graph.mean_degree
-        scale = 4.0 if is_skewed(graph) else 0.5 if mean > _DENSE else 0.2 if packed else 0.25
-        value = scale * 32.0 * graph.mean_weight / mean
+        scale = 0.5 if mean > _DENSE else 0.2 if packed else 0.25
+        value = scale * 32.0 * _usual_weight(graph) / mean
     else:
         value = 1.0
     return max(value, 1.0) if graph.weight_dtype.kind == "i" else value or 1.0
@@ -172,10 +181,15 @@ def _plain(
     engine = _engine(graph, options, form)
     device, processors = engine.device, runtime.device().multiprocessors
     delta = first_delta(graph, options, packed=form.bits > 0)
-    growth = options.delta_growth or growth_of(graph, form)
+    width = width_of(graph, form)
+    growth = options.delta_growth or width.growth
+    if options.delta is None:
+        delta *= width.first
+        delta = max(delta, 1.0) if graph.weight_dtype.kind == "i" else delta
     local_limit = options.local_limit
     if local_limit is None:
-        local_limit = 256 * processors if graph.mean_degree <= 8 else 0
+        each = min(_LOCAL_ENTRIES, int(_LOCAL_EDGES / max(graph.mean_degree, 1.0)))
+        local_limit = each * processors
     room = engine.local_room
     target_near = 32 * processors if options.target_near is None else options.target_near
     return Answer(

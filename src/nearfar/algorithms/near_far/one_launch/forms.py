@@ -6,26 +6,26 @@ solves (docs/explanation/gpu-engine.md has the measurements):
 
 - *sifted*: rows are read whole, but the distance of a target only if its sum is due, and open
   vertices scan their own edges at the end: for skewed undirected graphs;
-- *sorted*: the same over rows sorted by weight once, also for dense even graphs. The rows are
-  sorted once earlier solves have together taken as long as the sort, so it never doubles the
-  time;
+- *sorted*: the same over rows sorted by weight once, where a plain solve has few splits. The rows
+  are sorted once earlier solves have together taken as long as the sort;
 - *packed*: distances in 8 or 16 bits while solving, for large sparse graphs whose distances fit:
   those of earlier solves, or before the first solve those of a random graph. If they do not fit,
   the solve stops at its next split and is repeated with whole distances.
 
-A form that is slower than the previous one over three solves is not used again.
+A form that takes twice as long as another once, or longer over three solves, is not used again.
 
 The plain form's delta grows while its near set is thinner than the device wants, and shrinks
-while it is fatter (one_launch.cuh). The growth that is allowed is learned, too: the first solve
-allows 12 times the first step (skewed degrees: 1), later ones twice as much or a fourth of it, as
-long as that is faster.
+while it is fatter (one_launch.cuh). Its first value and the growth that is allowed are learned,
+too. The first solve allows 12 times the first step. Later ones allow twice as
+much or a fourth of it, or where the first delta left nothing to split begin with a fourth of
+that, as long as that is faster.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nearfar.graph.graph import Graph
 from nearfar.graph.slots import Slot
@@ -38,11 +38,11 @@ _HISTORY: Slot[_History] = Slot("forms tried")
 
 ROAD_LIKE, _DENSE, _SKEWED = 5.0, 16.0, 50.0  # mean degrees, and greatest over mean degree
 _SORT_SECONDS = 75e-12  # seconds per edge of 8 bytes; measured 65 to 86 on an H100
-_EVEN, _EVEN_DEGREE = 4.0, 128.0  # greatest over mean degree, and mean, of dense even graphs
-_FEW_SPLITS = 8  # share of a plain solve, up to which scanning all vertices at each split is cheap
+_FEW_SPLITS = 8  # of a plain solve, up to which scanning all vertices at each split is cheap
+_UNDIVIDED = 2  # splits, up to which the first delta decides the time, and above its growth
 _LARGE = 1 << 24  # bytes of distances beyond which packing them pays
 _HEADROOM = 2  # factor of the farthest distance so far
-_TRIALS = 3
+_TRIALS, _HOPELESS = 3, 2.0  # solves of a slower form, and times as long of one that is enough
 _GROWTH, _GROWTHS = 12.0, 256.0  # of the first solve, and the most
 _GAIN = 0.97  # of time, above which another growth is no better
 _KINDS = ("plain", "sifted", "sorted", "packed")
@@ -59,30 +59,41 @@ class Form:
     scan: bool = False  # whether a split scans all vertices instead of keeping a far pile
 
 
+class Width(NamedTuple):
+    """Factors of the first delta and of its growth."""
+
+    first: float
+    growth: float
+
+
 @dataclass(slots=True)
 class _History:
     """History of one graph on one device."""
 
     reach: float = 0.0  # past the farthest distance of whole solves; 0 before one
-    splits: int = 0  # maximum over whole solves
+    splits: int = 0  # maximum over whole plain solves
     least_bits: int = 8
     refused: set[str] = field(default_factory=set)  # kinds that do not fit memory
     # Whole solves and their seconds, by kind; the first of a kind may compile or prepare.
     solves: dict[str, int] = field(default_factory=dict)
     seconds: dict[str, float] = field(default_factory=dict)
-    first_growth: float = _GROWTH
-    growths: dict[str, dict[float, float]] = field(default_factory=dict)  # least seconds, by kind
+    # Least seconds and splits, by kind.
+    widths: dict[str, dict[Width, tuple[float, int]]] = field(default_factory=dict)
 
-    def growth(self, kind: str) -> float:
-        """Return the fastest bound on delta's growth, or a neighbour that is not measured yet."""
-        seconds = self.growths.get(kind)
-        if not seconds:
-            return self.first_growth
-        best = min(seconds, key=lambda growth: seconds[growth])
-        if seconds[best] > _GAIN * seconds[self.first_growth]:
-            best = self.first_growth
-        near = min(2 * best, _GROWTHS), max(best / 4, 1.0)
-        return next((growth for growth in near if growth not in seconds), best)
+    def width(self, kind: str) -> Width:
+        """Return the fastest width of delta, or a neighbour that is not measured yet."""
+        first, measured = Width(1.0, _GROWTH), self.widths.get(kind)
+        if not measured:
+            return first
+        best = min(measured, key=lambda width: measured[width])
+        if measured[best][0] > _GAIN * measured[first][0]:
+            best = first
+        if measured[best][1] <= _UNDIVIDED:
+            near = [best._replace(first=best.first / 4)]
+        else:
+            growths = min(2 * best.growth, _GROWTHS), max(best.growth / 4, 1.0)
+            near = [best._replace(growth=growth) for growth in growths]
+        return next((width for width in near if width not in measured), best)
 
     def mean(self, kind: str) -> float:
         return self.seconds[kind] / self.solves[kind]
@@ -93,20 +104,19 @@ class _History:
             return True
         less = _KINDS[: _KINDS.index(kind)]
         means = [self.mean(other) for other in less if other in self.solves]
-        tried = self.solves.get(kind, 0) >= _TRIALS
-        return tried and bool(means) and self.mean(kind) > min(means)
+        solves = self.solves.get(kind, 0)
+        if not (means and solves):
+            return False
+        return self.mean(kind) > min(means) * (1.0 if solves >= _TRIALS else _HOPELESS)
 
 
 def _history(graph: Graph) -> _History:
-    def make() -> _History:
-        return _History(first_growth=1.0 if is_skewed(graph) else _GROWTH)
-
-    return _HISTORY.of(graph, make, runtime.device().ordinal)
+    return _HISTORY.of(graph, _History, runtime.device().ordinal)
 
 
-def growth_of(graph: Graph, form: Form) -> float:
-    """Return the factor of the first step up to which delta may grow in the next solve."""
-    return _history(graph).growth(form.kind)
+def width_of(graph: Graph, form: Form) -> Width:
+    """Return the width of delta in the next solve."""
+    return _history(graph).width(form.kind)
 
 
 def is_skewed(graph: Graph) -> bool:
@@ -131,11 +141,11 @@ def form_of(graph: Graph, options: OneLaunchOptions) -> Form:
     if options.tuned:
         return plain
     if options.sort_rows is None:
+        if _sorting_pays(graph, history):
+            return Form("sorted")
         skewed = is_skewed(graph) and graph.mean_degree >= _DENSE and not graph.directed
         roomy = skewed and runtime.device().shared_per_block >= _SIFT_SHARED
-        if _sorting_pays(graph, history, skewed):
-            return Form("sorted")
-        if roomy and history.splits <= _FEW_SPLITS and not history.lost("sifted"):
+        if roomy and not history.lost("sifted"):
             return Form("sifted")
     if options.distance_bits is None and whole and plain.scan:
         bits = _bits(graph, history)
@@ -144,9 +154,10 @@ def form_of(graph: Graph, options: OneLaunchOptions) -> Form:
     return plain
 
 
-def _sorting_pays(graph: Graph, history: _History, skewed: bool) -> bool:
-    even = graph.mean_degree >= _EVEN_DEGREE and graph.max_degree <= _EVEN * graph.mean_degree
-    if not (skewed or even) or history.splits > _FEW_SPLITS or history.lost("sorted"):
+def _sorting_pays(graph: Graph, history: _History) -> bool:
+    """Return whether rows of many edges are worth sorting, by the solves so far."""
+    long = graph.mean_degree > ROAD_LIKE
+    if not long or history.splits > _FEW_SPLITS or history.lost("sorted"):
         return False
     sort = _SORT_SECONDS * graph.n_edges * graph.weight_dtype.itemsize / 4
     return sum(history.seconds.get(kind, 0.0) for kind in _UNPREPARED) >= sort
@@ -166,18 +177,17 @@ def _bits(graph: Graph, history: _History) -> int:
 
 
 def learn(graph: Graph, form: Form, stats: dict[str, Any], *, growing: bool = False) -> None:
-    """Record the results of a whole solve with the usual options; ``growing``: learn growth."""
+    """Record the results of a whole solve with the usual options; ``growing``: learn delta."""
     history = _history(graph)
     if growing and history.solves.get(form.kind):  # the first of a kind may wait for the device
-        seconds = history.growths.setdefault(form.kind, {})
-        growth, took = history.growth(form.kind), stats["device_seconds"]
-        seconds[growth] = min(took, seconds.get(growth, took))
+        measured = history.widths.setdefault(form.kind, {})
+        width, found = history.width(form.kind), (stats["device_seconds"], stats["splits"])
+        measured[width] = min(found, measured.get(width, found))
     history.solves[form.kind] = history.solves.get(form.kind, 0) + 1
     total = history.seconds.get(form.kind, 0.0) + stats["device_seconds"]
     history.seconds[form.kind] = total
     if form.kind in ("plain", "packed"):
         history.reach = max(history.reach, stats["last_threshold"])
-    if form.kind != "sorted":
         history.splits = max(history.splits, stats["splits"])
 
 

@@ -12,7 +12,7 @@
 //   grid    the near set is large: all warps take entries, rows share lanes by a scan of their degrees
 //           (one_launch_rows.cuh), long rows are cut into chunks that all warps take after a
 //           barrier;
-//   local   the near set is small: each block takes a share into shared memory and advances it up to
+//   local   the near set is small and does not grow fast: each block takes a share into shared memory and advances it up to
 //           local_rounds times with block barriers only (one_launch_local.cuh); the remaining entries
 //           return to the queue;
 //   rescan  a queue overflowed: every vertex that may be pending is found again from the distances.
@@ -90,12 +90,16 @@ struct Plan {
   bool whole;             // a split reads all vertices
   uint32 pile;            // counts piles: a split makes a new one
   count_t size;           // of the near set
+  count_t before;         // its size in the last grid step; 0 after a local one
   count_t far_size;       // of the pile that a split divides
   count_t chunks;         // of long rows, in the second half of a step; else 0
   weight_t from, threshold;
   double delta;
   long long steps, splits, local_steps, rescans;
 };
+
+// Growth of the near set in a grid step, above which a block's share would soon outgrow the block.
+constexpr count_t kGrowing = 4;
 
 struct Limits {
   double base_delta, largest_delta;
@@ -129,8 +133,9 @@ __device__ __forceinline__ void plan_next(const Solve& solve, const Limits& limi
   plan.size = found.near;
   plan.kind = found.near > capacity             ? kRescan
               : found.near == 0                 ? kSplit
-              : found.near > limits.local_limit ? kGrid
-                                                : kLocal;
+              : found.near > limits.local_limit || (plan.before && found.near > kGrowing * plan.before)
+                  ? kGrid
+                  : kLocal;
   const bool divides = plan.kind == kRescan || plan.kind == kSplit;
   if (divides) {
     // A packed distance did not fit: the host starts over. (A step that plans a split relaxes nothing, so
@@ -156,6 +161,7 @@ __device__ __forceinline__ void plan_next(const Solve& solve, const Limits& limi
     ++plan.splits;
   }
   plan.divided = divides;
+  if (!divides) plan.before = plan.kind == kGrid ? plan.size : 0;
   plan.local_steps += plan.kind == kLocal;
 }
 
@@ -245,6 +251,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, BLOCKS_EACH)
     plan = Plan{};
     plan.delta = base_delta;
     plan.threshold = threshold_above(weight_t(0), base_delta);
+    plan.before = 1;
     if (first_block) {
       for (int i = 0; i < 4; ++i) control->far_min[i] = unreached();
       control->near_count[1] = 1;

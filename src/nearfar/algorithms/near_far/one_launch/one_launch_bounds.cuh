@@ -42,12 +42,13 @@ __device__ __forceinline__ uint32 relax_local(const Chain& chain, const Solve& s
     const uint32 slot = base + lane_id() / chain.width;
     LocalEntry entry{};
     if (slot < count) entry = now[slot];
-    if (__any_sync(kAllLanes, entry.degree > kHeavy)) {
+    if (__any_sync(kAllLanes, entry.degree > kLocalHeavy)) {
       const bool fresh = chain.distance.at(entry.vertex) == entry.distance;
       const bool leads = lane_id() == leader && fresh;
       const offset_t left =
-          set_heavy_aside(solve, out, entry.begin, leads ? entry.degree : 0, entry.distance);
+          set_heavy_aside<kLocalHeavy>(solve, out, entry.begin, leads ? entry.degree : 0, entry.distance);
       entry.degree = __shfl_sync(kAllLanes, left, leader);
+      if (lane_id() == 0) atomicOr(&lists.filled->far, kHandBack);
     }
     offset_t j = lane_id() - leader;
     bool fresh = j < entry.degree;

@@ -179,7 +179,7 @@ __device__ __forceinline__ void take_rows(const Solve& solve, const Targets& out
                                           const TakeDue<Elsewhere>& take, Range range,
                                           offset_t begin, offset_t degree, weight_t d) {
   const bool whole = !(range.high < unreached());
-  degree = set_heavy_aside(solve, out, begin, degree, d);
+  degree = set_heavy_aside<kHeavy>(solve, out, begin, degree, d);
   int size = static_cast<int>(degree);
   if (SORTED_ROWS && size > kSearch && size <= kChunk && !whole) {
     const Bracket due = find_due(solve.edges + begin, size, d, range);

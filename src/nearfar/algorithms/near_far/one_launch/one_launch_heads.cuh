@@ -101,9 +101,11 @@ __device__ __noinline__ uint32 relax_long_rows(const Solve& solve, const Targets
     begin = __ldg(solve.offsets + vertex);
     degree = __ldg(solve.offsets + vertex + 1) - begin;
   }
-  if (__any_sync(kAllLanes, degree > kHeavy)) {
+  if (__any_sync(kAllLanes, degree > kLocalHeavy)) {
     const offset_t own = lane_id() == leader ? degree : 0;
-    degree = __shfl_sync(kAllLanes, set_heavy_aside(solve, out, begin, own, distance), leader);
+    const offset_t left = set_heavy_aside<kLocalHeavy>(solve, out, begin, own, distance);
+    degree = __shfl_sync(kAllLanes, left, leader);
+    if (lane_id() == 0) atomicOr(&lists.filled->far, kHandBack);
   }
   uint32 looked = 0;
   for (offset_t j = lane_id() - leader; __any_sync(kAllLanes, j < degree); j += ROW_HEAD) {

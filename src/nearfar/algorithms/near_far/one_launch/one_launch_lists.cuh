@@ -34,10 +34,12 @@ struct alignas(16) LocalEntry {
 };
 #endif
 
-// Entries that a round adds to `next`, and to `far` after the first far_base.
+// Entries that a round adds to `next`, and to `far` after the first far_base. With the highest bit of `far`
+// the block ends its step, since a long row waits for the whole device; later far entries then spill.
 struct alignas(8) Filled {
   uint32 near, far;
 };
+constexpr uint32 kHandBack = 1u << 31;
 
 struct LocalLists {
   LocalEntry* next;

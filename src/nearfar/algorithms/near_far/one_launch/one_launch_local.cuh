@@ -7,7 +7,7 @@
 // remaining entries are distributed anew. Blocks that run ahead may relax with distances that others still
 // improve: repeated work, for which the device is idle enough, never a wrong answer. A list that outgrows
 // local_leave returns at once: a growing frontier needs the whole device. So does one of a quarter of that
-// while there are more blocks than entries.
+// while there are more blocks than entries. So does one that met a long row, which the whole device takes next.
 //
 // The chain of dependent reads of a round is short because an entry carries the bounds of its row
 // (one_launch_bounds.cuh; the edge and then the atomic are waited for) or the row (one_launch_heads.cuh; the
@@ -50,8 +50,8 @@ __device__ __forceinline__ void local_step(const Solve& solve, const Targets& ou
     __syncthreads();
     const Filled found = *lists.filled;
     count = found.near < room ? found.near : room;
-    most = leave;
-    lists.far_base += found.far;
+    most = found.far & kHandBack ? 0 : leave;
+    lists.far_base += found.far & ~kHandBack;
     LocalEntry* const emptied = now;
     now = lists.next;
     lists.next = emptied;

@@ -19,9 +19,13 @@
 #ifndef LONG_IN_FLIGHT
 #define LONG_IN_FLIGHT 4
 #endif
-// Rows of at least this many edges are cut into chunks.
+// Rows of at least this many edges are cut into chunks: of a grid step, whose warps take whole rows, and of
+// a local step, whose few lanes per row the block would wait for.
 #ifndef HEAVY_DEGREE
 #define HEAVY_DEGREE 1024
+#endif
+#ifndef LOCAL_HEAVY_DEGREE
+#define LOCAL_HEAVY_DEGREE 128
 #endif
 // No far pile is kept: a split reads all vertices instead.
 #ifndef FAR_BY_SCAN
@@ -39,6 +43,7 @@ constexpr int kRowsInFlight = ROWS_IN_FLIGHT;
 constexpr int kLongInFlight = LONG_IN_FLIGHT;
 constexpr int kMiddle = 64;
 constexpr int kHeavy = HEAVY_DEGREE;
+constexpr int kLocalHeavy = LOCAL_HEAVY_DEGREE;
 constexpr int kChunk = 512;
 constexpr uint32 kStuck = 1, kTooNarrow = 2;
 
@@ -280,11 +285,12 @@ struct AllDue {
   }
 };
 
-// Cuts the lanes' rows beyond kHeavy into chunks for all warps. Returns the row size that is left to the
+// Cuts the lanes' rows beyond Heavy into chunks for all warps. Returns the row size that is left to the
 // caller: 0, or the whole row where the list of chunks is full.
+template <int Heavy>
 __device__ __forceinline__ offset_t set_heavy_aside(const Solve& solve, const Targets& out,
                                                     offset_t begin, offset_t size, weight_t d) {
-  uint32 heavy = __ballot_sync(kAllLanes, size > kHeavy);
+  uint32 heavy = __ballot_sync(kAllLanes, size > Heavy);
   while (heavy) {
     const int lane = __ffs(heavy) - 1;
     heavy &= heavy - 1;
@@ -338,7 +344,7 @@ __device__ __forceinline__ void grid_step(const Solve& solve, const Targets& out
   const Relax<AllDue> relax{solve, {out, stages}};
   take_queue(solve, queue, size, [&](offset_t begin, offset_t degree, weight_t d) {
     *edges_seen += static_cast<uint64>(degree);
-    degree = set_heavy_aside(solve, out, begin, degree, d);
+    degree = set_heavy_aside<kHeavy>(solve, out, begin, degree, d);
     walk_by_length<kMiddle, kLongInFlight, kRowsInFlight>(relax, begin, degree, d);
   });
   stages.finish(out);

@@ -17,15 +17,17 @@ class OneLaunchOptions(DeltaOptions):
     ----------
     delta : float or None
         First step of the threshold in units of the weights. None means 32 * mean weight / mean
-        degree, times 1/4 (sparse; 1/5 with packed distances), 1/2 (dense) or 4 (skewed degrees).
+        degree, times 1/4 (sparse; 1/5 with packed distances) or 1/2 (dense),
+        with twice the median where that is less than the mean weight. It learns from the solves of
+        a graph.
     delta_growth : float or None
         Factor of the first step up to which delta grows while the near set is thin, at least 1.
-        None begins with 12 (skewed degrees: 1) and learns from the solves of a graph.
+        None begins with 12 and learns from the solves of a graph.
     target_near : int or None
         Entries of the near set towards which delta adapts; None means 32 per multiprocessor.
     local_limit : int or None
         Number of entries up to which blocks advance on their own; 0 never. None means 256 per
-        multiprocessor up to a mean degree of 8, and 0 above.
+        multiprocessor, and no more than have 1024 edges.
     local_rounds : int
         Rounds that a block advances on its own.
     local_leave : int
