@@ -45,6 +45,7 @@ _ROOMY = 1 << 22  # entries
 _HEAD, _SHORTCUT_HEAD = 4, 8  # edges of a row that are carried with its vertex
 _DEPTH = 2  # rounds of removing vertices of few edges
 _DENSE = 16.0  # mean degree
+_HOPS = 8.0  # edges of the least weight within the first delta: of equal ones no order is lost
 _SPREAD = 2.0  # mean over median weight that delta allows for
 _LOCAL_ENTRIES, _LOCAL_EDGES = 256, 1024  # of a multiprocessor, up to which blocks are on their own
 # Multiples of the paper's delta: over sorted rows of skewed and of even graphs, and whole rows.
@@ -75,6 +76,7 @@ def first_delta(graph: Graph, options: OneLaunchOptions, *, packed: bool = False
         mean = graph.mean_degree
         scale = 0.5 if mean > _DENSE else 0.2 if packed else 0.25
         value = scale * 32.0 * _usual_weight(graph) / mean
+        value = max(value, _HOPS * float(graph.min_weight))
     else:
         value = 1.0
     return max(value, 1.0) if graph.weight_dtype.kind == "i" else value or 1.0

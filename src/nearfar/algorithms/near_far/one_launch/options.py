@@ -18,8 +18,8 @@ class OneLaunchOptions(DeltaOptions):
     delta : float or None
         First step of the threshold in units of the weights. None means 32 * mean weight / mean
         degree, times 1/4 (sparse; 1/5 with packed distances) or 1/2 (dense),
-        with twice the median where that is less than the mean weight. It learns from the solves of
-        a graph.
+        with twice the median where that is less than the mean weight, and at least 8 times the
+        least weight. It learns from the solves of a graph.
     delta_growth : float or None
         Factor of the first step up to which delta grows while the near set is thin, at least 1.
         None begins with 12 and learns from the solves of a graph.
