@@ -410,16 +410,17 @@ def test_a_form_may_lose_a_little_for_three_solves() -> None:
 
 
 def test_few_heavy_edges_do_not_widen_delta() -> None:
-    even, heavy = np.ones(300, np.float64), np.ones(300, np.float64)
+    rng = np.random.default_rng(1)
+    ends, even = rng.integers(0, 100, (2, 300)), rng.random(300)
+    heavy = even.copy()
     heavy[::10] = 1e6
     deltas = []
     for weights in (even, heavy):
-        ends = np.random.default_rng(1).integers(0, 100, (2, 300))
         graph = Graph.from_edges(*ends, weights, n_vertices=100)
         paths = nearfar.sssp(graph, 0, method="near_far@cuda")
         np.testing.assert_array_equal(paths.distances, oracle.dijkstra(graph, 0))
         deltas.append(paths.stats["delta"])
-    assert deltas[1] == pytest.approx(2 * deltas[0])
+    assert 1.5 < deltas[1] / deltas[0] < 3
 
 
 def test_a_form_without_room_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -452,12 +453,13 @@ def test_distances_are_packed_where_they_fit(monkeypatch: pytest.MonkeyPatch) ->
 
 def test_distances_that_fit_less_than_was_guessed(monkeypatch: pytest.MonkeyPatch) -> None:
     """A path of tripled edges has the degrees of a random graph and is far deeper than one."""
+    monkeypatch.setattr(one_launch_forms, "_SORT_SECONDS", 1.0)
     monkeypatch.setattr(one_launch_forms, "_LARGE", 1)
     heads = np.repeat(np.arange(599), 3)
     sources, targets = np.append(heads, heads + 1), np.append(heads + 1, heads)
     graph = Graph.from_edges(sources, targets, np.ones(len(sources), np.int32), n_vertices=600)
     assert graph.mean_degree > one_launch_forms.ROAD_LIKE
-    assert forms_of(graph, 2) == ["plain", "plain"]
+    assert forms_of(graph, 2) == ["plain", "packed"]  # in 8 bits in vain, then in 16
     assert forms_of(graph, 1, distance_bits=8) == ["plain"]
     assert forms_of(graph, 1, distance_bits=16) == ["packed"]
 
