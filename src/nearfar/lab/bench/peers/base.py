@@ -6,6 +6,7 @@ import shutil
 import subprocess
 from abc import ABC, abstractmethod
 from importlib import metadata
+from pathlib import Path
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -107,15 +108,16 @@ class TookTooLong(RuntimeError):
 
 def run_program(command: list[str], seconds: float, **options: Any) -> str:
     """Run a program and return its standard output."""
+    name = Path(command[0]).name
     try:
         done = subprocess.run(
             command, capture_output=True, text=True, timeout=seconds, check=False, **options
         )
     except subprocess.TimeoutExpired:
-        raise TookTooLong(f"{command[0]} took longer than {seconds:g} s") from None
+        raise TookTooLong(f"{name} took longer than {seconds:g} s") from None
     if done.returncode != 0:
         tail = (done.stderr or done.stdout).strip().splitlines()[-1:]
-        raise RuntimeError(f"{command[0]} ended with code {done.returncode}: {' '.join(tail)}")
+        raise RuntimeError(f"{name} ended with code {done.returncode}: {' '.join(tail)}")
     return str(done.stdout)
 
 
