@@ -13,7 +13,7 @@ for the number of threads. All take turns, round by round, with two solves each,
 counts; where one takes less than two milliseconds, with twenty, of which the least after the first
 counts, since what a processor forgets between two programs takes longer than such a solve; peers
 count by their own clocks and nearfar by the wall clock around a whole call. GAP and
-Wasp know int32 alone: other weights, and those whose sums do not fit, they get scaled and rounded,
+Wasp take only int32: other weights, and those whose sums do not fit, they get scaled and rounded,
 so that the greatest distance is 2^29 at most (2^24 for doubleGraph, whose sums are float32). Every
 answer of nearfar is compared with one that was proven; the peers verify their own.
 

@@ -398,6 +398,14 @@ def test_a_form_that_lost_is_not_taken_again(monkeypatch: pytest.MonkeyPatch) ->
     assert forms_of(graph, 1) == ["plain"]
 
 
+def test_rows_of_directed_graphs_are_not_sorted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(one_launch_forms, "_SORT_SECONDS", 1e-12)
+    both = undirected(100, 2000)
+    graph = Graph(both.indptr, both.indices, both.weights)
+    assert forms_of(graph, 3) == ["plain"] * 3
+    assert forms_of(both, 2)[1] == "sorted"
+
+
 def test_a_form_may_lose_a_little_for_three_solves() -> None:
     graph = undirected(100, 2000)
     history = one_launch_forms._history(graph)
