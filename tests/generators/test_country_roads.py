@@ -15,7 +15,7 @@ import pytest
 import nearfar
 from nearfar import Graph
 from nearfar.generators import country_roads, road_like
-from nearfar.prepared.order.elimination import elimination_order, structure_of
+from nearfar.prepared.order.elimination import structure_of
 from nearfar.prepared.order.tree import analyse
 from tests.datafiles import data_path
 from tests.loading import load_program
@@ -23,6 +23,7 @@ from tests.loading import load_program
 pytest.importorskip("pymetis")
 
 pieces = load_program("scripts", "separators").pieces
+metis_order = load_program("benchmarks", "prepared_graphs").metis_order
 
 # Per map: arcs and triangles per vertex, height of the tree; then for pieces of 2^k to 2^(k + 1)
 # vertices, k from 11 on, the mean size of the separator and the mean height of the tree.
@@ -45,7 +46,7 @@ REAL: dict[str, tuple[float, float, int, dict[int, tuple[float, float]]]] = {
 def measured(graph: Graph) -> tuple[float, float, int, dict[int, tuple[float, float]]]:
     """The same figures of a graph."""
     structure = structure_of(graph)
-    order, _ = elimination_order(structure, "metis")
+    order = metis_order(structure)
     tree, figures = analyse(graph, structure, order)
     found: dict[int, list[Any]] = {}
     for piece in pieces(tree):
@@ -109,7 +110,7 @@ def test_road_like_has_no_such_separators() -> None:
 def test_a_piece_is_cut_by_its_separator() -> None:
     graph = country_roads(vertices=10_000, one_way=0.0)
     structure = structure_of(graph)
-    order, _ = elimination_order(structure, "metis")
+    order = metis_order(structure)
     found = pieces(analyse(graph, structure, order)[0])
     assert found[0].level == 0
     assert found[0].size == graph.n_vertices

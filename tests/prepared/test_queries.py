@@ -223,10 +223,9 @@ def test_lanes_of_every_width(dtype: str, lanes: int) -> None:
         nearfar.distances(prepared, sources, method="elimination_tree_rows", lanes=3)
 
 
-@pytest.mark.parametrize("order", ["metis", "multilevel"])
-def test_a_mesh_in_pairs_and_labels(order: str) -> None:
+def test_a_mesh_in_pairs_and_labels() -> None:
     graph = mesh(30)
-    prepared = ready(graph, order=order)
+    prepared = ready(graph)
     rng = np.random.default_rng(2)
     pairs = rng.integers(0, graph.n_vertices, (3000, 2))
     want = nearfar.distances(graph, pairs=pairs)

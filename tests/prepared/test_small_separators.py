@@ -48,9 +48,9 @@ def meshes(draw: Any) -> Graph:
 
 
 @settings(max_examples=60, deadline=None)
-@given(meshes(), st.sampled_from(["metis", "multilevel"]), st.booleans())
-def test_meshes(graph: Graph, order: str, perfect: bool) -> None:
-    prepared = ready(graph, order=order, perfect=perfect)
+@given(meshes(), st.booleans())
+def test_meshes(graph: Graph, perfect: bool) -> None:
+    prepared = ready(graph, perfect=perfect)
     n = graph.n_vertices
     want = nearfar.all_pairs(graph, threads=1, method="worker_per_source")
     form = {} if prepared.fixed is None else {"sums": "search"}

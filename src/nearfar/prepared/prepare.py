@@ -67,10 +67,10 @@ def prepare(
     Parameters
     ----------
     graph : graph_like or TurnGraph
-    order : {"auto", "multilevel", "metis"} or int array, shape (n,)
+    order : {"auto", "multilevel"} or int array, shape (n,)
         Method for the elimination order, or the order itself, first eliminated vertex first (with
-        turns, of the original vertices). ``"auto"`` is ``"multilevel"``, which runs on all cores;
-        ``"metis"`` needs ``pip install 'nearfar[prepare]'`` and runs on one.
+        turns, of the original vertices). ``"auto"`` is ``"multilevel"``, a nested dissection on
+        all cores.
     seed : int
         The same seed gives the same order.
     perfect : bool

@@ -33,7 +33,6 @@ EXAMPLES = """\
 nearfar prepare roads.gr.gz -o roads.nfp
 nearfar prepare roads.gr.gz --dry-run
 nearfar prepare town.osm.pbf --turns -o town-turns.nfp
-nearfar prepare roads.gr.gz -o roads.nfp --order metis
 nearfar prepare roads.nfp --reweight evening.npy -o evening.nfp"""
 
 
@@ -43,12 +42,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
     add_graph(parser)
     parser.add_argument("-o", "--output", metavar="FILE", help="file to write; ends in .nfp")
-    parser.add_argument(
-        "--order",
-        default="auto",
-        choices=["auto", "multilevel", "metis"],
-        help="how to find the elimination order (default: multilevel)",
-    )
     parser.add_argument(
         "--reweight",
         metavar="FILE",
@@ -100,7 +93,7 @@ def run(args: argparse.Namespace) -> int:
     refused = None
     if args.dry_run:
         began = time.perf_counter()
-        figures = foreseen(given, args.order, seed=args.seed, perfect=args.perfect)
+        figures = foreseen(given, seed=args.seed, perfect=args.perfect)
         seconds = {"order and analysis": time.perf_counter() - began}
         try:
             check_worth(figures, args.memory, args.force)

@@ -37,7 +37,6 @@ nearfar doctor --json"""
 _OPTIONAL = (
     ("cupy", "cuda12 or cuda13", "CUDA methods"),
     ("networkx", "networkx", "NetworkX graphs and backend"),
-    ("pymetis", "prepare", "METIS, another order of prepared graphs"),
     ("pyarrow", "tables", "CSV, Parquet and Arrow tables"),
     ("zstandard", "zstd", ".zst files"),
     ("osmium", "osm", "OpenStreetMap files"),

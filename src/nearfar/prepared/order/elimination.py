@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
-import signal
-import threading
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,19 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nearfar import _cpu
-from nearfar.errors import (
-    GraphError,
-    MissingDependencyError,
-    OptionError,
-    SolverError,
-    did_you_mean,
-    keyword,
-    quoted,
-)
+from nearfar.errors import GraphError, OptionError, did_you_mean, keyword, quoted
 from nearfar.graph.graph import Graph
 
-#: Ways to dissect the reduced graph.
-ORDERS = ("auto", "multilevel", "metis")
+#: Names of the one way to dissect the reduced graph; "auto" leaves room for others.
+ORDERS = ("auto", "multilevel")
 
 #: Vertices and arcs are numbered with 32 bits.
 _MOST = 2**31 - 1
@@ -72,63 +61,16 @@ def elimination_order(
         raise OptionError(
             f"{keyword('seed')} is {quoted(seed)}: give an integer from 0 to 2147483647"
         )
-    method = _method(order)
-    first, kept, begin, neighbour = _cpu.prepared_reduce(structure.first, structure.neighbour)
-    if len(kept) == 0:
-        return first, method
-    if method == "metis":
-        inner = _by_metis(begin, neighbour, int(seed))
-    else:
-        inner = _cpu.prepared_dissect(begin, neighbour, int(seed), threads)
-    return np.concatenate([first, kept[inner]]), method
-
-
-def _method(order: str) -> str:
     if order not in ORDERS:
-        hint = did_you_mean(order, ORDERS)
         raise OptionError(
             f"{keyword('order')} is {quoted(order)}: use one of {', '.join(ORDERS)}, or an "
-            f"array{hint}"
+            f"array{did_you_mean(order, ORDERS)}"
         )
-    if order == "metis" and importlib.util.find_spec("pymetis") is None:
-        raise MissingDependencyError(
-            f"{keyword('order', 'metis')} needs the package pymetis: pip install 'nearfar[prepare]'"
-        )
-    return "multilevel" if order == "auto" else order
-
-
-def _by_metis(first: NDArray[np.int64], neighbour: NDArray[np.int32], seed: int) -> NDArray[Any]:
-    import pymetis
-
-    if len(neighbour) > _MOST:
-        raise GraphError(
-            f"{len(neighbour) // 2} edges are too many for METIS: "
-            f"use {keyword('order', 'multilevel')}"
-        )
-    adjacency = pymetis.CSRAdjacency(first.astype(np.int32), neighbour)
-    # The best of three separators at every cut: 8 % fewer triangles on roads for half a second.
-    options = pymetis.Options(seed=seed, nseps=3)
-    try:
-        order, _ = pymetis.nested_dissection(adjacency=adjacency, options=options)
-    except RuntimeError:
-        # METIS takes SIGTERM for an error of its own, and the signal is lost to the process.
-        raise SolverError(
-            "METIS ended without an order, as it does on SIGTERM or without memory: run it again, "
-            f"or use {keyword('order', 'multilevel')}"
-        ) from None
-    finally:
-        _restore_handlers()
-    return np.asarray(order, dtype=np.int32)
-
-
-def _restore_handlers() -> None:
-    """Restore Python's handlers of the signals that METIS replaces."""
-    if threading.current_thread() is not threading.main_thread():
-        return
-    for number in (signal.SIGTERM, signal.SIGABRT):
-        handler = signal.getsignal(number)
-        if handler is not None:  # None: not installed by Python
-            signal.signal(number, handler)
+    first, kept, begin, neighbour = _cpu.prepared_reduce(structure.first, structure.neighbour)
+    if len(kept):
+        inner = _cpu.prepared_dissect(begin, neighbour, int(seed), threads)
+        first = np.concatenate([first, kept[inner]])
+    return first, "multilevel"
 
 
 def checked_order(order: Any, n: int) -> NDArray[np.int32]:
