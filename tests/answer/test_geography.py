@@ -194,8 +194,9 @@ def test_many_sources_by_name_and_what_is_refused(street: Graph) -> None:
         nearfar.isochrones(street, ["a"], [])
     with pytest.raises(GraphError, match="no coordinates"):
         nearfar.isochrones(Graph.from_edges([0], [1], [1]), [0], [1])
-    with pytest.raises(OptionError, match="without turn costs"):
-        nearfar.isochrones(street.with_turns(), ["a"], [1])
+    turns = street.with_turns(forbidden=[("a", "b", "c")])
+    reached = nearfar.isochrones(turns, ["a"], [150])["features"][0]
+    assert reached["geometry"]["coordinates"] == [[[24.0, 60.0], [24.1, 60.0]]]
 
 
 def test_what_cannot_be_drawn_is_refused(street: Graph) -> None:

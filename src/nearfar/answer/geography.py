@@ -19,10 +19,12 @@ from numpy.typing import NDArray
 
 from nearfar.answer.paths import Paths
 from nearfar.answer.streets import line_of, one_per_street, parts_of
+from nearfar.answer.turn_paths import TurnPaths
 from nearfar.errors import GraphError, MissingDependencyError, OptionError, quoted
 from nearfar.graph.geography import EARTH_RADIUS, on_earth
 from nearfar.graph.graph import Graph
 from nearfar.graph.snapping.lines import closed_of, edge_lines, tails_of
+from nearfar.graph.turns import TurnGraph
 from nearfar.system.output import replacing
 
 _DEGREE = math.radians(1) * EARTH_RADIUS  # metres
@@ -35,7 +37,7 @@ class Reach(NamedTuple):
     ----------
     source : vertex name or label
     vertices : int array, shape (r,)
-        Ascending.
+        Of the graph that is searched.
     distances : array, shape (r,)
     edge, back : int
         Edge on which a place lies, and the one back along the same line; -1 for none.
@@ -156,13 +158,21 @@ def isochrones(
     -----
     O(n + m) per limit, plus the union of polygons.
     """
-    near = np.flatnonzero(paths._host_reached)
-    found = [Reach(paths.source, near, paths._host_distances[near])]
-    return reach_features(paths.graph, found, limits, polygons=polygons, width=width)
+    graph, reach = _reach_of(paths)
+    return reach_features(graph, [reach], limits, polygons=polygons, width=width)
+
+
+def _reach_of(paths: Paths) -> tuple[Graph | TurnGraph, Reach]:
+    """Return what an answer reaches, and the graph it belongs to."""
+    graph, searched = paths.graph, paths
+    if isinstance(paths, TurnPaths):
+        graph, searched = paths.turns, paths.searched
+    near = np.flatnonzero(searched._host_reached)
+    return graph, Reach(paths.source, near, searched._host_distances[near])
 
 
 def reach_features(
-    graph: Graph,
+    graph: Graph | TurnGraph,
     found: Iterable[Reach],
     limits: Sequence[float],
     *,
@@ -170,7 +180,8 @@ def reach_features(
     width: float = 50.0,
 ) -> dict[str, Any]:
     """Return what some sources reach."""
-    _coordinates(graph)
+    named = graph.original if isinstance(graph, TurnGraph) else graph
+    _coordinates(named)
     features = []
     descending = check_limits(limits)
     for reach in found:
@@ -184,11 +195,11 @@ def reach_features(
             properties = {
                 "source": reach.source,
                 "limit": limit,
-                "unit": graph.attributes.get("unit"),
-                "n_vertices": len(near.vertices),
+                "unit": named.attributes.get("unit"),
+                "n_vertices": _count(graph, near),
             }
             features.append(_feature(geometry, properties))
-    return _collection(graph, features)
+    return _collection(named, features)
 
 
 def check_limits(limits: Sequence[float]) -> list[float]:
@@ -201,25 +212,52 @@ def check_limits(limits: Sequence[float]) -> list[float]:
 
 def reached_lines(paths: Paths, limit: float) -> NDArray[np.float64]:
     """Return the parts of edges within a distance of the source."""
-    near = np.flatnonzero(paths._host_reached)
-    found = Reach(paths.source, near, paths._host_distances[near])
-    return _lines_within(paths.graph, found.within(limit), limit)
+    graph, reach = _reach_of(paths)
+    return _lines_within(graph, reach.within(limit), limit)
 
 
-def _lines_within(graph: Graph, near: Reach, limit: float) -> NDArray[np.float64]:
-    """Return the parts of edges up to a distance, from what lies within it; O(their edges)."""
-    vertices, distances = near.vertices, near.distances
-    begins = graph.indptr[vertices].astype(np.int64)
-    degrees = graph.indptr[vertices + 1] - begins
+def _count(graph: Graph | TurnGraph, near: Reach) -> int:
+    """Return the number of reached vertices, each counted once."""
+    if isinstance(graph, TurnGraph):
+        return len(np.unique(graph.vertices[near.vertices]))
+    return len(near.vertices)
+
+
+def _entered(
+    graph: Graph | TurnGraph, near: Reach, limit: float
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Return the edges that leave reached vertices, and the distance left at each one's tail."""
+    searched = graph.graph if isinstance(graph, TurnGraph) else graph
+    begins = searched.indptr[near.vertices].astype(np.int64)
+    degrees = searched.indptr[near.vertices + 1] - begins
     edges = np.arange(int(degrees.sum())) + np.repeat(
         begins - np.cumsum(degrees) + degrees, degrees
     )
-    left = limit - np.repeat(distances.astype(np.float64), degrees)
-    tails = np.repeat(vertices.astype(np.int64), degrees)
+    left = limit - np.repeat(near.distances.astype(np.float64), degrees)
+    if not isinstance(graph, TurnGraph):
+        return edges, left
+    left -= graph.extra[edges]
+    edges = graph.edges[edges]
+    taken = (edges >= 0) & (left >= 0)
+    edges, left = edges[taken], left[taken]
+    order = np.lexsort((-left, edges))  # the cheapest of the turns into each edge
+    edges, left = edges[order], left[order]
+    first = np.append(True, edges[1:] != edges[:-1])[: len(edges)]
+    return edges[first], left[first]
+
+
+def _lines_within(graph: Graph | TurnGraph, near: Reach, limit: float) -> NDArray[np.float64]:
+    """Return the parts of edges up to a distance, from what lies within it; O(their edges)."""
+    edges, left = _entered(graph, near, limit)
+    graph = graph.original if isinstance(graph, TurnGraph) else graph
+    own = np.empty((0, 2, 2))
     if near.edge >= 0:
-        other = (edges != near.edge) & (edges != near.back)
-        edges, left, tails = edges[other], left[other], tails[other]
-    heads = graph.indices[edges]
+        ways = np.array([near.edge, near.back])
+        mine = np.isin(edges, ways)
+        ahead = [left[edges == way].max(initial=0.0) for way in ways]
+        own = _own_lines(graph, near, limit, ways, np.array(ahead))
+        edges, left = edges[~mine], left[~mine]
+    tails, heads = tails_of(graph, edges), graph.indices[edges].astype(np.int64)
     share = _shares(graph, edges, left)
     cut = share < 1
     # Both directions of a street are one line: if one is reached whole, it is drawn once.
@@ -229,8 +267,7 @@ def _lines_within(graph: Graph, near: Reach, limit: float) -> NDArray[np.float64
     if edge_lines(graph) is None:  # else parallel streets may have other lines
         partly &= ~np.isin(key, key[whole])
     kept = np.concatenate((whole, np.flatnonzero(partly)))
-    lines = parts_of(graph, edges[kept]).within(share[kept])
-    return lines if near.edge < 0 else np.concatenate((_own_lines(graph, near, limit), lines))
+    return np.concatenate((own, parts_of(graph, edges[kept]).within(share[kept])))
 
 
 def _shares(graph: Graph, edges: NDArray[Any], left: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -243,9 +280,13 @@ def _shares(graph: Graph, edges: NDArray[Any], left: NDArray[np.float64]) -> NDA
     return share
 
 
-def _own_lines(graph: Graph, near: Reach, limit: float) -> NDArray[np.float64]:
-    """Return the reached parts of the edge that a place lies on, none of them twice."""
-    ways = np.array([near.edge, near.back])
+def _own_lines(
+    graph: Graph, near: Reach, limit: float, ways: NDArray[np.int64], left: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return the reached parts of the edge that a place lies on, none of them twice.
+
+    ``ways`` are the edge and the one back, and ``left`` the distances left where each is entered.
+    """
     open_ = ways >= 0
     closed = closed_of(graph)
     if closed is not None:
@@ -258,12 +299,6 @@ def _own_lines(graph: Graph, near: Reach, limit: float) -> NDArray[np.float64]:
     # From the place in both directions, then from the ends of the edge towards the place.
     ahead, behind = shares(np.full(2, float(limit)))
     since, until = max(near.share - behind, 0.0), min(near.share + ahead, 1.0)
-    ends = tails_of(graph, ways)
-    at = np.minimum(np.searchsorted(near.vertices, ends), max(len(near.vertices) - 1, 0))
-    left = np.zeros(2)
-    if len(near.vertices):
-        reached = near.vertices[at] == ends
-        left[reached] = limit - near.distances[at[reached]].astype(np.float64)
     forth, back = shares(left)
     pieces = np.array([(0.0, min(forth, since)), (since, until), (max(1 - back, until), 1.0)])
     pieces = pieces[pieces[:, 0] < pieces[:, 1]]

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from nearfar.graph.geography import on_earth
 from nearfar.graph.graph import Graph
-from nearfar.graph.snapping.lines import edge_lines
+from nearfar.graph.snapping.lines import edge_lines, tails_of
 
 
 class Parts(NamedTuple):
@@ -53,13 +53,6 @@ class Parts(NamedTuple):
         cut = np.clip((least - self.since[kept]) / length, 0, 1)
         step = end - begin
         return np.stack([begin + cut[:, None] * step, begin + part[:, None] * step], axis=1)
-
-
-def tails_of(graph: Graph, edges: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the tails of some edges, without looking at all where they are few."""
-    if 8 * len(edges) < graph.n_edges:
-        return np.searchsorted(graph.indptr, edges, side="right") - 1
-    return graph.tails(np.int64)[edges]
 
 
 def one_per_street(graph: Graph, edges: NDArray[np.int64]) -> NDArray[np.int64]:

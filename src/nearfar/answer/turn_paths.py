@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from nearfar.answer.paths import FlatPaths, Paths
 from nearfar.errors import OptionError
 from nearfar.graph.dtypes import unreached_value
-from nearfar.graph.turns import TurnGraph
+from nearfar.graph.turns import TurnGraph, real_edges
 
 
 @dataclass(slots=False, repr=False, eq=False)
@@ -59,8 +59,7 @@ class TurnPaths(Paths):
         return self._edges(self._reached(target))
 
     def _edges(self, end: int) -> NDArray[np.int64]:
-        found: NDArray[np.int64] = self.turns.edges[self.searched.edges_to(self.turns.ends[end])]
-        return found[found >= 0]
+        return real_edges(self.turns, self.searched.edges_to(self.turns.ends[end]))
 
     def _steps_to(self, end: int) -> list[int]:
         return [self._source_index, *self.graph.indices[self._edges(end)].tolist()]

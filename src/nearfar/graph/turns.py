@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from nearfar.graph.graph import Graph
 
-__all__ = ["TurnGraph", "turn_heads", "turns_into", "with_turns"]
+__all__ = ["TurnGraph", "real_edges", "turn_heads", "turns_into", "with_turns"]
 
 
 class TurnGraph:
@@ -39,7 +39,8 @@ class TurnGraph:
     :func:`nearfar.nearest`, :func:`nearfar.k_shortest_paths`, :func:`nearfar.isochrone`,
     :func:`nearfar.prepare`, the measures, except for those that list or count individual shortest
     paths, and between places :func:`nearfar.table`, :func:`nearfar.nearest_places`,
-    :func:`nearfar.route` and :func:`nearfar.accessibility`.
+    :func:`nearfar.route`, :func:`nearfar.isochrones` and :func:`nearfar.accessibility`; prepared,
+    also :func:`nearfar.routes`.
 
     Attributes
     ----------
@@ -261,6 +262,12 @@ class TurnGraph:
             f"{type(self).__name__}({self.original!r}; searched with {self.graph.n_vertices:,} "
             f"vertices and {self.graph.n_edges:,} edges)"
         )
+
+
+def real_edges(turns: TurnGraph, path: NDArray[Any]) -> NDArray[np.int64]:
+    """Return the original edges of a path in the graph that is searched."""
+    edges: NDArray[np.int64] = turns.edges[path]
+    return edges[edges >= 0]
 
 
 def turn_heads(turns: TurnGraph, edges: NDArray[np.int64]) -> NDArray[np.int64]:

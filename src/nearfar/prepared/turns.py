@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 from nearfar.errors import GraphError, GraphFormatError, UnreachableError, quoted
 from nearfar.graph.graph import Graph
 from nearfar.graph.snapping.edge_arrays import edge_arrays, with_edge_arrays
-from nearfar.graph.turns import TurnGraph
+from nearfar.graph.turns import TurnGraph, real_edges
 from nearfar.prepared.cpu.pairs import pair_indices
 from nearfar.prepared.files.file import write_arrays
 from nearfar.prepared.files.stored import check_kinds, kept_arrays, kept_values
@@ -83,7 +83,7 @@ class PreparedTurns(TurnGraph):
             As :meth:`nearfar.Prepared.path`.
         """
         searched = self._searched_path(source, target)
-        edges = self._real(searched)
+        edges = real_edges(self, searched)
         steps = [self.original.index_of(source, "source"), *self.original.indices[edges].tolist()]
         names: list[Any] = self.original.name_of(np.array(steps, dtype=np.int64)).tolist()
         return names, self.graph.lengths(searched)[-1]
@@ -105,7 +105,7 @@ class PreparedTurns(TurnGraph):
         VertexError, UnreachableError
             As :meth:`nearfar.Prepared.path`.
         """
-        return self._real(self._searched_path(source, target))
+        return real_edges(self, self._searched_path(source, target))
 
     def lengths(self, edges: NDArray[Any]) -> list[Any]:
         """Return the distance from the source of every vertex of a path, costs of turns included.
@@ -258,11 +258,6 @@ class PreparedTurns(TurnGraph):
             raise UnreachableError(
                 f"vertex {quoted(target)} is not reached from {quoted(source)}"
             ) from None
-
-    def _real(self, searched: NDArray[Any]) -> NDArray[np.int64]:
-        """Return the original edges of a path in the graph that is searched."""
-        edges: NDArray[np.int64] = self.edges[searched]
-        return edges[edges >= 0]
 
     def _with(self, original: Graph, prepared: Prepared) -> PreparedTurns:
         return prepared_turns(self._over(original, prepared), prepared)

@@ -25,10 +25,10 @@ from nearfar.raster.surface import Surface
 from nearfar.solve.many import distances as many_distances
 from nearfar.solve.one import sssp
 from nearfar.solve.option_types import SearchOptions
-from nearfar.solve.places.entries import check_weights, entries
+from nearfar.solve.places.entries import check_weights, entries, named_graph, searched_graph
 from nearfar.solve.places.given import are_places, as_places, is_place, vertex_places
 from nearfar.solve.places.table import numbered
-from nearfar.solve.steps.request import as_graph, as_graph_or_turns
+from nearfar.solve.steps.request import as_graph_or_turns
 
 _AT_ONCE = 1024  # sources whose searches run together
 
@@ -142,7 +142,7 @@ def isochrones(
 
     Parameters
     ----------
-    graph : Graph or what converts to one
+    graph : graph_like or TurnGraph
         Graph with longitudes and latitudes as ``coordinates`` and non-negative weights.
     sources : places or vertices
         Coordinates in frames, GeoSeries, arrays or lists as for :func:`nearfar.table`, or vertices
@@ -169,7 +169,7 @@ def isochrones(
     GraphError
         If the graph has no geographic coordinates, or negative weights.
     OptionError
-        If there is no limit or one is not a number of at least 0, and for a graph with turn costs.
+        If there is no limit or one is not a number of at least 0.
     VertexError, MissingDependencyError
         For a source that is not a vertex or a place far away; for polygons without shapely.
 
@@ -192,30 +192,28 @@ def isochrones(
     >>> [round(x, 4) for x, y in found["features"][0]["geometry"]["coordinates"][0]]
     [24.9425, 24.9475]
     """
-    if isinstance(graph, TurnGraph):
-        raise OptionError(
-            "isochrones takes graphs without turn costs: give nearfar.answer.isochrones the answer "
-            "of nearfar.sssp for each source"
-        )
-    solved = as_graph(graph, weight)
-    check_weights(solved)
+    solved = as_graph_or_turns(graph, weight)
+    named = named_graph(solved)
+    check_weights(named)
     far = check_limits(limits)[0]
-    if are_places(solved, sources) or is_place(solved, sources):
+    if are_places(named, sources) or is_place(named, sources):
         options = {"to": to, "parts": parts, "max_distance": max_distance, "threads": threads}
-        places, names = as_places(solved, sources, "sources", options)[:2]
+        places, names = as_places(named, sources, "sources", options)[:2]
         names = range(len(places)) if names is None else names
     else:
-        places = vertex_places(solved, sources, "source").snapped
-        names = solved.name_of(places.vertex)
+        places = vertex_places(named, sources, "source").snapped
+        names = named.name_of(places.vertex)
     solver = {"limit": far, "device": device, "threads": threads}
     return reach_features(
         solved, _reaches(solved, places, names, solver), limits, polygons=polygons, width=width
     )
 
 
-def _reaches(graph: Graph, places: Snapped, names: Any, solver: dict[str, Any]) -> Iterator[Reach]:
+def _reaches(
+    given: Graph | TurnGraph, places: Snapped, names: Any, solver: dict[str, Any]
+) -> Iterator[Reach]:
     """Return what each place reaches within the limit, from the vertices next to it."""
-    leaving = entries(graph, places, True)
+    leaving, graph = entries(given, places, True), searched_graph(given)
     for first in range(0, len(places), _AT_ONCE):
         vertices, rows = numbered(leaving.vertex[first : first + _AT_ONCE])
         near: Any = None

@@ -9,8 +9,10 @@ import numpy as np
 import pytest
 
 import nearfar
-from nearfar.errors import OptionError, UnreachableError
+from nearfar.answer import isochrones as answer_isochrones
+from nearfar.errors import UnreachableError
 from nearfar.graph.snapping.snap import Snapped
+from tests.answer.test_geography import covered
 from tests.graph.test_snapping import streets
 from tests.graph.test_turns import by_hand, turns_of
 from tests.solve.places.test_table import joined
@@ -126,6 +128,84 @@ def test_vertices_in_places_are_those_of_the_original_graph() -> None:
         else:
             assert nearfar.route(turns, 0, target).vertices[0] == 0
             assert nearfar.route(turns, 0, target).length == matrix[0, target]
-    with pytest.raises(OptionError, match="without turn costs"):
-        nearfar.routes(nearfar.prepare(turns, force=True), 0, 1)
     assert g.n_vertices == 9
+
+
+def obeyed(g: nearfar.Graph, edges: Any, forbidden: Any, costs: Any, closed: set[int]) -> float:
+    """Costs of the turns of a path, which obeys them."""
+    turned = list(itertools.pairwise(edges.tolist()))
+    assert not forbidden & set(turned)
+    assert not closed & set(g.indices[edges[:-1]].tolist())
+    return float(sum(costs.get(turn, 0) for turn in turned))
+
+
+def test_alternatives_obey_turns() -> None:
+    g, turns, *rules = town(60, "float64")
+    ready = nearfar.prepare(turns, force=True)
+    rng = np.random.default_rng(1)
+    points = rng.uniform(0, (1000, 700), (40, 2))
+    several = 0
+    for a, b in zip(points[:20], points[20:], strict=True):
+        try:
+            want = nearfar.route(turns, tuple(a), tuple(b))
+        except UnreachableError:
+            with pytest.raises(UnreachableError):
+                nearfar.routes(ready, tuple(a), tuple(b))
+            continue
+        for sharing, local in ((0.8, 0.25), (1.0, 0.01)):
+            found = nearfar.routes(ready, tuple(a), tuple(b), 9, sharing=sharing, local=local)
+            assert found[0].length == pytest.approx(want.length)
+            assert [one.length for one in found] == sorted(one.length for one in found)
+            assert len({one.edges.tobytes() for one in found}) == len(found)
+            several += len(found) > 1
+            for one in found:
+                assert one.length <= 1.25 * want.length + 1e-9
+                extra = obeyed(g, one.edges, *rules)
+                assert one.total(g.effective_weights) + extra == pytest.approx(one.length)
+    assert several > 5
+
+
+@pytest.mark.parametrize("n", [4, 12, 40])
+def test_totals_between_places_are_those_of_the_routes(n: int) -> None:
+    g, _, forbidden, costs, closed = town(n, "float64")
+    rng = np.random.default_rng(n)
+    g = g.with_weights(rng.uniform(1, 100, g.n_edges))  # no two paths are as long
+    turns = g.with_turns(forbidden=forbidden, costs=costs, closed=closed)
+    points = rng.uniform(0, (1000, 700), (16, 2))
+    metres, tolls = rng.uniform(0, 9, g.n_edges), rng.integers(0, 9, g.n_edges)
+    a, b = points[:8], points[8:]
+    found = nearfar.measures.skims(turns, a, b, quantities={"metres": metres, "tolls": tolls})
+    table = nearfar.table(turns, a, b)
+    assert np.allclose(found.distances, np.where(np.isnan(table), np.inf, table))
+    for i, one in enumerate(a):
+        for j, way in enumerate(nearfar.route(turns, np.tile(one, (8, 1)), b)):
+            if way is not None:
+                assert found.totals["metres"][i, j] == pytest.approx(way.total(metres))
+                assert found.totals["tolls"][i, j] == pytest.approx(way.total(tolls))
+
+
+@pytest.mark.parametrize("n", [4, 12, 40])
+def test_streets_within_a_limit_pay_the_turns_into_them(n: int) -> None:
+    """Points on edges are covered if and only if the route to them is within the limit."""
+    g, turns, forbidden, costs, closed = town(n, "float64")
+    small = np.asarray(g.coordinates) / 1000
+    g = nearfar.Graph.from_csr(g.indptr, g.indices, g.weights, coordinates=small)
+    turns = g.with_turns(forbidden=forbidden, costs=costs, closed=closed)
+    rng = np.random.default_rng(n)
+    a, b = (g.snap(*rng.uniform(0, (1, 0.7), (k, 2)).T, max_distance=1e9) for k in (8, 60))
+    want = ByHand(g, joined(a, b), forbidden, costs).rows(8, closed)
+    limits = [200, 90, 40, 5]
+    for graph in (turns, nearfar.prepare(turns, force=True)):
+        found = nearfar.isochrones(graph, a, limits)["features"]
+        for feature, (row, limit) in zip(found, itertools.product(want, limits), strict=True):
+            line = np.array(feature["geometry"]["coordinates"]).reshape(-1, 2, 2)
+            clear = np.abs(row - limit) > 1e-6
+            points = np.column_stack((b.x, b.y))
+            inside = covered(line, points) if len(line) else np.zeros(len(points), bool)
+            assert (inside == (row <= limit))[clear].all()
+    for source in range(min(n, 5)):
+        paths = nearfar.sssp(turns, source)
+        one = answer_isochrones(paths, limits)["features"]
+        assert nearfar.isochrones(turns, [source], limits)["features"] == one
+        counts = [feature["properties"]["n_vertices"] for feature in one]
+        assert counts == [(paths.distances <= limit).sum() for limit in limits]

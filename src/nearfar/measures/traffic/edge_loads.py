@@ -290,13 +290,13 @@ def skims(
         Graph with non-negative weights, which determine the paths.
     sources, targets : vertices, or places
         Rows and columns, in this order. Places are frames, points, arrays or lists of coordinates,
-        as for :func:`nearfar.table`; a graph with turn costs takes vertices.
+        as for :func:`nearfar.table`.
     weight, threads
         As for :func:`betweenness`.
     quantities : list or dict of arrays, shape (m,)
         Finite numbers, one per edge in the order of :attr:`nearfar.Graph.indices`.
     progress : callable or None
-        Called with the numbers of finished sources and of all sources.; quantities of
+        Called with the numbers of finished sources and of all sources; quantities of
         floats and of integers are separate passes.
 
     Returns
@@ -326,23 +326,21 @@ def skims(
     searched, workers = Searched(graph, weight), check_threads(threads)
     named = quantities if isinstance(quantities, Mapping) else dict(enumerate(quantities))
     given = [_quantity(searched.named, name, values) for name, values in named.items()]
-    places = searched.turns is None and any(
-        are_places(searched.named, ends) for ends in (sources, targets)
-    )
-    if places:
+    if any(are_places(searched.named, ends) for ends in (sources, targets)):
         options = {"to": "edge", "parts": "largest", "max_distance": None, "threads": threads}
         starts, ends = (
             as_places(searched.named, ends, what, options).snapped
             for ends, what in ((sources, "sources"), (targets, "targets"))
         )
         lengths, totals = place_skims(
-            searched.named, starts, ends, given,
-            lambda s, t: _skims(searched, s, t, given, workers, progress),
+            searched.turns or searched.named, starts, ends, given,
+            lambda s, t: _skims(searched, s, s, t, given, workers, progress),
         )  # fmt: skip
     else:
         rows = vertex_indices(searched.named, sources, "source")
         columns = vertex_indices(searched.named, targets, "target")
-        lengths, totals = _skims(searched, rows, columns, given, workers, progress)
+        begin = searched.starts(rows)
+        lengths, totals = _skims(searched, begin, rows, columns, given, workers, progress)
     answer: Any = totals
     if isinstance(quantities, Mapping):
         answer = dict(zip(named, totals, strict=True))
@@ -351,14 +349,15 @@ def skims(
 
 def _skims(
     searched: Searched,
+    begin: NDArray[np.int64],
     rows: NDArray[np.int64],
     columns: NDArray[np.int64],
     given: list[NDArray[Any]],
     workers: int,
     progress: Callable[[float, float], None] | None,
 ) -> tuple[NDArray[Any], list[NDArray[Any]]]:
-    """Return lengths and totals of the paths between vertices."""
-    begin, ends = searched.starts(rows), np.unique(columns)
+    """Return lengths and totals of the paths from ``begin``, which stands for ``rows``."""
+    ends = np.unique(columns)
     shape = (len(rows), len(columns))
     into, entering, tails = searched.graph.entering()
     totals: dict[Any, NDArray[Any]] = {}

@@ -11,7 +11,14 @@ from numpy.typing import NDArray
 from nearfar.graph.dtypes import unreached_value
 from nearfar.graph.graph import Graph
 from nearfar.graph.snapping.snap import Snapped
-from nearfar.solve.places.entries import check_weights, entries, part, same_edge
+from nearfar.graph.turns import TurnGraph
+from nearfar.solve.places.entries import (
+    check_weights,
+    entries,
+    named_graph,
+    part,
+    same_edge,
+)
 from nearfar.solve.places.table import numbered
 
 #: Lengths and totals between vertices.
@@ -19,7 +26,7 @@ Between = tuple["NDArray[Any]", list["NDArray[Any]"]]
 
 
 def place_skims(
-    graph: Graph,
+    graph: Graph | TurnGraph,
     origins: Snapped,
     destinations: Snapped,
     quantities: list[NDArray[Any]],
@@ -27,11 +34,11 @@ def place_skims(
 ) -> Between:
     """Return lengths and totals between places; infinite without a path.
 
-    The shortest of the up to four paths over the ends of both edges counts, with the shares of the
-    quantities on edges that are travelled in part.
+    The shortest of the paths over the ends of both edges counts, with the shares of the quantities
+    on edges that are travelled in part.
     """
-    check_weights(graph)
-    graphs = [graph, *(graph.with_weights(values.astype(np.float64)) for values in quantities)]
+    check_weights(named_graph(graph))
+    graphs = [graph, *(_with_quantity(graph, values.astype(np.float64)) for values in quantities)]
     leaving = [entries(each, origins, True) for each in graphs]
     arriving = [entries(each, destinations, False) for each in graphs]
     starts, rows = numbered(leaving[0].vertex)
@@ -39,9 +46,9 @@ def place_skims(
     lengths, totals = between(starts, stops)
     reached = lengths != unreached_value(lengths.dtype)
     found = [np.full((len(origins), len(destinations)), np.inf) for _ in graphs]
-    for a in range(2):
+    for a in range(rows.shape[1]):
         i = np.flatnonzero(rows[:, a] >= 0)
-        for b in range(2):
+        for b in range(columns.shape[1]):
             j = np.flatnonzero(columns[:, b] >= 0)
             if not len(i) or not len(j):
                 continue
@@ -53,8 +60,16 @@ def place_skims(
             for table, way in zip(found, ways, strict=True):
                 table[here] = np.where(better, way, table[here])
     i, j = same_edge(origins, destinations)
-    along = [part(each, origins, destinations, i, j) for each in graphs]
+    along = [part(named_graph(each), origins, destinations, i, j) for each in graphs]
     better = along[0] <= found[0][i, j]
     for table, way in zip(found, along, strict=True):
         table[i[better], j[better]] = way[better]
     return found[0], found[1:]
+
+
+def _with_quantity(graph: Graph | TurnGraph, values: NDArray[np.float64]) -> Graph | TurnGraph:
+    """Return the graph with a quantity as weights, of which turns have none."""
+    if not isinstance(graph, TurnGraph):
+        return graph.with_weights(values)
+    arrays = graph.starts, graph.ends, graph.vertices, graph.edges, np.zeros_like(graph.extra)
+    return TurnGraph(graph.original.with_weights(values), graph.graph, *arrays)

@@ -17,9 +17,11 @@ import numpy as np
 
 from nearfar import _cpu
 from nearfar.errors import OptionError, UnreachableError, quoted
-from nearfar.graph.turns import TurnGraph
+from nearfar.graph.turns import real_edges
 from nearfar.prepared.cpu.pairs import edges_of_path
 from nearfar.prepared.prepared import Prepared
+from nearfar.prepared.turns import PreparedTurns
+from nearfar.solve.places.entries import searched_graph
 from nearfar.solve.places.route import Route, chosen_ends, made_routes
 from nearfar.solve.places.table import prepared_places
 
@@ -33,7 +35,7 @@ _TRIES = 12
 
 
 def routes(
-    graph: Prepared,
+    graph: Prepared | PreparedTurns,
     origin: Any,
     destination: Any,
     k: int = 3,
@@ -49,7 +51,7 @@ def routes(
 
     Parameters
     ----------
-    graph : Prepared
+    graph : Prepared or PreparedTurns
     origin, destination : places
         One place each; as for :func:`nearfar.route`.
     k : int
@@ -95,9 +97,8 @@ def routes(
     >>> [found.vertices for found in nearfar.routes(nearfar.prepare(g, force=True), 0, 3)]
     [[0, 1, 3], [0, 2, 3]]
     """
-    if isinstance(graph, TurnGraph):
-        raise OptionError("routes takes graphs without turn costs: give turns.original, prepared")
-    if not isinstance(graph, Prepared):
+    searched = searched_graph(graph)
+    if not isinstance(searched, Prepared):
         raise OptionError("routes needs a prepared graph: nearfar.prepare(graph) makes one")
     if isinstance(k, bool) or not isinstance(k, (int, np.integer)) or k < 1:
         raise OptionError(f"k is {quoted(k)}: give an integer of at least 1")
@@ -118,7 +119,10 @@ def routes(
         raise UnreachableError("there is no way from the origin to the destination")
     if ends.first[0] < 0:
         return made_routes(ends, 0, [(np.empty(0, np.int64), float(ends.length[0]))])
-    found = _paths(graph, *ends.vertices(0), int(k), float(stretch), float(sharing), float(local))
+    limits = float(stretch), float(sharing), float(local)
+    found = _paths(searched, *ends.vertices(0), int(k), *limits)
+    if ends.turns is not None:  # paths that differ in the graph that is searched still do
+        found = [(real_edges(ends.turns, path), length) for path, length in found]
     beside = float(ends.length[0]) - found[0][1]
     return made_routes(ends, 0, ((path, length + beside) for path, length in found))
 

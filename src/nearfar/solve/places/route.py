@@ -13,7 +13,7 @@ from nearfar.graph.dtypes import unreached_value
 from nearfar.graph.geography import on_earth
 from nearfar.graph.snapping.lines import edge_lines, line_points, route_points
 from nearfar.graph.snapping.snap import Snapped
-from nearfar.graph.turns import TurnGraph
+from nearfar.graph.turns import TurnGraph, real_edges
 from nearfar.prepared.cpu.pairs import pair_distances
 from nearfar.prepared.prepared import Prepared
 from nearfar.solve.many import distances
@@ -320,8 +320,7 @@ def _paths(ends: Ends, solver: dict[str, Any]) -> list[NDArray[Any]]:
     found = _searched_paths(ends.searched, ends, solver)
     if ends.turns is None:
         return found
-    real = [ends.turns.edges[path] for path in found]
-    return [path[path >= 0] for path in real]
+    return [real_edges(ends.turns, path) for path in found]
 
 
 def _searched_paths(graph: Graph, ends: Ends, solver: dict[str, Any]) -> list[NDArray[Any]]:
