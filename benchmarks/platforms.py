@@ -110,7 +110,15 @@ def compiled(compiler: str, jobs: int) -> dict[str, Any]:
     """A row of one compiler, which reads everything and warns of nothing."""
     words = shlex.split(compiler)
     version = subprocess.run([*words, "--version"], capture_output=True, text=True, check=True)
-    flags = ["-std=c++20", "-fsyntax-only", "-Wall", "-Wextra", "-Werror", "-fno-math-errno"]
+    flags = [
+        "-std=c++20",
+        "-fsyntax-only",
+        "-fvisibility=hidden",
+        "-Wall",
+        "-Wextra",
+        "-Werror",
+        "-fno-math-errno",
+    ]
     common = [*words, *flags, *includes()]
 
     def one(unit: list[str]) -> str:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
+import sys
 import sysconfig
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -20,6 +22,10 @@ PARTS = (
     *("threads/waiting", "threads/worker_pool"),
 )
 FLAGS = ("-std=c++20", "-O1", "-g1", "-fPIC", "-fvisibility=hidden", "-fno-strict-aliasing", "-w")
+#: An editable install finds its own module before PYTHONPATH is looked at.
+START = """import sys
+sys.meta_path[:] = [f for f in sys.meta_path if type(f).__module__ != "_editable_skbc_nearfar"]
+"""
 #: The flags of the levels as CMakeLists.txt has them.
 LEVELS = {
     "v2": ["-march=x86-64-v2"],
@@ -45,6 +51,7 @@ def package(place: Path, units: list[Path], sanitizer: str) -> None:
     """Put the package into a folder, its native module made of PARTS and ``units``."""
     nanobind = pytest.importorskip("nanobind")
     shutil.copytree(SOURCE, place / "nearfar", ignore=shutil.ignore_patterns("*.so", "*.cpp"))
+    (place / "sitecustomize.py").write_text(START)
     folders = [SOURCE, nanobind.include_dir(), sysconfig.get_paths()["include"]]
     folders.append(Path(nanobind.source_dir()).parent / "ext" / "robin_map" / "include")
     include = [f"-I{folder}" for folder in folders]
@@ -87,8 +94,14 @@ def package(place: Path, units: list[Path], sanitizer: str) -> None:
 def environment(place: Path, sanitizer: str) -> dict[str, str]:
     """Variables under which Python finds that package and loads what the sanitizer needs."""
     runtime = "libtsan.so" if sanitizer == "thread" else "libasan.so"
-    return {
+    found = {
         "PYTHONPATH": str(place),
         "LD_PRELOAD": f"{library(runtime)} {library('libstdc++.so.6')}",
         "ASAN_OPTIONS": "detect_leaks=0",  # Python keeps what it needs to its end
     }
+    asked = [sys.executable, "-c", "from nearfar import _cpu; print(_cpu.__file__)"]
+    said = subprocess.run(
+        asked, capture_output=True, text=True, check=True, env={**os.environ, **found}
+    )
+    assert Path(said.stdout.strip()).is_relative_to(place)
+    return found

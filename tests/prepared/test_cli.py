@@ -27,7 +27,7 @@ def test_says_what_it_takes(files: tuple[str, str]) -> None:
     assert told["n_edges"] == 264
     assert told["shortcuts"] == told["n_arcs"] - 264 > 0
     assert told["worth_preparing"] is True
-    text = succeed("prepare", files[0], "--dry-run", "--order", "multilevel")
+    text = succeed("prepare", files[0], "--dry-run", "--seed", "3")
     assert "shortcuts" in text
     assert "worth it            yes" in text
 
@@ -97,7 +97,7 @@ def test_other_weights_for_a_prepared_file(files: tuple[str, str], tmp_path: Pat
     found = nearfar.load(evening)
     truth = nearfar.sssp(graph.with_weights(graph.weights * 3 + 1), 1)
     assert nearfar.sssp(found, 1).distances.tolist() == truth.distances.tolist()
-    assert "keeps the order" in fail(Exit.USAGE, *words, "--order", "multilevel")
+    assert "keeps the order" in fail(Exit.USAGE, *words, "--seed", "3")
     assert "leave out --memory" in fail(Exit.USAGE, *words, "--memory", "1G")
     assert "is none, prepare it" in fail(Exit.USAGE, "prepare", files[0], *words[2:])
     np.save(other, graph.weights[1:])

@@ -106,6 +106,21 @@ def test_arrays_stay_where_they_are() -> None:
     same(PairPaths(*map(runtime.download, found)), floats.paths_of_pairs(pairs))
 
 
+def test_cycles_of_weight_0_are_left_out() -> None:
+    rng = np.random.default_rng(5)
+    for dtype in (np.int32, np.float64):
+        for _ in range(6):
+            weights = (rng.integers(0, 2, 60) * rng.integers(1, 4, 60)).astype(dtype)
+            prepared = nearfar.prepare(
+                Graph.from_edges(*rng.integers(0, 16, (2, 60)), weights, n_vertices=16), force=True
+            )
+            pairs = np.argwhere(np.ones((16, 16)))
+            wanted = prepared.paths_of_pairs(pairs, device="cpu")
+            same(prepared.paths_of_pairs(pairs, device="cuda"), wanted)
+            found = prepared.paths_of_pairs(runtime.cupy().asarray(pairs))
+            same(PairPaths(*map(runtime.download, found)), wanted)
+
+
 def test_sums_that_need_64_bits_or_more() -> None:
     ends = range(39), range(1, 40)
     for weight, dtype in ((2**28, np.int32), (2**61, np.int64)):

@@ -253,6 +253,36 @@ def test_a_mesh_in_pairs_and_labels() -> None:
         assert len(steps) == len(set(steps))
 
 
+@pytest.mark.parametrize("kind", ["int32", "float64", "signed", "tiny"])
+def test_no_path_passes_a_vertex_twice_over_weights_of_0(kind: str) -> None:
+    rng = np.random.default_rng(3)
+    for _ in range(20):
+        n, m = 12, 40
+        ends = rng.integers(0, n, (2, m))
+        weights = rng.integers(0, 2, m) * rng.integers(0, 4, m)
+        if kind == "signed":  # differences of heights: every cycle of them weighs 0
+            heights = rng.integers(0, 5, n)
+            weights = heights[ends[1]] - heights[ends[0]]
+        elif kind == "tiny":  # 0 in fixed point
+            weights = np.where(weights > 0, 1e6 * weights, 1e-25)
+        graph = Graph.from_edges(*ends, weights.astype("float64" if kind == "tiny" else
+                                 "int64" if kind == "signed" else kind), n_vertices=n)  # fmt: skip
+        prepared = ready(graph)
+        pairs = every_pair(n)
+        found = prepared.paths_of_pairs(pairs)
+        lengths = prepared.distances_of_pairs(pairs)
+        for i, (s, t) in enumerate(pairs.tolist()):
+            edges = found.edges[found.offsets[i] : found.offsets[i + 1]]
+            assert not len(edges) or found.reached[i]
+            passed = [s, *graph.indices[edges].tolist()]
+            assert len(set(passed)) == len(passed)
+            if found.reached[i]:
+                assert prepared.path_edges(s, t).tolist() == edges.tolist()
+                assert prepared.path(s, t)[0] == passed
+                assert passed[-1] == t
+                assert prepared.lengths(edges)[-1] == lengths[i]
+
+
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_floats_in_fixed_point_and_as_a_search_adds(dtype: str) -> None:
     graph = mesh(25, dtype)

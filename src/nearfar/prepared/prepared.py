@@ -46,6 +46,7 @@ from nearfar.prepared.cpu.pairs import (
     pair_distances,
     pair_indices,
     pair_paths,
+    simple_paths,
 )
 from nearfar.prepared.cuda.metric.arcs import DeviceArcs, device_arcs, share_arcs
 from nearfar.prepared.cuda.metric.customize import customized_there
@@ -653,7 +654,7 @@ class Prepared(Graph):
             If there is no path.
         """
         begin, end = self.index_of(source, "source"), self.index_of(target, "target")
-        if self._walks_alone:
+        if self._walks_alone and self.min_weight > 0:
             origins, heads, like = self._origins, self.indices, self._no_distance
             found: Any = _cpu.prepared_path(self._walks, origins, begin, end, heads, like)
             if found is not None and found[2] is not None:
@@ -847,10 +848,15 @@ class Prepared(Graph):
         stay = there and runtime.is_device_array(pairs)
         fitting = None if self.adds_floats or self.beyond_arcs else self.fitting()
         if there and fitting is not None:
-            found = PairPaths(*device_paths(fitting, *there_indices(self, pairs)))
-            return found if stay else PairPaths(*(runtime.download(part) for part in found))
-        starts, ends = pair_indices(self, pairs)
-        found = pair_paths(self, starts, ends, check_threads(threads))
+            sources, targets = there_indices(self, pairs)
+            found = PairPaths(*device_paths(fitting, sources, targets))
+            if stay and self.summed.min_weight > 0:
+                return found
+            found = PairPaths(*(runtime.download(part) for part in found))
+            found = simple_paths(self, runtime.download(sources), found)
+        else:
+            starts, ends = pair_indices(self, pairs)
+            found = pair_paths(self, starts, ends, check_threads(threads))
         return PairPaths(*(runtime.upload(part) for part in found)) if stay else found
 
     @overload

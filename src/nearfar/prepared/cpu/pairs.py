@@ -128,7 +128,28 @@ def edges_of_path(prepared: Prepared, source: int, target: int) -> NDArray[np.in
             return edges_of_path(wide, source, target)
         if edges_of_path(prepared._hops(), source, target) is not None:
             raise _overflow(prepared)
-    return None if found is None else np.asarray(found)
+    return None if found is None else simple_edges(prepared, source, np.asarray(found))
+
+
+def simple_edges(prepared: Prepared, source: int, edges: NDArray[Any]) -> NDArray[Any]:
+    """Return a shortest path without the cycles of weight 0 in it."""
+    if prepared.summed.min_weight > 0:
+        return edges
+    edges = np.ascontiguousarray(edges, dtype=np.int32)
+    found: NDArray[np.int32] = _cpu.prepared_simple_path(edges, prepared.indices, source)
+    return found
+
+
+def simple_paths(prepared: Prepared, starts: NDArray[np.int64], paths: PairPaths) -> PairPaths:
+    """Return shortest paths without the cycles of weight 0 in them."""
+    if prepared.summed.min_weight > 0:
+        return paths
+    at = paths.offsets.tolist()
+    parts = [simple_edges(prepared, source, paths.edges[i:j])
+             for source, i, j in zip(starts.tolist(), at, at[1:], strict=False)]  # fmt: skip
+    offsets = np.zeros_like(paths.offsets)
+    np.cumsum([len(part) for part in parts], out=offsets[1:])
+    return PairPaths(offsets, np.concatenate([paths.edges[:0], *parts]), paths.reached)
 
 
 def pair_paths(

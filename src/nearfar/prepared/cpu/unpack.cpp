@@ -186,6 +186,34 @@ void path_lengths(const ArcsView::Ints& origin, int sides,
   }
 }
 
+// The edges of a walk from a vertex without the cycles in it: from each vertex on as it was left
+// last.
+Owned<int32_t> simple_path(const ArcsView::Ints& edges, const ArcsView::Ints& heads,
+                           int32_t source) {
+  const std::size_t count = edges.size();
+  std::size_t slots = 16;
+  while (slots < 2 * (count + 1)) slots *= 2;
+  struct Visit {
+    int32_t vertex = -1, left = 0;  // the step by which it was left last
+  };
+  std::vector<Visit> visits(slots);
+  const auto visit = [&](int32_t vertex) -> Visit& {
+    std::size_t slot = (static_cast<uint32_t>(vertex) * 2654435761u) & (slots - 1);
+    while (visits[slot].vertex != vertex && visits[slot].vertex >= 0)
+      slot = (slot + 1) & (slots - 1);
+    visits[slot].vertex = vertex;
+    return visits[slot];
+  };
+  const auto head = [&](std::size_t step) { return heads.data()[edges.data()[step]]; };
+  visit(source).left = 0;
+  for (std::size_t i = 0; i < count; ++i) visit(head(i)).left = static_cast<int32_t>(i + 1);
+  std::vector<int32_t> kept;
+  kept.reserve(count);
+  for (std::size_t i = at(visit(source).left); i < count; i = at(visit(head(i)).left))
+    kept.push_back(edges.data()[i]);
+  return as_numpy(std::move(kept));
+}
+
 // (edges, vertices, length) of a shortest path, or None. Vertices only with the edges' `heads`, the
 // length only where it fits the dtype of `like`.
 nb::object path(const Walks& walks, const ArcsView::Ints& origin, int64_t source, int64_t target,
@@ -230,6 +258,7 @@ NEARFAR_BIND(m) {
   using nb::arg;
   m.def("prepared_origins", &prepared::origins, arg("metric"), arg("edge_weights"), arg("out"),
         arg("threads"));
+  m.def("prepared_simple_path", &prepared::simple_path, arg("edges"), arg("heads"), arg("source"));
   m.def("prepared_path_lengths", &prepared::path_lengths, arg("origins"), arg("sides"), arg("out"));
   m.def(
       "prepared_path",

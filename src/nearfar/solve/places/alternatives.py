@@ -146,7 +146,8 @@ def _paths(
     at = offsets.tolist()
     found = [(edges[i:j], length) for (i, j), length in
              zip(pairwise(at), lengths.tolist(), strict=True)]  # fmt: skip
-    if graph.adds_floats:  # the first by sums of a search, among ways that rounding makes equal
+    # The first by sums of a search where rounding makes ways equal, and without cycles of weight 0.
+    if graph.adds_floats or graph.summed.min_weight <= 0:
         first = np.asarray(edges_of_path(graph, source, target), np.int64)
         found = [(first, found[0][1])] + [
             way for way in found[1:] if not np.array_equal(way[0], first)
