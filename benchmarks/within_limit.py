@@ -3,7 +3,8 @@
     python benchmarks/within_limit.py -o benchmarks/results/within_limit.json [--parts catchment]
 
 One process; contenders take turns; every answer is compared. ``catchment`` counts what lies within
-five minutes of every vertex of New York (float minutes) and needs pandana; ``reach`` gives the time
+five minutes of every vertex of New York (float minutes), on a GPU too where there is one, beside
+pandana where it is installed; ``reach`` gives the time
 per source from limits that reach nothing to 10^5 vertices; ``harmonic`` compares sums within a
 limit with igraph's; ``csgraph`` compares dense rows with SciPy's on one thread, on roads, on the
 nearest neighbours of points and on a social network; ``nearest`` one search from many places with
@@ -68,6 +69,13 @@ def catchment(scale: str) -> Rows:
         )
         contenders[f"catchment, {word}"] = lambda threads=threads: nearfar.catchment(
             graph, ones, limit=5.0, threads=threads
+        )
+    if runtime.available() is True:
+        contenders["count, GPU"] = lambda: (
+            nearfar.distances(graph, limit=5.0, reduce="count", device="cuda") + 1
+        )
+        contenders["catchment, GPU"] = lambda: nearfar.catchment(
+            graph, ones, limit=5.0, device="cuda"
         )
     try:
         contenders["pandana, all threads"] = of_pandana(graph)

@@ -18,8 +18,9 @@ from pathlib import Path
 
 import pytest
 
+from nearfar.errors import MissingDependencyError
 from nearfar.system import cache
-from nearfar.system.devices import compiler, cupy_module, runtime
+from nearfar.system.devices import compiler, cupy_module, nvrtc, runtime
 from tests.emulator import fake_cupy
 
 HERE = Path(__file__).resolve().parent
@@ -134,6 +135,10 @@ def emulated_gpu(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """A device of two multiprocessors whose kernels run on the CPU."""
     if shutil.which("g++") is None:
         pytest.skip("the emulation needs g++")
+    try:
+        nvrtc.load_library()
+    except MissingDependencyError as error:
+        pytest.skip(str(error))
     _forget()
     monkeypatch.setitem(sys.modules, "cupy", fake_cupy.make())
     monkeypatch.setattr(compiler, "compile_kernel", compile_for_host)
