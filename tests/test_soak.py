@@ -105,7 +105,8 @@ def test_a_process_that_dies_is_a_wrong_answer_and_the_next_case_runs(tmp_path: 
         "def spoil(graph, distances):\n    if len(distances) > 100:\n        os._exit(77)\n",
     )
     kept = tmp_path / "soak.json"
-    done = soak("--seconds", 8, "--failures", tmp_path / "wrong", "-o", kept, env=env)
+    few = ("--seconds", 60, "--goal", 3000)  # as far on a busy machine
+    done = soak(*few, "--failures", tmp_path / "wrong", "-o", kept, env=env)
     assert done.returncode == 1, done.stdout + done.stderr
     assert any("exit code 77" in answer["found"] for answer in part_of(kept)["wrong_answers"])
     assert list((tmp_path / "wrong").glob("*.npz"))
@@ -156,7 +157,7 @@ def test_the_oracle_agrees_with_a_textbook_search(kind: str) -> None:
 
 def test_a_run_goes_on_and_parts_are_added(tmp_path: Path) -> None:
     kept, other = tmp_path / "soak.json", tmp_path / "other.json"
-    run = ("--seconds", 3, "--failures", tmp_path / "wrong")
+    run = ("--seconds", 60, "--goal", 1000, "--failures", tmp_path / "wrong")
     soak(*run, "--add", "-o", kept)
     first = part_of(kept)
     soak(*run, "--add", "-o", kept)

@@ -423,7 +423,7 @@ def test_figures_of_rows_come_with_the_rows(method, dtype, monkeypatch):
     passes = []
     plain = arrays.device_row_figures
     monkeypatch.setattr(arrays, "device_row_figures", lambda rows: passes.append(1) or plain(rows))
-    graph = generate("kronecker", scale=6)
+    graph = generate("kronecker", scale=5)
     graph = Graph(graph.indptr, graph.indices, (graph.weights * 3).astype(dtype))
     for kind in ("count", "sum", "mean", "max", "summary"):
         for given in ({}, {"limit": 100}, {"slot_bits": 16}, {"targets": [3, 9]}):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import functools
 import importlib.metadata
 import importlib.util
 import os
@@ -16,6 +17,7 @@ import shutil
 import sys
 import sysconfig
 import time
+from collections.abc import Mapping
 from typing import Any
 
 import numpy
@@ -78,11 +80,17 @@ def run(args: argparse.Namespace) -> int:
     return Exit.OK if works else Exit.UNAVAILABLE
 
 
+@functools.cache
+def _distributions() -> Mapping[str, list[str]]:
+    """Return the distributions of each import name, after a look at all that are installed."""
+    return importlib.metadata.packages_distributions()
+
+
 def _version_of(package: str) -> str | None:
     """Return the version of an installed package by its import name; None without it."""
     if importlib.util.find_spec(package) is None:
         return None
-    owners = importlib.metadata.packages_distributions().get(package, [package])
+    owners = _distributions().get(package, [package])
     try:
         return importlib.metadata.version(owners[0])
     except importlib.metadata.PackageNotFoundError:
