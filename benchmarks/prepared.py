@@ -99,7 +99,8 @@ class Contest:
             for form in forms
         }
         self.many_pairs = np.random.default_rng(5).integers(0, graph.n_vertices, (2**20, 2))
-        self.prepared.path_edges(int(self.asked.many[0]), int(self.asked.many[0]))
+        for form in forms:  # what walks and paths read besides the arcs is made once
+            form.path_edges(*self.asked.pairs[0].tolist())
 
     def turn(self, order: bool) -> None:
         """All rows once; the order only if wanted, since it takes seconds."""
