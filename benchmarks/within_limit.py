@@ -65,10 +65,7 @@ def catchment(scale: str) -> Rows:
     for threads in thread_counts():
         word = f"{threads} thread{'s' * (threads > 1)}"
         contenders[f"count, {word}"] = lambda threads=threads: (
-            nearfar.distances(
-                graph, limit=5.0, reduce="count", device="cpu", threads=threads
-            )
-            + 1
+            nearfar.distances(graph, limit=5.0, reduce="count", device="cpu", threads=threads) + 1
         )
         contenders[f"catchment, {word}"] = lambda threads=threads: nearfar.catchment(
             graph, ones, limit=5.0, device="cpu", threads=threads

@@ -60,7 +60,7 @@ def filled(where: str) -> str:
 
 
 def makers() -> dict[str, Callable[[], str]]:
-    """What makes each page, by its path below the root; the index last, for it reads the others."""
+    """Return the maker of each page by its path, the index last, since it reads the others."""
     with_blocks = {table.where_to for table in tables()} | BLOCKS.keys()
     pages = {where: functools.partial(filled, where) for where in sorted(with_blocks)}
     return WHOLE | pages | reproduction.makers() | {"docs/index.md": index.page}

@@ -460,7 +460,7 @@ def exceptions() -> Iterator[str]:
 
 
 def solver_table() -> Iterator[str]:
-    """Which function takes which shared parameter, with its default; from the signatures."""
+    """Yield a table of functions by shared parameters, with defaults from the signatures."""
     yield "| | positional | " + " | ".join(f"`{name}`" for name in SHARED) + " | of its own |"
     yield "|---" * (len(SHARED) + 3) + "|"
     for solver in SOLVERS:

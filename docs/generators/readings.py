@@ -152,7 +152,7 @@ def best_of_cores(row: Any, threads: str) -> float:
 
 
 def memory_speeds(document: Any) -> str:
-    """What memory gave to one thread and to most."""
+    """Return the speeds of memory for one thread and for most."""
     return ", ".join(
         f"{one['what']} {number(one['speeds'][0])} and {number(one['speeds'][-1])} {one['unit']}"
         for one in document["limits"]
@@ -209,7 +209,7 @@ def repeated(document: Any) -> str:
 
 
 def zoo_halves(document: Any) -> Iterator[dict[str, Any]]:
-    """How far nearfar is ahead of the best other program on each half of the zoo of speed."""
+    """Yield the lead over the best other program on each half of the zoo of speed."""
     rows = [
         {**graph, **row} for graph in document["results"] for row in graph["rows"] if "ratio" in row
     ]

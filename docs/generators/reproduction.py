@@ -23,7 +23,7 @@ FOLDER = "docs/reproduction"
 
 
 def makers() -> dict[str, Callable[[], str]]:
-    """What makes each page, by its path below the root."""
+    """Return the maker of each page by its path below the root."""
     found = {}
     for name, experiment in experiments().items():
         package = type(experiment).__module__.rpartition(".")[0]

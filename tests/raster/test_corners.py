@@ -65,5 +65,5 @@ def test_the_emulated_device_gives_the_bits_of_the_cpu() -> None:
     "options", [{"connectivity": 4}, {"step": "enter"}, {"elevation": np.zeros((3, 3))}]
 )
 def test_what_it_does_not_go_with(options: dict[str, object]) -> None:
-    with pytest.raises(OptionError, match="cut_corners=False goes with"):
+    with pytest.raises(OptionError, match="cut_corners=False needs"):
         Raster(np.ones((3, 3)), cut_corners=False, **options)

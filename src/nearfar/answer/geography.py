@@ -37,7 +37,7 @@ class Reach(NamedTuple):
     ----------
     source : vertex name or label
     vertices : int array, shape (r,)
-        Of the graph that is searched.
+        Indices in the graph that is searched.
     distances : array, shape (r,)
     edge, back : int
         Edge on which a place lies, and the one back along the same line; -1 for none.

@@ -168,7 +168,7 @@ class Raster:
         plain = step == "mean" and connectivity == 8 and elevation is None
         if not (cut_corners or plain):
             raise OptionError(
-                "cut_corners=False goes with connectivity=8, step='mean' and no elevation"
+                "cut_corners=False needs connectivity=8, step='mean' and no elevation"
             )
         self.steps = offsets(given.ndim, self.connectivity)
         #: Where it lies, if it was read from a GeoTIFF: a transform and a coordinate system.

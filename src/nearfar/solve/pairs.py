@@ -40,7 +40,7 @@ _MOST_TABLE = 2**30  # bytes of it without ``memory=``
 _FEW = 1024  # pairs of a prepared graph, below which walks take less than a table's first entry
 # : Sources of a block: its columns are about the targets of its own rows.
 _BLOCK = 256
-_BY_LABELS = "prepared: labels of all vertices, made for so many pairs"
+_BY_LABELS = "prepared: labels of all vertices, made for these pairs"
 # : Arguments that walks support; the others are for searches.
 _WALKS_TAKE = frozenset({"threads", "stats", "limit", "devices", "memory", "block"})
 

@@ -76,11 +76,11 @@ def _write_reach(args: argparse.Namespace, graph: Graph) -> int:
     from nearfar.solve.places.given import is_place
 
     if args.breaks is None:
-        raise OptionError("--more goes with --breaks")
+        raise OptionError("--more needs --breaks")
     refuse_others(
         args,
         {"breaks", "polygons", "more", "output", "device", "threads"},
-        "--more goes without {flag}",
+        "--more cannot be combined with {flag}",
     )
     given = [args.source, *args.more]
     sources = [one_place(args, graph, text, "source") for text in given]

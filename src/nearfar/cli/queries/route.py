@@ -24,6 +24,7 @@ HELP = "the shortest route between two places, and alternatives"
 EXAMPLES = """\
 nearfar route roads.nfp 60.17,24.94 60.19,24.96 -o route.geojson
 nearfar route roads.nfp 60.17,24.94 60.19,24.96 -k 3 --stretch 1.4 --json
+nearfar route town-turns.nfp 60.17,24.94 60.19,24.96 -k 3 --turns
 nearfar route town.osm.pbf 60.17,24.94 60.19,24.96"""
 
 
@@ -48,6 +49,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Find the routes and print them."""
     from nearfar.answer.geography import write_geography
+    from nearfar.prepared.turns import PreparedTurns
     from nearfar.solve.places.route import routes_geojson
 
     if args.output is not None:
@@ -55,8 +57,6 @@ def run(args: argparse.Namespace) -> int:
             raise OptionError(f"output {args.output!r}: end it in .geojson or .gpkg")
         check_folder(args.output)
     several = args.k != 1
-    if several and args.turns:
-        raise OptionError(f"-k {args.k} goes without --turns")
     graph, searched = read_with_turns(args)
     load_methods()
     call = call_of(args, graph, nearfar.routes if several else nearfar.route)
@@ -64,10 +64,13 @@ def run(args: argparse.Namespace) -> int:
     with remarks(args, graph):
         if not several:
             found = [nearfar.route(searched, **call)]
-        elif isinstance(searched, nearfar.Prepared):
+        elif isinstance(searched, (nearfar.Prepared, PreparedTurns)):
             found = nearfar.routes(searched, **call)
         else:
-            raise OptionError(f"-k {args.k} needs a prepared graph: nearfar prepare {args.graph}")
+            turns = " --turns" * args.turns
+            raise OptionError(
+                f"-k {args.k} needs a prepared graph: nearfar prepare {args.graph}{turns}"
+            )
     if args.output is not None:
         write_geography(routes_geojson(found), args.output)
     unit = graph.attributes.get("unit")

@@ -1,1 +1,1 @@
-"""Searches on the arrays of a SciPy matrix as they are."""
+"""Searches on the arrays of a SciPy matrix, without a copy."""

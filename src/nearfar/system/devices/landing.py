@@ -30,7 +30,7 @@ _TO_HOST = 2  # cudaMemcpyDeviceToHost
 
 
 class Following:
-    """Rows that are being copied as they are finished.
+    """Rows that are copied while others are computed.
 
     Attributes
     ----------
@@ -112,7 +112,7 @@ class Landing:
         places: NDArray[np.int64] | None,
         told: NDArray[np.uint8] | None,
     ) -> Following:
-        """Copy rows as they are finished, after all rows of earlier calls."""
+        """Copy finished rows while others are computed, after all rows of earlier calls."""
         following = Following(rows, out.view(np.uint8).reshape(len(out), -1), places, told)
         with self._changed:
             self._waiting += 1
