@@ -158,7 +158,15 @@ class GraphError(NearfarError, ValueError):
 
 
 class VertexError(NearfarError, IndexError):
-    """Error for a source or target that is not a vertex of the graph."""
+    """Error for a source or target that is not a vertex of the graph, or no place near it.
+
+    Attributes
+    ----------
+    row : int or None
+        Number of the wrong place, if places were given.
+    """
+
+    row: int | None = None
 
 
 class OptionError(NearfarError, ValueError):

@@ -98,7 +98,7 @@ def test_routes(town: Path, tmp_path: Path) -> None:
     one = succeed("route", town / "town.nfg", *ends)
     assert one.startswith(f"{want[0].length:,.6g} s\t")
     assert "needs a prepared graph" in fail(Exit.USAGE, "route", town / "town.nfg", *ends, "-k", 2)
-    assert "longitude comes first" in fail(
+    assert "swap them" in fail(
         Exit.BAD_INPUT, "route", town / "town.nfg", "24.95,60.12", "60.18,25.05"
     )
 
@@ -131,7 +131,7 @@ def test_bad_tables(town: Path, tmp_path: Path) -> None:
     north = "lon,lat\n25,60.1\n25,north\n"
     assert "bad.csv, line 3: lat is 'north': give a finite number" in told(north)
     assert "bad.csv, line 1: no column 'street'" in told("lon,lat\n25,60.1\n", "--id", "street")
-    assert "longitude comes first" in told("lon,lat\n60.1,25\n")
+    assert "swap them" in told("lon,lat\n60.1,25\n")
     call = ("table", town / "town.nfg", "--quiet")
     empty = tmp_path / "empty.csv"
     empty.write_text("lon,lat\n")

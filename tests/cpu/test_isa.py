@@ -61,6 +61,12 @@ for size in (0, 1, 7, 8, 9, 31, 63, 64, 65, 127, 129, 4095, 4096, 4097, 70_001):
                 bad = given.copy()
                 bad[at] = wrong
                 assert _cpu.first_bad_index(bad, 1000, 2, None) == at
+        starts = np.arange(size + 1, dtype=dtype) // 2  # falls nowhere, and repeats
+        assert _cpu.first_bad_indptr(starts, size // 2) == -1
+        for at in {1, 2, size // 2, size - 1, size} if size > 2 else ():
+            bad = starts.copy()
+            bad[at] = -1
+            assert _cpu.first_bad_indptr(bad, size // 2) == at
     for dtype in (np.int32, np.int64, np.float32, np.float64):
         given = rng.integers(1, 1000, size).astype(dtype)
         if size:

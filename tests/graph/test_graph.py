@@ -411,8 +411,8 @@ def test_repr_and_digest() -> None:
 def test_weight_scan_across_blocks_and_threads() -> None:
     rng = np.random.default_rng(3)
     for dtype in (np.int32, np.int64, np.float32, np.float64):
-        w = rng.integers(-50, 1000, 300_001).astype(dtype)
-        g = Graph.from_csr(np.array([0, len(w)]), np.zeros(len(w), dtype=np.int32), w)
+        w = rng.integers(-50, 1000, 1_200_001).astype(dtype)
+        g = Graph.from_csr(np.array([0, len(w)]), np.zeros(len(w), dtype=np.int32), w, copy=False)
         assert g.n_negative == int((w < 0).sum())
         assert g.first_negative == int(np.argmax(w < 0))
         assert (g.min_weight, g.max_weight) == (w.min(), w.max())

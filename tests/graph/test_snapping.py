@@ -238,9 +238,9 @@ def test_a_closed_street_that_bends_is_drawn_and_found_no_more() -> None:
 BAD: list[tuple[dict[str, Any], type[Exception], str]] = [
     ({"x": [np.nan], "y": [1.0]}, VertexError, "place 0 is at nan, 1 .1 of 1 places"),
     ({"x": [24.9, 24.9], "y": [60.2, np.inf]}, VertexError, "place 1 is at 24.9, inf"),
-    ({"x": [60.2], "y": [24.9]}, VertexError, "longitude comes first"),
-    ({"x": [2400.0], "y": [60.2]}, VertexError, "is not on the Earth: give degrees"),
-    ({"x": [-73.9], "y": [40.7]}, VertexError, "from the nearest street of a network that is"),
+    ({"x": [60.2], "y": [24.9]}, VertexError, "in it: swap them"),
+    ({"x": [2400.0], "y": [60.2]}, VertexError, ", not on the Earth: give degrees"),
+    ({"x": [-73.9], "y": [40.7]}, VertexError, "m from the nearest street of a network that is"),
     ({"x": ["here"], "y": [40.7]}, VertexError, "are numbers"),
     ({"x": [1, 2, 3], "y": [1, 2]}, VertexError, "vectors of one length"),
     ({"x": 24.9, "y": 60.2, "to": "corner"}, OptionError, "give 'edge' or 'vertex'"),

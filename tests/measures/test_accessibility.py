@@ -76,7 +76,7 @@ def test_arrays_and_counts() -> None:
     ("options", "text"),
     [
         ({}, "give limit, decay or both"),
-        ({"limit": 5, "supply": "seats"}, "supply is 'seats': there is no such column"),
+        ({"limit": 5, "supply": "seats"}, "supply is 'seats': there is no such column, but x, y"),
         ({"limit": 5, "supply": [1, 2]}, "give one number for each of 9"),
         ({"limit": 5, "demand": [-1.0] * 40}, "demand is -1.0 in row 0"),
         ({"limit": 5, "demand": ["a"] * 40}, "demand is not a number"),

@@ -120,7 +120,7 @@ def route_lines(graph: Graph, found: Iterable[tuple[list[Any], Any]]) -> dict[st
 
 def isochrones(
     paths: Paths,
-    limits: Sequence[float],
+    limits: float | Sequence[float],
     *,
     polygons: bool = False,
     width: float = 50.0,
@@ -131,7 +131,7 @@ def isochrones(
     ----------
     paths : Paths
         Answer whose graph has longitudes and latitudes as coordinates.
-    limits : sequence of numbers
+    limits : number or sequence of numbers
         Distances in units of the weights; each gives one feature, the largest first.
     polygons : bool
         False returns the streets themselves, with edges cut at the limit. True returns the area
@@ -174,7 +174,7 @@ def _reach_of(paths: Paths) -> tuple[Graph | TurnGraph, Reach]:
 def reach_features(
     graph: Graph | TurnGraph,
     found: Iterable[Reach],
-    limits: Sequence[float],
+    limits: float | Sequence[float],
     *,
     polygons: bool = False,
     width: float = 50.0,
@@ -202,11 +202,15 @@ def reach_features(
     return _collection(named, features)
 
 
-def check_limits(limits: Sequence[float]) -> list[float]:
+def check_limits(limits: float | Sequence[float]) -> list[float]:
     """Return different limits, the largest first."""
-    given = sorted({float(limit) for limit in limits}, reverse=True)
+    try:
+        several = limits if isinstance(limits, Iterable) else [limits]
+        given = sorted({float(limit) for limit in several}, reverse=True)
+    except (TypeError, ValueError):
+        given = []
     if not given or not all(0 <= limit < math.inf for limit in given):
-        raise OptionError(f"limits is {quoted(list(limits))}: give numbers of at least 0")
+        raise OptionError(f"limits is {quoted(limits)}: give numbers of at least 0")
     return given
 
 

@@ -79,6 +79,10 @@ class Vertices:
         VertexError
             If there is no such vertex; the message names the first one.
         """
+        if type(vertex) is int:  # the usual case, in the time of a query
+            numbers = self.vertex_numbers
+            if numbers is not None and vertex in numbers:
+                return vertex - numbers.start
         if what is None and isinstance(vertex, _SEVERAL):
             if not isinstance(vertex, tuple) or self.vertex_numbers is not None:
                 return self.indices_of(vertex)

@@ -16,7 +16,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from nearfar.errors import OptionError, quoted
+from nearfar.errors import OptionError, listed, quoted
 from nearfar.graph.like import GraphLike
 from nearfar.options import check_limit
 from nearfar.solve.places.given import Places
@@ -200,8 +200,10 @@ def _values(given: Any, places: Any, count: int, what: str) -> NDArray[np.float6
     if given is None:
         return np.ones(count)
     if isinstance(given, str):
-        if given not in getattr(places, "columns", ()):
-            raise OptionError(f"{what} is {quoted(given)}: there is no such column")
+        columns = [str(name) for name in getattr(places, "columns", ())]
+        if given not in columns:
+            shown = listed(columns) or "no columns at all"
+            raise OptionError(f"{what} is {quoted(given)}: there is no such column, but {shown}")
         given = places[given]
     try:
         found = np.asarray(given.to_numpy() if hasattr(given, "to_numpy") else given, np.float64)

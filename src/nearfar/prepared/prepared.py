@@ -658,7 +658,8 @@ class Prepared(Graph):
             origins, heads, like = self._origins, self.indices, self._no_distance
             found: Any = _cpu.prepared_path(self._walks, origins, begin, end, heads, like)
             if found is not None and found[2] is not None:
-                return self.name_of(found[1]).tolist(), found[2]
+                named = found[1] if self.vertex_names is None else self.name_of(found[1])
+                return named.tolist(), found[2]
         edges = self._path_edges(begin, end, source, target)
         steps = np.empty(len(edges) + 1, dtype=np.int64)
         steps[0] = begin

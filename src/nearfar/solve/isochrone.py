@@ -124,7 +124,7 @@ def isochrone(
 def isochrones(
     graph: GraphLike,
     sources: Any,
-    limits: Sequence[float],
+    limits: float | Sequence[float],
     *,
     polygons: bool = False,
     width: float = 50.0,
@@ -147,7 +147,7 @@ def isochrones(
     sources : places or vertices
         Coordinates in frames, GeoSeries, arrays or lists as for :func:`nearfar.table`, or vertices
         by name.
-    limits : sequence of numbers
+    limits : number or sequence of numbers
         Distances in units of the weights.
     polygons, width
         As for :func:`nearfar.answer.isochrones`.

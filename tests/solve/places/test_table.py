@@ -249,7 +249,7 @@ BAD: list[tuple[Any, dict[str, Any], type[Exception], str]] = [
         VertexError,
         "origins: place 0 is at nan",
     ),
-    (PLACES[:, ::-1], {}, VertexError, "origins: place 0, longitude 60.12 .* comes first"),
+    (PLACES[:, ::-1], {}, VertexError, "origins: place 0 is at longitude 60.12 .* swap"),
     (PLACES + 10, {}, VertexError, "from the nearest street"),
     (np.zeros((2, 3)), {}, VertexError, "give x and y per row"),
     (PLACES, {"out": "pands"}, OptionError, "did you mean 'pandas'"),
@@ -266,11 +266,40 @@ def test_bad_places_are_told_in_a_sentence(
         nearfar.table(grid(), given, PLACES, **options)
 
 
+def test_errors_name_the_row_of_a_frame() -> None:
+    homes = pandas.DataFrame(PLACES, columns=["lon", "lat"], index=[f"h{i}" for i in range(3)])
+    for column, value in (("lat", np.nan), ("lon", 24.9 + 30), ("lon", 400)):
+        bad = homes.copy()
+        bad.loc["h1", column] = value
+        with pytest.raises(VertexError, match="origins, row 'h1': place 1 is at"):
+            nearfar.table(grid(), bad, homes)
+
+
+@pytest.mark.parametrize("names", [("lon", "lat"), ("Longitude", "LAT")])
+def test_a_row_of_a_frame_is_one_place(names: tuple[str, str]) -> None:
+    g = grid()
+    homes = pandas.DataFrame(PLACES, columns=list(names), index=list("abc"))
+    want = nearfar.route(g, tuple(PLACES[0]), tuple(PLACES[2]))
+    for a, b in ((homes.iloc[0], homes.loc["c"]), (dict(homes.iloc[0]), dict(homes.iloc[2]))):
+        found = nearfar.route(g, a, b)
+        assert found.length == want.length
+        assert found.edges.tolist() == want.edges.tolist()
+        assert nearfar.table(g, a, b).tolist() == [[want.length]]
+        assert nearfar.isochrones(g, a, 4) == nearfar.isochrones(g, [tuple(PLACES[0])], [4])
+        near = nearfar.sssp(g, a).distances
+        assert np.array_equal(near, nearfar.sssp(g, tuple(PLACES[0])).distances)
+    with pytest.raises(OptionError, match="several columns"):
+        nearfar.route(g, {"lon": 24.9, "lng": 24.9, "lat": 60.1}, homes.iloc[1])
+
+
 def test_other_bad_input() -> None:
     g = streets(5, seed=1)
     degrees = pandas.DataFrame({"lon": [24.9], "lat": [60.1]})
     with pytest.raises(GraphError, match="the network's coordinates are not degrees"):
         nearfar.table(g, degrees, degrees)
+    bare = nearfar.Graph.from_edges([0], [1], [3])
+    with pytest.raises(GraphError, match="the network has no coordinates"):
+        nearfar.table(bare, degrees, degrees)
     with pytest.raises(OptionError, match="snapped to a graph of"):
         nearfar.table(g, grid().snap(*PLACES.T), [(0.0, 0.0)])
     with pytest.raises(OptionError, match="k is 0"):

@@ -20,6 +20,9 @@ struct Extent {
 
 #define NEARFAR_DECLARE_CHECKS(level)                                     \
   namespace level {                                                       \
+  /* Whether no number is below the one before. */                        \
+  template <class I>                                                      \
+  bool never_falls(const I* in, std::size_t count);                       \
   /* The greatest of unsigned numbers, 0 of none; `out` may be null. */   \
   template <class U>                                                      \
   U greatest_of(const U* in, U* out, std::size_t count);                  \

@@ -83,6 +83,24 @@ NEARFAR_INLINE Extent<W> extent(const W* in, W* out, std::size_t count) {
 
 }  // namespace
 
+template <class I>
+bool never_falls(const I* in, std::size_t count) {
+  constexpr std::size_t kLanes = kRegister / sizeof(I);
+  typedef I Lanes __attribute__((vector_size(kRegister)));
+  Lanes fell = {};
+  std::size_t i = 1;
+  for (; i + kLanes <= count; i += kLanes) {
+    Lanes before, values;
+    load(before, in + i - 1);
+    load(values, in + i);
+    fell |= values < before;
+  }
+  bool falls = false;
+  for (; i < count; ++i) falls |= in[i] < in[i - 1];
+  for (std::size_t lane = 0; lane < kLanes; ++lane) falls |= fell[lane] != 0;
+  return !falls;
+}
+
 template <class U>
 U greatest_of(const U* in, U* out, std::size_t count) {
   return out == nullptr ? greatest<false>(in, out, count) : greatest<true>(in, out, count);
@@ -93,6 +111,8 @@ Extent<W> extent_of(const W* in, W* out, std::size_t count) {
   return out == nullptr ? extent<false>(in, out, count) : extent<true>(in, out, count);
 }
 
+template bool never_falls(const int32_t*, std::size_t);
+template bool never_falls(const int64_t*, std::size_t);
 template uint32_t greatest_of(const uint32_t*, uint32_t*, std::size_t);
 template uint64_t greatest_of(const uint64_t*, uint64_t*, std::size_t);
 template Extent<int32_t> extent_of(const int32_t*, int32_t*, std::size_t);

@@ -25,6 +25,14 @@ void in_parts(std::size_t size, F&& part) {
   }
 }
 
+// Threads for a pass at the speed of memory: starting one takes as long as reading half a million
+// entries, or writing as many to fresh memory as a quarter of these.
+int worth_starting(std::size_t size, bool copies, int threads) {
+  const std::size_t most = size >> (copies ? 17 : 19);
+  return static_cast<int>(
+      std::clamp<std::size_t>(most, 1, static_cast<std::size_t>(std::max(1, threads))));
+}
+
 // Position of the first entry that breaks 0 = indptr[0] <= indptr[1] <= ... = m, or -1.
 int64_t first_bad_indptr(ConstArray indptr, int64_t m) {
   return with_index_type(indptr.dtype(), [&](auto tag) -> int64_t {
@@ -32,7 +40,8 @@ int64_t first_bad_indptr(ConstArray indptr, int64_t m) {
     const I* p = static_cast<const I*>(indptr.data());
     const std::size_t size = indptr.size();
     if (p[0] != 0) return 0;
-    for (std::size_t i = 1; i < size; ++i)
+    const bool falls = !NEARFAR_PICK_ISA(never_falls<I>)(p, size);
+    for (std::size_t i = 1; falls && i < size; ++i)
       if (p[i] < p[i - 1]) return static_cast<int64_t>(i);
     return static_cast<int64_t>(p[size - 1]) == m ? -1 : static_cast<int64_t>(size - 1);
   });
@@ -56,7 +65,8 @@ int64_t first_bad_index(ConstArray indices, int64_t n, int threads, std::optiona
     const nb::gil_scoped_release release;
     const I* p = static_cast<const I*>(indices.data());
     const std::size_t size = indices.size();
-    std::vector<U> largest(std::max(1, threads), 0);
+    threads = worth_starting(size, copy != nullptr, threads);
+    std::vector<U> largest(threads, 0);
     in_ranges(size, threads, [&](std::size_t range, std::size_t from, std::size_t to) {
       // A negative index is huge as unsigned, so one maximum checks both ends.
       U* const room = copy == nullptr ? nullptr : reinterpret_cast<U*>(copy + from);
@@ -121,7 +131,8 @@ Fields weight_scan(ConstArray weights, int threads, std::optional<Array> out) {
     int64_t first_negative = -1, first_nonfinite = -1;
     {
       nb::gil_scoped_release release;
-      std::vector<WeightScan<W>> parts(std::max(1, threads));
+      threads = worth_starting(size, room != nullptr, threads);
+      std::vector<WeightScan<W>> parts(threads);
       in_ranges(size, threads, [&](std::size_t range, std::size_t from, std::size_t to) {
         parts[range] = scan_weights(w, room, from, to);
       });

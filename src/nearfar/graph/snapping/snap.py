@@ -289,6 +289,13 @@ def _west_of(points: NDArray[np.float64]) -> float:
     return float(at[(widest + 1) % len(at)] / 2 - 180 - 0.5)
 
 
+def _wrong_place(row: int, text: str) -> VertexError:
+    """Return the error for a place."""
+    error = VertexError(f"place {row} {text}")
+    error.row = row
+    return error
+
+
 def _points(graph: Graph, x: Any, y: Any, index: _Streets | _Vertices) -> NDArray[np.float64]:
     """Check the coordinates of places; swapped longitude and latitude are an error."""
     try:
@@ -298,9 +305,10 @@ def _points(graph: Graph, x: Any, y: Any, index: _Streets | _Vertices) -> NDArra
     wrong = ~np.isfinite(points).all(axis=1)
     if wrong.any():
         row = int(np.argmax(wrong))
-        raise VertexError(
-            f"place {row} is at {points[row, 0]:g}, {points[row, 1]:g} ({int(wrong.sum())} of "
-            f"{len(points)} places are not finite): leave it out, or give numbers"
+        raise _wrong_place(
+            row,
+            f"is at {points[row, 0]:g}, {points[row, 1]:g} ({int(wrong.sum())} of "
+            f"{len(points)} places are not finite): leave it out, or give numbers",
         )
     if not on_earth(graph) or not len(points):
         return points
@@ -311,18 +319,20 @@ def _points(graph: Graph, x: Any, y: Any, index: _Streets | _Vertices) -> NDArra
     if swapped.any():
         row = int(np.argmax(swapped))
         lon, lat = points[row]
-        raise VertexError(
-            f"place {row}, longitude {lon:g} and latitude {lat:g}, is far from the network, but "
-            f"longitude {lat:g} and latitude {lon:g} is in it: longitude comes first ("
-            f"{int(swapped.sum())} of {len(points)} places)"
+        raise _wrong_place(
+            row,
+            f"is at longitude {lon:g} and latitude {lat:g}, far from the network, but "
+            f"longitude {lat:g} and latitude {lon:g} is in it: swap them ("
+            f"{int(swapped.sum())} of {len(points)} places)",
         )
     beyond = (np.abs(points[:, 0]) > 180) | (np.abs(points[:, 1]) > 90)
     if beyond.any():
         row = int(np.argmax(beyond))
         lon, lat = points[row]
-        raise VertexError(
-            f"place {row}, longitude {lon:g} and latitude {lat:g}, is not on the Earth: give "
-            "degrees, as the network has them"
+        raise _wrong_place(
+            row,
+            f"is at longitude {lon:g} and latitude {lat:g}, not on the Earth: give "
+            "degrees, as the network has them",
         )
     return points
 
@@ -345,8 +355,9 @@ def _refuse_far(
     row = int(np.argmax(away))
     if most > 0 and away[row] > most:
         unit = " m" if on_earth(graph) else ""
-        raise VertexError(
-            f"place {row} at {points[row, 0]:g}, {points[row, 1]:g} is {away[row]:,.0f}{unit} from "
+        raise _wrong_place(
+            row,
+            f"is at {points[row, 0]:g}, {points[row, 1]:g}, {away[row]:,.0f}{unit} from "
             f"the nearest street of a network that is {wide:,.0f}{unit} wide: check its "
-            "coordinates, or say with max_distance how far a place may be"
+            "coordinates, or say with max_distance how far a place may be",
         )

@@ -7,14 +7,17 @@
 // are exact before any is looked at. Where these are too few, ways over several follow, by a fan of
 // distances from each label that one continues from.
 //
-// Routes overlap in most of their shortcuts. Each is opened once, into a node that knows its
-// weight, its weight in common with the shortest route and a hash of its edges; what is asked about
-// a route is then a sum over a few nodes. A route is admissible if it passes these, in the order of
-// their costs: its length; the length of its detours; what it shares with earlier routes; it is not
-// one of them; around its vertices it is a shortest path; it passes no vertex twice.
+// Routes overlap in most of their pieces, the ways from a label of a fan, and pieces in most of
+// their shortcuts. Each is opened once: a shortcut into a node, a piece into a list of nodes, which
+// know their weight, their weight in common with the shortest route and a hash of their edges; what
+// is asked about a route is then a sum over a few pieces. A route is admissible if it passes these,
+// in the order of their costs: its length; the length of its detours; what it shares with earlier
+// routes; it is not one of them; around its vertices it is a shortest path; it passes no vertex
+// twice.
 #include <algorithm>
 #include <optional>
 #include <queue>
+#include <span>
 #include <tuple>
 #include <unordered_map>
 #include <unordered_set>
@@ -54,7 +57,8 @@ class Fan {
         backward_(backward),
         climbed_(at(metric.arcs.depth[label]) + 1, far<Value>()),
         before_(climbed_.size()),
-        exact_(chain.labels.size()) {
+        exact_(chain.labels.size()),
+        piece_(chain.labels.size(), -1) {
     climb(label);
     const Upward<Value>& down = returns();
     for (int32_t i = 0; i < chain.size(); ++i) {
@@ -69,7 +73,9 @@ class Fan {
   }
   // To the label at a place of the chain.
   Value operator[](int32_t i) const { return exact_[at(i)]; }
-  // The same over rising labels alone, to a common ancestor.
+  // Number of the opened way to the label at a place; -1 if it is not opened.
+  int32_t& piece(int32_t i) { return piece_[at(i)]; }
+  // Length over rising labels alone, to a common ancestor.
   Value climbed(int32_t i) const { return climbed_[at(i)]; }
 
   // The arcs of a way: towards the fan's label, so forwards only if the fan is backward.
@@ -132,6 +138,7 @@ class Fan {
   std::vector<Value> climbed_;   // by depth
   std::vector<int32_t> before_;  // label that leads there
   std::vector<Value> exact_;     // by place
+  std::vector<int32_t> piece_;   // by place
 };
 
 // Arcs in one direction, opened down to edges, each once.
@@ -142,6 +149,7 @@ class Opened {
     int32_t first = -1, second = -1;  // nodes; of an edge its position, and -1
     int32_t end = -1;                 // vertex
     int32_t count = 1;                // of edges
+    int32_t listed = -1;              // where its edges are listed, if they are
     bool taken = false;               // an edge of a route found
     Value weight = 0, best = 0;       // best: of edges on the shortest route
     uint64_t hash = 0;                // a sum over edges
@@ -175,24 +183,35 @@ class Opened {
     for (std::size_t i = before; i < nodes_.size(); ++i) sum(static_cast<int32_t>(i));
   }
 
-  // f(node) for each edge below some nodes, in order.
+  // f(node) for each edge below a node, in order.
   template <class F>
-  void edges(const std::vector<int32_t>& path, F&& f) {
-    for (int32_t i : path) {
-      std::size_t waiting = 0;
-      for (;;) {
-        Node& node = nodes_[at(i)];
-        if (!node.is_edge()) {
-          if (waiting == stack_.size()) stack_.resize(2 * waiting + 64);
-          stack_[waiting++] = node.second;
-          i = node.first;
-        } else {
-          f(node);
-          if (waiting == 0) break;
-          i = stack_[--waiting];
-        }
+  void edges(int32_t i, F&& f) {
+    std::size_t waiting = 0;
+    for (;;) {
+      Node& node = nodes_[at(i)];
+      if (!node.is_edge()) {
+        if (waiting == stack_.size()) stack_.resize(2 * waiting + 64);
+        stack_[waiting++] = node.second;
+        i = node.first;
+      } else {
+        f(node);
+        if (waiting == 0) break;
+        i = stack_[--waiting];
       }
     }
+  }
+
+  struct Edge {
+    int32_t position, end;
+  };
+  // The edges below a node, listed at its first call.
+  std::span<const Edge> list(int32_t i) {
+    Node& node = nodes_[at(i)];
+    if (node.listed < 0) {
+      node.listed = static_cast<int32_t>(listed_.size());
+      edges(i, [&](const Node& edge) { listed_.push_back({edge.first, edge.end}); });
+    }
+    return {listed_.data() + node.listed, at(node.count)};
   }
 
   // Marks the nodes so far, all on the shortest route.
@@ -274,6 +293,7 @@ class Opened {
   std::vector<Node> nodes_;
   std::vector<Arc> arcs_;
   std::vector<int32_t> slots_, stack_;
+  std::vector<Edge> listed_;
 };
 
 struct Wanted {
@@ -286,7 +306,7 @@ class Routes {
  public:
   struct Found {
     Value length;
-    std::vector<int64_t> edges;
+    std::size_t first, count;  // in edges()
   };
 
   Routes(const Metric<Value>& metric, const WalkRows<Value>& rows, const Origin* origin,
@@ -318,9 +338,17 @@ class Routes {
                      [](const Found& a, const Found& b) { return a.length < b.length; });
     return found_;
   }
+  const std::vector<int32_t>& edges() const { return edges_; }
 
  private:
   using Node = typename Opened<Value>::Node;
+  // A way from or to a label of a fan, opened.
+  struct Piece {
+    std::size_t begin, end;  // in nodes_
+    Value weight = 0, best = 0;
+    uint64_t hash = 0;
+    std::size_t count = 0;  // of edges
+  };
   struct Via {
     Value length;
     int32_t place;
@@ -358,10 +386,9 @@ class Routes {
     }
     if (meeting < 0) return false;
     best_ = static_cast<double>(best);
-    nodes_.clear();
-    add(*from_, meeting);
-    add(*to_, meeting);
+    way_ = {opened(*from_, meeting), opened(*to_, meeting)};
     opened_.mark_best();
+    for (Piece& piece : pieces_) sum(piece);
     accept(best);
     return true;
   }
@@ -429,7 +456,7 @@ class Routes {
     }
   }
 
-  const Fan<Value>& fan(int32_t place) {
+  Fan<Value>& fan(int32_t place) {
     return fans_.try_emplace(place, metric_, chain_.labels[at(place)], chain_, place, false)
         .first->second;
   }
@@ -437,39 +464,74 @@ class Routes {
   // Tries the way over some labels; whether it is a new route.
   bool over(const std::vector<int32_t>& places, Value length) {
     ++tries_;
-    nodes_.clear();
+    way_.clear();
     lengths_.clear();
-    const Fan<Value>* previous = &*from_;
+    Fan<Value>* previous = &*from_;
     Value as_far = 0;
     for (const int32_t i : places) {
-      add(*previous, i);
+      way_.push_back(opened(*previous, i));
       as_far = static_cast<Value>(as_far + (*previous)[i]);
       lengths_.push_back(as_far);
       if (i != places.back()) previous = &fan(i);
     }
-    add(*to_, places.back());
+    way_.push_back(opened(*to_, places.back()));
     if (!is_admissible(length)) return false;
     accept(length);
     return true;
   }
 
-  // Adds the nodes of the way to or from the label at a place, in the order of the route.
-  void add(const Fan<Value>& fan, int32_t place) {
+  // The number of the way to or from the label at a place, opened at the first call.
+  int32_t opened(Fan<Value>& fan, int32_t place) {
+    int32_t& number = fan.piece(place);
+    if (number >= 0) return number;
+    number = static_cast<int32_t>(pieces_.size());
     steps_.clear();
     fan.follow(place, steps_);
     if (&fan != &*to_) std::reverse(steps_.begin(), steps_.end());
+    const std::size_t begin = nodes_.size();
     opened_.open(steps_, nodes_);
+    pieces_.push_back({begin, nodes_.size()});
+    sum(pieces_.back());
+    return number;
+  }
+  void sum(Piece& piece) {
+    piece = {piece.begin, piece.end};
+    for (std::size_t i = piece.begin; i < piece.end; ++i) {
+      const Node& node = opened_[nodes_[i]];
+      piece.weight += node.weight;
+      piece.best += node.best;
+      piece.hash += node.hash;
+      piece.count += at(node.count);
+    }
+  }
+  // f(node) for the nodes of way_, in order, until it returns true.
+  template <class F>
+  bool any_node(F&& f) {
+    for (const int32_t number : way_) {
+      const Piece& piece = pieces_[at(number)];
+      for (std::size_t i = piece.begin; i < piece.end; ++i)
+        if (f(nodes_[i])) return true;
+    }
+    return false;
+  }
+  // f(node) for the edges of way_.
+  template <class F>
+  void each_edge(F&& f) {
+    any_node([&](int32_t i) {
+      opened_.edges(i, f);
+      return false;
+    });
   }
 
-  // Whether the way over nodes_ is a new route; lengths_ are those as far as its vertices.
+  // Whether way_ is a new route; lengths_ are those as far as its vertices.
   bool is_admissible(Value length) {
     interrupt_.poll(at(arcs_.height) * 8);
     const auto total = static_cast<double>(length);
     Value shared = 0;
     uint64_t hash = 0;
-    for (const int32_t i : nodes_) {
-      shared += opened_[i].best;
-      hash += opened_[i].hash;
+    for (const int32_t i : way_) {
+      shared += pieces_[at(i)].best;
+      hash += pieces_[at(i)].hash;
     }
     const auto same = static_cast<double>(shared);
     if (total - same > wanted_.stretch * (best_ - same) * (1 + 1e-12)) return false;
@@ -485,7 +547,7 @@ class Routes {
     if (same > limit) return false;
     if (found_.size() == 1) return true;
     Value common = 0;
-    opened_.edges(nodes_, [&](const Node& node) { common += node.taken ? node.weight : 0; });
+    each_edge([&](const Node& node) { common += node.taken ? node.weight : 0; });
     return static_cast<double>(common) <= limit;
   }
 
@@ -509,28 +571,30 @@ class Routes {
     int32_t vertex;
     double along;
   };
-  // The last vertex of a route at most so far along.
+  // The last vertex of way_ at most so far along.
   Place vertex_before(double most) {
-    int32_t before = source_;
+    Place place{source_, 0};
     Value along = 0;
     const auto passes = [&](const Node& node) {
       const auto sum = static_cast<Value>(along + node.weight);
       if (static_cast<double>(sum) > most) return false;
       along = sum;
-      before = node.end;
+      place.vertex = node.end;
       return true;
     };
-    if (most < 0) return {source_, 0};
-    for (int32_t i : nodes_) {
-      if (passes(opened_[i])) continue;
+    if (most < 0) return place;
+    any_node([&](int32_t i) {
+      if (passes(opened_[i])) return false;
       while (!opened_[i].is_edge())
         i = passes(opened_[opened_[i].first]) ? opened_[i].second : opened_[i].first;
-      break;
-    }
-    return {before, static_cast<double>(along)};
+      return true;
+    });
+    place.along = static_cast<double>(along);
+    return place;
   }
-  // The first vertex of a route at least so far along, or its end.
+  // The first vertex of way_ at least so far along, or its end.
   Place vertex_after(double least) {
+    Place place{target_, 0};
     Value along = 0;
     const auto passes = [&](const Node& node) {
       const auto sum = static_cast<Value>(along + node.weight);
@@ -538,19 +602,22 @@ class Routes {
       along = sum;
       return true;
     };
-    for (int32_t i : nodes_) {
-      if (passes(opened_[i])) continue;
+    any_node([&](int32_t i) {
+      if (passes(opened_[i])) return false;
       while (!opened_[i].is_edge())
         i = passes(opened_[opened_[i].first]) ? opened_[i].second : opened_[i].first;
-      return {opened_[i].end, static_cast<double>(along + opened_[i].weight)};
-    }
-    return {target_, static_cast<double>(along)};
+      place.vertex = opened_[i].end;
+      along = static_cast<Value>(along + opened_[i].weight);
+      return true;
+    });
+    place.along = static_cast<double>(along);
+    return place;
   }
 
   bool is_simple() {
-    std::size_t count = 1, size = 64;
-    for (const int32_t i : nodes_) count += at(opened_[i].count);
-    while (size < 2 * count) size *= 2;
+    std::size_t count = 0, size = 64;
+    for (const int32_t i : way_) count += pieces_[at(i)].count;
+    while (size < 2 * (count + 1)) size *= 2;
     seen_.assign(size, -1);
     const auto is_new = [&](int32_t v) {
       std::size_t slot = (at(v) * 0x9e3779b97f4a7c15 >> 32) & (size - 1);
@@ -559,34 +626,35 @@ class Routes {
       seen_[slot] = v;
       return true;
     };
-    bool simple = is_new(source_);
-    opened_.edges(nodes_, [&](const Node& node) { simple = simple && is_new(node.end); });
-    return simple;
+    is_new(source_);
+    return !any_node([&](int32_t i) {
+      for (const auto& edge : opened_.list(i))
+        if (!is_new(edge.end)) return true;
+      return false;
+    });
   }
 
   void accept(Value length) {
-    Found found{length, {}};
     uint64_t hash = 0;
-    std::size_t count = 0;
-    for (const int32_t i : nodes_) {
-      hash += opened_[i].hash;
-      count += at(opened_[i].count);
-    }
+    for (const int32_t i : way_) hash += pieces_[at(i)].hash;
+    const std::size_t first = edges_.size();
+    any_node([&](int32_t i) {
+      for (const auto& edge : opened_.list(i)) edges_.push_back(edge.position);
+      return false;
+    });
     hashes_.insert(hash);
-    found.edges.reserve(count);
+    found_.push_back({length, first, edges_.size() - first});
     passed_.resize(at(chain_.common));
     const auto pass = [&](int32_t v) {
       if (const auto place = places_.find(v); place != places_.end())
         passed_[at(place->second)] = 1;
     };
     pass(source_);
-    const bool shares = wanted_.sharing >= 1;
-    opened_.edges(nodes_, [&](Node& node) {
-      found.edges.push_back(node.first);
+    if (wanted_.sharing >= 1) return;
+    each_edge([&](Node& node) {
       node.taken = true;
-      if (!shares) pass(node.end);
+      pass(node.end);
     });
-    found_.push_back(std::move(found));
   }
 
   const Metric<Value>& metric_;
@@ -604,11 +672,14 @@ class Routes {
   std::vector<Via> vias_;
   int64_t tries_ = 0;
   std::vector<Found> found_;
+  std::vector<int32_t> edges_;                   // of the routes found, one after another
   std::unordered_set<uint64_t> hashes_;          // of the routes found
   std::unordered_map<int32_t, int32_t> places_;  // of common ancestors, by vertex
   std::vector<uint8_t> passed_;                  // places of those on routes found
   std::unordered_map<uint64_t, double> distances_;
-  std::vector<int32_t> nodes_, seen_;
+  std::vector<Piece> pieces_;
+  std::vector<int32_t> way_;           // pieces of the route in question
+  std::vector<int32_t> nodes_, seen_;  // nodes of pieces; slots of vertices passed
   std::vector<Value> lengths_;
   std::vector<Step> steps_;
 };
@@ -628,8 +699,11 @@ nb::object routes(const Walks& walks, const ArcsView::Ints& origin, const ArcsVi
     nb::gil_scoped_release release;
     Routes<Value> search(metric, rows, reinterpret_cast<const Origin*>(origin.data()), heads.data(),
                          wanted);
-    for (const auto& one : search.find(labels[0], labels[1])) {
-      edges.insert(edges.end(), one.edges.begin(), one.edges.end());
+    const auto& found = search.find(labels[0], labels[1]);
+    edges.reserve(search.edges().size());
+    for (const auto& one : found) {
+      const auto begin = search.edges().begin() + static_cast<std::ptrdiff_t>(one.first);
+      edges.insert(edges.end(), begin, begin + static_cast<std::ptrdiff_t>(one.count));
       offsets.push_back(static_cast<int64_t>(edges.size()));
       lengths.push_back(distance_of<double>(one.length, metric.step));
     }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -70,8 +71,8 @@ class Places(NamedTuple):
 
 
 def is_place(graph: Graph, given: Any) -> bool:
-    """Return whether a vertex is given by coordinates: two numbers, one of them a float."""
-    if isinstance(given, Snapped):
+    """Return whether one place is given: two numbers, one of them a float, or a row of a frame."""
+    if isinstance(given, Snapped) or _is_row(given):
         return True
     if not isinstance(given, tuple) or len(given) != 2 or graph.coordinates is None:
         return False
@@ -79,6 +80,18 @@ def is_place(graph: Graph, given: Any) -> bool:
     if not numbers or not any(isinstance(one, (float, np.floating)) for one in given):
         return False
     return not _is_name(graph, given)
+
+
+def _is_row(given: Any) -> bool:
+    """Return whether one place is given by coordinates with names: a row of a frame, or a dict."""
+    names = given if isinstance(given, Mapping) else getattr(given, "index", None)
+    if names is None or callable(names) or hasattr(given, "columns"):
+        return False
+    return any(
+        all(any(form in names for name in kind for form in (name, name.title(), name.upper()))
+            for kind in kinds)
+        for kinds in ((LONGITUDES, LATITUDES), (("x",), ("y",)))
+    )  # fmt: skip
 
 
 def are_places(graph: Graph, given: Any) -> bool:
@@ -109,6 +122,10 @@ def _read(graph: Graph, given: Any, what: str, options: dict[str, Any]) -> Place
     if isinstance(given, NamedPlaces):
         found = _snapped(graph, given.x, given.y, what, options, given.labels)
         return found._replace(framed=False)
+    if _is_row(given):
+        names = list(given if isinstance(given, Mapping) else given.index)
+        x, y = coordinate_columns(graph, names, what)
+        return _snapped(graph, [given[x]], [given[y]], what, options)
     if hasattr(given, "crs") and hasattr(given, "geometry"):
         return _of_geometry(graph, given, what, options)
     if hasattr(given, "columns"):
@@ -163,7 +180,10 @@ def _snapped(
     try:
         found = graph.snap(x, y, **options)
     except VertexError as error:
-        raise VertexError(f"{what}: {error}") from None
+        row = error.row
+        named = labels is not None and row is not None and labels[row] != row
+        whose = f"{what}, row {quoted(labels[row])}" if named else what
+        raise VertexError(f"{whose}: {error}") from None
     return Places(found, labels, labels is not None)
 
 
@@ -193,6 +213,11 @@ def coordinate_columns(graph: Graph, columns: Any, what: str) -> tuple[Any, Any]
         twice = next((names for names in found if len(names) > 1), None)
         if twice:
             raise OptionError(f"{what} has several columns for a coordinate: {listed(twice)}")
+        if graph.coordinates is None:
+            raise GraphError(
+                f"{what} has columns {found[0][0]} and {found[1][0]}, but the network has no "
+                "coordinates: give coordinates= when building it"
+            )
         if kinds[0] is LONGITUDES and not on_earth(graph):
             raise GraphError(
                 f"{what} has columns {found[0][0]} and {found[1][0]}, but the network's "

@@ -222,10 +222,12 @@ def route(
 
 def _is_single(graph: Graph, given: Any) -> bool:
     """Return whether one place or vertex was given, not a list of one."""
+    if is_place(graph, given) and not isinstance(given, Snapped):
+        return True
     several = isinstance(given, (list, set, range, Snapped)) or hasattr(given, "columns")
     if several or getattr(given, "ndim", 0) > 0:
         return False
-    return not isinstance(given, tuple) or is_place(graph, given) or not hasattr(given[0], "shape")
+    return not isinstance(given, tuple) or not hasattr(given[0], "shape")
 
 
 class Ends:
