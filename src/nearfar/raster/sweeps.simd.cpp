@@ -1,13 +1,13 @@
 // The inner loops: cells of one row side by side in a vector.
 #include "raster/sweeps.hpp"
 
-// Two spellings: of a loop whose steps do not wait for each other, and of a choice of elements.
+#include "cpu/instructions/registers.hpp"
+
+// A loop whose steps do not wait for each other.
 #if defined(__clang__)
 #define NEARFAR_ANY_ORDER _Pragma("clang loop vectorize(assume_safety)")
-#define NEARFAR_ELEMENTS(a, b, ...) __builtin_shufflevector(a, b, __VA_ARGS__)
 #else
 #define NEARFAR_ANY_ORDER _Pragma("GCC ivdep")
-#define NEARFAR_ELEMENTS(a, b, ...) __builtin_shuffle(a, b, Places{__VA_ARGS__})
 #endif
 
 namespace nearfar::NEARFAR_ISA {
@@ -248,24 +248,13 @@ LinkFunction<T> raster_links(StepRule rule, int side) {
 template <class T>
 void raster_turn(const T* in, T* out, int side, int row) {
   typedef T Eight __attribute__((vector_size(8 * sizeof(T))));
-  [[maybe_unused]] typedef BitsOf<T> Places __attribute__((vector_size(8 * sizeof(T))));
   for (int y = 0; y < side; y += 8)
     for (int x = 0; x < side; x += 8) {
       Eight a[8], b[8];
       for (int i = 0; i < 8; ++i) __builtin_memcpy(&a[i], in + (y + i) * row + x, sizeof(Eight));
-      // Three rounds that interleave rows i and i + 4 transpose eight rows of eight.
-      for (int i = 0; i < 4; ++i) {
-        b[2 * i] = NEARFAR_ELEMENTS(a[i], a[i + 4], 0, 8, 1, 9, 2, 10, 3, 11);
-        b[2 * i + 1] = NEARFAR_ELEMENTS(a[i], a[i + 4], 4, 12, 5, 13, 6, 14, 7, 15);
-      }
-      for (int i = 0; i < 4; ++i) {
-        a[2 * i] = NEARFAR_ELEMENTS(b[i], b[i + 4], 0, 8, 1, 9, 2, 10, 3, 11);
-        a[2 * i + 1] = NEARFAR_ELEMENTS(b[i], b[i + 4], 4, 12, 5, 13, 6, 14, 7, 15);
-      }
-      for (int i = 0; i < 4; ++i) {
-        b[2 * i] = NEARFAR_ELEMENTS(a[i], a[i + 4], 0, 8, 1, 9, 2, 10, 3, 11);
-        b[2 * i + 1] = NEARFAR_ELEMENTS(a[i], a[i + 4], 4, 12, 5, 13, 6, 14, 7, 15);
-      }
+      interleave(a, b);
+      interleave(b, a);
+      interleave(a, b);
       for (int i = 0; i < 8; ++i) __builtin_memcpy(out + (x + i) * row + y, &b[i], sizeof(Eight));
     }
 }

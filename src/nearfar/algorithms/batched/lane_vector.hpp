@@ -86,18 +86,9 @@ class Writer {
     typedef int32_t Long __attribute__((vector_size(32)));
     Short a[8], b[8];
     for (int i = 0; i < 8; ++i) std::memcpy(&a[i], from + i * Width, 16);
-    for (int i = 0; i < 4; ++i) {
-      b[2 * i] = __builtin_shufflevector(a[i], a[i + 4], 0, 8, 1, 9, 2, 10, 3, 11);
-      b[2 * i + 1] = __builtin_shufflevector(a[i], a[i + 4], 4, 12, 5, 13, 6, 14, 7, 15);
-    }
-    for (int i = 0; i < 4; ++i) {
-      a[2 * i] = __builtin_shufflevector(b[i], b[i + 4], 0, 8, 1, 9, 2, 10, 3, 11);
-      a[2 * i + 1] = __builtin_shufflevector(b[i], b[i + 4], 4, 12, 5, 13, 6, 14, 7, 15);
-    }
-    for (int i = 0; i < 4; ++i) {
-      b[2 * i] = __builtin_shufflevector(a[i], a[i + 4], 0, 8, 1, 9, 2, 10, 3, 11);
-      b[2 * i + 1] = __builtin_shufflevector(a[i], a[i + 4], 4, 12, 5, 13, 6, 14, 7, 15);
-    }
+    nearfar::NEARFAR_ISA::interleave(a, b);
+    nearfar::NEARFAR_ISA::interleave(b, a);
+    nearfar::NEARFAR_ISA::interleave(a, b);
     for (int l = 0; l < 8; ++l) {
       const Long wide = __builtin_convertvector(b[l], Long);
       const Long out = wide | ((wide >= cap_) & unreached<Out>());
@@ -110,14 +101,8 @@ class Writer {
     typedef Lane Quad __attribute__((vector_size(16)));
     Quad a[4], b[4];
     for (int i = 0; i < 4; ++i) std::memcpy(&a[i], from + i * Width, 16);
-    for (int i = 0; i < 2; ++i) {
-      b[2 * i] = __builtin_shufflevector(a[i], a[i + 2], 0, 4, 1, 5);
-      b[2 * i + 1] = __builtin_shufflevector(a[i], a[i + 2], 2, 6, 3, 7);
-    }
-    for (int i = 0; i < 2; ++i) {
-      a[2 * i] = __builtin_shufflevector(b[i], b[i + 2], 0, 4, 1, 5);
-      a[2 * i + 1] = __builtin_shufflevector(b[i], b[i + 2], 2, 6, 3, 7);
-    }
+    nearfar::NEARFAR_ISA::interleave(a, b);
+    nearfar::NEARFAR_ISA::interleave(b, a);
     const Quad cap = Quad{} + cap_, none = Quad{} + unreached<Out>();
     for (int l = 0; l < 4; ++l) {
       const Quad out = a[l] >= cap ? none : a[l];

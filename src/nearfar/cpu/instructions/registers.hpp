@@ -44,4 +44,31 @@ NEARFAR_INLINE bool any_lane(Mask mask) {
   return all != 0;
 }
 
+// Elements of two vectors by position; GCC has the other builtin from 12 on.
+#if defined(__clang__)
+#define NEARFAR_ELEMENTS(x, y, ...) __builtin_shufflevector(x, y, __VA_ARGS__)
+#else
+#define NEARFAR_ELEMENTS(x, y, ...) __builtin_shuffle(x, y, Places{__VA_ARGS__})
+#endif
+
+// Interleaves the first half of some vectors with the second. Two rounds transpose four
+// vectors of four elements, three rounds eight of eight.
+template <class Vector>
+NEARFAR_INLINE void interleave(const Vector (&from)[4], Vector (&to)[4]) {
+  [[maybe_unused]] typedef decltype(from[0] < from[0]) Places;
+  for (int i = 0; i < 2; ++i) {
+    to[2 * i] = NEARFAR_ELEMENTS(from[i], from[i + 2], 0, 4, 1, 5);
+    to[2 * i + 1] = NEARFAR_ELEMENTS(from[i], from[i + 2], 2, 6, 3, 7);
+  }
+}
+template <class Vector>
+NEARFAR_INLINE void interleave(const Vector (&from)[8], Vector (&to)[8]) {
+  [[maybe_unused]] typedef decltype(from[0] < from[0]) Places;
+  for (int i = 0; i < 4; ++i) {
+    to[2 * i] = NEARFAR_ELEMENTS(from[i], from[i + 4], 0, 8, 1, 9, 2, 10, 3, 11);
+    to[2 * i + 1] = NEARFAR_ELEMENTS(from[i], from[i + 4], 4, 12, 5, 13, 6, 14, 7, 15);
+  }
+}
+#undef NEARFAR_ELEMENTS
+
 }  // namespace nearfar::NEARFAR_ISA

@@ -13,6 +13,7 @@
 // vertices in registers.
 #include "prepared/cpu/sweep.hpp"
 
+#include "cpu/instructions/registers.hpp"
 #include "prepared/cpu/walk.hpp"
 #include "prepared/metric/loops.hpp"
 
@@ -110,14 +111,8 @@ NEARFAR_INLINE void tile(const Value* const* from, int lane, Out* const* rows, i
     typedef Value Quad __attribute__((vector_size(16)));
     Quad a[4], b[4];
     for (int r = 0; r < 4; ++r) std::memcpy(&a[r], from[r] + lane, 16);
-    for (int r = 0; r < 2; ++r) {
-      b[2 * r] = __builtin_shufflevector(a[r], a[r + 2], 0, 4, 1, 5);
-      b[2 * r + 1] = __builtin_shufflevector(a[r], a[r + 2], 2, 6, 3, 7);
-    }
-    for (int r = 0; r < 2; ++r) {
-      a[2 * r] = __builtin_shufflevector(b[r], b[r + 2], 0, 4, 1, 5);
-      a[2 * r + 1] = __builtin_shufflevector(b[r], b[r + 2], 2, 6, 3, 7);
-    }
+    nearfar::NEARFAR_ISA::interleave(a, b);
+    nearfar::NEARFAR_ISA::interleave(b, a);
     for (int l = 0; l < 4; ++l) std::memcpy(rows[lane + l] + column, &a[l], 16);
   } else {
     for (int r = 0; r < 4; ++r)
