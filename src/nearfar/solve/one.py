@@ -126,6 +126,11 @@ def sssp(
     if turns is not None:
         if predecessors:
             raise OptionError("with turns a vertex has no single predecessor: leave it out")
+        if not isinstance(source, int) and is_place(turns.original, source):
+            raise OptionError(
+                "with turns the source is a vertex, not a place: nearfar.isochrones, table and "
+                "route take places"
+            )
         if targets is not None:
             targets = turns.ends[vertex_indices(turns.original, targets, "target")]
         begin = turns.original.index_of(source, "source")

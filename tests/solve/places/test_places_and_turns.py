@@ -10,7 +10,7 @@ import pytest
 
 import nearfar
 from nearfar.answer import isochrones as answer_isochrones
-from nearfar.errors import UnreachableError
+from nearfar.errors import OptionError, UnreachableError
 from nearfar.graph.snapping.snap import Snapped
 from tests.answer.test_geography import covered
 from tests.graph.test_snapping import streets
@@ -129,6 +129,8 @@ def test_vertices_in_places_are_those_of_the_original_graph() -> None:
             assert nearfar.route(turns, 0, target).vertices[0] == 0
             assert nearfar.route(turns, 0, target).length == matrix[0, target]
     assert g.n_vertices == 9
+    with pytest.raises(OptionError, match="isochrones, table and route take places"):
+        nearfar.sssp(turns, (10.0, 20.0))
 
 
 def obeyed(g: nearfar.Graph, edges: Any, forbidden: Any, costs: Any, closed: set[int]) -> float:
