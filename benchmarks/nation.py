@@ -193,12 +193,36 @@ def scenarios(scale: str) -> Rows:
         }  # fmt: skip
 
 
+def tables(scale: str) -> Rows:
+    """Tables of 1,000 x 1,000 for integers and floats: milliseconds."""
+    made = ready(SIZES[scale])
+    rng = np.random.default_rng(6)
+    sources, targets = rng.integers(0, made.n_vertices, (2, 1000))
+    floats = made.effective_weights / 3.0
+    for dtype in ("int32", "int64", "float32", "float64"):
+        kind = made.astype(dtype) if dtype[0] == "i" else made.reweight(floats.astype(dtype))
+        samples, table = [], np.empty((1000, 1000), kind.weight_dtype)
+        for _ in range(6):
+            began = time.perf_counter()
+            nearfar.distances(kind, sources, targets=targets, out=table, device="cpu")
+            samples.append(1e3 * (time.perf_counter() - began))
+        searched = nearfar.sssp(kind, int(sources[0]), method="delta_stepping").distances[targets]
+        yield {
+            "vertices": made.n_vertices,
+            "dtype": dtype,
+            "threads": default_threads(),
+            "first_ms": samples[0],
+            "median_ms": float(np.median(samples[1:])),
+            "right": bool(np.allclose(table[0].astype(float), searched.astype(float), rtol=1e-6)),
+        }
+
+
 def main() -> None:
     """Measure what the command line asks for."""
     answer(
         __doc__ or "",
         {"preparing": preparing, "orders": orders, "queries": queries, "scenarios": scenarios,
-         "largest": largest},
+         "tables": tables, "largest": largest},
         lambda part, row: print(part, row, flush=True),
     )  # fmt: skip
 

@@ -180,6 +180,7 @@ def test_turns_between_places(tmp_path: Path) -> None:
         assert found["distances"] == [[pytest.approx(30, abs=1e-6)]]
         found = json.loads(succeed("catchment", graph, *tables, "--turns", "--limit", 20, "--json"))
         assert found["accessibility"] == [0]
+    assert "is a table: give one place" in fail(Exit.USAGE, "route", file, *tables)
     said = fail(Exit.USAGE, "route", file, *ends, "--turns", "-k", 2, "--quiet")
     assert f"-k 2 needs a prepared graph: nearfar prepare {file} --turns" in said
     (route,) = json.loads(succeed("route", ready, *ends, "--turns", "-k", 2, "--json"))

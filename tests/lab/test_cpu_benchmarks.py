@@ -179,7 +179,9 @@ def test_a_country(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "argv", ["nation.py", "--scale", "tiny", "-o", str(output)])
     load_program("benchmarks", "nation").main()
     parts = json.loads(output.read_text())["parts"]
-    assert set(parts) == {"preparing", "orders", "queries", "scenarios", "largest"}
+    assert set(parts) == {"preparing", "orders", "queries", "scenarios", "tables", "largest"}
     assert {"order", "analysis", "arcs"} <= set(parts["largest"]["rows"][0]["steps"])
-    assert all(row["right"] for part in ("queries", "scenarios") for row in parts[part]["rows"])
+    assert all(
+        row["right"] for part in ("queries", "scenarios", "tables") for row in parts[part]["rows"]
+    )
     assert {"multilevel"} <= {row["order"] for row in parts["orders"]["rows"]}

@@ -15,6 +15,7 @@ from nearfar.cli.arguments import read_vertex
 from nearfar.cli.console import note
 from nearfar.cli.flags import add_flags
 from nearfar.cli.tables import FileTable
+from nearfar.errors import OptionError, quoted
 from nearfar.graph.geography import on_earth
 from nearfar.graph.graph import Graph
 
@@ -91,6 +92,11 @@ def _labels(column: list[Any]) -> Any:
 def one_place(args: argparse.Namespace, graph: Graph, text: str, what: str) -> Any:
     """Read LAT,LON as maps write it, X,Y in other coordinates, or a vertex."""
     place = _PLACE.fullmatch(text)
+    if text.lower().endswith((".csv", ".parquet")):
+        raise OptionError(
+            f"{what} {quoted(text)} is a table: give one place or vertex here; nearfar table and "
+            "nearfar catchment take tables of places"
+        )
     if place is None or graph.coordinates is None:
         return read_vertex(args, graph, text, what)
     first, second = float(place[1]), float(place[2])
