@@ -24,7 +24,7 @@ from nearfar.errors import GraphError, MissingDependencyError, OptionError, quot
 from nearfar.graph.geography import EARTH_RADIUS, on_earth
 from nearfar.graph.graph import Graph
 from nearfar.graph.snapping.lines import closed_of, edge_lines, tails_of
-from nearfar.graph.turns import TurnGraph
+from nearfar.graph.turns import TurnGraph, named_graph, row_edges, searched_graph
 from nearfar.system.output import replacing
 
 _DEGREE = math.radians(1) * EARTH_RADIUS  # metres
@@ -180,7 +180,7 @@ def reach_features(
     width: float = 50.0,
 ) -> dict[str, Any]:
     """Return what some sources reach."""
-    named = graph.original if isinstance(graph, TurnGraph) else graph
+    named = named_graph(graph)
     _coordinates(named)
     features = []
     descending = check_limits(limits)
@@ -231,13 +231,8 @@ def _entered(
     graph: Graph | TurnGraph, near: Reach, limit: float
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """Return the edges that leave reached vertices, and the distance left at each one's tail."""
-    searched = graph.graph if isinstance(graph, TurnGraph) else graph
-    begins = searched.indptr[near.vertices].astype(np.int64)
-    degrees = searched.indptr[near.vertices + 1] - begins
-    edges = np.arange(int(degrees.sum())) + np.repeat(
-        begins - np.cumsum(degrees) + degrees, degrees
-    )
-    left = limit - np.repeat(near.distances.astype(np.float64), degrees)
+    which, edges = row_edges(searched_graph(graph).indptr, near.vertices)
+    left = limit - near.distances.astype(np.float64)[which]
     if not isinstance(graph, TurnGraph):
         return edges, left
     left -= graph.extra[edges]
@@ -253,7 +248,7 @@ def _entered(
 def _lines_within(graph: Graph | TurnGraph, near: Reach, limit: float) -> NDArray[np.float64]:
     """Return the parts of edges up to a distance, from what lies within it; O(their edges)."""
     edges, left = _entered(graph, near, limit)
-    graph = graph.original if isinstance(graph, TurnGraph) else graph
+    graph = named_graph(graph)
     own = np.empty((0, 2, 2))
     if near.edge >= 0:
         ways = np.array([near.edge, near.back])

@@ -28,7 +28,16 @@ if TYPE_CHECKING:
 
     from nearfar.graph.graph import Graph
 
-__all__ = ["TurnGraph", "real_edges", "turn_heads", "turns_into", "with_turns"]
+__all__ = [
+    "TurnGraph",
+    "named_graph",
+    "real_edges",
+    "row_edges",
+    "searched_graph",
+    "turn_heads",
+    "turns_into",
+    "with_turns",
+]
 
 
 class TurnGraph:
@@ -264,6 +273,16 @@ class TurnGraph:
         )
 
 
+def named_graph(graph: Graph | TurnGraph) -> Graph:
+    """Return the graph that has the names, the coordinates and the caller's edges."""
+    return graph.original if isinstance(graph, TurnGraph) else graph
+
+
+def searched_graph(graph: Graph | TurnGraph) -> Graph:
+    """Return the graph that searches run on."""
+    return graph.graph if isinstance(graph, TurnGraph) else graph
+
+
 def real_edges(turns: TurnGraph, path: NDArray[Any]) -> NDArray[np.int64]:
     """Return the original edges of a path in the graph that is searched."""
     edges: NDArray[np.int64] = turns.edges[path]
@@ -272,7 +291,7 @@ def real_edges(turns: TurnGraph, path: NDArray[Any]) -> NDArray[np.int64]:
 
 def turn_heads(turns: TurnGraph, edges: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return the vertices of the graph that is searched which original edges lead to."""
-    which, found = _rows(turns.graph.indptr, turns.starts[tails_of(turns.original, edges)])
+    which, found = row_edges(turns.graph.indptr, turns.starts[tails_of(turns.original, edges)])
     own = turns.edges[found] == edges[which]  # one edge of each start
     heads: NDArray[np.int64] = turns.graph.indices[found[own]].astype(np.int64)
     return heads
@@ -286,14 +305,14 @@ def turns_into(
     The vertex is of the graph that is searched.
     """
     first, entering, tails = turns.graph.entering()
-    which, at = _rows(first, turn_heads(turns, edges))
+    which, at = row_edges(first, turn_heads(turns, edges))
     found = entering[at]
     own = turns.edges[found] == edges[which]
     found = found[own]
     return which[own], tails[found], turns.extra[found].astype(np.float64)
 
 
-def _rows(
+def row_edges(
     first: NDArray[Any], vertices: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return all positions in the rows of some vertices, and the index of each one's vertex."""

@@ -17,7 +17,7 @@ from nearfar.errors import OptionError, quoted
 from nearfar.graph.graph import Graph
 from nearfar.graph.like import GraphLike
 from nearfar.graph.snapping.snap import Snapped
-from nearfar.graph.turns import TurnGraph
+from nearfar.graph.turns import TurnGraph, named_graph, searched_graph
 from nearfar.options import Device
 from nearfar.raster.picture import draw_surface
 from nearfar.raster.raster import Raster
@@ -25,7 +25,7 @@ from nearfar.raster.surface import Surface
 from nearfar.solve.many import distances as many_distances
 from nearfar.solve.one import sssp
 from nearfar.solve.option_types import SearchOptions
-from nearfar.solve.places.entries import check_weights, entries, named_graph, searched_graph
+from nearfar.solve.places.entries import check_weights, entries
 from nearfar.solve.places.given import are_places, as_places, is_place, vertex_places
 from nearfar.solve.places.table import numbered
 from nearfar.solve.steps.request import as_graph_or_turns

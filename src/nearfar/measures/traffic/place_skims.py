@@ -11,14 +11,8 @@ from numpy.typing import NDArray
 from nearfar.graph.dtypes import unreached_value
 from nearfar.graph.graph import Graph
 from nearfar.graph.snapping.snap import Snapped
-from nearfar.graph.turns import TurnGraph
-from nearfar.solve.places.entries import (
-    check_weights,
-    entries,
-    named_graph,
-    part,
-    same_edge,
-)
+from nearfar.graph.turns import TurnGraph, named_graph
+from nearfar.solve.places.entries import check_weights, entries, part, same_edge
 from nearfar.solve.places.table import numbered
 
 #: Lengths and totals between vertices.

@@ -17,11 +17,10 @@ import numpy as np
 
 from nearfar import _cpu
 from nearfar.errors import OptionError, UnreachableError, quoted
-from nearfar.graph.turns import real_edges
+from nearfar.graph.turns import real_edges, searched_graph
 from nearfar.prepared.cpu.pairs import edges_of_path
 from nearfar.prepared.prepared import Prepared
 from nearfar.prepared.turns import PreparedTurns
-from nearfar.solve.places.entries import searched_graph
 from nearfar.solve.places.route import Route, chosen_ends, made_routes
 from nearfar.solve.places.table import prepared_places
 

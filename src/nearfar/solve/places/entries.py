@@ -31,10 +31,8 @@ __all__ = [
     "along_edge",
     "check_weights",
     "entries",
-    "named_graph",
     "part",
     "same_edge",
-    "searched_graph",
 ]
 
 
@@ -55,16 +53,6 @@ class Entries(NamedTuple):
     vertex: NDArray[np.int64]
     cost: NDArray[np.float64]
     edge: NDArray[np.int64]
-
-
-def named_graph(graph: Graph | TurnGraph) -> Graph:
-    """Return the graph whose edges places lie on."""
-    return graph.original if isinstance(graph, TurnGraph) else graph
-
-
-def searched_graph(graph: Graph | TurnGraph) -> Graph:
-    """Return the graph of the vertices of entries."""
-    return graph.graph if isinstance(graph, TurnGraph) else graph
 
 
 def check_weights(graph: Graph) -> None:

@@ -13,18 +13,12 @@ from nearfar.graph.dtypes import unreached_value
 from nearfar.graph.geography import on_earth
 from nearfar.graph.snapping.lines import edge_lines, line_points, route_points
 from nearfar.graph.snapping.snap import Snapped
-from nearfar.graph.turns import TurnGraph, real_edges
+from nearfar.graph.turns import TurnGraph, named_graph, real_edges, searched_graph
 from nearfar.prepared.cpu.pairs import pair_distances
 from nearfar.prepared.prepared import Prepared
 from nearfar.solve.many import distances
 from nearfar.solve.one import sssp
-from nearfar.solve.places.entries import (
-    check_weights,
-    entries,
-    named_graph,
-    part,
-    searched_graph,
-)
+from nearfar.solve.places.entries import check_weights, entries, part
 from nearfar.solve.places.given import is_place
 from nearfar.solve.places.table import prepared_places
 from nearfar.system.threads import check_threads

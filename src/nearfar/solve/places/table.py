@@ -14,16 +14,11 @@ from nearfar import _cpu
 from nearfar.answer.frames import LABELLED, labelled_matrix, labelling_library
 from nearfar.errors import OptionError, did_you_mean, quoted
 from nearfar.graph.snapping.snap import Snapped
+from nearfar.graph.turns import named_graph, searched_graph
 from nearfar.options import check_limit
 from nearfar.prepared.scenario import Scenario
 from nearfar.solve.many import distances
-from nearfar.solve.places.entries import (
-    along_edge,
-    check_weights,
-    entries,
-    named_graph,
-    searched_graph,
-)
+from nearfar.solve.places.entries import along_edge, check_weights, entries
 from nearfar.solve.places.given import Places, as_places
 from nearfar.solve.rows.files import FileSink
 from nearfar.solve.steps.request import as_graph_or_turns, check_stats
