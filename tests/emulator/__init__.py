@@ -103,7 +103,11 @@ def _emulation() -> tuple[Path, Path]:
     library = header.with_suffix(".so")
     if not library.exists():
         source = HERE / "cuda_scheduler.cpp"
-        _build(["g++", *FLAGS, "-O2", "-shared", str(source)], library, source.name)
+        _build(
+            ["g++", *FLAGS, "-O2", "-ftls-model=initial-exec", "-shared", str(source)],
+            library,
+            source.name,
+        )
     return header, library
 
 

@@ -46,19 +46,20 @@ inline longlong2 make_longlong2(long long x, long long y) { return {x, y}; }
 #define EMULATION_THREAD extern __attribute__((tls_model("initial-exec"))) __thread
 EMULATION_THREAD uint3 threadIdx, blockIdx;
 EMULATION_THREAD dim3 blockDim, gridDim;
+EMULATION_THREAD unsigned emulation_lane;
 constexpr int warpSize = 32;
 
 namespace emulation {
 
 struct Met {  // what the lanes of a warp brought to a meeting; read it before the next one
   const uint64_t* value;
-  unsigned there;  // lanes
+  unsigned there, nonzero;  // lanes; those of them that brought anything but 0
 };
 struct Voted {
   int count;
   bool all;
 };
-unsigned lane();
+inline unsigned lane() { return emulation_lane; }
 Met meet(unsigned mask, uint64_t value);
 Voted block_meet(bool value);
 void spin();  // gives other threads a turn; nothing in a thread that runs no kernel

@@ -26,7 +26,7 @@ inline void __syncthreads() { emulation::block_meet(false); }
 inline int __syncthreads_or(int p) { return emulation::block_meet(p != 0).count > 0; }
 inline int __syncthreads_and(int p) { return emulation::block_meet(p != 0).all; }
 inline int __syncthreads_count(int p) { return emulation::block_meet(p != 0).count; }
-inline void __syncwarp(unsigned mask = ~0u) { emulation::meet(mask, 0, [](auto, auto) { return 0; }); }
+inline void __syncwarp(unsigned mask = ~0u) { emulation::meet(mask, 0); }
 // One rounding each; FLAGS of the emulation name no processor that could contract them.
 inline float __fmul_rn(float a, float b) { return a * b; }
 inline void __threadfence() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
@@ -34,20 +34,11 @@ inline void __threadfence_block() { __threadfence(); }
 inline void __threadfence_system() { __threadfence(); }
 inline void __nanosleep(unsigned) { emulation::spin(); }
 inline unsigned __activemask() { return 1u << emulation::lane(); }
-inline unsigned __ballot_sync(unsigned mask, int p) {
-  return emulation::meet(mask, p != 0, [](const uint64_t* v, unsigned there) {
-    unsigned bits = 0;
-    for (int i = 0; i < 32; ++i) bits |= unsigned((there >> i & 1) && v[i]) << i;
-    return bits;
-  });
-}
+inline unsigned __ballot_sync(unsigned mask, int p) { return emulation::meet(mask, p != 0).nonzero; }
 inline int __any_sync(unsigned mask, int p) { return __ballot_sync(mask, p) != 0; }
 inline int __all_sync(unsigned mask, int p) {
-  return emulation::meet(mask, p != 0, [](const uint64_t* v, unsigned there) {
-    bool all = true;
-    for (int i = 0; i < 32; ++i) all = all && (!(there >> i & 1) || v[i]);
-    return int(all);
-  });
+  const emulation::Met met = emulation::meet(mask, p != 0);
+  return met.nonzero == met.there;
 }
 inline unsigned long long __umul64hi(unsigned long long a, unsigned long long b) {
   return static_cast<unsigned long long>((static_cast<unsigned __int128>(a) * b) >> 64);

@@ -17,6 +17,7 @@
 
 __thread uint3 threadIdx, blockIdx;
 __thread dim3 blockDim, gridDim;
+__thread unsigned emulation_lane;
 
 namespace emulation {
 namespace {
@@ -52,6 +53,7 @@ struct Meeting {  // one barrier or collective; two buffers, so that the next on
   unsigned mask = 0, generation = 0;
   unsigned long long arrived[2] = {0, 0};  // lanes (a warp) or a count (the block)
   uint64_t value[2][32] = {};
+  unsigned nonzero[2] = {0, 0};  // lanes
   int sum[2] = {0, 0};
   bool all[2] = {true, true};
 };
@@ -61,9 +63,7 @@ struct Fiber {
   std::unique_ptr<char[]> stack;
   unsigned thread = 0;
   uint3 place{};  // threadIdx
-  bool done = false, spinning = false;
-  const unsigned* waits_on = nullptr;
-  unsigned waits_while = 0;
+  bool spinning = false;
 };
 
 constexpr unsigned char kFresh =
@@ -108,7 +108,7 @@ class Dynamic {
 struct Block {
   std::vector<Fiber> fibers;
   std::vector<std::vector<std::unique_ptr<Meeting>>> warps;
-  std::vector<unsigned> live;  // lanes of each warp
+  std::vector<unsigned> live, ready;  // lanes of each warp that have not ended; that do not wait
   Meeting all;
   unsigned live_threads = 0;
   void* scheduler = nullptr;
@@ -117,26 +117,62 @@ struct Block {
   void* given = nullptr;
   Dynamic dynamic;
   uint32_t random = 1;
+  // The round: the warp whose lanes have their turn, these lanes, and how many warps follow.
+  unsigned warp = 0, turn = 0, warps_left = 0;
+  bool upwards = true, progress = false, spins = false;
 };
 
 __thread Block* running = nullptr;  // by this thread
 constexpr size_t kStack = 64 * 1024;
 
-void yield(Block& block) {
-  emulation_switch(&block.current->stack_pointer, block.scheduler);
+// The fiber whose turn it is, or null at the end of a round.
+Fiber* next(Block& block) {
+  const auto warps = static_cast<unsigned>(block.warps.size());
+  while (true) {
+    block.turn &= block.ready[block.warp];
+    if (block.turn) break;
+    if (!block.warps_left) return nullptr;
+    --block.warps_left;
+    block.warp = (block.warp + (block.upwards ? 1 : warps - 1)) % warps;
+    block.turn = block.ready[block.warp];
+  }
+  const int lane = block.upwards ? __builtin_ctz(block.turn) : 31 - __builtin_clz(block.turn);
+  block.turn &= ~(1u << lane);
+  return &block.fibers[32 * block.warp + static_cast<unsigned>(lane)];
 }
-void wait_on(Block& block, const unsigned* generation, unsigned value) {
-  block.current->waits_on = generation;
-  block.current->waits_while = value;
+
+// Give the next fiber its turn; `save` is where this stack is left.
+void go_on(Block& block, void** save) {
+  Fiber* const fiber = next(block);
+  if (!fiber) {
+    if (save != &block.scheduler) emulation_switch(save, block.scheduler);
+    return;
+  }
+  block.current = fiber;
+  threadIdx = fiber->place;
+  emulation_lane = fiber->thread & 31;
+  emulation_switch(save, fiber->stack_pointer);
+}
+
+void yield(Block& block) {
+  Fiber& me = *block.current;
+  (me.spinning ? block.spins : block.progress) = true;
+  go_on(block, &me.stack_pointer);
+  me.spinning = false;
+}
+void wait(Block& block) {
+  block.ready[block.current->thread >> 5] &= ~(1u << emulation_lane);
   yield(block);
 }
 
-void release_warp(Meeting& m, unsigned live) {
-  const unsigned now = m.generation & 1;
+void release_warp(Block& block, unsigned warp, Meeting& m) {
+  const unsigned now = m.generation & 1, live = block.live[warp];
   if ((m.arrived[now] & m.mask & live) == (m.mask & live) && m.arrived[now]) {
     m.arrived[now ^ 1] = 0;
+    m.nonzero[now ^ 1] = 0;
     std::memset(m.value[now ^ 1], 0, sizeof m.value[0]);
     ++m.generation;
+    block.ready[warp] |= static_cast<unsigned>(m.arrived[now]) & live;
   }
 }
 
@@ -148,20 +184,19 @@ void release_block(Block& block) {
     m.sum[now ^ 1] = 0;
     m.all[now ^ 1] = true;
     ++m.generation;
+    block.ready = block.live;
   }
 }
 
 void fiber_main() {
   Block& block = *running;
   block.body(block.given);
-  Fiber* me = block.current;
-  me->done = true;
-  const unsigned warp = me->thread >> 5;
-  block.live[warp] &= ~(1u << (me->thread & 31));
+  const unsigned warp = block.current->thread >> 5;
+  block.live[warp] &= ~(1u << emulation_lane);
   --block.live_threads;
-  for (auto& m : block.warps[warp]) release_warp(*m, block.live[warp]);
+  for (auto& m : block.warps[warp]) release_warp(block, warp, *m);
   release_block(block);
-  yield(block);
+  wait(block);
   fail("a finished fiber runs on");
 }
 
@@ -172,7 +207,7 @@ void run_block(Block& block, unsigned index, dim3 grid, dim3 threads, size_t sha
   if (block.fibers.size() < count) block.fibers.resize(count);
   block.warps.clear();
   block.warps.resize((count + 31) / 32);
-  block.live.assign((count + 31) / 32, 0);
+  block.live.assign(block.warps.size(), 0);
   block.live_threads = count;
   block.all = Meeting{};
   blockDim = threads;
@@ -183,8 +218,7 @@ void run_block(Block& block, unsigned index, dim3 grid, dim3 threads, size_t sha
     if (!f.stack) f.stack.reset(new char[kStack]);
     f.thread = t;
     f.place = {t % threads.x, t / threads.x % threads.y, t / threads.x / threads.y};
-    f.done = f.spinning = false;
-    f.waits_on = nullptr;
+    f.spinning = false;
     block.live[t >> 5] |= 1u << (t & 31);
     char* top = f.stack.get() + kStack;
     top -= reinterpret_cast<uintptr_t>(top) & 15;
@@ -193,29 +227,20 @@ void run_block(Block& block, unsigned index, dim3 grid, dim3 threads, size_t sha
     frame[6] = reinterpret_cast<void*>(&fiber_main);
     f.stack_pointer = frame;
   }
-  unsigned left = count, idle_rounds = 0;
-  while (left) {
-    bool progress = false, spins = false;
+  block.ready = block.live;
+  unsigned idle_rounds = 0;
+  while (block.live_threads) {
     block.random = block.random * 1664525u + 1013904223u;
-    const unsigned step = block.random >> 31 ? 1 : count - 1;
-    unsigned at = (block.random >> 8) % count;
-    for (unsigned k = 0; k < count; ++k, at += step) {
-      if (at >= count) at -= count;
-      Fiber& f = block.fibers[at];
-      if (f.done || (f.waits_on && *f.waits_on == f.waits_while)) continue;
-      f.waits_on = nullptr;
-      f.spinning = false;
-      block.current = &f;
-      threadIdx = f.place;
-      emulation_switch(&block.scheduler, f.stack_pointer);
-      left -= f.done;
-      progress |= !f.spinning;
-      spins |= f.spinning;
-    }
-    if (!progress && !spins && left)
+    block.upwards = block.random >> 31;
+    block.warps_left = static_cast<unsigned>(block.warps.size());
+    block.warp = (block.random >> 8) % block.warps_left;
+    block.turn = 0;
+    block.progress = block.spins = false;
+    go_on(block, &block.scheduler);
+    if (!block.progress && !block.spins && block.live_threads)
       fail("deadlock: not all threads reach a barrier or a collective");
     // It waits for another block, whose thread may want this core.
-    idle_rounds = progress ? 0 : idle_rounds + 1;
+    idle_rounds = block.progress ? 0 : idle_rounds + 1;
     if (idle_rounds > 50)
       std::this_thread::sleep_for(std::chrono::microseconds(20));
     else if (idle_rounds)
@@ -293,10 +318,6 @@ void __asan_storeN_noabort(void*, size_t) {}
 void __asan_handle_no_return() {}
 }
 
-unsigned lane() {
-  return running->current->thread & 31;
-}
-
 void spin() {
   if (!running) return;
   running->current->spinning = true;
@@ -309,7 +330,7 @@ void* dynamic_shared() {
 
 Met meet(unsigned mask, uint64_t value) {
   Block& block = *running;
-  const unsigned warp = block.current->thread >> 5, bit = 1u << lane();
+  const unsigned warp = block.current->thread >> 5, bit = 1u << emulation_lane;
   if (!(mask & bit)) fail("a lane outside its own mask calls a warp collective");
   Meeting* m = nullptr;
   for (auto& known : block.warps[warp])
@@ -321,10 +342,11 @@ Met meet(unsigned mask, uint64_t value) {
   }
   const unsigned generation = m->generation, now = generation & 1;
   m->arrived[now] |= bit;
-  m->value[now][lane()] = value;
-  release_warp(*m, block.live[warp]);
-  if (m->generation == generation) wait_on(block, &m->generation, generation);
-  return {m->value[now], static_cast<unsigned>(m->arrived[now])};
+  m->value[now][emulation_lane] = value;
+  if (value) m->nonzero[now] |= bit;
+  release_warp(block, warp, *m);
+  if (m->generation == generation) wait(block);
+  return {m->value[now], static_cast<unsigned>(m->arrived[now]), m->nonzero[now]};
 }
 
 Voted block_meet(bool value) {
@@ -335,7 +357,7 @@ Voted block_meet(bool value) {
   m.sum[now] += value;
   m.all[now] = m.all[now] && value;
   release_block(block);
-  if (m.generation == generation) wait_on(block, &m.generation, generation);
+  if (m.generation == generation) wait(block);
   return {m.sum[now], m.all[now]};
 }
 
