@@ -108,6 +108,7 @@ class Dynamic {
 struct Block {
   std::vector<Fiber> fibers;
   std::vector<std::vector<std::unique_ptr<Meeting>>> warps;
+  std::vector<Meeting*> last;  // that a lane of each warp came to
   std::vector<unsigned> live, ready;  // lanes of each warp that have not ended; that do not wait
   Meeting all;
   unsigned live_threads = 0;
@@ -169,8 +170,8 @@ void release_warp(Block& block, unsigned warp, Meeting& m) {
   const unsigned now = m.generation & 1, live = block.live[warp];
   if ((m.arrived[now] & m.mask & live) == (m.mask & live) && m.arrived[now]) {
     m.arrived[now ^ 1] = 0;
-    m.nonzero[now ^ 1] = 0;
-    std::memset(m.value[now ^ 1], 0, sizeof m.value[0]);
+    for (; m.nonzero[now ^ 1]; m.nonzero[now ^ 1] &= m.nonzero[now ^ 1] - 1)
+      m.value[now ^ 1][__builtin_ctz(m.nonzero[now ^ 1])] = 0;
     ++m.generation;
     block.ready[warp] |= static_cast<unsigned>(m.arrived[now]) & live;
   }
@@ -207,6 +208,7 @@ void run_block(Block& block, unsigned index, dim3 grid, dim3 threads, size_t sha
   if (block.fibers.size() < count) block.fibers.resize(count);
   block.warps.clear();
   block.warps.resize((count + 31) / 32);
+  block.last.assign(block.warps.size(), nullptr);
   block.live.assign(block.warps.size(), 0);
   block.live_threads = count;
   block.all = Meeting{};
@@ -328,18 +330,21 @@ void* dynamic_shared() {
   return running->dynamic.begin();
 }
 
+Meeting& meeting_of(std::vector<std::unique_ptr<Meeting>>& meetings, unsigned mask) {
+  for (auto& known : meetings)
+    if (known->mask == mask) return *known;
+  meetings.push_back(std::make_unique<Meeting>());
+  meetings.back()->mask = mask;
+  return *meetings.back();
+}
+
 Met meet(unsigned mask, uint64_t value) {
   Block& block = *running;
   const unsigned warp = block.current->thread >> 5, bit = 1u << emulation_lane;
   if (!(mask & bit)) fail("a lane outside its own mask calls a warp collective");
-  Meeting* m = nullptr;
-  for (auto& known : block.warps[warp])
-    if (known->mask == mask) m = known.get();
-  if (!m) {
-    block.warps[warp].push_back(std::make_unique<Meeting>());
-    m = block.warps[warp].back().get();
-    m->mask = mask;
-  }
+  Meeting*& last = block.last[warp];
+  if (!last || last->mask != mask) last = &meeting_of(block.warps[warp], mask);
+  Meeting* const m = last;
   const unsigned generation = m->generation, now = generation & 1;
   m->arrived[now] |= bit;
   m->value[now][emulation_lane] = value;
