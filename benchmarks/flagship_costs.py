@@ -23,7 +23,7 @@ from nearfar.cuda.distances.predecessors import device_predecessors
 from nearfar.generators import generate
 from nearfar.graph.graph import Graph
 from nearfar.registry import Workspace, find
-from nearfar.system.devices import runtime
+from nearfar.system.devices import compiler, runtime
 from prepared_graphs import scaled
 from result_file import Rows, add_output
 
@@ -62,6 +62,7 @@ def types_of(name: str, rounds: int) -> dict[str, Any]:
             answer = variant.run(typed, source, options, Workspace())
             found, stats = device_predecessors(typed, [source], answer.distances)
             forms[dtype] = answer.stats["form"]
+            compiler.finish_background()  # of the form to be tried next
             if turn < SETTLING:
                 right &= bool((runtime.download(found) == tree).all())
             else:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
+import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -16,7 +18,7 @@ from nearfar.algorithms.near_far.one_launch import forms as one_launch_forms
 from nearfar.algorithms.near_far.one_launch import host as one_launch_host
 from nearfar.cuda.graph.sorted_rows import SEGMENT, sorted_rows
 from nearfar.errors import SolverError
-from nearfar.system.devices import runtime
+from nearfar.system.devices import compiler, runtime
 from tests import oracle
 from tests.zoo import DTYPES, ZOO, as_dtype
 
@@ -318,14 +320,37 @@ def test_packed_distances_stop_early() -> None:
 
 
 def forms_of(graph: Graph, solves: int, **options: object) -> list[str]:
-    """The form of each of so many solves, every one of them right."""
+    """The form of each of so many solves, every one of them right; each waits for the compiler."""
     want = oracle.dijkstra(graph, 0)
     forms = []
-    for _ in range(solves):
-        paths = nearfar.sssp(graph, 0, method="near_far@cuda", **options)
-        np.testing.assert_array_equal(paths.distances, want)
-        forms.append(paths.stats["form"])
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(one_launch, "meanwhile", lambda *_: None)
+        for _ in range(solves):
+            paths = nearfar.sssp(graph, 0, method="near_far@cuda", **options)
+            np.testing.assert_array_equal(paths.distances, want)
+            forms.append(paths.stats["form"])
     return forms
+
+
+def test_solves_go_on_while_the_next_form_is_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
+    graph = undirected(100, 2000)
+    monkeypatch.setattr(one_launch_forms, "_SKEWED", 1.0)
+    monkeypatch.setattr(one_launch_forms, "_SORT_SECONDS", 1e-12)
+    compile_kernel, may_go_on = compiler.compile_kernel, threading.Event()
+
+    def slow(name: str, *given: Any) -> bytes:
+        if threading.current_thread() is not threading.main_thread():
+            may_go_on.wait(60)
+        return compile_kernel(name, *given)
+
+    monkeypatch.setattr(compiler, "compile_kernel", slow)
+    monkeypatch.setattr(compiler, "_in_background", {})
+    solve = functools.partial(nearfar.sssp, graph, 0, method="near_far@cuda")
+    assert [solve().stats["form"] for _ in range(4)] == ["sifted"] * 4
+    assert solve(sort_rows=True).stats["form"] == "sorted"  # asked for: waits for its own compiler
+    may_go_on.set()
+    compiler.finish_background()
+    assert forms_of(graph, 2) == ["sorted", "sorted"]
 
 
 def test_rows_are_sorted_once_it_pays(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -18,6 +18,7 @@ import hashlib
 import os
 import re
 import tempfile
+import threading
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -97,19 +98,50 @@ def cache_directory() -> Path:
 
 def compile_kernel(name: str, source: str, options: Sequence[str]) -> bytes:
     """Return machine code (cubin) of an assembled source, from the disk cache if possible."""
-    backend = cupy_module.load()
-    text = "\0".join([source, *options, backend.version])
-    key = hashlib.sha256(text.encode()).hexdigest()
-    path = cache_directory() / f"{key}.cubin"
+    path = _cached(source, options)
     code = _read(path)
     if code is not None:
         return code
     with _locked(path):
         code = _read(path)  # another process may have finished it while this one waited
         if code is None:
-            code = _compile(backend, name, source, options)
+            code = _compile(cupy_module.load(), name, source, options)
             _write(path, code)
     return code
+
+
+def _cached(source: str, options: Sequence[str]) -> Path:
+    text = "\0".join([source, *options, cupy_module.load().version])
+    return cache_directory() / f"{hashlib.sha256(text.encode()).hexdigest()}.cubin"
+
+
+_in_background: dict[Path, threading.Thread] = {}
+
+
+def background(name: str, source: str, options: Sequence[str]) -> threading.Thread | None:
+    """Return the thread that compiles a source that is not in the cache, started if need be.
+
+    It is not a daemon, since NVRTC must not run while the process is torn down.
+    """
+    path = _cached(source, options)
+    if path not in _in_background and path.exists():
+        return None
+
+    def work() -> None:
+        # compile_kernel raises the same error for the caller that needs the program.
+        with contextlib.suppress(KernelCompileError):
+            compile_kernel(name, source, options)
+
+    thread = threading.Thread(target=work, name=f"nearfar compiles {name}")
+    if _in_background.setdefault(path, thread) is thread:
+        thread.start()
+    return _in_background[path]
+
+
+def finish_background() -> None:
+    """Wait until nothing is being compiled in the background."""
+    for thread in list(_in_background.values()):
+        thread.join()
 
 
 def _compile(backend: nvrtc.Compiler, name: str, source: str, options: Sequence[str]) -> bytes:

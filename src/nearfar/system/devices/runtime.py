@@ -7,10 +7,11 @@ memory pool, streams and launches; kernels are compiled by :mod:`nearfar.system.
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import functools
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Literal, NamedTuple, ParamSpec, TypeVar
 
 import numpy as np
@@ -28,6 +29,7 @@ from nearfar.system.devices.cupy_module import (
 from nearfar.system.devices.launching import Kernel, Launch, Program, first_cooperative
 
 __all__ = [
+    "Compiling",
     "Device",
     "Kernel",
     "Launch",
@@ -36,6 +38,7 @@ __all__ = [
     "Timer",
     "available",
     "can_link",
+    "compiling_in_background",
     "copied",
     "cupy",
     "cupy_nvrtc",
@@ -267,6 +270,25 @@ _programs: dict[tuple[Any, ...], Program] = {}
 _programs_lock = threading.Lock()
 
 
+class Compiling(Exception):
+    """Signal that a program is being compiled by a thread, within `compiling_in_background`."""
+
+    def __init__(self, thread: threading.Thread) -> None:
+        super().__init__(thread.name)
+        self.thread = thread
+
+
+@contextlib.contextmanager
+def compiling_in_background(active: bool = True) -> Iterator[None]:
+    """Have `program` raise `Compiling` in this thread where it would wait for the compiler."""
+    before = getattr(_of_thread, "in_background", False)
+    _of_thread.in_background = active
+    try:
+        yield
+    finally:
+        _of_thread.in_background = before
+
+
 def program(files: str | Sequence[str], macros: Mapping[str, str | int]) -> Program:
     """Return the program of kernel files and macros on the current device, compiled once."""
     names = (files,) if isinstance(files, str) else tuple(files)
@@ -274,14 +296,18 @@ def program(files: str | Sequence[str], macros: Mapping[str, str | int]) -> Prog
     key = (here.ordinal, names, tuple(sorted(macros.items())))
     found = _programs.get(key)
     if found is None:
+        # CPU programs never compile a kernel, nor import its dependencies.
+        from nearfar.system.devices import compiler, linking
+
+        source = compiler.assemble(names)
+        options = compiler.options_for(here.arch, macros, source)
+        if getattr(_of_thread, "in_background", False):
+            thread = compiler.background(names[-1], source, options)
+            if thread is not None and thread.is_alive():
+                raise Compiling(thread)
         with _programs_lock:
             found = _programs.get(key)
             if found is None:
-                # CPU programs never compile a kernel, nor import its dependencies.
-                from nearfar.system.devices import compiler, linking
-
-                source = compiler.assemble(names)
-                options = compiler.options_for(here.arch, macros, source)
                 code = compiler.compile_kernel(names[-1], source, options)
                 if compiler.is_relocatable(source):
                     code = linking.link(cupy(), names[-1], code)

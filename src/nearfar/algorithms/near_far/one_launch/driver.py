@@ -12,8 +12,10 @@ from nearfar.algorithms.near_far.one_launch.forms import (
     Form,
     form_of,
     give_up,
+    is_compiling,
     is_skewed,
     learn,
+    meanwhile,
     too_narrow,
     width_of,
 )
@@ -158,9 +160,31 @@ def solve_in_one_launch(
     graph: Graph, source: int, options: OneLaunchOptions, workspace: Workspace
 ) -> Answer:
     """Launch once, read the counters and return the distances."""
+    given = graph, source, options, workspace
     form = form_of(graph, options)
+    before = meanwhile(graph, form, options)
+    if before is not None and is_compiling(graph, form):
+        form, before = before, None
     try:
-        answer = _FORMS[form.kind](graph, source, options, workspace, form)
+        with runtime.compiling_in_background(before is not None):
+            answer, form = _solve(*given, form)
+    except runtime.Compiling as compiling:
+        assert before is not None
+        is_compiling(graph, form, compiling.thread)
+        answer, form = _solve(*given, before)
+    if not options.tuned and workspace.limit is None and workspace.targets is None:
+        growing = options.delta_growth is None and _FORMS[form.kind] is _plain
+        learn(graph, form, answer.stats, growing=growing)
+    answer.stats["form"] = form.kind
+    return answer
+
+
+def _solve(
+    graph: Graph, source: int, options: OneLaunchOptions, workspace: Workspace, form: Form
+) -> tuple[Answer, Form]:
+    """Solve by a form, or by the plain one where that does not fit."""
+    try:
+        return _FORMS[form.kind](graph, source, options, workspace, form), form
     except (TooNarrow, OutOfMemoryError) as error:
         if isinstance(error, TooNarrow):
             too_narrow(graph, form)
@@ -168,13 +192,8 @@ def solve_in_one_launch(
             raise
         else:  # that form was not requested explicitly, so the previous one is used
             give_up(graph, form)
-        form = Form("plain", scan=form.scan)
-        answer = _plain(graph, source, options, workspace, form)
-    if not options.tuned and workspace.limit is None and workspace.targets is None:
-        growing = options.delta_growth is None and _FORMS[form.kind] is _plain
-        learn(graph, form, answer.stats, growing=growing)
-    answer.stats["form"] = form.kind
-    return answer
+    form = Form("plain", scan=form.scan)
+    return _plain(graph, source, options, workspace, form), form
 
 
 def _plain(

@@ -13,6 +13,7 @@ solves (docs/explanation/gpu-engine.md has the measurements):
   the solve stops at its next split and is repeated with whole distances.
 
 A form that takes twice as long as another once, or longer over three solves, is not used again.
+While a form is compiled for the first time, solves use the form of the solve before.
 
 The plain form's delta grows while its near set is thinner than the device wants, and shrinks
 while it is fatter (one_launch.cuh). Its first value and the growth that is allowed are learned,
@@ -25,6 +26,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from threading import Thread
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nearfar.graph.graph import Graph
@@ -75,6 +77,8 @@ class _History:
     splits: int = 0  # maximum over whole plain solves
     least_bits: int = 8
     refused: set[str] = field(default_factory=set)  # kinds that do not fit memory
+    last: Form | None = None  # of whole solves
+    compiled_by: dict[Form, Thread] = field(default_factory=dict)
     # Whole solves and their seconds, by kind; the first of a kind may compile or prepare.
     solves: dict[str, int] = field(default_factory=dict)
     seconds: dict[str, float] = field(default_factory=dict)
@@ -155,6 +159,21 @@ def form_of(graph: Graph, options: OneLaunchOptions) -> Form:
     return plain
 
 
+def meanwhile(graph: Graph, form: Form, options: OneLaunchOptions) -> Form | None:
+    """Return the previous form, to be used while this one is compiled; None: wait for it."""
+    history = _history(graph)
+    asked = options.sort_rows or options.distance_bits or options.tuned
+    return None if asked or history.last == form else history.last
+
+
+def is_compiling(graph: Graph, form: Form, thread: Thread | None = None) -> bool:
+    """Return whether a form is compiled in the background; ``thread``: note that it is."""
+    threads = _history(graph).compiled_by
+    if thread is not None:
+        threads[form] = thread
+    return form in threads and threads[form].is_alive()
+
+
 def _sorting_pays(graph: Graph, history: _History) -> bool:
     """Return whether rows of many edges are worth sorting, by the solves so far."""
     long = graph.mean_degree > (_LONG_DIRECTED if graph.directed else ROAD_LIKE)
@@ -180,6 +199,7 @@ def _bits(graph: Graph, history: _History) -> int:
 def learn(graph: Graph, form: Form, stats: dict[str, Any], *, growing: bool = False) -> None:
     """Record the results of a whole solve with the usual options; ``growing``: learn delta."""
     history = _history(graph)
+    history.last = form
     if growing and history.solves.get(form.kind):  # the first of a kind may wait for the device
         measured = history.widths.setdefault(form.kind, {})
         width, found = history.width(form.kind), (stats["device_seconds"], stats["splits"])
