@@ -350,6 +350,11 @@ RASTER_TRICKS = (
             ),
         ),
     ),
+    Trick(
+        "volumes cell by cell",
+        "tiles until the end",
+        (("kOften = 3,", "kOften = 1 << 20,"),),
+    ),
 )
 RASTER_CUDA_TRICKS = (
     NOTHING,

@@ -344,3 +344,53 @@ def test_a_door_into_an_open_hall_is_swept() -> None:
     surface.verify()
     assert surface.stats["sweeps"] > 0
     assert surface.stats["heap_pops"] < cost.size / 4
+
+
+def rough(shape: tuple[int, ...], dtype: Any, most: int = 256) -> np.ndarray:
+    """Random integer costs with zeros and barriers."""
+    rng = np.random.default_rng(7)
+    cost = rng.integers(0, most, shape).astype(dtype)
+    cost[rng.random(shape) < 0.02] = np.nan if np.dtype(dtype).kind == "f" else most
+    cost[middle(shape)] = cost[0, 0, 0] = 1
+    return cost
+
+
+ROUGH = (48, 130, 140)
+
+
+@pytest.mark.parametrize("connectivity", [6, 18, 26])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int32, np.int64])
+def test_rough_volumes_are_solved_in_order(dtype: Any, connectivity: int) -> None:
+    """Where tiles are visited often; 16 workers visit tiles until the end."""
+    cost = rough(ROUGH, dtype)
+    no_data = None if np.dtype(dtype).kind == "f" else 256
+    raster = Raster(cost, step="enter", lengths=False, connectivity=connectivity, no_data=no_data)
+    sources = [middle(ROUGH), (0, 0, 0)]
+    surface = cost_distance(raster, sources, threads=1)
+    surface.verify()
+    by_tiles = cost_distance(raster, sources, threads=16)
+    assert by_tiles.stats["heap_pops"] < cost.size // 2 < surface.stats["heap_pops"]
+    np.testing.assert_array_equal(surface.distances, by_tiles.distances)
+    limit = int(np.median(by_tiles.distances))
+    within = [cost_distance(raster, sources, threads=k, limit=limit) for k in (1, 16)]
+    np.testing.assert_array_equal(*(surface.distances for surface in within))
+    ends = [(1, 1, 1), (40, 100, 100), (47, 129, 139)]
+    to_ends = [cost_distance(raster, sources, threads=k, targets=ends) for k in (1, 16)]
+    np.testing.assert_array_equal(*(surface.distances for surface in to_ends))
+
+
+@pytest.mark.parametrize(
+    "cost",
+    [
+        rough((16, 64, 1600), np.float32, 1 << 16),  # sums beyond 2^24 would be rounded
+        rough(ROUGH, np.float32) + np.float32(0.5),
+        rough(ROUGH, np.int32, 1 << 20),
+    ],
+    ids=["far", "fractions", "large"],
+)
+def test_rough_volumes_of_other_costs_are_solved_by_tiles(cost: np.ndarray) -> None:
+    raster = Raster(cost, step="enter", lengths=False, connectivity=6)
+    one, many = (cost_distance(raster, (0, 0, 0), threads=k) for k in (1, 16))
+    assert one.stats["tile_visits"] > 2 * one.stats["tiles"]
+    np.testing.assert_array_equal(one.distances, many.distances)
+    one.verify()

@@ -26,6 +26,7 @@
 #include "cpu/threads/worker_pool.hpp"
 #include "raster/bind.hpp"
 #include "raster/cells.hpp"
+#include "raster/in_order.hpp"
 #include "raster/tile.hpp"
 
 namespace nearfar {
@@ -90,7 +91,16 @@ class WaitingTiles {
 
   // Whether a tile was taken for the first time; after take().
   bool is_first(int64_t tile) {
-    return std::exchange(seen_[static_cast<std::size_t>(tile)], 1) == 0;
+    const bool first = std::exchange(seen_[static_cast<std::size_t>(tile)], 1) == 0;
+    ++visits_;
+    tiles_ += first;
+    return first;
+  }
+
+  // Whether tiles are visited so often that one worker is faster cell by cell, from the start.
+  bool is_rough(int workers) const {
+    return tiles_ >= kEnough && static_cast<std::size_t>(2 * tiles_) <= seen_.size() &&
+           visits_ > static_cast<uint64_t>(kOften * workers * tiles_);
   }
 
   // Which sides and cells woke a tile since the last call; after take().
@@ -139,7 +149,9 @@ class WaitingTiles {
   std::vector<uint32_t> sides_;
   std::vector<Givers> givers_;
   std::vector<uint8_t> busy_, seen_;
-  int active_ = 0, asleep_ = 0;
+  static constexpr int kOften = 3, kEnough = 12;  // benchmarks/raster.py
+  int active_ = 0, asleep_ = 0, tiles_ = 0;
+  uint64_t visits_ = 0;
   bool stopped_ = false;
 };
 
@@ -149,7 +161,7 @@ constexpr uint64_t kMostInPlace = 512;
 template <class T>
 TileCounts search(const RasterView<T>& view, T* distances, const int64_t* sources,
                   std::size_t n_sources, T limit, const int64_t* targets, std::size_t n_targets,
-                  uint64_t* reached_tiles, int threads) {
+                  uint64_t* reached_tiles, int threads, bool by_tiles = false) {
   const TileGrid grid(view.shape);
   WaitingTiles<T> waiting(grid);
   const RasterShape& shape = view.shape;
@@ -172,6 +184,10 @@ TileCounts search(const RasterView<T>& view, T* distances, const int64_t* source
   std::atomic<bool> given_up{false};
   std::exception_ptr failure;
   TileCounts total;
+  // A wave keeps few tiles busy at once: more workers than that would sleep and wake.
+  const int workers = static_cast<int>(std::clamp<int64_t>(grid.tiles() / 8, 1, threads));
+  std::optional<InOrder<T>> in_order;  // once tiles are visited often
+  bool goes_in_order = false;
   const auto bound = [&]() -> T {
     if (n_targets == 0) return limit;
     T most = 0;
@@ -192,6 +208,14 @@ TileCounts search(const RasterView<T>& view, T* distances, const int64_t* source
       if (taken < 0) break;
       const uint32_t sides = waiting.sides_of(taken, givers);
       if (waiting.is_first(taken)) store_shared(reached_tiles, *reached_tiles + 1);
+      if (!by_tiles && !in_order && waiting.is_rough(workers)) {
+        in_order.emplace(view);
+        goes_in_order = in_order->prepare(distances, sources, n_sources);
+        if (goes_in_order) {
+          waiting.stop();
+          break;
+        }
+      }
       lock.unlock();
       ++tile.counts.visits;
       given.clear();
@@ -232,11 +256,15 @@ TileCounts search(const RasterView<T>& view, T* distances, const int64_t* source
       waiting.stop();
     }
   };
-  // A wave keeps few tiles busy at once: more workers than that would sleep and wake.
-  const int workers = static_cast<int>(std::clamp<int64_t>(grid.tiles() / 8, 1, threads));
   WorkerPool::shared().share(
       workers, [&](int worker) { guarded(worker == 0 ? Interrupt() : Interrupt(given_up)); });
   if (failure) std::rethrow_exception(failure);
+  if (goes_in_order &&
+      !in_order->run(distances, sources, n_sources, limit, targets, n_targets, total)) {
+    start(distances, view.shape.cells(), sources, n_sources);
+    total += search(view, distances, sources, n_sources, limit, targets, n_targets, reached_tiles,
+                    threads, true);
+  }
   return total;
 }
 
