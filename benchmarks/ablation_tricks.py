@@ -353,7 +353,7 @@ RASTER_TRICKS = (
     Trick(
         "volumes cell by cell",
         "tiles until the end",
-        (("kOften = 3,", "kOften = 1 << 20,"),),
+        (("kOften = 1.5;", "kOften = 1e9;"),),
     ),
 )
 RASTER_CUDA_TRICKS = (

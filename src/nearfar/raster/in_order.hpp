@@ -8,7 +8,6 @@
 #pragma once
 
 #include <bit>
-#include <cmath>
 #include <vector>
 
 #include "cpu/threads/interrupt.hpp"
@@ -105,19 +104,23 @@ class InOrder {
     const RasterShape& shape = view_.shape;
     closed_.assign(static_cast<std::size_t>(plane_ * (shape.planes + 2) / 64 + 2), ~uint64_t{0});
     T most = 0;
-    int64_t cell = 0;
+    std::vector<T> line(static_cast<std::size_t>(shape.columns));
     for (int64_t z = 0; z < shape.planes; ++z)
-      for (int64_t y = 0; y < shape.rows; ++y)
-        for (int64_t x = 0; x < shape.columns; ++x, ++cell) {
-          const T cost = view_.passable(cell);
-          if (!(cost < unreached<T>())) continue;
-          if (!(cost <= static_cast<T>(kMostCost))) return false;
-          if constexpr (std::is_floating_point_v<T>)
-            if (cost != std::floor(cost)) return false;
-          most = std::max(most, cost);
-          const int64_t bit = (z + 1) * plane_ + (y + 1) * row_ + x + 1;
-          closed_[static_cast<std::size_t>(bit / 64)] &= ~(uint64_t{1} << (bit % 64));
+      for (int64_t y = 0; y < shape.rows; ++y) {
+        bool small = true;
+        for (int64_t x = 0; x < shape.columns; ++x) {
+          const T cost = view_.passable((z * shape.rows + y) * shape.columns + x);
+          const bool open = cost < unreached<T>(), fits = cost <= static_cast<T>(kMostCost);
+          const T known = fits ? cost : T{0};
+          small &= !open | (fits & (static_cast<T>(static_cast<int32_t>(known)) == known));
+          most = std::max(most, known);
+          line[static_cast<std::size_t>(x)] = open ? known : T{-1};
         }
+        if (!small) return false;
+        const auto first = static_cast<std::size_t>((z + 1) * plane_ + (y + 1) * row_ + 1);
+        for (std::size_t x = 0; x < line.size(); ++x)
+          closed_[(first + x) / 64] ^= uint64_t{line[x] >= 0} << ((first + x) % 64);
+      }
     ring_.resize(std::bit_ceil(static_cast<std::size_t>(most) + 2));
     return true;
   }

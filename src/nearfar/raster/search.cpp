@@ -99,8 +99,9 @@ class WaitingTiles {
 
   // Whether tiles are visited so often that one worker is faster cell by cell, from the start.
   bool is_rough(int workers) const {
-    return tiles_ >= kEnough && static_cast<std::size_t>(2 * tiles_) <= seen_.size() &&
-           visits_ > static_cast<uint64_t>(kOften * workers * tiles_);
+    return workers <= 2 && tiles_ >= kEnough &&
+           2 * static_cast<std::size_t>(tiles_) <= seen_.size() &&
+           static_cast<double>(visits_) > kOften * (workers + 1) * tiles_;
   }
 
   // Which sides and cells woke a tile since the last call; after take().
@@ -149,7 +150,8 @@ class WaitingTiles {
   std::vector<uint32_t> sides_;
   std::vector<Givers> givers_;
   std::vector<uint8_t> busy_, seen_;
-  static constexpr int kOften = 3, kEnough = 12;  // benchmarks/raster.py
+  static constexpr double kOften = 1.5;  // benchmarks/raster.py
+  static constexpr int kEnough = 8;
   int active_ = 0, asleep_ = 0, tiles_ = 0;
   uint64_t visits_ = 0;
   bool stopped_ = false;
