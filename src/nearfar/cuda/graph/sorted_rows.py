@@ -57,4 +57,6 @@ def _sort(device: DeviceGraph) -> SortedRows:
         arguments |= {"n": np.int64(device.n), "m": np.int64(device.m)}
         program.kernel("sort_rows")(blocks, _THREADS, arguments)
         seconds = timer.stop().seconds
-    return SortedRows(device, entered, int(cp.count_nonzero(entered)), seconds)
+    # On the host: CuPy would compile a reduction for seconds.
+    n_entered = int(np.count_nonzero(runtime.download(entered)))
+    return SortedRows(device, entered, n_entered, seconds)
