@@ -16,7 +16,7 @@ KINDS = (
     ("tutorials", "Tutorials", "Learn by doing, from nothing to a result."),
     ("how-to", "How-to guides", "Reach one goal."),
     ("reference", "Reference", "Look something up."),
-    ("explanation", "Explanation", "Understand how it works, why, and what it costs."),
+    ("explanation", "Explanation", "Understand how and why it works, and its costs."),
     ("reproduction", "Reproduction", "The papers' numbers and ours, and why they differ."),
 )
 

@@ -47,7 +47,7 @@ LEFT_OUT = {
     "nearfar bench peers": "half a minute and more; tests/lab/test_bench.py runs it small",
     "pip install": "installs packages",
     "register-python-argcomplete": "in an interactive shell; see tests/cli/test_shell.py",
-    "is the GPU seen?": "asks for a real one, not the emulated one",
+    "reports whether the GPU is found": "asks for a real one, not the emulated one",
     "apt install": "installs packages",
     "@cuda --kernels": "needs a GPU",
     "from nearfar.cuda.kernel_times": "needs a GPU",
