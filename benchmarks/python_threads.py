@@ -47,8 +47,8 @@ def solver(graph: nearfar.Graph, prepared: bool) -> Callable[[int], Any]:
     """What a thread calls with a source."""
     if prepared:
         made = nearfar.prepare(graph)
-        return lambda source: nearfar.distances(made, [source], threads=1)[0]
-    return lambda source: nearfar.sssp(graph, source, threads=1).distances
+        return lambda source: nearfar.distances(made, [source], device="cpu", threads=1)[0]
+    return lambda source: nearfar.sssp(graph, source, device="cpu", threads=1).distances
 
 
 def together(solve: Callable[[int], Any], sources: list[int], threads: int) -> list[Any]:
