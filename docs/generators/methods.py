@@ -74,7 +74,7 @@ def first_sentence(package: str) -> str:
 
 
 def _facts(v: Variant) -> dict[str, str]:
-    """Return what a family's members may have in common, by name."""
+    """Return the properties that a family's members may share, by name."""
     return {
         "weights": "any weights" if v.weights == "any" else "",
         "sources": "many sources" if "sssp" not in v.problems else "",

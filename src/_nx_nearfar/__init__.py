@@ -16,7 +16,7 @@ _NEGATIVE = "Graphs with negative weights are left to NetworkX."
 _ZERO = "Graphs with cycles of weight zero are left to NetworkX."
 _ANY = "Any of the tied shortest paths may be returned."
 
-#: Function -> what a user of NetworkX should know about it.
+#: Function -> a note for users of NetworkX.
 FUNCTIONS: dict[str, str] = {
     "all_pairs_bellman_ford_path": _LAZY,
     "all_pairs_bellman_ford_path_length": "",

@@ -53,7 +53,7 @@ class Reach(NamedTuple):
     share: float = 0.0
 
     def within(self, limit: float) -> Reach:
-        """Return what is reached within a distance."""
+        """Return the part of the reach within a distance."""
         near = self.distances <= limit
         return self._replace(vertices=self.vertices[near], distances=self.distances[near])
 
@@ -163,7 +163,7 @@ def isochrones(
 
 
 def _reach_of(paths: Paths) -> tuple[Graph | TurnGraph, Reach]:
-    """Return what an answer reaches, and the graph it belongs to."""
+    """Return the vertices that an answer reaches, and the graph it belongs to."""
     graph, searched = paths.graph, paths
     if isinstance(paths, TurnPaths):
         graph, searched = paths.turns, paths.searched

@@ -186,7 +186,7 @@ def read_file(
 
 
 def read_with_turns(args: argparse.Namespace) -> tuple[Graph, Graph | TurnGraph]:
-    """Read a graph; return it, and what is searched: with ``--turns`` it obeys restrictions."""
+    """Return the graph of a file and the one to search, which obeys turns with ``--turns``."""
     from nearfar.prepared.prepare import load
 
     if args.turns and args.graph.endswith(".nfp"):

@@ -6,7 +6,7 @@ thirds of the fourth root of the piece's vertices. The separators of real maps g
 of the 9th DIMACS challenge have 8 to 11 vertices for pieces of 4,000 to 8,000 and 35 for Florida's
 million. Motorways and arterials cross first. Wide cuts are water: their junctions are gone and each
 crossing is a bridge. Between the cuts a smooth random field says where people live: streets are
-dense in settlements, and sparse elsewhere, where what is left are through roads with side roads and
+dense in settlements, and sparse elsewhere, where only through roads remain with side roads and
 dead ends. Junctions are drawn towards the settlements, each along the gradient of the field.
 
 Prepared graphs, partitions and hierarchies feel all this. ``road_like`` has none of it: its

@@ -144,7 +144,7 @@ def made_ready(graph: Graph, force: bool, threads: int) -> tuple[Prepared, float
 
     def make() -> Prepared:
         nonlocal seconds
-        CHOICES.drop(graph)  # what comes out here speaks for or against preparing from now on
+        CHOICES.drop(graph)  # this result counts for or against preparing from now on
         made = _prepare(graph, force, threads)
         seconds = sum(made.seconds.values())
         return made

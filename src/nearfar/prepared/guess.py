@@ -49,7 +49,7 @@ def guess(facts: Facts) -> Guess | str:
     degree = undirected_degree(facts.graph)
     if degree > _MOST_DEGREE:
         return f"no small separators: {degree:.0f} edges per vertex"
-    beyond = max(degree - 2, 0.0)  # what a path has is taken away before the order
+    beyond = max(degree - 2, 0.0)  # chains are removed before the order
     arcs = n * (1.5 + 0.5 * min(beyond, 2) ** 1.4 * math.log2(n + 2))
     triangles = 2 * arcs * arcs / max(n, 1)
     return Guess(

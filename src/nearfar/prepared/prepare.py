@@ -102,7 +102,7 @@ def prepare(
 
     Notes
     -----
-    The order takes O(m log n) or so, the rest O(triangles). Seconds for a city; what it took is
+    The order takes about O(m log n), the rest O(triangles): seconds for a city. The time is
     in :attr:`Prepared.seconds`.
 
     Examples

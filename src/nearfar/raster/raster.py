@@ -338,7 +338,7 @@ class Raster:
         return {"cost": self.cost.astype(kind, copy=False), **self._describe_steps(kind)}
 
     def _describe_steps(self, kind: np.dtype[Any]) -> dict[str, Any]:
-        """Return what an engine needs besides the costs."""
+        """Return the parameters that an engine needs besides the costs."""
         sizes = np.array(self.cell_size)
         lengths = np.sqrt(((self.steps * sizes) ** 2).sum(axis=1))
         counted = lengths if self.lengths else np.ones(len(lengths))

@@ -66,7 +66,7 @@ def cost_distance(
     threads : int or None
         CPU workers; None uses all cores of this process.
     memory : int or None
-        Bytes that the search may use on a GPU; None means what is free there. A raster on the host
+        Bytes that the search may use on a GPU; None means all free memory. A raster on the host
         that needs more is solved by parts, which are copied to the GPU in turn.
     out : array, path or None
         Where the distances go: a contiguous array of the raster's shape and dtype, a memory map

@@ -112,7 +112,7 @@ def _launch(
 
 
 def _slots(graph: Graph, sources: NDArray[np.int64], limit: Any) -> int:
-    """Choose the least table that holds what a sample of many sources reaches, with room to spare.
+    """Choose the smallest table that holds the reach of each source of a sample, with spare room.
 
     Small tables are soon cleared, and many fit a multiprocessor.
     """

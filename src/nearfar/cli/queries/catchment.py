@@ -35,7 +35,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     texts = {
         "supply": "of the destinations (default: each counts 1)",
         "demand": "of the origins: two-step catchments",
-        "limit": "what is farther does not count",
+        "limit": "targets beyond this distance do not count",
     }
     add_flags(parser, accessibility, [*texts, "decay"], help=texts)
     parser.add_argument("-o", "--output", metavar="FILE", help="write the scores; .csv")

@@ -39,7 +39,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
     add_graph(parser)
     add_tables(parser, table)
-    texts = {"k": "only the K nearest", "limit": "leave out what is farther"}
+    texts = {"k": "only the K nearest", "limit": "leave out pairs beyond this distance"}
     add_flags(parser, nearest_places, texts, flags={"k": "--nearest"}, help=texts)
     parser.set_defaults(k=None)
     parser.add_argument(

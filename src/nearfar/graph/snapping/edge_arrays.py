@@ -24,7 +24,7 @@ _CLOSED, _HEADS = "closed_edges.edge", "closed_edges.head"
 
 
 def edge_arrays(graph: Graph) -> dict[str, NDArray[Any]]:
-    """Return what a graph keeps for its edges as arrays; a warning names what no file holds."""
+    """Return the edge data of a graph as arrays; a warning names what files cannot hold."""
     wanted = {name: graph.attributes[name] for name in (_ROWS, _KEYS) if name in graph.attributes}
     columns = graph.attributes.get(_COLUMNS, {})
     wanted |= {f"{_COLUMNS}.{name}": column for name, column in columns.items()}

@@ -95,7 +95,7 @@ def _is_row(given: Any) -> bool:
 
 
 def are_places(graph: Graph, given: Any) -> bool:
-    """Return whether what was given are places with coordinates, and no vertices."""
+    """Return whether the argument holds places with coordinates, not vertices."""
     if isinstance(given, (Snapped, NamedPlaces)) or hasattr(given, "geometry"):
         return True
     if graph.coordinates is None:

@@ -323,7 +323,7 @@ def _joined(parts: list[Any]) -> Any:
 
 
 def _comparable(rows: Any) -> Any:
-    """Return rows whose denormal entries CuPy's kernels compare as what they are."""
+    """Return rows whose denormal entries CuPy's kernels compare by their values."""
     narrow = rows.dtype == np.float32 and is_device_array(rows)
     return as_dtype(rows, np.float64) if narrow else rows
 

@@ -122,7 +122,7 @@ def first_plan(
     """Make the plan that a request begins with."""
     bare = isinstance(graph, MatrixGraph) and method == "auto" and not options
     if bare and takes(graph, request):
-        variant, reason = UNCHECKED, "one search of a matrix: its rows are read as they are"
+        variant, reason = UNCHECKED, "one search of a matrix: its rows are read without conversion"
     else:
         variant, reason = _choice(graph, request, method, allow_unsafe)
     settings = build_options(variant.options, options, variant.id, having)

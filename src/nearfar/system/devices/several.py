@@ -1,6 +1,6 @@
 """Independent blocks of work over several CUDA devices: one host thread per device, one counter.
 
-The caller divides rows into blocks. Each device takes the next block as soon as it is done with
+The caller divides rows into blocks. Each device takes the next block as soon as it has finished
 one, so a slower device takes fewer. A block of a device that fails, for lack of memory or another
 reason, goes to another device; only when no device is left the run fails, with the first error. An
 error of the request or of the disk would recur on every device, and ends the run.
