@@ -119,11 +119,7 @@ def route_lines(graph: Graph, found: Iterable[tuple[list[Any], Any]]) -> dict[st
 
 
 def isochrones(
-    paths: Paths,
-    limits: float | Sequence[float],
-    *,
-    polygons: bool = False,
-    width: float = 50.0,
+    paths: Paths, limits: float | Sequence[float], *, polygons: bool = False, width: float = 50.0
 ) -> dict[str, Any]:
     """Return the streets or areas within some distances as GeoJSON.
 

@@ -9,13 +9,7 @@ from nearfar.system.lazy import lazy_names
 if TYPE_CHECKING:
     from nearfar.choose.ranking import Choice, Explanation, best, explain, rank
 
-__all__ = [
-    "Choice",
-    "Explanation",
-    "best",
-    "explain",
-    "rank",
-]
+__all__ = ["Choice", "Explanation", "best", "explain", "rank"]
 
 _WHERE = {
     "Choice": "ranking",

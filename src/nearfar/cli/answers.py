@@ -126,10 +126,7 @@ def _texts(values: NDArray[Any]) -> list[str]:
 
 
 def _csv(
-    out: TextIO,
-    paths: Paths,
-    predecessors: bool,
-    progress: Callable[[float, float], None] | None,
+    out: TextIO, paths: Paths, predecessors: bool, progress: Callable[[float, float], None] | None
 ) -> None:
     graph, distances = paths.graph, paths._host_distances
     n = graph.n_vertices

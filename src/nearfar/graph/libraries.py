@@ -138,9 +138,7 @@ def _detached(tensor: Any) -> Any:
 # ---- conversions ------------------------------------------------------------------------------
 
 
-def edges_once(
-    graph: Graph,
-) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[Any] | None]:
+def edges_once(graph: Graph) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[Any] | None]:
     """Return sources, targets and weights of the edges; each edge of an undirected graph once."""
     sources, targets = graph.tails(np.int64), graph.indices.astype(np.int64)
     weights = graph.weights

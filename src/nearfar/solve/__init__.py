@@ -12,13 +12,7 @@ if TYPE_CHECKING:
     from nearfar.solve.rows.reductions import Reduction
     from nearfar.solve.rows.row_files import read_rows
 
-__all__ = [
-    "Nearest",
-    "NegativeCycle",
-    "Reduction",
-    "potentials",
-    "read_rows",
-]
+__all__ = ["Nearest", "NegativeCycle", "Reduction", "potentials", "read_rows"]
 
 _WHERE = {
     "Nearest": "k_nearest",

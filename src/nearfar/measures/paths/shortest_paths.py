@@ -14,13 +14,7 @@ from nearfar import _cpu
 from nearfar.errors import DistanceOverflowError, UnreachableError, quoted
 from nearfar.graph.graph import Graph
 from nearfar.measures.paths.order_free import in_steps
-from nearfar.measures.simple import (
-    check_tolerance,
-    measured,
-    refuse_cycle,
-    simple,
-    takes_device,
-)
+from nearfar.measures.simple import check_tolerance, measured, refuse_cycle, simple, takes_device
 from nearfar.options import Device, check_limit
 from nearfar.solve.one import sssp
 

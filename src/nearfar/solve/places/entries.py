@@ -26,14 +26,7 @@ if TYPE_CHECKING:
     from nearfar.graph.graph import Graph
     from nearfar.graph.snapping.snap import Snapped
 
-__all__ = [
-    "Entries",
-    "along_edge",
-    "check_weights",
-    "entries",
-    "part",
-    "same_edge",
-]
+__all__ = ["Entries", "along_edge", "check_weights", "entries", "part", "same_edge"]
 
 
 class Entries(NamedTuple):
