@@ -210,12 +210,6 @@ def check_limits(limits: float | Sequence[float]) -> list[float]:
     return given
 
 
-def reached_lines(paths: Paths, limit: float) -> NDArray[np.float64]:
-    """Return the parts of edges within a distance of the source."""
-    graph, reach = _reach_of(paths)
-    return _lines_within(graph, reach.within(limit), limit)
-
-
 def _count(graph: Graph | TurnGraph, near: Reach) -> int:
     """Return the number of reached vertices, each counted once."""
     if isinstance(graph, TurnGraph):

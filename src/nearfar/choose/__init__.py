@@ -11,12 +11,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Choice", "Explanation", "best", "explain", "rank"]
 
-_WHERE = {
-    "Choice": "ranking",
-    "Explanation": "ranking",
-    "best": "ranking",
-    "explain": "ranking",
-    "rank": "ranking",
-}
+_NAMES = {"ranking": ("Choice", "Explanation", "best", "explain", "rank")}
 
-__getattr__, __dir__ = lazy_names(__name__, _WHERE)
+__getattr__, __dir__ = lazy_names(__name__, _NAMES)

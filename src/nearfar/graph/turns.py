@@ -28,17 +28,6 @@ if TYPE_CHECKING:
 
     from nearfar.graph.graph import Graph
 
-__all__ = [
-    "TurnGraph",
-    "named_graph",
-    "real_edges",
-    "row_edges",
-    "searched_graph",
-    "turn_heads",
-    "turns_into",
-    "with_turns",
-]
-
 
 class TurnGraph:
     """Graph with turn costs, made by :meth:`nearfar.Graph.with_turns`.

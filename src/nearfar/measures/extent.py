@@ -143,7 +143,7 @@ def diameter(
     >>> nearfar.measures.diameter(g)
     198
     """
-    return _Bounds(graph, weight, device, threads, progress).greatest(stats)[0]
+    return _Bounds(graph, weight, device, threads, progress).extreme(stats, True)[0]
 
 
 def periphery(
@@ -159,14 +159,8 @@ def periphery(
 
     Parameters
     ----------
-    graph : graph_like or TurnGraph
-        Graph with non-negative weights.
-    weight, device, threads
-        As for :func:`nearfar.sssp`.
-    stats : dict or None
-        Filled with the number of searches.
-    progress : callable or None
-        Called with the numbers of vertices that the bounds decided and of all vertices.
+    graph, weight, device, threads, stats, progress
+        As for :func:`diameter`.
 
     Returns
     -------
@@ -188,7 +182,7 @@ def periphery(
     >>> nearfar.measures.periphery(nearfar.Graph.from_edges([0, 1], [1, 2], directed=False))
     [0, 2]
     """
-    return _Bounds(graph, weight, device, threads, progress).greatest(stats, every=True)[1]
+    return _Bounds(graph, weight, device, threads, progress).extreme(stats, True, every=True)[1]
 
 
 def radius(
@@ -204,14 +198,8 @@ def radius(
 
     Parameters
     ----------
-    graph : graph_like or TurnGraph
-        Graph with non-negative weights.
-    weight, device, threads
-        As for :func:`nearfar.sssp`.
-    stats : dict or None
-        Filled with the number of searches.
-    progress : callable or None
-        Called with the numbers of vertices that the bounds decided and of all vertices.
+    graph, weight, device, threads, stats, progress
+        As for :func:`diameter`.
 
     Returns
     -------
@@ -233,7 +221,7 @@ def radius(
     >>> nearfar.measures.radius(nearfar.Graph.from_edges([0, 1], [1, 2], directed=False))
     1
     """
-    return _Bounds(graph, weight, device, threads, progress).least(stats)[0]
+    return _Bounds(graph, weight, device, threads, progress).extreme(stats, False)[0]
 
 
 def center(
@@ -249,14 +237,8 @@ def center(
 
     Parameters
     ----------
-    graph : graph_like or TurnGraph
-        Graph with non-negative weights.
-    weight, device, threads
-        As for :func:`nearfar.sssp`.
-    stats : dict or None
-        Filled with the number of searches.
-    progress : callable or None
-        Called with the numbers of vertices that the bounds decided and of all vertices.
+    graph, weight, device, threads, stats, progress
+        As for :func:`diameter`.
 
     Returns
     -------
@@ -278,7 +260,7 @@ def center(
     >>> nearfar.measures.center(nearfar.Graph.from_edges([0, 1], [1, 2], directed=False))
     [1]
     """
-    return _Bounds(graph, weight, device, threads, progress).least(stats, every=True)[1]
+    return _Bounds(graph, weight, device, threads, progress).extreme(stats, False, every=True)[1]
 
 
 class _Bounds:
@@ -314,36 +296,16 @@ class _Bounds:
         self.exact = np.zeros(n, dtype=bool)
         self.searches = 0
 
-    def greatest(self, stats: Any, *, every: bool = False) -> tuple[Any, list[Any]]:
-        """Return the diameter and, with ``every``, all vertices that have it."""
+    def extreme(self, stats: Any, greatest: bool, every: bool = False) -> tuple[Any, list[Any]]:
+        """Return diameter or radius and, with ``every``, all vertices that have it."""
         check_stats(stats)
-        most: Any = self.dtype.type(0)
-        high = True
-        while True:
-            most = self.lower[self.exact].max(initial=most)
-            above = self.upper >= most if every else self.upper > most
-            if not self._step(above & ~self.exact, high):
-                break
-            high = not high
-        return self._answer(most, stats)
-
-    def least(self, stats: Any, *, every: bool = False) -> tuple[Any, list[Any]]:
-        """Return the radius and, with ``every``, all vertices that have it."""
-        check_stats(stats)
-        high = False
-        while True:
+        high, open_ = greatest, np.ones(len(self.exact), dtype=bool)
+        while self._step(open_, high):
             known = self.lower[self.exact]
-            if len(known):
-                few = known.min()
-                below = self.lower <= few if every else self.lower < few
-            else:
-                few, below = None, np.ones(len(self.lower), dtype=bool)
-            if not self._step(below & ~self.exact, high):
-                break
+            value = known.max() if greatest else known.min()
+            bounds = (self.upper, value) if greatest else (value, self.lower)
+            open_ = (np.greater_equal if every else np.greater)(*bounds) & ~self.exact
             high = not high
-        return self._answer(few, stats)
-
-    def _answer(self, value: Any, stats: Any) -> tuple[Any, list[Any]]:
         if stats is not None:
             stats["searches"] = self.searches
         at = np.flatnonzero(self.exact & (self.lower == value))

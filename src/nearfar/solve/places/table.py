@@ -35,16 +35,6 @@ if TYPE_CHECKING:
     from nearfar.graph.like import GraphLike
     from nearfar.graph.turns import TurnGraph
 
-__all__ = [
-    "BothTables",
-    "NearestPlaces",
-    "TableBlocks",
-    "nearest_places",
-    "numbered",
-    "prepared_places",
-    "table",
-]
-
 #: Bytes of a block of the table and of the distances between vertices that it is made of.
 _BLOCK_BYTES = 1 << 27
 
