@@ -24,6 +24,7 @@ from nearfar.graph.dtypes import unreached_value
 from nearfar.graph.given import as_numpy
 from nearfar.graph.graph import Graph
 from nearfar.graph.turns import TurnGraph
+from nearfar.measures.simple import refuse_unreached
 from nearfar.solve.many import distances
 from nearfar.solve.one import sssp
 from nearfar.solve.steps.request import as_graph_or_turns, check_stats, vertex_indices
@@ -81,13 +82,8 @@ def eccentricity(
     call: dict[str, Any] = {"device": device, "threads": threads, "progress": progress}
     count, _, most = distances(plain, rows, reduce="summary", **call)
     count, most = as_numpy(count, "counts"), as_numpy(most, "distances")
-    short = np.flatnonzero(count < n - 1)
-    if len(short):
-        raise UnreachableError(
-            f"vertex {solved.name_of(int(rows[short[0]]))!r} reaches {int(count[short[0]]):,} of "
-            f"{n - 1:,} others, so its eccentricity is infinite: take the largest component, or "
-            "distances(reduce='max')"
-        )
+    advice = "take the largest component, or distances(reduce='max')"
+    refuse_unreached(solved, rows, count, f"its eccentricity is infinite: {advice}")
     return np.zeros_like(most) if n == 1 else most
 
 
@@ -323,12 +319,12 @@ class _Bounds:
         return True
 
     def _search(self, w: int) -> None:
-        away = self._row(self.graph, w, "reached from")
+        away = self._row(self.graph, w)
         if isinstance(self.graph, TurnGraph):
             self.lower[w] = self.upper[w] = away.max()
             self.exact[w] = True
             return
-        back = away if not self.graph.directed else self._row(self.graph.transpose(), w, "reaching")
+        back = away if not self.graph.directed else self._row(self.graph.transpose(), w, True)
         far = away.max()
         lower = np.maximum(back, np.where(far > away, far - np.minimum(far, away), 0))
         upper = back + far
@@ -340,17 +336,15 @@ class _Bounds:
         self.lower[w] = self.upper[w] = far
         self.exact[w] = True
 
-    def _row(self, graph: Graph | TurnGraph, w: int, how: str) -> NDArray[Any]:
+    def _row(self, graph: Graph | TurnGraph, w: int, backwards: bool = False) -> NDArray[Any]:
         self.searches += 1
         paths = sssp(graph, w, device=self.device, threads=self.threads)
-        found = paths._host_distances
         if paths.n_reached < graph.n_vertices:
             other = int(np.argmin(paths.reachable))
             name = self.named.name_of
-            there = f"{name(w)!r} does not reach {name(other)!r}"
-            if how == "reaching":
-                there = f"{name(other)!r} does not reach {name(w)!r}"
+            tail, head = (other, w) if backwards else (w, other)
             raise UnreachableError(
-                f"vertex {there}, so distances have no greatest: take the largest component"
+                f"vertex {name(tail)!r} does not reach {name(head)!r}, so distances have no "
+                "greatest: take the largest component"
             )
-        return found.astype(self.dtype)
+        return paths._host_distances.astype(self.dtype)

@@ -261,15 +261,10 @@ def path_counts(
 
     Parameters
     ----------
-    graph : graph_like
-        Graph with non-negative weights.
-    source : int or vertex name
-    weight, threads, limit
-        As for :func:`nearfar.sssp`.
+    graph, source, weight, threads, limit, tolerance
+        As for :func:`shortest_path_dag`.
     device : {"auto", "cpu", "cuda"}
         ``"auto"`` is the CPU: one source uses one thread block of a GPU.
-    tolerance : float or None
-        As for :func:`betweenness`.
 
     Returns
     -------
@@ -376,13 +371,9 @@ def all_shortest_paths(
 
     Parameters
     ----------
-    graph : graph_like
-        Graph with non-negative weights.
+    graph, weight, threads, tolerance
+        As for :func:`shortest_path_dag`.
     source, target : int or vertex name
-    weight, threads
-        As for :func:`nearfar.sssp`.
-    tolerance : float or None
-        As for :func:`betweenness`.
 
     Returns
     -------
