@@ -17,8 +17,9 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from nearfar.lab.bench.peers.base import Forms
 from nearfar.system.devices import runtime
+
+from .forms import Forms
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -16,8 +16,10 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from nearfar.lab.bench.peers.base import Forms, TookTooLong, on_path, run_program
+from nearfar.lab.bench.peers.base import TookTooLong, on_path, run_program
 from nearfar.lab.bench.peers.program import Program
+
+from .forms import Forms
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -14,7 +14,6 @@ import pytest
 import nearfar
 from nearfar import Graph
 from nearfar.answer import draw_page, isochrones, routes, write_geography
-from nearfar.answer.geography import reached_lines
 from nearfar.cli.console import Exit
 from nearfar.errors import GraphError, MissingDependencyError, OptionError, UnreachableError
 from tests.browser import Browser, find_browser
@@ -69,11 +68,17 @@ def test_the_parts_reached_add_up_to_what_the_distances_say() -> None:
     weights = rng.integers(1, 9, n - 1)
     x = np.concatenate(([0], np.cumsum(weights)))
     g = Graph.from_edges(
-        range(n - 1), range(1, n), weights, directed=False, coordinates=np.column_stack((x, x * 0))
+        range(n - 1),
+        range(1, n),
+        weights,
+        directed=False,
+        coordinates=np.column_stack((x, x * 0)),
+        attributes={"geographic": True},
     )
     paths = nearfar.sssp(g, 0)
     for limit in (0, 3.5, 17, float(x[-1]), 1e9):
-        lines = reached_lines(paths, limit)
+        (feature,) = isochrones(paths, limit)["features"]
+        lines = np.reshape(feature["geometry"]["coordinates"], (-1, 2, 2))
         assert np.abs(lines[:, 1, 0] - lines[:, 0, 0]).sum() == pytest.approx(min(limit, x[-1]))
 
 

@@ -14,7 +14,7 @@ import pytest
 
 import nearfar
 from nearfar import Graph, GraphError
-from nearfar.answer.geography import isochrones, reached_lines, routes
+from nearfar.answer.geography import isochrones, routes
 from nearfar.answer.streets import line_of, parts_of
 
 #: A street with a bend from 0 to 1, its way back, a straight one on, and a parallel one around.
@@ -57,9 +57,9 @@ def test_routes_run_along_the_lightest_line() -> None:
 
 def test_an_isochrone_ends_within_a_line() -> None:
     paths = nearfar.sssp(street_graph(), 0)
-    lines = (
-        reached_lines(paths, 4).round(3).tolist()
-    )  # half of the first street, a fifth of the other
+    (near,) = isochrones(paths, 4)["features"]
+    # half of the first street, a fifth of the other
+    lines = np.round(near["geometry"]["coordinates"], 3).tolist()
     assert [[0, 0], [2, 0]] in lines
     assert [[2, 0], [2, 0.5]] in lines
     assert [[2, 1], [4, 1]] not in lines

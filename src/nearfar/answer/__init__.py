@@ -23,14 +23,12 @@ __all__ = [
     "write_geography",
 ]
 
-_WHERE = {
-    "FlatPaths": "paths",
-    "certify": "proof",
-    "draw_isochrones": "isochrone",
-    "draw_page": "page",
-    "isochrones": "geography",
-    "routes": "geography",
-    "write_geography": "geography",
+_NAMES = {
+    "paths": ("FlatPaths",),
+    "proof": ("certify",),
+    "isochrone": ("draw_isochrones",),
+    "page": ("draw_page",),
+    "geography": ("isochrones", "routes", "write_geography"),
 }
 
-__getattr__, __dir__ = lazy_names(__name__, _WHERE)
+__getattr__, __dir__ = lazy_names(__name__, _NAMES)

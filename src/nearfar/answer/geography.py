@@ -119,11 +119,7 @@ def route_lines(graph: Graph, found: Iterable[tuple[list[Any], Any]]) -> dict[st
 
 
 def isochrones(
-    paths: Paths,
-    limits: float | Sequence[float],
-    *,
-    polygons: bool = False,
-    width: float = 50.0,
+    paths: Paths, limits: float | Sequence[float], *, polygons: bool = False, width: float = 50.0
 ) -> dict[str, Any]:
     """Return the streets or areas within some distances as GeoJSON.
 
@@ -212,12 +208,6 @@ def check_limits(limits: float | Sequence[float]) -> list[float]:
     if not given or not all(0 <= limit < math.inf for limit in given):
         raise OptionError(f"limits is {quoted(limits)}: give numbers of at least 0")
     return given
-
-
-def reached_lines(paths: Paths, limit: float) -> NDArray[np.float64]:
-    """Return the parts of edges within a distance of the source."""
-    graph, reach = _reach_of(paths)
-    return _lines_within(graph, reach.within(limit), limit)
 
 
 def _count(graph: Graph | TurnGraph, near: Reach) -> int:

@@ -49,11 +49,7 @@ _BROKEN = {
 
 
 def certify(
-    graph: Graph,
-    source: Any,
-    distances: Any,
-    predecessors: Any = None,
-    limit: Any = None,
+    graph: Graph, source: Any, distances: Any, predecessors: Any = None, limit: Any = None
 ) -> None:
     """Prove distances and predecessors given as plain arrays.
 

@@ -9,20 +9,8 @@ from nearfar.system.lazy import lazy_names
 if TYPE_CHECKING:
     from nearfar.choose.ranking import Choice, Explanation, best, explain, rank
 
-__all__ = [
-    "Choice",
-    "Explanation",
-    "best",
-    "explain",
-    "rank",
-]
+__all__ = ["Choice", "Explanation", "best", "explain", "rank"]
 
-_WHERE = {
-    "Choice": "ranking",
-    "Explanation": "ranking",
-    "best": "ranking",
-    "explain": "ranking",
-    "rank": "ranking",
-}
+_NAMES = {"ranking": ("Choice", "Explanation", "best", "explain", "rank")}
 
-__getattr__, __dir__ = lazy_names(__name__, _WHERE)
+__getattr__, __dir__ = lazy_names(__name__, _NAMES)

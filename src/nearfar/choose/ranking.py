@@ -293,15 +293,13 @@ def cheapest(
         return known
     if len(CHOICES.held(graph)) >= _CHOICES_HELD:
         CHOICES.drop(graph)
-    plain = _whatever_the_reach(graph, request, family)
-    if plain is not None:
-        CHOICES.put(graph, plain, key)
-        return plain
-    for choice in _candidates(graph, request):
-        if family is None or choice.variant.family == family:
-            CHOICES.put(graph, (choice.variant, choice.reason), key)
-            return choice.variant, choice.reason
-    return None
+    found = _whatever_the_reach(graph, request, family)
+    if found is None:
+        ranked = ((choice.variant, choice.reason) for choice in _candidates(graph, request))
+        found = next((one for one in ranked if family in (None, one[0].family)), None)
+    if found is not None:
+        CHOICES.put(graph, found, key)
+    return found
 
 
 def _bounds(request: Request) -> Any:

@@ -62,6 +62,15 @@ def check_output(path: str | None) -> None:
     check_folder(path)
 
 
+def check_geography(path: str | None) -> None:
+    """Refuse an output that is no geographic file, or cannot be written."""
+    if path is None:
+        return
+    if not path.lower().endswith((".geojson", ".json", ".gpkg")):
+        raise OptionError(f"output {path!r}: end it in .geojson or .gpkg")
+    check_folder(path)
+
+
 def check_folder(path: str) -> None:
     """Refuse a path whose folder does not exist, that is a folder itself, or that is ``-``."""
     if path == "-":
@@ -126,10 +135,7 @@ def _texts(values: NDArray[Any]) -> list[str]:
 
 
 def _csv(
-    out: TextIO,
-    paths: Paths,
-    predecessors: bool,
-    progress: Callable[[float, float], None] | None,
+    out: TextIO, paths: Paths, predecessors: bool, progress: Callable[[float, float], None] | None
 ) -> None:
     graph, distances = paths.graph, paths._host_distances
     n = graph.n_vertices

@@ -39,12 +39,8 @@ def add_graph(parser: argparse.ArgumentParser, *, optional: bool = False) -> Non
         metavar="NAME",
         help="its format, where name and content do not tell; `nearfar convert --list` shows all",
     )
-    set_completer(form, _formats)
+    set_completer(form, lambda **_: list(formats()))
     add_reader_options(parser)
-
-
-def _formats(**_: Any) -> list[str]:
-    return list(formats())
 
 
 def add_reader_options(parser: argparse.ArgumentParser) -> None:

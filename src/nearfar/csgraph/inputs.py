@@ -129,11 +129,7 @@ def _both_ways(graph: Graph) -> Graph:
         return graph
     sources = graph.tails()
     both: Graph = Graph.from_edges(
-        sources,
-        graph.indices,
-        graph.weights,
-        n_vertices=graph.n_vertices,
-        directed=False,
+        sources, graph.indices, graph.weights, n_vertices=graph.n_vertices, directed=False
     )
     return both
 

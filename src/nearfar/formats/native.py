@@ -236,7 +236,8 @@ def write(graph: Graph, sink: Sink) -> None:
         "n_vertices": graph.n_vertices,
         "n_edges": graph.n_edges,
         "directed": graph.directed,
-        "first_name": _first_name(graph),
+        # of names that are consecutive numbers other than the indices
+        "first_name": graph.vertex_names.start if isinstance(graph.vertex_names, range) else None,
         "scan": {key: _plain(value) for key, value in graph._scan.items()},
         "attributes": {k: v for k, v in graph.attributes.items() if _is_json(v)},
         "sha256": _digest([a for _, a in plain]),
@@ -254,11 +255,6 @@ def write(graph: Graph, sink: Sink) -> None:
             done += len(view[start : start + _CHUNK])
             sink.tell(graph.n_edges * done // max(total, 1), graph.n_edges)
         at = place + len(view)
-
-
-def _first_name(graph: Graph) -> int | None:
-    """Return the first of names that are consecutive numbers other than the indices."""
-    return graph.vertex_names.start if isinstance(graph.vertex_names, range) else None
 
 
 def _layout(

@@ -77,11 +77,7 @@ def check_range(dtype: np.dtype[Any] | None, low: float, high: float) -> None:
 
 
 def random_weights(
-    stream: Stream,
-    count: int,
-    dtype: np.dtype[Any] | None,
-    low: float,
-    high: float,
+    stream: Stream, count: int, dtype: np.dtype[Any] | None, low: float, high: float
 ) -> NDArray[Any] | None:
     """Return uniform weights, or None.
 

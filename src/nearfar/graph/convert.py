@@ -48,6 +48,15 @@ def weight_problem(weight: str, named: Sequence[Any], numeric: Sequence[Any], wh
     return f"no {what} 'weight', but numbers in {shown}: choose with {choice}; {count}"
 
 
+def refuse_missing_weight(
+    weight: str, named: Sequence[Any], numeric: Sequence[Any], what: str
+) -> None:
+    """Refuse named weights that are missing, unless the graph has no candidates for weights."""
+    problem = weight_problem(weight, named, numeric, what)
+    if problem:
+        raise GraphError(problem)
+
+
 def from_networkx(
     graph: Any, weight: str | Callable[[Any, Any, Any], Any] | None = "weight"
 ) -> tuple[HostArrays, dict[str, Any]]:
@@ -107,9 +116,7 @@ def _attribute(graph: Any, place: dict[Any, int], weight: str | None) -> tuple[A
             for name, value in data.items():
                 kinds[name] = kinds.get(name, False) or is_number(value)
         numeric = [name for name, number in kinds.items() if number]
-        problem = weight_problem(weight, list(kinds), numeric, "edge attribute")
-        if problem:
-            raise GraphError(problem)
+        refuse_missing_weight(weight, list(kinds), numeric, "edge attribute")
     return ends, None
 
 
@@ -188,9 +195,7 @@ def from_dataframe(
     if weight is not None and weight not in columns:
         spare = [name for name in columns if name not in (source, target)]
         numeric = [name for name in spare if _holds_numbers(table[name])]
-        problem = weight_problem(weight, spare, numeric, "column")
-        if problem:
-            raise GraphError(problem)
+        refuse_missing_weight(weight, spare, numeric, "column")
     elif weight is not None:
         weights = column(weight)
     codes, present = numbered(ends)

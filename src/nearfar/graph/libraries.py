@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from nearfar.errors import GraphError, MissingDependencyError, quoted
 from nearfar.graph import on_device
 from nearfar.graph.build import HostArrays, from_edges
-from nearfar.graph.convert import as_numbers, coordinates_of, is_number, weight_problem
+from nearfar.graph.convert import as_numbers, coordinates_of, is_number, refuse_missing_weight
 from nearfar.graph.given import as_indices, as_numpy
 from nearfar.graph.names import as_names
 from nearfar.graph.on_device import DeviceArrays
@@ -49,9 +49,7 @@ def from_igraph(graph: Any, weight: str | None) -> tuple[HostArrays, dict[str, A
         weights = as_numbers(graph.es[weight], f"edge attribute {quoted(weight)}")
     elif weight is not None and len(ends):
         numeric = [name for name in held if is_number(graph.es[0][name])]
-        problem = weight_problem(weight, held, numeric, "edge attribute")
-        if problem:
-            raise GraphError(problem)
+        refuse_missing_weight(weight, held, numeric, "edge attribute")
     kept: dict[str, Any] = {"directed": directed}
     of_vertices = graph.vs.attributes()
     if "name" in of_vertices:
@@ -92,9 +90,7 @@ def _payloads(payloads: list[Any], weight: str | Callable[[Any], Any] | None) ->
             return as_numbers([payload[weight] for payload in payloads], quoted(weight))
         held = dict.fromkeys(key for payload in payloads for key in payload)
         numeric = [key for key in held if any(is_number(p.get(key)) for p in payloads)]
-        problem = weight_problem(weight, list(held), numeric, "key of the edges' data")
-        if problem:
-            raise GraphError(problem)
+        refuse_missing_weight(weight, list(held), numeric, "key of the edges' data")
         return None
     if all(payload is None for payload in payloads) and weight == "weight":
         return None
@@ -138,9 +134,7 @@ def _detached(tensor: Any) -> Any:
 # ---- conversions ------------------------------------------------------------------------------
 
 
-def edges_once(
-    graph: Graph,
-) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[Any] | None]:
+def edges_once(graph: Graph) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[Any] | None]:
     """Return sources, targets and weights of the edges; each edge of an undirected graph once."""
     sources, targets = graph.tails(np.int64), graph.indices.astype(np.int64)
     weights = graph.weights

@@ -28,17 +28,6 @@ if TYPE_CHECKING:
 
     from nearfar.graph.graph import Graph
 
-__all__ = [
-    "TurnGraph",
-    "named_graph",
-    "real_edges",
-    "row_edges",
-    "searched_graph",
-    "turn_heads",
-    "turns_into",
-    "with_turns",
-]
-
 
 class TurnGraph:
     """Graph with turn costs, made by :meth:`nearfar.Graph.with_turns`.
@@ -257,13 +246,7 @@ class TurnGraph:
     def _over(self, original: Graph, searched: Graph) -> TurnGraph:
         """Return the same vertices and turns over other graphs of the same edges."""
         return TurnGraph(
-            original,
-            searched,
-            self.starts,
-            self.ends,
-            self.vertices,
-            self.edges,
-            self.extra,
+            original, searched, self.starts, self.ends, self.vertices, self.edges, self.extra
         )
 
     def __repr__(self) -> str:
@@ -323,10 +306,7 @@ def row_edges(
 
 
 def with_turns(
-    graph: Graph,
-    forbidden: Iterable[Any],
-    costs: Mapping[Any, Any],
-    closed: Iterable[Any],
+    graph: Graph, forbidden: Iterable[Any], costs: Mapping[Any, Any], closed: Iterable[Any]
 ) -> TurnGraph:
     """Make the graph that :meth:`nearfar.Graph.with_turns` describes."""
     n, m = graph.n_vertices, graph.n_edges

@@ -24,6 +24,7 @@ from nearfar.graph.dtypes import unreached_value
 from nearfar.graph.given import as_numpy
 from nearfar.graph.graph import Graph
 from nearfar.graph.turns import TurnGraph
+from nearfar.measures.simple import refuse_unreached
 from nearfar.solve.many import distances
 from nearfar.solve.one import sssp
 from nearfar.solve.steps.request import as_graph_or_turns, check_stats, vertex_indices
@@ -81,13 +82,8 @@ def eccentricity(
     call: dict[str, Any] = {"device": device, "threads": threads, "progress": progress}
     count, _, most = distances(plain, rows, reduce="summary", **call)
     count, most = as_numpy(count, "counts"), as_numpy(most, "distances")
-    short = np.flatnonzero(count < n - 1)
-    if len(short):
-        raise UnreachableError(
-            f"vertex {solved.name_of(int(rows[short[0]]))!r} reaches {int(count[short[0]]):,} of "
-            f"{n - 1:,} others, so its eccentricity is infinite: take the largest component, or "
-            "distances(reduce='max')"
-        )
+    advice = "take the largest component, or distances(reduce='max')"
+    refuse_unreached(solved, rows, count, f"its eccentricity is infinite: {advice}")
     return np.zeros_like(most) if n == 1 else most
 
 
@@ -143,7 +139,7 @@ def diameter(
     >>> nearfar.measures.diameter(g)
     198
     """
-    return _Bounds(graph, weight, device, threads, progress).greatest(stats)[0]
+    return _Bounds(graph, weight, device, threads, progress).extreme(stats, True)[0]
 
 
 def periphery(
@@ -159,14 +155,8 @@ def periphery(
 
     Parameters
     ----------
-    graph : graph_like or TurnGraph
-        Graph with non-negative weights.
-    weight, device, threads
-        As for :func:`nearfar.sssp`.
-    stats : dict or None
-        Filled with the number of searches.
-    progress : callable or None
-        Called with the numbers of vertices that the bounds decided and of all vertices.
+    graph, weight, device, threads, stats, progress
+        As for :func:`diameter`.
 
     Returns
     -------
@@ -188,7 +178,7 @@ def periphery(
     >>> nearfar.measures.periphery(nearfar.Graph.from_edges([0, 1], [1, 2], directed=False))
     [0, 2]
     """
-    return _Bounds(graph, weight, device, threads, progress).greatest(stats, every=True)[1]
+    return _Bounds(graph, weight, device, threads, progress).extreme(stats, True, every=True)[1]
 
 
 def radius(
@@ -204,14 +194,8 @@ def radius(
 
     Parameters
     ----------
-    graph : graph_like or TurnGraph
-        Graph with non-negative weights.
-    weight, device, threads
-        As for :func:`nearfar.sssp`.
-    stats : dict or None
-        Filled with the number of searches.
-    progress : callable or None
-        Called with the numbers of vertices that the bounds decided and of all vertices.
+    graph, weight, device, threads, stats, progress
+        As for :func:`diameter`.
 
     Returns
     -------
@@ -233,7 +217,7 @@ def radius(
     >>> nearfar.measures.radius(nearfar.Graph.from_edges([0, 1], [1, 2], directed=False))
     1
     """
-    return _Bounds(graph, weight, device, threads, progress).least(stats)[0]
+    return _Bounds(graph, weight, device, threads, progress).extreme(stats, False)[0]
 
 
 def center(
@@ -249,14 +233,8 @@ def center(
 
     Parameters
     ----------
-    graph : graph_like or TurnGraph
-        Graph with non-negative weights.
-    weight, device, threads
-        As for :func:`nearfar.sssp`.
-    stats : dict or None
-        Filled with the number of searches.
-    progress : callable or None
-        Called with the numbers of vertices that the bounds decided and of all vertices.
+    graph, weight, device, threads, stats, progress
+        As for :func:`diameter`.
 
     Returns
     -------
@@ -278,7 +256,7 @@ def center(
     >>> nearfar.measures.center(nearfar.Graph.from_edges([0, 1], [1, 2], directed=False))
     [1]
     """
-    return _Bounds(graph, weight, device, threads, progress).least(stats, every=True)[1]
+    return _Bounds(graph, weight, device, threads, progress).extreme(stats, False, every=True)[1]
 
 
 class _Bounds:
@@ -314,36 +292,16 @@ class _Bounds:
         self.exact = np.zeros(n, dtype=bool)
         self.searches = 0
 
-    def greatest(self, stats: Any, *, every: bool = False) -> tuple[Any, list[Any]]:
-        """Return the diameter and, with ``every``, all vertices that have it."""
+    def extreme(self, stats: Any, greatest: bool, every: bool = False) -> tuple[Any, list[Any]]:
+        """Return diameter or radius and, with ``every``, all vertices that have it."""
         check_stats(stats)
-        most: Any = self.dtype.type(0)
-        high = True
-        while True:
-            most = self.lower[self.exact].max(initial=most)
-            above = self.upper >= most if every else self.upper > most
-            if not self._step(above & ~self.exact, high):
-                break
-            high = not high
-        return self._answer(most, stats)
-
-    def least(self, stats: Any, *, every: bool = False) -> tuple[Any, list[Any]]:
-        """Return the radius and, with ``every``, all vertices that have it."""
-        check_stats(stats)
-        high = False
-        while True:
+        high, open_ = greatest, np.ones(len(self.exact), dtype=bool)
+        while self._step(open_, high):
             known = self.lower[self.exact]
-            if len(known):
-                few = known.min()
-                below = self.lower <= few if every else self.lower < few
-            else:
-                few, below = None, np.ones(len(self.lower), dtype=bool)
-            if not self._step(below & ~self.exact, high):
-                break
+            value = known.max() if greatest else known.min()
+            bounds = (self.upper, value) if greatest else (value, self.lower)
+            open_ = (np.greater_equal if every else np.greater)(*bounds) & ~self.exact
             high = not high
-        return self._answer(few, stats)
-
-    def _answer(self, value: Any, stats: Any) -> tuple[Any, list[Any]]:
         if stats is not None:
             stats["searches"] = self.searches
         at = np.flatnonzero(self.exact & (self.lower == value))
@@ -361,12 +319,12 @@ class _Bounds:
         return True
 
     def _search(self, w: int) -> None:
-        away = self._row(self.graph, w, "reached from")
+        away = self._row(self.graph, w)
         if isinstance(self.graph, TurnGraph):
             self.lower[w] = self.upper[w] = away.max()
             self.exact[w] = True
             return
-        back = away if not self.graph.directed else self._row(self.graph.transpose(), w, "reaching")
+        back = away if not self.graph.directed else self._row(self.graph.transpose(), w, True)
         far = away.max()
         lower = np.maximum(back, np.where(far > away, far - np.minimum(far, away), 0))
         upper = back + far
@@ -378,17 +336,15 @@ class _Bounds:
         self.lower[w] = self.upper[w] = far
         self.exact[w] = True
 
-    def _row(self, graph: Graph | TurnGraph, w: int, how: str) -> NDArray[Any]:
+    def _row(self, graph: Graph | TurnGraph, w: int, backwards: bool = False) -> NDArray[Any]:
         self.searches += 1
         paths = sssp(graph, w, device=self.device, threads=self.threads)
-        found = paths._host_distances
         if paths.n_reached < graph.n_vertices:
             other = int(np.argmin(paths.reachable))
             name = self.named.name_of
-            there = f"{name(w)!r} does not reach {name(other)!r}"
-            if how == "reaching":
-                there = f"{name(other)!r} does not reach {name(w)!r}"
+            tail, head = (other, w) if backwards else (w, other)
             raise UnreachableError(
-                f"vertex {there}, so distances have no greatest: take the largest component"
+                f"vertex {name(tail)!r} does not reach {name(head)!r}, so distances have no "
+                "greatest: take the largest component"
             )
-        return found.astype(self.dtype)
+        return paths._host_distances.astype(self.dtype)

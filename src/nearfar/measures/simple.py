@@ -18,6 +18,7 @@ from nearfar.errors import (
     NegativeWeightError,
     OptionError,
     OutOfMemoryError,
+    UnreachableError,
     ZeroCycleError,
     keyword,
     quoted,
@@ -121,6 +122,17 @@ def many_rows(
         return np.ascontiguousarray(found, dtype=graph.weight_dtype)
 
     return rows
+
+
+def refuse_unreached(graph: Graph | TurnGraph, rows: Any, count: Any, what: str) -> None:
+    """Refuse rows, None for all, of which one does not reach every other vertex."""
+    others = graph.n_vertices - 1
+    short = np.flatnonzero(count < others)
+    if len(short):
+        name = graph.name_of(int(short[0] if rows is None else rows[short[0]]))
+        raise UnreachableError(
+            f"vertex {name!r} reaches {int(count[short[0]]):,} of {others:,} others, so {what}"
+        )
 
 
 def source_indices(

@@ -23,9 +23,10 @@ __all__ = ["FUNCTIONS", "BackendGraph", "LazyPaths", "can_run", "convert_from_nx
 
 #: Function name -> function, all that the backend implements.
 FUNCTIONS: dict[str, Any] = {
-    name: getattr(module, name)
+    name: function
     for module in (weighted, unweighted, all_pairs, flow)
-    for name in module.__all__
+    for name, function in vars(module).items()
+    if getattr(function, "__module__", None) == module.__name__ and name[0] != "_"
 }
 globals().update(FUNCTIONS)
 _SIGNATURES = {name: inspect.signature(function) for name, function in FUNCTIONS.items()}

@@ -21,20 +21,6 @@ from nearfar.networkx.graph import BackendGraph
 from nearfar.networkx.search import blocks
 from nearfar.solve.many import all_pairs
 
-__all__ = [
-    "average_shortest_path_length",
-    "center",
-    "closeness_centrality",
-    "diameter",
-    "eccentricity",
-    "floyd_warshall",
-    "floyd_warshall_numpy",
-    "floyd_warshall_predecessor_and_distance",
-    "radius",
-    "wiener_index",
-]
-
-
 # ---- Floyd-Warshall -----------------------------------------------------------------------------
 
 

@@ -22,16 +22,6 @@ from nearfar.networkx.graph import BackendGraph
 from nearfar.networkx.search import require_nonnegative
 from nearfar.solve.many import distances
 
-__all__ = [
-    "all_shortest_paths",
-    "betweenness_centrality",
-    "betweenness_centrality_subset",
-    "edge_betweenness_centrality",
-    "edge_betweenness_centrality_subset",
-    "global_efficiency",
-    "harmonic_centrality",
-]
-
 
 def _weighted(G: BackendGraph, weight: Any) -> Graph:
     solved = G.weighted(weight)

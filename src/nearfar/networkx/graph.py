@@ -16,8 +16,6 @@ from nearfar import _cpu
 from nearfar.graph.graph import Graph
 from nearfar.graph.saturation import may_saturate
 
-__all__ = ["BackendGraph", "convert_from_nx", "convert_to_nx"]
-
 
 class BackendGraph:
     """Vertices, their positions, and a :class:`nearfar.Graph` per weight attribute."""

@@ -19,8 +19,6 @@ from nearfar.solve.many import distances as many_distances
 from nearfar.solve.nearest import join_sources
 from nearfar.solve.one import sssp
 
-__all__ = ["LazyPaths", "Search", "blocks", "search", "tight_lists", "to_dict"]
-
 #: Entries of a block of rows that all-pairs functions hold at a time.
 BLOCK_ENTRIES = 1 << 22
 

@@ -12,19 +12,7 @@ from typing import Any
 import networkx as nx
 from nearfar.networkx import weighted
 from nearfar.networkx.graph import BackendGraph
-from nearfar.networkx.search import LazyPaths, blocks, each_row, search, to_dict
-
-__all__ = [
-    "all_pairs_shortest_path",
-    "all_pairs_shortest_path_length",
-    "has_path",
-    "shortest_path",
-    "shortest_path_length",
-    "single_source_shortest_path",
-    "single_source_shortest_path_length",
-    "single_target_shortest_path",
-    "single_target_shortest_path_length",
-]
+from nearfar.networkx.search import LazyPaths, search
 
 
 def _levels(cutoff: Any) -> Any:
@@ -62,16 +50,14 @@ def single_target_shortest_path_length(
 
 def all_pairs_shortest_path(G: BackendGraph, cutoff: Any = None) -> Iterator[tuple[Any, LazyPaths]]:
     """Return the paths of fewest edges from every vertex."""
-    rows = blocks(G, G.weighted(None), cutoff=_levels(cutoff), predecessors=True)
-    return each_row(G, rows, lambda row, before: LazyPaths(G, row, before))
+    return weighted.all_pairs_dijkstra_path(G, _levels(cutoff), None)
 
 
 def all_pairs_shortest_path_length(
     G: BackendGraph, cutoff: Any = None
 ) -> Iterator[tuple[Any, dict[Any, int]]]:
     """Return fewest edges from every vertex."""
-    rows = blocks(G, G.weighted(None), cutoff=_levels(cutoff))
-    return each_row(G, rows, lambda row, before: to_dict(G, row))
+    return weighted.all_pairs_dijkstra_path_length(G, _levels(cutoff), None)
 
 
 def has_path(G: BackendGraph, source: Any, target: Any) -> bool:
@@ -100,8 +86,6 @@ def shortest_path(
     """Return the paths between two vertices, from one, to one, or from every vertex."""
     negative = _check_method(method) and weight is not None
     if source is None and target is None:
-        if weight is None:
-            return all_pairs_shortest_path(G)
         if negative:
             return weighted.all_pairs_bellman_ford_path(G, weight)
         return weighted.all_pairs_dijkstra_path(G, weight=weight)
@@ -129,8 +113,6 @@ def shortest_path_length(
     """Return the distances between two vertices, from one, to one, or from every vertex."""
     negative = _check_method(method) and weight is not None
     if source is None and target is None:
-        if weight is None:
-            return all_pairs_shortest_path_length(G)
         if negative:
             return weighted.all_pairs_bellman_ford_path_length(G, weight)
         return weighted.all_pairs_dijkstra_path_length(G, weight=weight)

@@ -16,34 +16,6 @@ from nearfar.networkx.graph import BackendGraph
 from nearfar.networkx.search import LazyPaths, blocks, each_row, search, tight_lists, to_dict
 from nearfar.solve.one import sssp
 
-__all__ = [
-    "all_pairs_bellman_ford_path",
-    "all_pairs_bellman_ford_path_length",
-    "all_pairs_dijkstra",
-    "all_pairs_dijkstra_path",
-    "all_pairs_dijkstra_path_length",
-    "bellman_ford_path",
-    "bellman_ford_path_length",
-    "bellman_ford_predecessor_and_distance",
-    "bidirectional_dijkstra",
-    "dijkstra_path",
-    "dijkstra_path_length",
-    "dijkstra_predecessor_and_distance",
-    "find_negative_cycle",
-    "goldberg_radzik",
-    "johnson",
-    "multi_source_dijkstra",
-    "multi_source_dijkstra_path",
-    "multi_source_dijkstra_path_length",
-    "negative_edge_cycle",
-    "single_source_bellman_ford",
-    "single_source_bellman_ford_path",
-    "single_source_bellman_ford_path_length",
-    "single_source_dijkstra",
-    "single_source_dijkstra_path",
-    "single_source_dijkstra_path_length",
-]
-
 
 def _require_vertex(G: BackendGraph, vertex: Any) -> None:
     if not G.has(vertex):

@@ -27,22 +27,16 @@ if TYPE_CHECKING:
     from nearfar.raster.surface import Surface
     from nearfar.raster.terrain import landscape
 
-_WHERE = {
-    "LeastCostPath": "paths",
-    "Raster": "raster",
-    "SlopeTable": "slopes",
-    "Surface": "surface",
-    "corridor": "solve",
-    "cost_distance": "solve",
-    "cost_distances": "solve",
-    "draw_surface": "picture",
-    "hiking": "slopes",
-    "landscape": "terrain",
-    "least_cost_paths": "paths",
-    "map_array": "mapping",
-    "path_cost": "paths",
-    "read_raster": "files",
-    "write_raster": "files",
+_NAMES = {
+    "paths": ("LeastCostPath", "least_cost_paths", "path_cost"),
+    "raster": ("Raster",),
+    "slopes": ("SlopeTable", "hiking"),
+    "surface": ("Surface",),
+    "solve": ("corridor", "cost_distance", "cost_distances"),
+    "picture": ("draw_surface",),
+    "terrain": ("landscape",),
+    "mapping": ("map_array",),
+    "files": ("read_raster", "write_raster"),
 }
 
 __all__ = [
@@ -63,4 +57,4 @@ __all__ = [
     "write_raster",
 ]
 
-__getattr__, __dir__ = lazy_names("nearfar.raster", _WHERE, ("interfaces",))
+__getattr__, __dir__ = lazy_names("nearfar.raster", _NAMES, ("interfaces",))

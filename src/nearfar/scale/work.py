@@ -22,12 +22,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nearfar.errors import (
-    ClusterError,
-    DistanceOverflowError,
-    NearfarError,
-    VariantUnavailable,
-)
+from nearfar.errors import ClusterError, DistanceOverflowError, NearfarError, VariantUnavailable
 from nearfar.formats import read
 from nearfar.graph.graph import Graph
 from nearfar.prepared.prepare import load

@@ -16,6 +16,6 @@ if TYPE_CHECKING:
 
 __all__ = ["GeodesicKNeighborsTransformer", "Isomap"]
 
-_WHERE = {"GeodesicKNeighborsTransformer": "estimators", "Isomap": "estimators"}
+_NAMES = {"estimators": ("GeodesicKNeighborsTransformer", "Isomap")}
 
-__getattr__, __dir__ = lazy_names(__name__, _WHERE)
+__getattr__, __dir__ = lazy_names(__name__, _NAMES)

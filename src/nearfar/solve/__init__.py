@@ -12,20 +12,13 @@ if TYPE_CHECKING:
     from nearfar.solve.rows.reductions import Reduction
     from nearfar.solve.rows.row_files import read_rows
 
-__all__ = [
-    "Nearest",
-    "NegativeCycle",
-    "Reduction",
-    "potentials",
-    "read_rows",
-]
+__all__ = ["Nearest", "NegativeCycle", "Reduction", "potentials", "read_rows"]
 
-_WHERE = {
-    "Nearest": "k_nearest",
-    "NegativeCycle": "negative_cycles",
-    "Reduction": "rows.reductions",
-    "potentials": "negative_cycles",
-    "read_rows": "rows.row_files",
+_NAMES = {
+    "k_nearest": ("Nearest",),
+    "negative_cycles": ("NegativeCycle", "potentials"),
+    "rows.reductions": ("Reduction",),
+    "rows.row_files": ("read_rows",),
 }
 
-__getattr__, __dir__ = lazy_names(__name__, _WHERE)
+__getattr__, __dir__ = lazy_names(__name__, _NAMES)

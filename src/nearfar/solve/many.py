@@ -15,12 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal, Unpack, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from nearfar.answer.frames import (
-    LABELLED,
-    labelled_matrix,
-    labelled_pairs,
-    labelling_library,
-)
+from nearfar.answer.frames import LABELLED, labelled_matrix, labelled_pairs, labelling_library
 from nearfar.errors import OptionError, keyword, quoted
 from nearfar.graph.graph import Graph
 from nearfar.graph.like import GraphLike
@@ -34,12 +29,7 @@ from nearfar.solve.pairs import pair_distances
 from nearfar.solve.rasters import rows_of
 from nearfar.solve.rows.reductions import Reduction
 from nearfar.solve.steps.plan import first_plan
-from nearfar.solve.steps.request import (
-    as_graph_or_turns,
-    check_stats,
-    make_request,
-    vertex_indices,
-)
+from nearfar.solve.steps.request import as_graph_or_turns, check_stats, make_request, vertex_indices
 from nearfar.solve.steps.room import is_path, packed_edges, sink_of
 from nearfar.solve.steps.run import Run
 from nearfar.system.devices import several

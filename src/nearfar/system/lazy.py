@@ -9,9 +9,10 @@ from typing import Any
 
 
 def lazy_names(
-    package: str, places: Mapping[str, str], modules: tuple[str, ...] = ()
+    package: str, listed: Mapping[str, tuple[str, ...]], modules: tuple[str, ...] = ()
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
-    """Return ``__getattr__`` and ``__dir__`` of a package with names in submodules."""
+    """Return ``__getattr__`` and ``__dir__`` of a package with the names listed by submodule."""
+    places = {name: module for module, names in listed.items() for name in names}
 
     def get(name: str) -> Any:
         if name in modules:

@@ -15,6 +15,6 @@ if TYPE_CHECKING:
 
 __all__ = ["shortest_path_distances"]
 
-_WHERE = {"shortest_path_distances": "encodings"}
+_NAMES = {"encodings": ("shortest_path_distances",)}
 
-__getattr__, __dir__ = lazy_names(__name__, _WHERE)
+__getattr__, __dir__ = lazy_names(__name__, _NAMES)

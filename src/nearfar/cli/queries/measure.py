@@ -17,13 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import nearfar
-from nearfar.cli.arguments import (
-    add_graph,
-    at_least_one,
-    number,
-    read_graph,
-    vertex_list,
-)
+from nearfar.cli.arguments import add_graph, at_least_one, number, read_graph, vertex_list
 from nearfar.cli.console import Exit, Progress, add_output, emit, epilog, note
 from nearfar.cli.flags import add_flags, call_of
 from nearfar.cli.tables import read_numbers, read_table, unreached_as_inf, vertices_of

@@ -13,12 +13,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import nearfar
-from nearfar.cli.answers import check_folder
+from nearfar.cli.answers import check_geography
 from nearfar.cli.arguments import add_graph, load_methods, read_with_turns
 from nearfar.cli.console import Exit, duration, emit, note
 from nearfar.cli.flags import add_flags, add_solver, call_of
 from nearfar.cli.queries.sssp import distance_text
-from nearfar.errors import OptionError
 
 if TYPE_CHECKING:
     from nearfar.answer.paths import Paths
@@ -60,10 +59,7 @@ def run(args: argparse.Namespace) -> int:
     from nearfar.prepared.turns import PreparedTurns
     from nearfar.solve.one import WALKED
 
-    if args.output is not None:
-        if not args.output.lower().endswith((".geojson", ".json", ".gpkg")):
-            raise OptionError(f"output {args.output!r}: end it in .geojson or .gpkg")
-        check_folder(args.output)
+    check_geography(args.output)
     graph, searched = read_with_turns(args)
     call = call_of(args, graph, nearfar.shortest_path)
     source, target = call.pop("source"), call.pop("target")

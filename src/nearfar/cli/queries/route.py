@@ -10,7 +10,7 @@ from __future__ import annotations
 import argparse
 
 import nearfar
-from nearfar.cli.answers import check_folder
+from nearfar.cli.answers import check_geography
 from nearfar.cli.arguments import add_graph, load_methods, read_with_turns
 from nearfar.cli.console import Exit, emit
 from nearfar.cli.flags import add_flags, call_of
@@ -52,10 +52,7 @@ def run(args: argparse.Namespace) -> int:
     from nearfar.prepared.turns import PreparedTurns
     from nearfar.solve.places.route import routes_geojson
 
-    if args.output is not None:
-        if not args.output.lower().endswith((".geojson", ".json", ".gpkg")):
-            raise OptionError(f"output {args.output!r}: end it in .geojson or .gpkg")
-        check_folder(args.output)
+    check_geography(args.output)
     several = args.k != 1
     graph, searched = read_with_turns(args)
     load_methods()

@@ -54,13 +54,7 @@ def run(args: argparse.Namespace) -> int:
         source = _source_of(args, saved, graph)
     limit = args.limit if args.limit is not None else saved.limit
     began = time.perf_counter()
-    certify(
-        graph,
-        source,
-        saved.distances,
-        saved.predecessors,
-        limit,
-    )
+    certify(graph, source, saved.distances, saved.predecessors, limit)
     reached = int((saved.distances != unreached_value(saved.distances.dtype)).sum())
     facts: dict[str, Any] = {
         "proved": True,

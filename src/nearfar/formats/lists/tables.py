@@ -330,10 +330,7 @@ def _pieces(graph: Graph) -> Any:
         begin, end = int(graph.indptr[first]), int(graph.indptr[last])
         sources = np.repeat(np.arange(first, last, dtype=np.int64), graph.degrees[first:last])
         targets = graph.indices[begin:end].astype(np.int64)
-        columns = {
-            "source": graph.name_of(sources),
-            "target": graph.name_of(targets),
-        }
+        columns = {"source": graph.name_of(sources), "target": graph.name_of(targets)}
         if graph.weights is not None:
             columns["weight"] = graph.weights[begin:end]
         table = pyarrow.table(columns)

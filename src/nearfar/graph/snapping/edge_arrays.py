@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
     from nearfar.graph.graph import Graph
 
-__all__ = ["edge_arrays", "with_edge_arrays"]
-
 _ROWS, _KEYS, _COLUMNS = "edge_rows", "edge_keys", "edge_columns"
 _CLOSED, _HEADS = "closed_edges.edge", "closed_edges.head"
 

@@ -14,22 +14,6 @@ if TYPE_CHECKING:
 
     from nearfar.graph.graph import Graph
 
-__all__ = [
-    "CLOSED_EDGES",
-    "EDGE_LINES",
-    "OF_EDGES",
-    "ClosedEdges",
-    "EdgeLines",
-    "closed_edges",
-    "closed_of",
-    "edge_lines",
-    "edge_positions",
-    "line_points",
-    "lines_from",
-    "route_points",
-    "tails_of",
-]
-
 # : Key of the lines in a graph's ``attributes``; they refer to edges by position.
 EDGE_LINES = "edge_lines"
 # : Key of the closed edges and their original heads.

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from nearfar.graph.graph import Graph
     from nearfar.graph.snapping.lines import EdgeLines
 
-__all__ = ["Snapped", "snap", "strong_parts"]
-
 # : A network on the Earth may be this far from a place however small it is, in metres.
 _LEAST_FAR = 10_000.0
 

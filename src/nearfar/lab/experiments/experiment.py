@@ -209,11 +209,7 @@ class Experiment(ABC):
 
     @abstractmethod
     def run(
-        self,
-        task: Task,
-        made: Input | None,
-        settings: Settings,
-        progress: Callable[[float], None],
+        self, task: Task, made: Input | None, settings: Settings, progress: Callable[[float], None]
     ) -> dict[str, Any]:
         """Measure one task on what :meth:`make` made.
 

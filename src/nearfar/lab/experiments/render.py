@@ -16,11 +16,7 @@ _MARKERS = "osD^vP*X<>hd"
 _MOST_BARS = 120
 #: Label of an axis by its unit, if it has only a unit.
 _SHOWN = {"s": "time, s", "ms": "time, ms", "MiB": "memory, MiB"}
-_COLOURS = (
-    *(f"C{i}" for i in range(10)),
-    "black",
-    "goldenrod",
-)
+_COLOURS = (*(f"C{i}" for i in range(10)), "black", "goldenrod")
 
 
 def cell(value: Any, digits: int = 3) -> str:

@@ -12,13 +12,12 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from nearfar.errors import UnreachableError
 from nearfar.graph.dtypes import unreached_value
 from nearfar.graph.given import as_numpy
 from nearfar.graph.graph import Graph
 from nearfar.graph.turns import TurnGraph
 from nearfar.measures.centrality.brandes import draws_nothing, sampled_sources
-from nearfar.measures.simple import measured_turns
+from nearfar.measures.simple import measured_turns, refuse_unreached
 from nearfar.solve.many import distances
 from nearfar.solve.steps.request import as_graph_or_turns, check_stats, vertex_indices
 
@@ -126,18 +125,8 @@ def harmonic(
 
     Parameters
     ----------
-    graph : graph_like or TurnGraph
-        Graph with non-negative weights.
-    vertices : vertices or None
-        Vertices of the result, in this order; None means every vertex.
-    weight, device, threads, limit, progress
-        As for :func:`nearfar.distances`.
-    outward : bool
-        Use distances from the vertex instead of distances to it.
-    samples : int or None
-        Estimate the values from the distances of this number of random vertices.
-    seed : int or None
-        Seed of the draw; None gives a different draw in each call.
+    graph, vertices, weight, device, threads, limit, outward, samples, seed, progress
+        As for :func:`closeness`.
 
     Returns
     -------
@@ -234,14 +223,8 @@ def average_length(
         return 0.0
     rows = _drawn(n, samples, seed)
     count, total, _ = _reduced(solved, rows, "summary", device, threads, None, progress)
-    short = np.flatnonzero(count < n - 1)
-    if len(short):
-        first = short[0] if rows is None else rows[short[0]]
-        raise UnreachableError(
-            f"vertex {solved.name_of(int(first))!r} reaches {int(count[short[0]]):,} of "
-            f"{n - 1:,} others, so the mean distance is infinite: take the largest component, or "
-            "measures.efficiency"
-        )
+    advice = "take the largest component, or measures.efficiency"
+    refuse_unreached(solved, rows, count, f"the mean distance is infinite: {advice}")
     return float(total.sum()) / (len(count) * (n - 1))
 
 

@@ -14,13 +14,7 @@ from nearfar import _cpu
 from nearfar.errors import DistanceOverflowError, UnreachableError, quoted
 from nearfar.graph.graph import Graph
 from nearfar.measures.paths.order_free import in_steps
-from nearfar.measures.simple import (
-    check_tolerance,
-    measured,
-    refuse_cycle,
-    simple,
-    takes_device,
-)
+from nearfar.measures.simple import check_tolerance, measured, refuse_cycle, simple, takes_device
 from nearfar.options import Device, check_limit
 from nearfar.solve.one import sssp
 
@@ -267,15 +261,10 @@ def path_counts(
 
     Parameters
     ----------
-    graph : graph_like
-        Graph with non-negative weights.
-    source : int or vertex name
-    weight, threads, limit
-        As for :func:`nearfar.sssp`.
+    graph, source, weight, threads, limit, tolerance
+        As for :func:`shortest_path_dag`.
     device : {"auto", "cpu", "cuda"}
         ``"auto"`` is the CPU: one source uses one thread block of a GPU.
-    tolerance : float or None
-        As for :func:`betweenness`.
 
     Returns
     -------
@@ -382,13 +371,9 @@ def all_shortest_paths(
 
     Parameters
     ----------
-    graph : graph_like
-        Graph with non-negative weights.
+    graph, weight, threads, tolerance
+        As for :func:`shortest_path_dag`.
     source, target : int or vertex name
-    weight, threads
-        As for :func:`nearfar.sssp`.
-    tolerance : float or None
-        As for :func:`betweenness`.
 
     Returns
     -------

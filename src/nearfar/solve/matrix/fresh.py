@@ -82,10 +82,7 @@ class MatrixGraph(Graph):
 
 
 def fresh_matrix(
-    arrays: tuple[Any, Any, Any],
-    make: Callable[[Any, Any, Any], Graph],
-    *,
-    skips_nan: bool = False,
+    arrays: tuple[Any, Any, Any], make: Callable[[Any, Any, Any], Graph], *, skips_nan: bool = False
 ) -> MatrixGraph | None:
     """Return a graph that is validated later, or None for rows of dtypes that do not allow it."""
     usual = all(isinstance(a, np.ndarray) and a.flags.c_contiguous and a.ndim == 1 for a in arrays)

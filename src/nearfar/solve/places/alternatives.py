@@ -27,8 +27,6 @@ from nearfar.solve.places.table import prepared_places
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["routes"]
-
 #: Vertices that are tried for each route wanted.
 _TRIES = 12
 

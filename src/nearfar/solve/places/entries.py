@@ -26,15 +26,6 @@ if TYPE_CHECKING:
     from nearfar.graph.graph import Graph
     from nearfar.graph.snapping.snap import Snapped
 
-__all__ = [
-    "Entries",
-    "along_edge",
-    "check_weights",
-    "entries",
-    "part",
-    "same_edge",
-]
-
 
 class Entries(NamedTuple):
     """Vertices next to places, and the costs between them.

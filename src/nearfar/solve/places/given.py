@@ -17,18 +17,6 @@ if TYPE_CHECKING:
 
     from nearfar.graph.graph import Graph
 
-__all__ = [
-    "LATITUDES",
-    "LONGITUDES",
-    "NamedPlaces",
-    "Places",
-    "are_places",
-    "as_places",
-    "coordinate_columns",
-    "is_place",
-    "vertex_places",
-]
-
 #: Names of columns, in any case, that hold coordinates.
 LONGITUDES = ("lon", "lng", "long", "longitude")
 LATITUDES = ("lat", "latitude")

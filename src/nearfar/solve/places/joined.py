@@ -15,8 +15,6 @@ from nearfar.solve.places.given import as_places
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["with_place"]
-
 _OPTIONS: dict[str, Any] = {"to": "edge", "parts": "largest", "max_distance": None}
 
 

@@ -33,9 +33,6 @@ if TYPE_CHECKING:
     from nearfar.graph.like import GraphLike
     from nearfar.solve.places.entries import Entries
 
-__all__ = ["Ends", "Route", "chosen_ends", "made_routes", "route", "routes_geojson"]
-
-
 #: So many paths are found by several threads.
 _SHARED = 32
 

@@ -35,16 +35,6 @@ if TYPE_CHECKING:
     from nearfar.graph.like import GraphLike
     from nearfar.graph.turns import TurnGraph
 
-__all__ = [
-    "BothTables",
-    "NearestPlaces",
-    "TableBlocks",
-    "nearest_places",
-    "numbered",
-    "prepared_places",
-    "table",
-]
-
 #: Bytes of a block of the table and of the distances between vertices that it is made of.
 _BLOCK_BYTES = 1 << 27
 
@@ -341,8 +331,10 @@ def _labelled(found: NDArray[np.float64], library: str | None, starts: Places, e
         return found
     missing = np.where(np.isnan(found), np.inf, found)
     named = labelled_matrix(str(library), _plain(starts.names), _plain(ends.names), missing)
-    if library == "pandas":
-        _with_index(named, starts, ends)
+    if library == "pandas" and starts.framed:
+        named.index = starts.labels
+    if library == "pandas" and ends.framed:
+        named.columns = ends.labels
     return named
 
 
@@ -382,14 +374,6 @@ def _library(out: Any, known: tuple[str, ...]) -> str | None:
 def _plain(labels: Any) -> Any:
     """Return labels as a list of names."""
     return labels if isinstance(labels, np.ndarray) else list(labels)
-
-
-def _with_index(frame: Any, starts: Places, ends: Places) -> None:
-    """Give a frame of pandas the index objects of the places."""
-    if starts.framed:
-        frame.index = starts.labels
-    if ends.framed:
-        frame.columns = ends.labels
 
 
 def _target(out: Any, shape: tuple[int, int]) -> NDArray[np.float64]:

@@ -98,12 +98,7 @@ class DeviceArraySink(Sink):
             part = self.array[first : first + len(rows)]
             if part.__cuda_array_interface__ == rows.__cuda_array_interface__:
                 return
-            if rows.dtype.itemsize > self.array.dtype.itemsize:
-                if self.given is not None:
-                    raise DistanceOverflowError(
-                        f"a distance does not fit {self.array.dtype}: give out of dtype "
-                        f"{rows.dtype}"
-                    )
+            if _is_wider(rows, self.array, self.given):
                 self.array = widened(self.array, rows.dtype)
                 part = self.array[first : first + len(rows)]
             part[...] = widened(several.here(rows), self.array.dtype)
@@ -120,6 +115,16 @@ def _check_out(given: Any, shape: tuple[int, int], dtype: np.dtype[Any]) -> None
             f"{keyword('out')} has shape {given.shape} and dtype {given.dtype}: "
             f"give {shape} and {dtype} (or {wide})"
         )
+
+
+def _is_wider(rows: Any, array: Any, given: Any) -> bool:
+    """Return whether rows do not fit the dtype of an array, which must not be the caller's then."""
+    wider: bool = rows.dtype.itemsize > array.dtype.itemsize
+    if wider and given is not None:
+        raise DistanceOverflowError(
+            f"a distance does not fit {array.dtype}: give out of dtype {rows.dtype}"
+        )
+    return wider
 
 
 class ArraySink(Sink):
@@ -157,11 +162,7 @@ class ArraySink(Sink):
         part = self.array[first : first + len(rows)]
         if rows.base is part or (rows.size and np.shares_memory(rows, part)):
             return
-        if rows.dtype.itemsize > self.array.dtype.itemsize:
-            if self.given is not None:
-                raise DistanceOverflowError(
-                    f"a distance does not fit {self.array.dtype}: give out of dtype {rows.dtype}"
-                )
+        if _is_wider(rows, self.array, self.given):
             if first == 0 and len(rows) == len(self.array):
                 self.array = rows
                 return

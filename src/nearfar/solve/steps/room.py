@@ -181,12 +181,7 @@ def _fitting(run: Run, room: int) -> int:
 
 
 def _cut_reduced(
-    run: Run,
-    reduction: Reduction,
-    room: int,
-    kept: tuple[int, str],
-    block: int | None,
-    stay: bool,
+    run: Run, reduction: Reduction, room: int, kept: tuple[int, str], block: int | None, stay: bool
 ) -> None:
     """Set the numbers of rows that are solved at a time and that are reduced at a time."""
     share, fitting = _share(run), _fitting(run, room)

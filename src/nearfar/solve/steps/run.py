@@ -30,10 +30,7 @@ class Run:
     """Run of many sources in blocks; each block begins with the plan that the last ended with."""
 
     def __init__(
-        self,
-        plan: Plan,
-        rows: NDArray[np.int64],
-        places: NDArray[np.int64] | None = None,
+        self, plan: Plan, rows: NDArray[np.int64], places: NDArray[np.int64] | None = None
     ) -> None:
         self.plan, self.graph, self.rows, self.columns = plan, plan.graph, rows, plan.columns
         self.devices = plan.devices  # that share the rows; None for the current one

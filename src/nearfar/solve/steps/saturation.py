@@ -23,13 +23,7 @@ from nearfar.system.devices.arrays import to_host
 
 
 def lost_rows(
-    graph: Graph,
-    sources: Any,
-    found: Any,
-    limit: Any,
-    columns: Any = None,
-    *,
-    threads: int = 1,
+    graph: Graph, sources: Any, found: Any, limit: Any, columns: Any = None, *, threads: int = 1
 ) -> list[int]:
     """Return the rows in which a distance within the limit may be missing because it does not fit.
 

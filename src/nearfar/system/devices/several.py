@@ -173,9 +173,7 @@ def each_block(
 
 
 def in_turns(
-    blocks: Sequence[B],
-    devices: Sequence[int],
-    work: Callable[[B], Generator[None, None, R]],
+    blocks: Sequence[B], devices: Sequence[int], work: Callable[[B], Generator[None, None, R]]
 ) -> tuple[list[R], dict[int, Exception]]:
     """Work on a block per device from this thread, which launches on all before it waits for one.
 
