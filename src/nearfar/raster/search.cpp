@@ -99,8 +99,8 @@ class WaitingTiles {
 
   // Whether tiles are visited so often that one worker is faster cell by cell, from the start.
   bool is_rough(int workers) const {
-    return workers <= 2 && tiles_ >= kEnough &&
-           2 * static_cast<std::size_t>(tiles_) <= seen_.size() &&
+    const auto tiles = static_cast<std::size_t>(tiles_), all = seen_.size();
+    return workers <= 2 && tiles >= std::max(kEnough, all / 64) && 2 * tiles <= all &&
            static_cast<double>(visits_) > kOften * (workers + 1) * tiles_;
   }
 
@@ -151,7 +151,7 @@ class WaitingTiles {
   std::vector<Givers> givers_;
   std::vector<uint8_t> busy_, seen_;
   static constexpr double kOften = 1.5;  // benchmarks/raster.py
-  static constexpr int kEnough = 8;
+  static constexpr std::size_t kEnough = 8;
   int active_ = 0, asleep_ = 0, tiles_ = 0;
   uint64_t visits_ = 0;
   bool stopped_ = false;
