@@ -57,7 +57,12 @@ class Table:
         lines = self._lines(rows)
         if self.turned:
             lines = [list(line) for line in zip(*lines, strict=True)]
-        lines[1:1] = [["---"] + ["---:"] * (len(lines[0]) - 1)]
+        # Words to the left, numbers to the right.
+        words = (
+            any(line[:1].isalpha() for line in column[1:]) for column in zip(*lines, strict=True)
+        )
+        lines[1:1] = [["---" if of_words else "---:" for of_words in words]]
+        lines[1][0] = "---"
         drawn = "\n".join(f"| {' | '.join(line)} |" for line in lines)
         wrong = sum(_wrong(document))
         proof = f"**{wrong} wrong answers.**" if wrong else self.proof
