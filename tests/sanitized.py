@@ -16,7 +16,8 @@ ROOT = Path(__file__).resolve().parents[1]
 SOURCE = ROOT / "src" / "nearfar"
 #: What every module needs: the graph's view, errors, interrupts and workers, without any solver.
 PARTS = (
-    *("bindings/module", "bindings/errors", "graph/graph_ops", "graph/graph_view"),
+    *("bindings/module", "bindings/errors", "distances/proof", "graph/graph_ops"),
+    "graph/graph_view",
     *("graph/array_checks.simd", "instructions/isa", "memory/buffer", "memory/huge_block"),
     *("memory/touch", "threads/interrupt", "threads/ranges", "threads/spread"),
     *("threads/waiting", "threads/worker_pool"),

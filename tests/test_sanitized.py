@@ -1,4 +1,4 @@
-"""The C++ of prepared graphs under ASan, UBSan and TSan: ``make test-slow``."""
+"""The C++ of prepared graphs and rasters under ASan, UBSan and TSan: ``make test-slow``."""
 
 from __future__ import annotations
 
@@ -12,20 +12,27 @@ import pytest
 from nearfar import _cpu
 from tests.sanitized import LEVELS, SOURCE, environment, package
 
-PROGRAM = Path(__file__).with_name("sanitized_queries.py")
+TESTS = Path(__file__).parent
+#: Part of the package -> a program that prints how many numbers it compared, and its least.
+PROGRAMS = {
+    "prepared": (TESTS / "prepared" / "sanitized_queries.py", 1_000_000),
+    "raster": (TESTS / "raster" / "sanitized_searches.py", 3_000_000),
+}
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(3600)
 @pytest.mark.skipif(_cpu.isa() not in LEVELS, reason="the levels compiled here are those of x86-64")
 @pytest.mark.parametrize("sanitizer", ["address,undefined", "thread"])
-def test_queries_under_sanitizers(sanitizer: str, tmp_path: Path) -> None:
-    units = sorted((SOURCE / "prepared").rglob("*.cpp"))
+@pytest.mark.parametrize("part", PROGRAMS)
+def test_under_sanitizers(part: str, sanitizer: str, tmp_path: Path) -> None:
+    units = sorted((SOURCE / part).rglob("*.cpp"))
+    program, least = PROGRAMS[part]
     package(tmp_path, units, sanitizer)
     around = {**os.environ, **environment(tmp_path, sanitizer)}
     for level in list(LEVELS)[: list(LEVELS).index(_cpu.isa()) + 1]:
         done = subprocess.run(
-            [sys.executable, PROGRAM],
+            [sys.executable, program],
             env={**around, "NEARFAR_CPU_LEVEL": level},
             capture_output=True,
             text=True,
@@ -33,4 +40,4 @@ def test_queries_under_sanitizers(sanitizer: str, tmp_path: Path) -> None:
         )
         # A report of the sanitizer makes the exit status other than 0, as a wrong answer does.
         assert done.returncode == 0, done.stdout + done.stderr[-6000:]
-        assert int(done.stdout.split()[-1]) > 1_000_000
+        assert int(done.stdout.split()[-1]) > least

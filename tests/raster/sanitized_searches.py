@@ -1,0 +1,56 @@
+"""Searches over small rasters of every kind by one and several workers: run under sanitizers.
+
+``python sanitized_searches.py`` prints how many distances were compared.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from nearfar.raster import Raster, cost_distance
+
+FLAT, DEEP = (150, 200), (40, 70, 130)
+
+
+def rasters(rng: np.random.Generator) -> Iterator[Raster]:
+    """Costs that are even, rough, and full of barriers, over every neighbourhood and dtype."""
+    for shape, neighbourhoods in ((FLAT, (4, 8, 16)), (DEEP, (6, 18, 26))):
+        for connectivity in neighbourhoods:
+            for dtype in ("float32", "float64", "int32", "int64"):
+                options: dict[str, Any] = {"connectivity": connectivity}
+                if dtype.startswith("int") or rng.random() < 0.5:
+                    options |= {"step": "enter", "lengths": False}
+                for most in (2, 256):
+                    cost = rng.integers(0, most, shape).astype(dtype)
+                    if dtype.startswith("float"):
+                        cost[rng.random(shape) < 0.1] = np.nan
+                    cost[0, ..., 0] = 1
+                    yield Raster(cost, **options)
+
+
+def main() -> int:
+    """Compare every search of several workers with that of one, which is proven."""
+    rng = np.random.default_rng(5)
+    compared = 0
+    for raster in rasters(rng):
+        source = (0,) * len(raster.shape)
+        one = cost_distance(raster, source, device="cpu", threads=1)
+        one.verify()
+        for threads in (2, 5):
+            many = cost_distance(raster, source, device="cpu", threads=threads)
+            np.testing.assert_array_equal(many.distances, one.distances)
+            compared += many.distances.size
+        limit = float(np.median(one.distances[one.reachable]))
+        near = cost_distance(raster, source, device="cpu", threads=2, limit=limit)
+        np.testing.assert_array_equal(near.reachable, one.reachable & (one.distances <= limit))
+        compared += near.distances.size
+    print(compared)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
