@@ -48,6 +48,10 @@ def main() -> int:
         near = cost_distance(raster, source, device="cpu", threads=2, limit=limit)
         np.testing.assert_array_equal(near.reachable, one.reachable & (one.distances <= limit))
         compared += near.distances.size
+        ends = [tuple(size // k for size in raster.shape) for k in (2, 3, 5)]
+        ends = [cell for cell in ends if one.reachable[cell]]
+        to_ends = cost_distance(raster, source, device="cpu", threads=3, targets=ends)
+        assert all(to_ends.distances[cell] == one.distances[cell] for cell in ends)
     print(compared)
     return 0
 

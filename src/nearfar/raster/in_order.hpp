@@ -28,12 +28,8 @@ class InOrder {
   explicit InOrder(const RasterView<T>& view)
       : view_(view), row_(view.shape.columns + 2), plane_(row_ * (view.shape.rows + 2)) {}
 
-  // Whether the raster is of this kind: then sources are 0, and costs small integers.
-  bool prepare(const T* distances, const int64_t* sources, std::size_t n_sources) {
-    for (std::size_t i = 0; i < n_sources; ++i)
-      if (load_shared(distances + sources[i]) != 0) return false;
-    return has_steps() && open_cells();
-  }
+  // Whether the raster is of this kind, with small integers as costs.
+  bool prepare() { return has_steps() && open_cells(); }
 
   // Labels the cells up to a bound, after prepare(); false if a distance is so large that sums
   // would be rounded.

@@ -20,6 +20,9 @@
 #include <condition_variable>
 #include <exception>
 #include <mutex>
+#include <optional>
+#include <tuple>
+#include <vector>
 
 #include "cpu/bindings/dtypes.hpp"
 #include "cpu/threads/interrupt.hpp"
@@ -190,11 +193,21 @@ TileCounts search(const RasterView<T>& view, T* distances, const int64_t* source
   const int workers = static_cast<int>(std::clamp<int64_t>(grid.tiles() / 8, 1, threads));
   std::optional<InOrder<T>> in_order;  // once tiles are visited often
   bool goes_in_order = false;
+  const bool from_zero =
+      std::all_of(sources, sources + n_sources, [&](int64_t s) { return distances[s] == 0; });
+  // Targets by tile, with distances that the worker of the tile writes under the lock.
+  std::vector<std::tuple<int64_t, int64_t, T>> ends;
+  for (std::size_t i = 0; i < n_targets; ++i) {
+    const int64_t cell = targets[i], in_layer = cell % (shape.rows * shape.columns);
+    const int64_t tile = grid.containing(cell / (shape.rows * shape.columns),
+                                         in_layer / shape.columns, in_layer % shape.columns);
+    ends.emplace_back(tile, cell, distances[cell]);
+  }
+  std::sort(ends.begin(), ends.end());
   const auto bound = [&]() -> T {
     if (n_targets == 0) return limit;
     T most = 0;
-    for (std::size_t i = 0; i < n_targets; ++i)
-      most = std::max(most, load_shared(distances + targets[i]));
+    for (const auto& [tile, cell, distance] : ends) most = std::max(most, distance);
     return std::min(most, limit);
   };
 
@@ -210,9 +223,9 @@ TileCounts search(const RasterView<T>& view, T* distances, const int64_t* source
       if (taken < 0) break;
       const uint32_t sides = waiting.sides_of(taken, givers);
       if (waiting.is_first(taken)) store_shared(reached_tiles, *reached_tiles + 1);
-      if (!by_tiles && !in_order && waiting.is_rough(workers)) {
+      if (from_zero && !by_tiles && !in_order && waiting.is_rough(workers)) {
         in_order.emplace(view);
-        goes_in_order = in_order->prepare(distances, sources, n_sources);
+        goes_in_order = in_order->prepare();
         if (goes_in_order) {
           waiting.stop();
           break;
@@ -237,6 +250,10 @@ TileCounts search(const RasterView<T>& view, T* distances, const int64_t* source
         interrupt.poll(64 + tile.counts.pops - before);
       }
       lock.lock();
+      for (auto end =
+               std::lower_bound(ends.begin(), ends.end(), std::tuple{taken, int64_t{0}, T{0}});
+           end != ends.end() && std::get<0>(*end) == taken; ++end)
+        std::get<2>(*end) = distances[std::get<1>(*end)];
       for (int side = 0; side < 27; ++side) {
         // Nothing is given to cells outside the raster.
         if (!(given.least[side] < unreached<T>())) continue;
