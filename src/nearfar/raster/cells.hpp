@@ -59,7 +59,7 @@ class Cells {
       if (inside(at))  // a source
         heap_.insert(position(at), d_[cell]);
       else
-        lower_around<Rule, AsGiven>(cell, at, load_shared(d_ + cell), [](int, T) {});
+        lower_around<Rule, AsGiven>(cell, at, load_shared(d_ + cell), nullptr);
     }
     int32_t position;
     T distance;
@@ -102,7 +102,8 @@ class Cells {
     }
   }
 
-  // Lowers the neighbours of a cell that are in the tile, and gives to those of other tiles.
+  // Lowers the neighbours of a cell that are in the tile, and gives to those of other tiles, unless
+  // `give` is null: those of a giver may be inside its tile, which is not stored atomically.
   template <StepRule Rule, bool AsGiven, class Give>
   void lower_around(int64_t cell, At at, T distance, const Give& give, bool lowers = true) {
     const RasterShape& shape = view_.shape;
@@ -113,15 +114,19 @@ class Cells {
           place_.row + to.y >= shape.rows || place_.column + to.x < 0 ||
           place_.column + to.x >= shape.columns)
         continue;
+      const bool mine = inside(to);
+      if constexpr (std::is_same_v<Give, std::nullptr_t>)
+        if (!mine) continue;
       const int64_t other = cell + away_[k];
       const T here = load_shared(d_ + other);
       const T next = lesser(distance, step<Rule, AsGiven>(cell, from, other, k), here);
       if (next == here) continue;
-      if (!inside(to)) {
+      if (!mine) {
         const auto part = [](int i, int extent) { return i < 0 ? 0 : i < extent ? 1 : 2; };
-        give(part(to.z, place_.planes) * 9 + part(to.y, place_.rows) * 3 +
-                 part(to.x, place_.columns),
-             next);
+        if constexpr (!std::is_same_v<Give, std::nullptr_t>)
+          give(part(to.z, place_.planes) * 9 + part(to.y, place_.rows) * 3 +
+                   part(to.x, place_.columns),
+               next);
       } else if (lowers) {
         store_shared(d_ + other, next);
         heap_.insert(position(to), next);
