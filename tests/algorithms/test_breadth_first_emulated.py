@@ -18,7 +18,7 @@ from tests.zoo import ZOO, as_dtype
 
 pytestmark = pytest.mark.usefixtures("emulated_gpu")
 METHOD = "breadth_first@cuda"
-LONG = -2  # kLongRow of row_marks.cuh
+LONG = -2  # kLongRow of head_edges.cuh
 NAMES = ("grid", "skewed", "star", "path", "complete", "disconnected", "no_edges", "one_vertex")
 FORMS = {
     "thin": {},

@@ -20,7 +20,7 @@ from tests.zoo import ZOO, as_dtype
 
 pytestmark = pytest.mark.usefixtures("emulated_gpu")
 
-NONE, LONG, REMOVED = -1, -2, -3  # row_marks.cuh
+NONE, LONG, REMOVED = -1, -2, -3  # head_edges.cuh
 
 
 def heads_of(graph: Graph, depth: int = 1) -> NDArray[np.int32]:
@@ -57,7 +57,38 @@ def test_from_every_vertex(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
         np.testing.assert_array_equal(paths.distances, oracle.dijkstra(graph, source))
 
 
-@pytest.mark.parametrize("dtype", ["int32", "int64"])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("seed", range(4))
+def test_float_sums_are_rounded_as_along_the_path(
+    seed: int, dtype: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Weights over eight decades: sums in another order would differ in their last bits."""
+    monkeypatch.setattr(one_launch, "ROAD_LIKE", 1e9)
+    graph = mixed(seed)
+    tail, head = graph.tails(np.int64), graph.indices
+    lesser, greater = np.minimum(tail, head), np.maximum(tail, head)
+    # A function of the two ends and the integer weight, so that pairs of edges stay pairs.
+    mixed_up = (lesser * 7919 + greater * 104729 + graph.weights * 31) % 1009
+    weights = (graph.weights > 2) * np.exp(mixed_up / 1009 * 18.0)
+    graph = graph.with_weights(weights.astype(dtype))
+    heads = row_heads(graph, device_graph(graph), 8, depth=1)
+    assert heads.out > 0.2
+    parts = [("target", np.int32, 8), ("weight", dtype, 8), ("first", dtype, 4)]
+    rows = heads.edges.get().view(np.dtype(parts, align=True))
+    place, second = rows["target"] >> 28, rows["weight"]
+    first = np.take_along_axis(rows["first"], (place - 1).clip(0), axis=1)
+    differ = 0
+    for source in range(0, graph.n_vertices, 5):
+        want = oracle.dijkstra(graph, source)
+        paths = nearfar.sssp(graph, source, method="near_far@cuda", shortcuts=True)
+        np.testing.assert_array_equal(paths.distances, want)
+        at = want[:, None]
+        is_led_past = (place > 0) & np.isfinite(at)
+        differ += np.count_nonzero(is_led_past & ((at + first) + second != at + (first + second)))
+    assert differ > 100
+
+
+@pytest.mark.parametrize("dtype", ["int32", "int64", "float32", "float64"])
 def test_zoo(dtype: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(one_launch, "ROAD_LIKE", 1e9)
     for name, make in ZOO.items():
@@ -159,7 +190,8 @@ def test_where_shortcuts_are_made(monkeypatch: pytest.MonkeyPatch) -> None:
         (generate("grid", rows=9, columns=9), {}, False),
         (generate("grid", rows=9, columns=9), {"shortcuts": True}, True),
         (as_dtype(graph, "int64"), {}, True),
-        (as_dtype(graph, "float32"), {"shortcuts": True}, False),
+        (as_dtype(graph, "float32"), {}, True),
+        (as_dtype(graph, "float64"), {"shortcuts": False}, False),
         (Graph(graph.indptr, graph.indices), {"shortcuts": True}, False),
     )
     for given, options, expected in cases:

@@ -129,11 +129,15 @@ def one_launch_cases(kind: str) -> Iterator[Case]:
     wide = base["WEIGHT_T"] in ("long long", "double")
     shape = {"BLOCK_THREADS": 384 if wide else 512}
     yield f"{ONE_LAUNCH}one_launch/one_launch.cuh", {**base, **shape, "ROW_HEAD": 4}
-    if base["WEIGHTED"] and whole:
-        yield "cuda/graph/row_shortcuts.cuh", {**types(kind), "ROW_HEAD": 8}
+    if base["WEIGHTED"] and (whole or base["INDEX_T"] == "int"):
+        rows = {"ROW_HEAD": 8, "TWO_WEIGHTS": int(not whole)}
+        yield "cuda/graph/row_shortcuts.cuh", {**types(kind), **rows}
+        if not whole:
+            yield "cuda/graph/row_heads.cuh", {**types(kind), **rows}
+            yield "cuda/graph/pack_heads.cuh", {**types(kind), **rows}
         yield (
             f"{ONE_LAUNCH}one_launch/one_launch.cuh",
-            {**base, **shape, "ROW_HEAD": 8, "SHORTCUTS": 1},
+            {**base, **shape, **rows, "SHORTCUTS": 1 if not whole else 2},
         )
     yield f"{ONE_LAUNCH}one_launch/one_launch.cuh", base
     due = {**base, "HEAVY_DEGREE": 512}

@@ -4,7 +4,7 @@
 // for targets whose own edges may lead out of the ball. Unused words are kNone; a vertex without a ball has
 // kLonger in its first word: its row does not fit, or other rows skip it (row_shortcuts.cuh).
 //
-// requires: cuda/graph/row_marks.cuh
+// requires: cuda/graph/head_edges.cuh
 // requires: cuda/primitives/types.cuh
 #pragma once
 

@@ -1,7 +1,6 @@
 // The distance of a vertex that rows skip, from those of its neighbours: see row_shortcuts.cuh.
 //
-// requires: cuda/primitives/distance.cuh
-// requires: cuda/graph/row_marks.cuh
+// requires: cuda/graph/head_edges.cuh
 #pragma once
 
 // Its neighbours were taken out later, or not at all, so their distances are computed by recursion, at most
@@ -23,3 +22,20 @@ __device__ __noinline__ weight_t beyond_row(const Row* heads, const Distance& di
   }
   return least;
 }
+
+#if TWO_WEIGHTS
+// The same where vertices were taken out once, over their own edges.
+template <class Distance>
+__device__ __noinline__ weight_t beyond_row(const HeadRow* heads, const Distance& distance, vertex_t v) {
+  weight_t least = distance.at(v);
+  const HeadRow* const row = heads + v;
+  if (__ldg(&row->target[ROW_HEAD - 1]) != kRemovedRow) return least;
+  for (int i = 0; i < ROW_HEAD - 1; ++i) {
+    const vertex_t u = __ldg(&row->target[i]);
+    if (u < 0) break;
+    const weight_t sum = distance.at(u) + row->weight[i];
+    least = sum < least ? sum : least;
+  }
+  return least;
+}
+#endif

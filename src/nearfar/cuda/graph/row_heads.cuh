@@ -4,8 +4,7 @@
 // to kNoVertex; for a longer row only edges to kLongRow. With ONES `edges` has only targets, and
 // the heads have weights of 1.
 // Launch: any grid, grid-stride. No races: every edge is written by one thread.
-// requires: cuda/primitives/edges.cuh
-// requires: cuda/graph/row_marks.cuh
+// requires: cuda/graph/head_edges.cuh
 
 #ifndef ROW_HEAD
 #define ROW_HEAD 4
@@ -14,18 +13,21 @@
 #define ONES 0
 #endif
 
-__device__ __forceinline__ Edge edge_at(const void* edges, offset_t i) {
+__device__ __forceinline__ HeadEdge edge_at(const void* edges, offset_t i) {
 #if ONES
-  Edge edge{};
+  HeadEdge edge{};
   edge.target = __ldg(static_cast<const vertex_t*>(edges) + i);
   edge.weight = weight_t(1);
   return edge;
+#elif TWO_WEIGHTS
+  const Edge given = load_edge(static_cast<const Edge*>(edges), i);
+  return HeadEdge{given.target, weight_t(0), given.weight};
 #else
   return load_edge(static_cast<const Edge*>(edges), i);
 #endif
 }
 
-extern "C" __global__ void row_heads(const offset_t* offsets, const void* edges, Edge* heads,
+extern "C" __global__ void row_heads(const offset_t* offsets, const void* edges, HeadEdge* heads,
                                      long long n) {
   const long long stride = static_cast<long long>(gridDim.x) * blockDim.x;
   const long long thread = static_cast<long long>(blockIdx.x) * blockDim.x + threadIdx.x;
@@ -33,7 +35,7 @@ extern "C" __global__ void row_heads(const offset_t* offsets, const void* edges,
     const long long v = i / ROW_HEAD;
     const offset_t begin = __ldg(offsets + v), degree = __ldg(offsets + v + 1) - begin;
     const offset_t j = static_cast<offset_t>(i % ROW_HEAD);
-    Edge edge{};
+    HeadEdge edge{};
     edge.target = degree > ROW_HEAD ? kLongRow : kNoVertex;
     if (degree <= ROW_HEAD && j < degree) edge = edge_at(edges, begin + j);
     heads[i] = edge;

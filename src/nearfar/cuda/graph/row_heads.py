@@ -22,6 +22,10 @@ SHORTCUT_DEGREE = 3.0
 ENOUGH_OUT = 0.25
 
 _THREADS = 256
+# : Vertices below which a target leaves room for what `pack_heads` puts beside it.
+MOST_PACKED = 1 << 28
+
+_FIRSTS = 4  # kFirsts of head_edges.cuh
 _CHOICES = 3  # rounds, after which nearly all suitable vertices are chosen
 _ROW_HEADS: Slot[RowHeads] = Slot("heads of rows")
 
@@ -30,36 +34,44 @@ _ROW_HEADS: Slot[RowHeads] = Slot("heads of rows")
 class RowHeads:
     """Heads of all rows."""
 
-    edges: Any  # cupy array of uint8; n * width edge records
+    edges: Any  # cupy array of uint8; n rows
     width: int  # edges per vertex
+    row: int  # bytes per row
+    two_weights: bool  # whether shortcuts keep the weights of both their edges
     seconds: float  # device time for building them
     depth: int = 0  # number of rounds in which vertices of few edges were removed
     out: float = 0.0  # share of the vertices that were removed
 
 
 def row_heads(graph: Graph, device: DeviceGraph, width: int, *, depth: int = 0) -> RowHeads:
-    """Return the heads of a graph's rows, built on first use and kept with it. O(n + m) once."""
+    """Return the heads of a graph's rows, built on first use and kept with it. O(n + m) once.
+
+    Floats allow a depth of 1, and only graphs of fewer than `MOST_PACKED` vertices.
+    """
     ones = depth > 0 and not device.weighted
+    two_weights = depth > 0 and device.weighted and device.weight_dtype.kind == "f"
 
     def make() -> RowHeads:
-        record = 2 * device.vertex_dtype.itemsize if ones else device.record
-        size = max(device.n, 1) * width * record
+        cp, vertex, weight = runtime.cupy(), device.vertex_dtype, device.weight_dtype
+        record = 2 * vertex.itemsize if ones else device.record + two_weights * weight.itemsize
+        n, size = np.int64(device.n), max(device.n, 1) * width * record
         runtime.require_memory(
-            size, f"use {keyword('local_limit', 0)}, or a CPU method ({keyword('device', 'cpu')})"
+            (1 + two_weights) * size,
+            f"use {keyword('local_limit', 0)}, or a CPU method ({keyword('device', 'cpu')})",
         )
         # A record of mixed sizes has padding, which kernels load with the rest.
-        edges = runtime.cupy().zeros(size, dtype=np.uint8)
-        macros = {**device.macros, "ROW_HEAD": width}
+        edges = cp.zeros(size, dtype=np.uint8)
+        macros = {**device.macros, "ROW_HEAD": width, "TWO_WEIGHTS": int(two_weights)}
         if ones:
             macros |= {"WEIGHTED": 1, "ONES": 1}
-        rows = runtime.program("cuda/graph/row_heads.cuh", macros).kernel("row_heads")
+        heads = runtime.program("cuda/graph/row_heads.cuh", macros).kernel("row_heads")
         past = runtime.program("cuda/graph/row_shortcuts.cuh", macros) if depth else None
-        state = runtime.cupy().zeros(max(device.n, 1) if depth else 0, dtype=np.uint8)
-        n_out = runtime.cupy().zeros(1, dtype=np.uint32)
-        blocks, n = runtime.device().multiprocessors * 8, np.int64(device.n)
+        state = cp.zeros(max(device.n, 1) if depth else 0, dtype=np.uint8)
+        n_out = cp.zeros(1, dtype=np.uint32)
+        blocks, row = runtime.device().multiprocessors * 8, width * record
         timer = runtime.Timer().start()
         given = {"offsets": device.offsets, "edges": device.edges}
-        rows(blocks, _THREADS, {**given, "heads": edges, "n": n})
+        heads(blocks, _THREADS, {**given, "heads": edges, "n": n})
         if past is not None:
             for time in range(depth):
                 for name in ("removable", *("choose_removed",) * _CHOICES):
@@ -67,9 +79,15 @@ def row_heads(graph: Graph, device: DeviceGraph, width: int, *, depth: int = 0) 
                 given = {"heads": edges, "state": state, "n": n}
                 given |= {"time": np.int64(time), "n_out": n_out}
                 past.kernel("lead_past")(blocks, _THREADS, given)
+        if two_weights:
+            row = width * (vertex.itemsize + weight.itemsize) + _FIRSTS * weight.itemsize
+            rows = cp.empty(max(device.n, 1) * row, dtype=np.uint8)
+            pack = runtime.program("cuda/graph/pack_heads.cuh", macros).kernel("pack_heads")
+            pack(blocks, _THREADS, {"heads": edges, "rows": rows, "n": n})
+            edges = rows
         seconds = timer.stop().seconds
         out = int(n_out.get()[0]) / max(device.n, 1) if depth else 0.0
-        return RowHeads(edges, width, seconds, depth, out)
+        return RowHeads(edges, width, row, two_weights, seconds, depth, out)
 
     here = runtime.device().ordinal
     key = (here, device.vertex_dtype, device.offset_dtype, width, depth)

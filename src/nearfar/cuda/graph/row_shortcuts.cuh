@@ -9,8 +9,13 @@
 //
 // A vertex can be taken out when each of its edges also exists in the other direction, with the same
 // weight, and leads to no removed vertex. Its own row stays, so that a search may start there, or reach
-// it over an edge that stays: one shorter than the edges back, or one in a row that would not fit with
+// it over an edge that stays: one that has no equal edge back, or one in a row that would not fit with
 // shortcuts and is left unchanged.
+//
+// With TWO_WEIGHTS vertices are taken out once, and pack_heads.cuh makes the rows that searches read. Rounding never
+// puts a lesser sum above a greater one, so the least of the sums over a removed vertex is its distance
+// plus the next weight, to the last bit. Of two shortcuts to a vertex both are kept, unless both weights
+// of one are at most the other's.
 //
 // heads[n * ROW_HEAD] as row_heads.cuh leaves them, state[n] and *n_out zeroed -> rows with shortcuts,
 // kRemovedRow and the time, counted from 0, in the last place of the rows of removed vertices, and the
@@ -19,14 +24,12 @@
 // change; of two neighbours only the one with the lesser key can be taken out, whichever state the other
 // reads. lead_past reads only rows of vertices that are taken out, which do not change except in their
 // last place.
-// requires: cuda/primitives/edges.cuh
-// requires: cuda/primitives/distance.cuh
-// requires: cuda/graph/row_marks.cuh
+// requires: cuda/graph/head_edges.cuh
 
 enum State : unsigned char { kStays, kOpen, kRemoved, kOut };  // kOut: taken out before
 
 // Fewest edges first. Of two neighbours with equal keys neither is taken out.
-__device__ __forceinline__ unsigned int key_of(const Edge* heads, vertex_t v) {
+__device__ __forceinline__ unsigned int key_of(const HeadEdge* heads, vertex_t v) {
   int degree = 0;
   while (degree < kFewEdges && heads[static_cast<long long>(v) * ROW_HEAD + degree].target >= 0) ++degree;
   unsigned int mixed = static_cast<unsigned int>(v) * 2654435761u;
@@ -35,31 +38,57 @@ __device__ __forceinline__ unsigned int key_of(const Edge* heads, vertex_t v) {
   return static_cast<unsigned int>(degree) << 28 | mixed >> 4;
 }
 
-// True if the row has an edge to v of at most that weight; `exactly`: of that weight.
-__device__ __forceinline__ bool leads_to(const Edge* heads, vertex_t row, vertex_t v, weight_t weight, bool exactly) {
+#if TWO_WEIGHTS
+constexpr int kMostPast = kFirsts;  // edges of a row that shortcuts replace
+
+// True if no sum over `one` exceeds that over `other`, however sums are rounded.
+__device__ __forceinline__ bool no_heavier(const HeadEdge& one, const HeadEdge& other) {
+  return one.first <= other.first && one.weight <= other.weight;
+}
+
+// Makes `then` a shortcut over `first` and itself; false if it cannot be.
+__device__ __forceinline__ bool join(const HeadEdge& first, HeadEdge* then) {
+  then->first = first.weight;
+  return true;
+}
+#else
+constexpr int kMostPast = ROW_HEAD;
+
+__device__ __forceinline__ bool no_heavier(const HeadEdge& one, const HeadEdge& other) {
+  return !(other.weight < one.weight);
+}
+
+__device__ __forceinline__ bool join(const HeadEdge& first, HeadEdge* then) {
+  then->weight = add_saturating(first.weight, then->weight);
+  return then->weight < unreached();
+}
+#endif
+
+// True if the edge's target has the same edge back to v.
+__device__ __forceinline__ bool leads_back(const HeadEdge* heads, vertex_t v, const HeadEdge& edge) {
   for (int j = 0; j < ROW_HEAD; ++j) {
-    const Edge edge = heads[static_cast<long long>(row) * ROW_HEAD + j];
-    if (edge.target == v && (exactly ? edge.weight == weight : !(weight < edge.weight))) return true;
+    const HeadEdge back = heads[static_cast<long long>(edge.target) * ROW_HEAD + j];
+    if (back.target == v && back.weight == edge.weight) return true;
   }
   return false;
 }
 
-extern "C" __global__ void removable(const Edge* heads, unsigned char* state, long long n) {
+extern "C" __global__ void removable(const HeadEdge* heads, unsigned char* state, long long n) {
   const long long stride = static_cast<long long>(gridDim.x) * blockDim.x;
   for (long long i = static_cast<long long>(blockIdx.x) * blockDim.x + threadIdx.x; i < n; i += stride) {
     const bool out = state[i] >= kRemoved;
     bool can = !out && heads[i * ROW_HEAD].target >= 0;
     for (int j = 0; can && j < ROW_HEAD; ++j) {
-      const Edge edge = heads[i * ROW_HEAD + j];
+      const HeadEdge edge = heads[i * ROW_HEAD + j];
       if (edge.target < 0) break;
       can = j < kFewEdges && edge.target != i && state[edge.target] < kRemoved &&
-            leads_to(heads, edge.target, static_cast<vertex_t>(i), edge.weight, true);
+            leads_back(heads, static_cast<vertex_t>(i), edge);
     }
     state[i] = out ? kOut : can ? kOpen : kStays;
   }
 }
 
-extern "C" __global__ void choose_removed(const Edge* heads, volatile unsigned char* state, long long n) {
+extern "C" __global__ void choose_removed(const HeadEdge* heads, volatile unsigned char* state, long long n) {
   const long long stride = static_cast<long long>(gridDim.x) * blockDim.x;
   for (long long i = static_cast<long long>(blockIdx.x) * blockDim.x + threadIdx.x; i < n; i += stride) {
     if (state[i] != kOpen) continue;
@@ -79,29 +108,28 @@ extern "C" __global__ void choose_removed(const Edge* heads, volatile unsigned c
 
 // A row under construction.
 struct NewRow {
-  Edge edge[ROW_HEAD];
+  HeadEdge edge[ROW_HEAD];
   int size;
   bool fits;
 
-  __device__ __forceinline__ void add(vertex_t target, weight_t weight) {
+  __device__ __forceinline__ void add(const HeadEdge& added) {
     for (int i = 0; i < size; ++i) {
-      if (edge[i].target != target) continue;
-      if (weight < edge[i].weight) edge[i].weight = weight;
+      if (edge[i].target != added.target) continue;
+      if (no_heavier(edge[i], added)) return;
+      if (!no_heavier(added, edge[i])) continue;
+      edge[i] = added;
       return;
     }
     fits &= size < ROW_HEAD;
-    if (!fits) return;
-    edge[size].target = target;
-    edge[size].weight = weight;
-    ++size;
+    if (fits) edge[size++] = added;
   }
 };
 
-extern "C" __global__ void lead_past(Edge* heads, const unsigned char* state, long long n, long long time,
+extern "C" __global__ void lead_past(HeadEdge* heads, const unsigned char* state, long long n, long long time,
                                      unsigned int* n_out) {
   const long long stride = static_cast<long long>(gridDim.x) * blockDim.x;
   for (long long i = static_cast<long long>(blockIdx.x) * blockDim.x + threadIdx.x; i < n; i += stride) {
-    Edge* const own = heads + i * ROW_HEAD;
+    HeadEdge* const own = heads + i * ROW_HEAD;
     if (state[i] == kRemoved) {
       own[ROW_HEAD - 1].target = kRemovedRow;
       own[ROW_HEAD - 1].weight = static_cast<weight_t>(time);
@@ -110,27 +138,26 @@ extern "C" __global__ void lead_past(Edge* heads, const unsigned char* state, lo
     if (state[i] >= kRemoved) continue;
     NewRow row{};
     row.fits = true;
-    bool past = false;
+    int past = 0;
     for (int j = 0; row.fits && j < ROW_HEAD; ++j) {
-      const Edge edge = own[j];
+      const HeadEdge edge = own[j];
       const vertex_t v = edge.target;
       if (v < 0) break;
-      if (state[v] != kRemoved || !leads_to(heads, v, static_cast<vertex_t>(i), edge.weight, false)) {
-        row.add(v, edge.weight);
+      if (state[v] != kRemoved || !leads_back(heads, static_cast<vertex_t>(i), edge)) {
+        row.add(edge);
         continue;
       }
-      past = true;
+      row.fits = ++past <= kMostPast;
       for (int k = 0; row.fits && k < kFewEdges; ++k) {
-        const Edge beyond = heads[static_cast<long long>(v) * ROW_HEAD + k];
+        HeadEdge beyond = heads[static_cast<long long>(v) * ROW_HEAD + k];
         if (beyond.target < 0) break;
-        const weight_t both = add_saturating(edge.weight, beyond.weight);
-        row.fits &= both < unreached();
-        if (beyond.target != i) row.add(beyond.target, both);
+        row.fits &= join(edge, &beyond);
+        if (beyond.target != i) row.add(beyond);
       }
     }
     if (!past || !row.fits) continue;
     for (int j = 0; j < ROW_HEAD; ++j) {
-      Edge none{};
+      HeadEdge none{};
       none.target = kNoVertex;
       own[j] = j < row.size ? row.edge[j] : none;
     }

@@ -32,7 +32,13 @@ from nearfar.algorithms.near_far.one_launch.host import (
 from nearfar.algorithms.near_far.one_launch.options import OneLaunchOptions
 from nearfar.algorithms.near_far.one_launch.ranges import solve_by_ranges
 from nearfar.cuda.device_graph import DeviceGraph, device_graph
-from nearfar.cuda.graph.row_heads import ENOUGH_OUT, SHORTCUT_DEGREE, RowHeads, row_heads
+from nearfar.cuda.graph.row_heads import (
+    ENOUGH_OUT,
+    MOST_PACKED,
+    SHORTCUT_DEGREE,
+    RowHeads,
+    row_heads,
+)
 from nearfar.cuda.loops.whole_solve import row_lanes
 from nearfar.errors import OutOfMemoryError
 from nearfar.graph.facts import weight_spread
@@ -87,17 +93,19 @@ def first_delta(graph: Graph, options: OneLaunchOptions, *, packed: bool = False
 def _heads(graph: Graph, device: DeviceGraph, shortcuts: bool | None) -> RowHeads | None:
     """Return rows at fixed positions, if most are short and blocks will advance on their own.
 
-    They have shortcuts if these are requested or pay, and are exact, which excludes float
-    weights and unweighted edges.
+    They have shortcuts if these are requested or pay, and edges have weights. Float sums are
+    rounded as along the path, which needs both weights of a shortcut, and so allows no shortcut
+    of shortcuts.
     """
     if not 0 < graph.mean_degree <= ROAD_LIKE:
         return None
     enough = 0.0 if shortcuts else ENOUGH_OUT
     if shortcuts is None:
         shortcuts = graph.mean_degree <= SHORTCUT_DEGREE
-    exact = device.weighted and device.weight_dtype.kind == "i"
-    for width, depth in ((_SHORTCUT_HEAD, _DEPTH), (_HEAD, 0)):
-        if depth and not (shortcuts and exact):
+    floats = device.weight_dtype.kind == "f"
+    possible = device.weighted and not (floats and graph.n_vertices >= MOST_PACKED)
+    for width, depth in ((_SHORTCUT_HEAD, 1 if floats else _DEPTH), (_HEAD, 0)):
+        if depth and not (shortcuts and possible):
             continue
         try:
             heads = row_heads(graph, device, width, depth=depth)
@@ -123,7 +131,7 @@ def _engine(graph: Graph, options: OneLaunchOptions, form: Form) -> Engine:
         wide_rows = heads is not None and entry_bytes(device) > 8
         if heads is not None:
             most = runtime.device().shared_per_block - STATIC
-            local = min(_HEADED * local_bytes(device, heads.width), most) // entry_bytes(device)
+            local = min(_HEADED * local_bytes(device, heads), most) // entry_bytes(device)
         return Engine(
             device,
             "algorithms/near_far/one_launch/one_launch.cuh",

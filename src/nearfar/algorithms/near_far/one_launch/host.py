@@ -100,6 +100,7 @@ class Engine:
             "BLOCKS_EACH": 1,
             "DISTANCE_BITS": shape.bits,
             "ROW_HEAD": 0 if heads is None else heads.width,
+            "TWO_WEIGHTS": 0 if heads is None else int(heads.two_weights),
             "SHORTCUTS": 0 if heads is None else heads.depth,
             **device.macros,
             **macros,
@@ -107,7 +108,7 @@ class Engine:
         block = int(defines["BLOCK_THREADS"])
         shared = max(block // 32 * shared_entries[0], shared_entries[1]) * record
         # capacity of each of a block's local lists
-        self.local_room = shared // local_bytes(device, 0 if heads is None else heads.width)
+        self.local_room = shared // local_bytes(device, heads)
         room = runtime.device().shared_per_block + _RESERVED
         fitting = room // (shared + STATIC + _RESERVED)
         each = max(min(int(defines["BLOCKS_EACH"]), fitting), 1)
@@ -196,11 +197,12 @@ def entry_bytes(device: DeviceGraph) -> int:
     return struct_dtype(_ROWS, "Entry", device.macros).itemsize
 
 
-def local_bytes(device: DeviceGraph, head: int) -> int:
+def local_bytes(device: DeviceGraph, heads: RowHeads | None) -> int:
     """Return the shared memory per entry of a block's lists: two ``LocalEntry``, one ``Entry``."""
     record = entry_bytes(device)
-    if head:  # its predecessor, and the row at a multiple of 16 bytes
-        entry = -(-(record + device.vertex_dtype.itemsize) // 16) * 16 + head * device.record
+    if heads is not None:  # its predecessor, and the row at a multiple of 16 bytes
+        before = -(-(record + device.vertex_dtype.itemsize) // 16) * 16
+        entry = before + heads.row
     else:
         entry = -(-(record + 2 * device.offset_dtype.itemsize) // 16) * 16
     return 2 * entry + record

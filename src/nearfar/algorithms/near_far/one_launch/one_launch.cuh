@@ -187,8 +187,10 @@ __device__ __forceinline__ void reset_counters(Control* control, const Plan& pla
 
 // The distance of a vertex that is settled.
 __device__ __forceinline__ weight_t distance_found(const Solve& solve, vertex_t v) {
-#if SHORTCUTS
-  return beyond_row<SHORTCUTS, ROW_HEAD>(solve.heads, solve.distance, v);
+#if TWO_WEIGHTS
+  return beyond_row(solve.heads, solve.distance, v);
+#elif SHORTCUTS
+  return beyond_row<SHORTCUTS, ROW_HEAD>(solve.heads->edge, solve.distance, v);
 #else
   return solve.distance.at(v);
 #endif

@@ -11,7 +11,6 @@
 // With SHORTCUTS rows skip vertices that are taken out (row_shortcuts.cuh); beyond_row adds those at the end.
 // requires: algorithms/near_far/one_launch/one_launch_lists.cuh
 // requires: cuda/graph/beyond_row.cuh
-// requires: cuda/graph/row_marks.cuh
 #pragma once
 
 #if ROW_HEAD
@@ -22,15 +21,15 @@ constexpr int kAtOnce = ROW_HEAD > 4 ? 1 : 2;
 
 // Values that every edge needs, in registers; the others stay in the kernel's shared memory.
 struct Chain {
-  const Edge* heads;
+  const HeadRow* heads;
   Distances distance;
   weight_t threshold;
   __device__ __forceinline__ Chain(const Solve& solve, const Targets& out)
       : heads(solve.heads), distance(solve.distance), threshold(out.threshold) {}
 };
 
-__device__ __forceinline__ LocalRow load_row(const Edge* heads, vertex_t v) {
-  const int4* const from = reinterpret_cast<const int4*>(heads + static_cast<long long>(v) * ROW_HEAD);
+__device__ __forceinline__ LocalRow load_row(const HeadRow* heads, vertex_t v) {
+  const int4* const from = reinterpret_cast<const int4*>(heads + v);
   LocalRow row;
 #pragma unroll
   for (int i = 0; i < kRowPieces; ++i) row.piece[i] = load_early(from + i);
@@ -39,6 +38,25 @@ __device__ __forceinline__ LocalRow load_row(const Edge* heads, vertex_t v) {
 
 __device__ __forceinline__ LocalEntry open_entry(const Solve& solve, const Entry& entry) {
   return LocalEntry{entry.vertex, entry.distance, kNoVertex, load_row(solve.heads, entry.vertex)};
+}
+
+// An edge of a row, and the distance over it.
+struct Reached {
+  vertex_t target;  // or a marker
+  weight_t sum;
+};
+
+__device__ __forceinline__ Reached reach(const LocalRow& row, int place, weight_t distance) {
+#if TWO_WEIGHTS
+  const HeadRow& head = reinterpret_cast<const HeadRow&>(row);
+  const vertex_t target = head.target[place];
+  const int first = target < 0 ? 0 : target >> kFirstShift;
+  if (first) distance += head.first[first - 1];
+  return {target < 0 ? target : target & (1 << kFirstShift) - 1, distance + head.weight[place]};
+#else
+  const Edge& edge = reinterpret_cast<const HeadRow&>(row).edge[place];
+  return {edge.target, add_saturating(distance, edge_weight(edge))};
+#endif
 }
 
 // N edges of a lane that are relaxed at the same time.
@@ -137,13 +155,13 @@ __device__ __forceinline__ uint32 relax_rows(const Chain& chain, const Solve& so
       const bool there = slot < count;
       const LocalEntry* const entry = list + (there ? slot : 0);
       const vertex_t from = entry->from;
-      const Edge edge = reinterpret_cast<const Edge*>(entry->row.piece)[lane_id() % ROW_HEAD];
       edges.from[u] = entry->vertex;
       edges.distance[u] = entry->distance;
+      const Reached edge = reach(entry->row, lane_id() % ROW_HEAD, entry->distance);
       longer[u] = there & (edge.target == kLongRow);
       edges.valid[u] = there & (edge.target >= 0) & (edge.target != from);
       edges.target[u] = edge.target;
-      edges.sum[u] = add_saturating(edges.distance[u], edge_weight(edge));
+      edges.sum[u] = edge.sum;
     }
     looked += relax_edges<N>(chain, solve, out, lists, edges);
 #pragma unroll

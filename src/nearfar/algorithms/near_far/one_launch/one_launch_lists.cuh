@@ -13,10 +13,10 @@
 #endif
 
 #if ROW_HEAD
-constexpr int kRowPieces = ROW_HEAD * static_cast<int>(sizeof(Edge)) / 16;
+constexpr int kRowPieces = static_cast<int>(sizeof(HeadRow)) / 16;
 
 struct LocalRow {
-  int4 piece[kRowPieces];  // ROW_HEAD edges
+  int4 piece[kRowPieces];  // a HeadRow
 };
 
 struct alignas(16) LocalEntry {

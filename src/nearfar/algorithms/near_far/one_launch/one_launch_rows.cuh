@@ -5,6 +5,7 @@
 // Three degree classes: rows up to kMiddle edges share the warp's lanes, longer ones are taken by the
 // whole warp with as many edges in flight per lane, and beyond kHeavy they are cut into chunks for
 // all warps.
+// requires: cuda/graph/head_edges.cuh
 // requires: cuda/primitives/edges.cuh
 // requires: cuda/primitives/memory.cuh
 // requires: cuda/primitives/deal.cuh
@@ -79,7 +80,7 @@ struct Solve {
   long long n;
   const offset_t* offsets;
   const Edge* edges;
-  const Edge* heads;  // of short rows at fixed places (one_launch_heads.cuh), or not used
+  const HeadRow* heads;  // of short rows at fixed places (one_launch_heads.cuh), or not used
   Distances distance;
   Entry* near_queue[2];
   Entry* far_pile[2];

@@ -44,7 +44,7 @@ class OneLaunchOptions(DeltaOptions):
         not fit is repeated. 0 means full distances. None packs those of large sparse graphs that
         should fit.
     shortcuts : bool or None
-        Bypass vertices of few edges on graphs with integer weights, once per graph. None does so up
+        Bypass vertices of few edges on weighted graphs, prepared once per graph. None does so up
         to a mean degree of 3 if that removes at least a quarter of the vertices.
     pull_share : int
         With sorted or sifted rows, on an undirected graph: open vertices scan their own edges once
