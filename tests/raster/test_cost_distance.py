@@ -336,6 +336,34 @@ def test_a_passage_is_walked_in_place() -> None:
     assert surface.stats["heap_pops"] == surface.reachable.sum()
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int32"])
+@pytest.mark.parametrize("options", [{}, {"step": "enter"}, {"cut_corners": False}], ids=str)
+@pytest.mark.parametrize("connectivity", [4, 8, 16])
+def test_winding_passages(dtype: str, options: dict[str, Any], connectivity: int) -> None:
+    """Straight stretches, turns, branches and diagonal steps, across borders of tiles."""
+    if dtype == "int32":
+        options = {"step": "enter", "lengths": False}
+    elif connectivity != 8 and "cut_corners" in options:
+        options = {}  # no such choice
+    rng = np.random.default_rng(connectivity)
+    for passages in (maze(45, 1), serpentine(91), serpentine(91).T):
+        blocked = ~np.isfinite(passages) & (rng.random(passages.shape) < 0.98)
+        costs = rng.integers(0, 60, passages.shape) * (1 if dtype == "int32" else 0.137)
+        cost = np.where(blocked, 1000, costs).astype(dtype)
+        raster = Raster(cost, connectivity=connectivity, no_data=1000, **options)
+        start = tuple(int(i) for i in np.argwhere(~blocked)[0])
+        surface = cost_distance(raster, start, threads=1)
+        surface.verify()
+        source = start[0] * cost.shape[1] + start[1]
+        want = nearfar.sssp(explicit(raster), source, device="cpu").distances
+        np.testing.assert_array_equal(surface.distances.reshape(-1), want)
+        assert surface.stats["visits_in_place"] > 0
+        if dtype != "int32":  # costs as given, without a mark
+            bare = Raster(np.where(blocked, np.inf, cost), connectivity=connectivity, **options)
+            again = cost_distance(bare, start, threads=1)
+            np.testing.assert_array_equal(again.distances, surface.distances)
+
+
 def test_a_door_into_an_open_hall_is_swept() -> None:
     cost = np.ones((200, 200), dtype=np.float32)
     cost[:, 70] = np.inf

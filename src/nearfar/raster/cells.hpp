@@ -5,6 +5,9 @@
 #pragma once
 
 #include <bit>
+#include <cstring>
+#include <limits>
+#include <tuple>
 
 #include "cpu/heaps/dary_heap.hpp"
 #include "raster/view.hpp"
@@ -27,6 +30,7 @@ class Cells {
       const int z = -view.offset[k][0], y = -view.offset[k][1], x = -view.offset[k][2];
       away_[k] = (z * shape.rows + y) * shape.columns + x;
       within_[k] = (z * side_ + y) * side_ + x;
+      if (deep_ == 0 && halo_ == 1) around_[y + 1][x + 1] = view.factor[k];
     }
   }
 
@@ -47,6 +51,19 @@ class Cells {
   struct At {
     int z, y, x;
   };
+  static constexpr uint32_t kFlat = uint32_t{1} << 31;  // in a set: of lower_flat()
+  struct Way {
+    int64_t away;    // in the raster
+    int32_t within;  // in the tile
+  };
+  struct Next {
+    int32_t position;
+    T distance;
+    int64_t cell;
+    uint32_t last = ~uint32_t{0};  // the set of the one neighbour that was lowered,
+    int k = 0;                     // its number
+    Way way;
+  };
 
   template <StepRule Rule, bool AsGiven>
   bool run(const Givers& givers, uint64_t most, Given<T>& given, TileCounts& counts) {
@@ -61,21 +78,31 @@ class Cells {
       else
         lower_around<Rule, AsGiven>(cell, at, load_shared(d_ + cell), nullptr);
     }
-    int32_t position;
-    T distance;
+    constexpr bool kQuick = std::is_floating_point_v<T> && AsGiven &&
+                            (Rule == StepRule::mean || Rule == StepRule::enter);
+    Next next;
     uint64_t left = most;
-    while (heap_.pop(position, distance)) {
+    for (bool one = false; one || heap_.pop(next.position, next.distance);) {
+      const int32_t position = next.position;
       const At at{position >> 2 * bits_, position >> bits_ & (side_ - 1), position & (side_ - 1)};
-      const int64_t cell = first_ + (at.z * shape.rows + at.y) * shape.columns + at.x;
-      if (d_[cell] != distance) continue;
+      if (!one) {
+        next.cell = first_ + (at.z * shape.rows + at.y) * shape.columns + at.x;
+        if (d_[next.cell] != next.distance) continue;
+      }
+      one = false;
       const bool within = at.x >= halo_ && at.x < place_.columns - halo_ && at.y >= halo_ &&
                           at.y < place_.rows - halo_ && at.z >= deep_ &&
                           at.z < place_.planes - deep_;
-      if (within) {
-        if (left > 0) lower_all<Rule, AsGiven>(cell, position, distance);
-      } else {
-        const auto give = [&](int side, T next) { given.add(side, next, cell); };
-        lower_around<Rule, AsGiven>(cell, at, distance, give, left > 0);
+      if (!within) {
+        const auto give = [&, cell = next.cell](int side, T d) { given.add(side, d, cell); };
+        lower_around<Rule, AsGiven>(next.cell, at, next.distance, give, left > 0);
+      } else if (left > 0) {
+        bool quick = false;
+        if constexpr (kQuick) {
+          quick = deep_ == 0 && halo_ == 1 && at.x < place_.columns - 2;
+          if (quick) one = lower_flat<Rule>(next);
+        }
+        if (!quick) one = lower_all<Rule, AsGiven>(next);
       }
       left -= left > 0;
       ++counts.pops;
@@ -83,23 +110,80 @@ class Cells {
     return left > 0;
   }
 
-  // All neighbours of a cell that are in its tile.
+  // All neighbours of a cell that are in its tile. Returns whether one alone was lowered while no
+  // cell waits: it becomes the next, as along a passage.
   template <StepRule Rule, bool AsGiven>
-  NEARFAR_INLINE void lower_all(int64_t cell, int32_t position, T distance) {
+  NEARFAR_INLINE bool lower_all(Next& next) {
+    const int64_t cell = next.cell;
     const T* const d = d_ + cell;
     const T from = cost<AsGiven>(cell);
-    SumOf<T> next[kMostSteps];
+    SumOf<T> sums[kMostSteps];
     uint32_t lowered = 0;
     for (int k = 0; k < view_.steps; ++k) {
-      next[k] = candidate(distance, step<Rule, AsGiven>(cell, from, cell + away_[k], k));
-      lowered |= static_cast<uint32_t>(improves(next[k], d[away_[k]])) << k;
+      sums[k] = candidate(next.distance, step<Rule, AsGiven>(cell, from, cell + away_[k], k));
+      lowered |= static_cast<uint32_t>(improves(sums[k], d[away_[k]])) << k;
     }
-    for (; lowered != 0; lowered &= lowered - 1) {
-      const int k = std::countr_zero(lowered);
-      const T value = static_cast<T>(next[k]);
-      store_shared(d_ + cell + away_[k], value);
-      heap_.insert(position + within_[k], value);
+    return lower(
+        lowered, lowered, next, [&](int k) { return static_cast<T>(sums[k]); },
+        [&](int k) { return Way{away_[k], within_[k]}; });
+  }
+
+  // The same for four or eight neighbours, row by row in vectors of four cells. Its factors are NaN
+  // where no step leads, which improves nothing.
+  template <StepRule Rule>
+  NEARFAR_INLINE bool lower_flat(Next& next) {
+    const int64_t cell = next.cell;
+    using Row __attribute__((vector_size(4 * sizeof(T)))) = T;
+    using Bits = BitsOf<T>;
+    using Flags __attribute__((vector_size(4 * sizeof(T)))) = std::make_signed_t<Bits>;
+    const int64_t columns = view_.shape.columns;
+    T sums[12];
+    Flags found{};
+    for (int y = 0; y < 3; ++y) {
+      const int64_t at = cell + (y - 1) * columns - 1;
+      Row to, here, factor;
+      std::memcpy(&to, view_.cost + at, sizeof(Row));
+      std::memcpy(&here, d_ + at, sizeof(Row));
+      std::memcpy(&factor, around_[y], sizeof(Row));
+      const Row step = Rule == StepRule::mean ? factor * (view_.cost[cell] + to) : factor * to;
+      const Row sum = next.distance + step;
+      std::memcpy(sums + 4 * y, &sum, sizeof(Row));
+      found |= (sum < here) & (Flags{1, 2, 4, 8} << 4 * y);
     }
+    const auto lowered = static_cast<uint32_t>(found[0] | found[1] | found[2] | found[3]);
+    return lower(
+        lowered, lowered | kFlat, next, [&](int k) { return sums[k]; },
+        [&](int k) {
+          const int y = k / 4 - 1, x = k % 4 - 1;
+          return Way{y * columns + x, y * side_ + x};
+        });
+  }
+
+  // Lowers the neighbours in a set, each at its sum and where its way leads. Along a straight
+  // passage the way is the last one: a branch that is predicted, so the next cell need not wait for
+  // this one's comparisons.
+  template <class Sum, class WayOf>
+  NEARFAR_INLINE bool lower(uint32_t lowered, uint32_t set, Next& next, const Sum& sum,
+                            const WayOf& way_of) {
+    if (set != next.last || !heap_.empty()) {
+      if (!std::has_single_bit(lowered) || !heap_.empty()) {
+        for (; lowered != 0; lowered &= lowered - 1) {
+          const int k = std::countr_zero(lowered);
+          const Way way = way_of(k);
+          store_shared(d_ + next.cell + way.away, sum(k));
+          heap_.insert(next.position + way.within, sum(k));
+        }
+        return false;
+      }
+      next.last = set;
+      next.k = std::countr_zero(lowered);
+      next.way = way_of(next.k);
+    }
+    next.cell += next.way.away;
+    next.position += next.way.within;
+    next.distance = sum(next.k);
+    store_shared(d_ + next.cell, next.distance);
+    return true;
   }
 
   // Lowers the neighbours of a cell that are in the tile, and gives to those of other tiles, unless
@@ -161,6 +245,10 @@ class Cells {
   const int side_, bits_, halo_, deep_;  // a side is a power of two
   int64_t away_[kMostSteps], first_ = 0;
   int32_t within_[kMostSteps];
+  static constexpr T kNoStep = std::numeric_limits<T>::quiet_NaN();
+  T around_[3][4] = {{kNoStep, kNoStep, kNoStep, kNoStep},
+                     {kNoStep, kNoStep, kNoStep, kNoStep},
+                     {kNoStep, kNoStep, kNoStep, kNoStep}};
   TilePlace place_{};
   T* d_ = nullptr;
   DaryHeap<int32_t, T, 4> heap_;

@@ -191,9 +191,12 @@ nb::tuple raster_scan(ConstArray cost, std::optional<ConstArray> elevation, nb::
   nb::tuple result;
   with_weight_type(cost.dtype(), [&](auto tag) {
     using T = decltype(tag);
+    // Costs that are not negative are ordered as their bits are.
+    using Bits = std::make_signed_t<BitsOf<T>>;
+    constexpr auto kBarrier = std::bit_cast<Bits>(unreached<T>());
     struct Part {
       int64_t barriers = 0, negative = -1;
-      T least = std::numeric_limits<T>::max(), most = 0;
+      Bits least = std::bit_cast<Bits>(std::numeric_limits<T>::max()), most = 0;
     };
     RasterView<T> view{};
     view.cost = static_cast<const T*>(cost.data());
@@ -201,29 +204,46 @@ nb::tuple raster_scan(ConstArray cost, std::optional<ConstArray> elevation, nb::
     view.has_no_data = !no_data.is_none();
     if (view.has_no_data) view.no_data = nb::cast<T>(no_data);
     std::vector<Part> parts(static_cast<std::size_t>(std::max(1, threads)));
-    {
+    const auto scan = [&](const auto& passable) {
       nb::gil_scoped_release release;
       in_ranges(cost.size(), threads, [&](std::size_t range, std::size_t from, std::size_t to) {
         Part p;
-        for (std::size_t i = from; i < to; ++i) {
-          const T value = view.passable(static_cast<int64_t>(i));
-          const bool open = value < unreached<T>();
-          p.barriers += !open;
-          p.least = open ? std::min(p.least, value) : p.least;
-          p.most = open ? std::max(p.most, value) : p.most;
-          const bool data = !view.has_no_data || view.cost[i] != view.no_data;
-          if (view.cost[i] < 0 && data && p.negative < 0) p.negative = static_cast<int64_t>(i);
+        constexpr std::size_t kBlock = 1024;
+        Bits block[kBlock];
+        for (; from < to; from += kBlock) {
+          const std::size_t size = std::min(kBlock, to - from);
+          Bits signs = 0;
+          for (std::size_t i = 0; i < size; ++i) {
+            block[i] = std::bit_cast<Bits>(passable(from + i));
+            signs |= std::bit_cast<Bits>(view.cost[from + i]);
+          }
+          Bits barriers = 0;
+          for (std::size_t i = 0; i < size; ++i) {
+            barriers += block[i] >= kBarrier;
+            p.least = std::min(p.least, block[i]);
+            p.most = std::max(p.most, block[i] < kBarrier ? block[i] : Bits{0});
+          }
+          p.barriers += barriers;
+          for (std::size_t i = 0; signs < 0 && p.negative < 0 && i < size; ++i)
+            if (view.cost[from + i] < 0 &&
+                !(view.has_no_data && view.cost[from + i] == view.no_data))
+              p.negative = static_cast<int64_t>(from + i);
         }
         parts[range] = p;
       });
-    }
+    };
+    if (view.has_no_data || view.elevation != nullptr)
+      scan([&](std::size_t i) { return view.passable(static_cast<int64_t>(i)); });
+    else
+      scan([&](std::size_t i) { return view.cost[i] >= 0 ? view.cost[i] : unreached<T>(); });
     Part all;
     for (const Part& p : parts) {
       all.barriers += p.barriers;
       if (all.negative < 0) all.negative = p.negative;
       all.least = std::min(all.least, p.least), all.most = std::max(all.most, p.most);
     }
-    result = nb::make_tuple(all.barriers, all.negative, all.least, all.most);
+    result = nb::make_tuple(all.barriers, all.negative, std::bit_cast<T>(all.least),
+                            std::bit_cast<T>(all.most));
   });
   return result;
 }

@@ -20,6 +20,8 @@ class DaryHeap {
 
   explicit DaryHeap(Index) { keys_.reserve(1024); }
 
+  bool empty() const { return keys_.size == 0; }
+
   void insert(Index v, Weight d) {
     const Key key = Packed::make(d, v);
     keys_.push(key);
