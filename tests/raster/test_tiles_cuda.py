@@ -161,3 +161,32 @@ def test_memory_for_no_part_is_refused() -> None:
 def test_sources_at_the_border_of_a_tile(shape: tuple[int, ...]) -> None:
     for at in (3, 4, 15, 16, 29, 30):
         same(Raster(np.ones(shape)), tuple(min(at, n - 1) for n in shape))
+
+
+@pytest.mark.usefixtures("emulated_gpu")
+@pytest.mark.parametrize(("patience", "wide"), [(2, 0), (8, 1), (5, 3)])
+def test_handed_over_where_few_tiles_are_at_work(
+    patience: int, wide: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """To the CPU and back, as often as there are passages and open places in turn."""
+    monkeypatch.setattr(cuda, "_patience", lambda nbytes: patience)
+    monkeypatch.setattr(cuda, "_WIDE", wide)
+    hall = noise((91, 130), np.float32)
+    winding = Raster(np.hstack([serpentine(91), hall, serpentine(91)]))
+    for raster, source in (
+        (winding, (0, 0)),
+        (Raster(noise((20, 18, 33), np.float32), connectivity=26), (10, 9, 16)),
+        (Raster(noise((70, 131), np.float64), connectivity=16), (35, 65)),
+    ):
+        same(raster, [source])
+        same(raster, [source], limit=700, initial=[2])
+    surface = cost_distance(winding, (0, 0), device="cuda", threads=2)
+    assert surface.stats["handed_over"] >= 1
+    assert surface.stats["visits_on_cpu"] >= 1
+    surface.verify()
+
+
+@pytest.mark.usefixtures("emulated_gpu")
+def test_kept_by_the_device_where_many_tiles_are_at_work() -> None:
+    surface = cost_distance(Raster(noise((120, 120), np.float32)), (60, 60), device="cuda")
+    assert surface.stats["handed_over"] == 0

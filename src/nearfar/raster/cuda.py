@@ -20,6 +20,11 @@ __all__ = ["Engine", "macros", "search"]
 _C_TYPES = {"float32": "float", "float64": "double", "int32": "int", "int64": "long long"}
 _SOURCE = 64  # a tile with a source, in tiles.cuh's marks
 _TILE = 24  # bytes of a tile besides its cells
+# Few tiles at a time take a CPU less time than a GPU, which needs _VISIT seconds for each. The search
+# is handed over once they have taken as long as the copies, and back once many tiles wait.
+_VISIT, _COPIED = 7e-6, 10e9  # bytes per second, there and back; measured on an H100
+_PATIENCE = 500  # visits, at least
+_WIDE = 64  # tiles of the CPU
 
 
 def macros(dtype: np.dtype[Any], ndim: int, rule: int, steps: NDArray[np.int8]) -> dict[str, Any]:
@@ -62,7 +67,7 @@ class Engine:
         self.unreached = unreached_value(grid.dtype)
         program = runtime.program("raster/kernels/tiles.cuh", self.macro)
         self.kernel = program.kernel("relax_tiles")
-        self.counters = {"phases": 0, "tile_visits": 0}
+        self.counters = {"phases": 0, "tile_visits": 0, "handed_over": 0, "visits_on_cpu": 0}
         self.seconds, self.bytes = 0.0, 0
 
     def shape(self, lines: int) -> tuple[int, int, int]:
@@ -109,14 +114,19 @@ class Engine:
         shape: tuple[int, ...],
         waiting: tuple[NDArray[Any], NDArray[np.uint32]],
         limit: float | None,
-    ) -> None:
-        """Lower the distances of a part, on the device, to their fixed point."""
+        patience: int = 2**32 - 1,
+    ) -> NDArray[Any] | None:
+        """Lower the distances of a part, on the device, to their fixed point.
+
+        Returns None, or after ``patience`` visits of few tiles at a time the tiles' keys.
+        """
         cp, dtype, given = runtime.cupy(), self.grid.dtype, self.given
         cost, elevation = self._passable(cost, elevation)
         n_tiles = int(np.prod(self.tiles(shape)))
         table, low, scale = given["table"] or (np.zeros(3, dtype), dtype.type(0), dtype.type(0))
         shared, blocks, block = _launch_shape(self.kernel, self.macro, dtype.itemsize, n_tiles)
         state = cp.zeros(40, dtype=np.uint32)
+        key = runtime.upload(waiting[0])
         arguments = {
             "cost": cost,
             "elevation": elevation,
@@ -127,7 +137,7 @@ class Engine:
             "scale": scale,
             "last": dtype.type(len(table) - 2),
             "distance": distance,
-            "key": runtime.upload(waiting[0]),
+            "key": key,
             "marks": runtime.upload(waiting[1]),
             "queue": cp.empty(n_tiles, dtype=np.int32),
             "state": state,
@@ -137,6 +147,7 @@ class Engine:
             "columns": np.int64(shape[2]),
             "limit": limit_in_dtype(limit, dtype),
             "delta": _first_delta(self.grid, self.macro["SIDE"]),
+            "patience": np.uint32(patience),
         }
         timer = runtime.Timer().start()
         self.kernel(blocks, block, arguments, shared=shared, cooperative=True)
@@ -147,6 +158,35 @@ class Engine:
         self.seconds += timer.seconds
         held = sum(getattr(value, "nbytes", 0) for value in arguments.values())
         self.bytes = max(self.bytes, held)
+        return key.get() if counters[17] else None
+
+    def go_on(
+        self, distance: NDArray[Any], keys: NDArray[Any], limit: float | None, threads: int
+    ) -> NDArray[np.int64]:
+        """Go on by the CPU's engine; return cells from which a GPU goes on, if many tiles wait."""
+        from nearfar import _cpu
+
+        cells = self._reached(distance, keys)
+        patience = threads * _patience(distance.nbytes)
+        given = self.grid._describe(self.grid.dtype)
+        left, visits = _cpu.raster_resume(given, distance, cells, limit, _WIDE, patience, threads)
+        self.counters["handed_over"] += 1
+        self.counters["visits_on_cpu"] += visits
+        return left
+
+    def _reached(self, distance: NDArray[Any], keys: NDArray[Any]) -> NDArray[np.int64]:
+        """Return the reached cells of tiles that wait, and around them."""
+        shape = self.given["shape"]
+        extents = (self.macro["DEPTH"], self.macro["SIDE"], self.macro["SIDE"])
+        rim = (int(self.grid.ndim == 3), self.macro["HALO"], self.macro["HALO"])
+        room, found = distance.reshape(shape), []
+        for tile in np.argwhere(keys.reshape(self.tiles(shape)) < self.unreached):
+            first = [max(0, t * e - r) for t, e, r in zip(tile, extents, rim, strict=True)]
+            last = [(t + 1) * e + r for t, e, r in zip(tile, extents, rim, strict=True)]
+            part = room[tuple(map(slice, first, last))]
+            at = np.argwhere(part < self.unreached) + first
+            found.append(np.ravel_multi_index(tuple(at.T), shape))
+        return np.unique(np.concatenate(found)).astype(np.int64)
 
     def stats(self) -> dict[str, Any]:
         """Return counters of all launches."""
@@ -178,6 +218,7 @@ def search(
     initial: NDArray[Any],
     limit: float | None,
     ends: NDArray[np.int64],
+    threads: int,
 ) -> NDArray[Any]:
     """Return distances, on the device if the costs were given there; the raster fits it."""
     grid, shape = engine.grid, engine.given["shape"]
@@ -189,7 +230,17 @@ def search(
     distance[runtime.upload(cells)] = runtime.upload(first)
     cost = grid.cost if grid.device_cost is None else grid.device_cost
     waiting = engine.waiting(shape, starts, initial)
-    engine.relax(cost, grid.elevation, distance, shape, waiting, limit)
+    while True:
+        patience = _patience(distance.nbytes)
+        keys = engine.relax(cost, grid.elevation, distance, shape, waiting, limit, patience)
+        if keys is None:
+            break
+        host = runtime.download(distance)
+        left = engine.go_on(host, keys, limit, threads)
+        distance = runtime.upload(host)
+        if not left.size:
+            break
+        waiting = engine.waiting(shape, left, host[left])
     bounds = [] if limit is None else [limit]
     if ends.size:
         bounds.append(distance[runtime.upload(ends)].max().item())
@@ -197,6 +248,11 @@ def search(
         distance[distance > min(bounds)] = engine.unreached
     found = distance if grid.device_cost is not None else runtime.download(distance)
     return found.reshape(grid.shape)
+
+
+def _patience(nbytes: int) -> int:
+    """Return the visits of few tiles that take a GPU as long as copying the distances twice."""
+    return max(_PATIENCE, int(2 * nbytes / _COPIED / _VISIT))
 
 
 def _launch_shape(

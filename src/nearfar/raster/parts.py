@@ -32,6 +32,7 @@ def search(
     memory: int | None,
     place: Callable[[], NDArray[Any]],
     progress: Callable[[float, float], None] | None,
+    threads: int,
 ) -> tuple[NDArray[Any], dict[str, Any]]:
     """Return distances and counters; by parts where the raster does not fit the device.
 
@@ -43,7 +44,7 @@ def search(
     room = room if memory is None else min(memory, room)
     tiles = int(np.prod(engine.tiles(engine.given["shape"])))
     if engine.bytes_of(grid.shape[0]) <= room or grid.device_cost is not None:
-        distances = cuda.search(engine, starts, begin, limit, ends)
+        distances = cuda.search(engine, starts, begin, limit, ends, threads)
         counters = {"parts": 1, "part_visits": 1}
         if progress is not None:
             progress(tiles, tiles)

@@ -85,6 +85,15 @@ class WaitingTiles {
     const T pending = pending_[static_cast<std::size_t>(tile)];
     if (pending < unreached<T>()) push(tile, pending);
     if (asleep_ > 0 && heap_.size() > 1) changed_.notify_all();
+    many_ = heap_.size() > wide_ ? many_ + 1 : 0;
+    if (many_ > patience_) stop();
+  }
+
+  // Stop after so many visits in a row during which more tiles than that waited.
+  void stop_when(std::size_t wide, uint64_t patience) { wide_ = wide, patience_ = patience; }
+
+  bool waits(int64_t tile) const {
+    return pending_[static_cast<std::size_t>(tile)] < unreached<T>();
   }
 
   void stop() {
@@ -156,9 +165,33 @@ class WaitingTiles {
   static constexpr double kOften = 1.5;  // benchmarks/raster.py
   static constexpr std::size_t kEnough = 8;
   int active_ = 0, asleep_ = 0, tiles_ = 0;
-  uint64_t visits_ = 0;
+  uint64_t visits_ = 0, many_ = 0, patience_ = ~uint64_t{0};
+  std::size_t wide_ = ~std::size_t{0};
   bool stopped_ = false;
 };
+
+// A search that goes on where another one stopped, and stops itself where many tiles wait.
+struct Relay {
+  std::size_t wide;
+  uint64_t patience;
+  std::vector<int64_t> left;  // reached cells of tiles that wait, and around them
+};
+
+// Appends the reached cells of a tile and around it.
+template <class T>
+void append_reached(const RasterView<T>& view, const TilePlace& p, const T* distances,
+                    std::vector<int64_t>& cells) {
+  const RasterShape& shape = view.shape;
+  const int64_t flat = view.flat() ? 0 : 1, halo = view.steps == 16 ? 2 : 1;
+  for (int64_t z = p.plane - flat; z < p.plane + p.planes + flat; ++z)
+    for (int64_t y = p.row - halo; y < p.row + p.rows + halo; ++y)
+      for (int64_t x = p.column - halo; x < p.column + p.columns + halo; ++x) {
+        if (z < 0 || z >= shape.planes || y < 0 || y >= shape.rows || x < 0 || x >= shape.columns)
+          continue;
+        const int64_t cell = (z * shape.rows + y) * shape.columns + x;
+        if (distances[cell] < unreached<T>()) cells.push_back(cell);
+      }
+}
 
 // Cells that are settled in place before sweeps take over.
 constexpr uint64_t kMostInPlace = 512;
@@ -166,9 +199,11 @@ constexpr uint64_t kMostInPlace = 512;
 template <class T>
 TileCounts search(const RasterView<T>& view, T* distances, const int64_t* sources,
                   std::size_t n_sources, T limit, const int64_t* targets, std::size_t n_targets,
-                  uint64_t* reached_tiles, int threads, bool by_tiles = false) {
+                  uint64_t* reached_tiles, int threads, bool by_tiles = false,
+                  Relay* relay = nullptr) {
   const TileGrid grid(view.shape);
   WaitingTiles<T> waiting(grid);
+  if (relay != nullptr) waiting.stop_when(relay->wide, relay->patience);
   const RasterShape& shape = view.shape;
   for (std::size_t i = 0; i < n_sources; ++i) {
     const int64_t s = sources[i], in_layer = s % (shape.rows * shape.columns);
@@ -278,6 +313,8 @@ TileCounts search(const RasterView<T>& view, T* distances, const int64_t* source
   WorkerPool::shared().share(
       workers, [&](int worker) { guarded(worker == 0 ? Interrupt() : Interrupt(given_up)); });
   if (failure) std::rethrow_exception(failure);
+  for (int64_t tile = 0; relay != nullptr && tile < grid.tiles(); ++tile)
+    if (waiting.waits(tile)) append_reached(view, grid.place(tile, shape), distances, relay->left);
   if (goes_in_order &&
       !in_order->run(distances, sources, n_sources, limit, targets, n_targets, total)) {
     start(distances, view.shape.cells(), sources, n_sources);
@@ -342,6 +379,27 @@ Fields raster_search(const nb::dict& raster, Array distances, Ids sources,
   return out;
 }
 
+// Goes on from distances of which those of some cells are new.
+nb::tuple raster_resume(const nb::dict& raster, Array distances, Ids cells,
+                        std::optional<double> limit, uint64_t wide, uint64_t patience,
+                        int threads) {
+  TileCounts counts;
+  Relay relay{wide, patience, {}};
+  with_weight_type(distances.dtype(), [&](auto tag) {
+    using T = decltype(tag);
+    const RasterView<T> view = raster_view<T>(raster);
+    T* const d = checked<T>(distances, static_cast<std::size_t>(view.shape.cells()), "distances");
+    for (std::size_t i = 0; i < cells.size(); ++i)
+      if (cells.data()[i] < 0 || cells.data()[i] >= view.shape.cells())
+        throw nb::index_error("a cell is outside the raster");
+    uint64_t reached_tiles = 0;
+    nb::gil_scoped_release release;
+    counts = search<T>(view, d, cells.data(), cells.size(), limit_as<T>(limit), nullptr, 0,
+                       &reached_tiles, threads, true, &relay);
+  });
+  return nb::make_tuple(as_numpy(std::move(relay.left)), counts.visits);
+}
+
 int64_t raster_tiles(const nb::tuple& shape) {
   const RasterShape extents{nb::cast<int64_t>(shape[0]), nb::cast<int64_t>(shape[1]),
                             nb::cast<int64_t>(shape[2])};
@@ -355,6 +413,8 @@ NEARFAR_BIND(m) {
   m.def("raster_search", &raster_search, nb::arg("raster"), nb::arg("distances"),
         nb::arg("sources"), nb::arg("initial").none(), nb::arg("limit").none(), nb::arg("targets"),
         nb::arg("reached_tiles"), nb::arg("threads"));
+  m.def("raster_resume", &raster_resume, nb::arg("raster"), nb::arg("distances"), nb::arg("cells"),
+        nb::arg("limit").none(), nb::arg("wide"), nb::arg("patience"), nb::arg("threads"));
 }
 
 }  // namespace nearfar

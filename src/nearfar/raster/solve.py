@@ -62,7 +62,8 @@ def cost_distance(
     targets : cells or None
         Stop once all of these are settled; cells beyond the farthest of them are left unreached.
     device : {"auto", "cpu", "cuda", "gpu"}
-        ``"auto"`` is the CPU.
+        ``"auto"`` is the CPU. On a GPU the CPU takes over while few tiles are at work, as in a long
+        corridor; ``stats["handed_over"]`` counts how often.
     threads : int or None
         CPU workers; None uses all cores of this process.
     memory : int or None
@@ -139,6 +140,7 @@ def cost_distance(
         distances, counters = search(
             grid, starts, begin, bound, ends, memory,
             lambda: _room(grid, grid.dtype, threads) if place is None else place, progress,
+            threads,
         )  # fmt: skip
         engine = "tiles@cuda"
         if place is not None and distances is not place:

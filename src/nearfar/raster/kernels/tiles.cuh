@@ -5,14 +5,16 @@
 // the least distance that it could lower there, and the face where that comes from. A phase takes the tiles
 // whose key is within `delta` of the least key; delta adapts to how many those are. A worker whose tile gave
 // something to one other tile alone, while nothing else waits, goes on with that one: a corridor needs no
-// round of the grid per tile.
+// round of the grid per tile. After `patience` visits or phases in a row with few tiles the search stops,
+// to go on where few tiles take less time (cuda.py).
 // Any order ends at the fixed point of d[v] = min(d[u] + w(u, v)), so the bits are those of the CPU's engine
 // (raster/tile.hpp), which also defines how a step's cost is rounded: products are never contracted.
 //
 // cost: barriers are inf, NaN or the dtype's maximum. distance: the sources set, all else unreached. key: one per
 // tile, the least distance that waits for it, or unreached. marks: one per tile, faces by which something came
 // since its last visit, and above these the phase of that visit + 1. queue: one entry per tile. state: 4 x (queue
-// size, entries taken), [8] phases, [9] tile visits, [32] the barrier, which blocks that wait read all the time.
+// size, entries taken), [8] phases, [9] tile visits, [16] whether a worker went on for too long, [17] whether
+// tiles were left waiting, [32] the barrier, which blocks that wait read all the time.
 // least: 4 least keys of all that waits, then 4
 // of what a phase left waiting.
 // Races: a tile is solved once in a phase, by whoever first writes the phase to its mark, so only its owner
@@ -32,6 +34,7 @@
 
 constexpr int kMarkBits = 8;
 constexpr uint32 kFew = DIMS == 2 ? 1 : 4;  // tiles per worker that keep the device busy
+constexpr uint32 kThin = 32;                // tiles of a phase that a CPU solves sooner
 
 #if DIMS == 2
 __device__ __forceinline__ void worker_sync() { __syncwarp(); }
@@ -63,7 +66,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, RESIDENT)
     relax_tiles(const weight_t* cost, const weight_t* elevation, const weight_t* factors, const weight_t* inverses,
                 const weight_t* table, weight_t low, weight_t scale, weight_t last, weight_t* distance, weight_t* key,
                 uint32* marks, int* queue, uint32* state, weight_t* least, long long planes, long long rows,
-                long long columns, weight_t limit, weight_t delta) {
+                long long columns, weight_t limit, weight_t delta, unsigned int patience) {
   extern __shared__ __align__(16) weight_t cells[];
   __shared__ NextUp next_ups[32];
   const int in_block = DIMS == 2 ? threadIdx.x / 32 : 0, lane = threadIdx.x % 32, rank = DIMS == 2 ? lane : threadIdx.x;
@@ -93,7 +96,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, RESIDENT)
   for (int i = rank; i < size_of_cells; i += DIMS == 2 ? 32 : blockDim.x) mine[i] = unreached();
   SplitBarrier barrier(state + 32);
   weight_t threshold = delta;  // tiles of the sources have small keys
-  uint32 visits = 0;
+  uint32 visits = 0, thin = 0;
   for (uint32 phase = 0;; ++phase) {
     uint32* const size = state + 2 * (phase & 3);
     weight_t* const next_least = least + (phase & 3);
@@ -130,6 +133,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, RESIDENT)
       }
       worker_sync();
       entry = next_up.entry;
+      const uint32 before = visits;
       while (next_up.faces != 0) {
         const int tile = next_up.tile;
         const weight_t given = solve_tile(t, f, g, tile, next_up.faces, cost, elevation, distance);
@@ -137,7 +141,9 @@ extern "C" __global__ void __launch_bounds__(THREADS, RESIDENT)
         const bool nothing_waits = load_relaxed(next_least) == unreached();
         __threadfence();
         const bool gives = rank < 27 && given < unreached();
-        const bool alone = worker_count(gives) == 1;
+        const bool tired = visits - before > patience;
+        if (tired && rank == 0) atomicExch(state + 16, 1u);
+        const bool alone = worker_count(gives) == 1 && !tired;
         if (rank == 0) next_up.faces = 0;
         worker_sync();
         weight_t left = unreached();
@@ -165,6 +171,14 @@ extern "C" __global__ void __launch_bounds__(THREADS, RESIDENT)
     const weight_t first = load_relaxed(next_least);
     if (first == unreached() || first > limit) {
       if (me == 0) state[8] = phase + 1;
+      break;
+    }
+    thin = queued < kThin ? thin + 1 : 0;
+    if (thin > patience || load_relaxed(state + 16) != 0) {
+      if (me == 0) {
+        state[8] = phase + 1;
+        state[17] = 1;
+      }
       break;
     }
     // A wider window helps only where tiles were left waiting while workers were idle.
