@@ -15,12 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from nearfar.algorithms.floyd_warshall.cuda import (
-    add_min_ceiling,
-    far_value,
-    solve_matrix,
-    tight_stops,
-)
+from nearfar.algorithms.floyd_warshall.cuda import add_min_ceiling, solve_matrix, tight_stops
+from nearfar.cuda.device_graph import far_value
 from nearfar.lab.bench.environment import environment
 from nearfar.system.devices import runtime
 from result_file import add_output, write_result

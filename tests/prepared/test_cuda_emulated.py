@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import nearfar
+from nearfar.cuda.device_graph import far_value
 from nearfar.errors import OptionError, OutOfMemoryError
 from nearfar.generators import generate
 from nearfar.graph.graph import Graph
@@ -18,7 +19,7 @@ from nearfar.prepared.cuda.bottoms.leaves import TileSweep, row_sweep
 from nearfar.prepared.cuda.cut.cells import PassShape, cut
 from nearfar.prepared.cuda.cut.pieces import cut_pieces, ways_up
 from nearfar.prepared.cuda.cut.tiles import LeafShape
-from nearfar.prepared.cuda.device import factor_bytes, far_value
+from nearfar.prepared.cuda.device import factor_bytes
 from nearfar.prepared.cuda.fronts import above as device_above
 from nearfar.prepared.cuda.query import to_rows
 from nearfar.prepared.cuda.shapes import padded

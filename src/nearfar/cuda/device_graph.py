@@ -24,6 +24,11 @@ _CHUNK = 1 << 26  # edges packed at a time, so that the host does not need memor
 _LARGEST = 2**31 - 2**16  # leaves a margin for a grid's stride past the end
 
 
+def far_value(dtype: np.dtype[Any]) -> Any:
+    """Return a value above every path, twice which fits the dtype."""
+    return dtype.type(np.inf) if dtype.kind == "f" else dtype.type(np.iinfo(dtype).max // 2)
+
+
 @dataclass(frozen=True)
 class DeviceGraph:
     """Device arrays of a graph."""
@@ -52,6 +57,11 @@ class DeviceGraph:
             "WEIGHT_T": C_NAMES[self.weight_dtype.name],
             "WEIGHTED": int(self.weighted),
         }
+
+    @property
+    def key(self) -> tuple[Any, ...]:
+        """Key of what is kept with a graph for this form of it on the current device."""
+        return runtime.device().ordinal, self.vertex_dtype, self.offset_dtype
 
     @property
     def nbytes(self) -> int:

@@ -63,8 +63,7 @@ from nearfar.prepared.files.stored import kept_arrays, kept_values
 from nearfar.prepared.metric.arc_weights import Metric, customized, renewed
 from nearfar.prepared.metric.fixed_point import FixedPoint, fixed_point
 from nearfar.prepared.order.preparation import Preparation
-from nearfar.prepared.order.tree import Arcs, Figures, Tree
-from nearfar.prepared.scenario import Scenario, changes_of, renewed_without, without_edges
+from nearfar.prepared.scenario import Scenario, changes_of, without_edges
 from nearfar.system.devices import runtime
 from nearfar.system.threads import check_threads, default_threads
 
@@ -403,25 +402,7 @@ class Prepared(Graph):
         repeated for all arcs. Float weights keep the step of their fixed point as long as the new
         ones fit it, where :meth:`reweight` may choose a finer one.
         """
-        at = np.atleast_1d(np.asarray(edges))
-        new = np.atleast_1d(np.asarray(weights))
-        if at.ndim != 1 or at.shape != new.shape or (at.size and at.dtype.kind not in "iu"):
-            raise GraphError(
-                f"edges has shape {at.shape} and dtype {at.dtype}, weights has shape {new.shape}: "
-                "give one weight per edge position"
-            )
-        at = at.astype(np.int64)
-        if at.size and (at.min() < 0 or at.max() >= self.n_edges):
-            wrong = at[(at < 0) | (at >= self.n_edges)][0]
-            raise GraphError(f"edge {wrong} does not exist: the graph has {self.n_edges} edges")
-        with np.errstate(over="ignore", invalid="ignore"):
-            cast = new.astype(self.weight_dtype)
-        if self.weight_dtype.kind == "i" and not np.array_equal(cast, new):
-            raise GraphError(
-                f"the new weights do not fit {self.weight_dtype} exactly: use reweight"
-            )
-        changed = self.effective_weights.copy()
-        changed[at] = cast
+        at, changed = changed_weights(self, edges, weights)
         graph = self._with_arrays(
             HostArrays(self.indptr, self.indices, *checked_weights(frozen(changed), self.n_edges))
         )
@@ -435,9 +416,24 @@ class Prepared(Graph):
             made = weighed(graph, self.preparation, perfect, workers, {})
             made.n_updated = self.n_vertices
             return made
+        made = self._renewed(graph, self.preparation, fixed, low, perfect, workers, began)
+        _refuse_negative_cycle(made)
+        return made
+
+    def _renewed(
+        self,
+        graph: Graph,
+        preparation: Preparation,
+        fixed: FixedPoint | None,
+        low: NDArray[Any],
+        perfect: bool,
+        workers: int,
+        began: float,
+    ) -> Prepared:
+        """Return a changed graph, with the arcs above the lower labels of its changes renewed."""
         metric, count = renewed(
-            self.preparation.view,
-            self.preparation.arcs.n_arcs,
+            preparation.view,
+            preparation.arcs.n_arcs,
             self.metric.on_host(),
             graph if fixed is None else fixed.graph,
             np.unique(low).astype(np.int32),
@@ -445,9 +441,8 @@ class Prepared(Graph):
             workers,
         )
         seconds = {"update": time.perf_counter() - began}
-        made = Prepared(graph, self.preparation, metric, perfect, seconds, fixed)
+        made = Prepared(graph, preparation, metric, perfect, seconds, fixed)
         made.n_updated = count
-        _refuse_negative_cycle(made)
         return made
 
     def without_edges(
@@ -481,15 +476,11 @@ class Prepared(Graph):
         perfect = self.perfect if perfect is None else bool(perfect)
         if not len(closed):
             return self
-        if self.weight_dtype.kind == "f" or self.beyond_arcs:
-            graph, preparation, _ = without_edges(self, closed)
-            return weighed(graph, preparation, perfect, workers, {})
         began = time.perf_counter()
-        graph, preparation, metric, count = renewed_without(self, closed, perfect, workers)
-        seconds = {"update": time.perf_counter() - began}
-        made = Prepared(graph, preparation, metric, perfect, seconds)
-        made.n_updated = count
-        return made
+        graph, preparation, low = without_edges(self, closed)
+        if self.weight_dtype.kind == "f" or self.beyond_arcs:
+            return weighed(graph, preparation, perfect, workers, {})
+        return self._renewed(graph, preparation, None, low, perfect, workers, began)
 
     def scenario(
         self,
@@ -576,9 +567,7 @@ class Prepared(Graph):
 
     def __reduce__(self) -> tuple[Any, ...]:
         plain = super().__reduce__()
-        return _restored, (plain, self.preparation.tree, self.preparation.arcs,
-                           self.preparation.figures, self.preparation.method, self.metric,
-                           self.perfect, self.fixed)  # fmt: skip
+        return _restored, (plain, self.preparation, self.metric, self.perfect, self.fixed)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write it to a file that :func:`nearfar.load` maps into memory.
@@ -1091,6 +1080,29 @@ def weighed_there(
     return made
 
 
+def changed_weights(
+    graph: Graph, edges: ArrayLike, weights: ArrayLike
+) -> tuple[NDArray[np.int64], NDArray[Any]]:
+    """Return checked positions of edges, and all weights with the new ones at these."""
+    at, new = np.atleast_1d(np.asarray(edges)), np.atleast_1d(np.asarray(weights))
+    if at.ndim != 1 or at.shape != new.shape or (at.size and at.dtype.kind not in "iu"):
+        raise GraphError(
+            f"edges has shape {at.shape} and dtype {at.dtype}, weights has shape {new.shape}: "
+            "give one weight per edge position"
+        )
+    at, m = at.astype(np.int64), graph.n_edges
+    if at.size and (at.min() < 0 or at.max() >= m):
+        wrong = at[(at < 0) | (at >= m)][0]
+        raise GraphError(f"edge {wrong} does not exist: the graph has {m} edges")
+    with np.errstate(over="ignore", invalid="ignore"):
+        cast = new.astype(graph.weight_dtype)
+    if cast.dtype.kind == "i" and not np.array_equal(cast, new):
+        raise GraphError(f"the new weights do not fit {cast.dtype} exactly: use reweight")
+    changed = graph.effective_weights.copy()
+    changed[at] = cast
+    return at, changed
+
+
 def _refuse_negative_cycle(prepared: Prepared) -> None:
     """Raise if an arc and its reverse have a negative sum, as every negative cycle implies."""
     if not prepared.n_negative:
@@ -1128,15 +1140,11 @@ def _is_cuda(device: str, given: Any) -> bool:
 
 def _restored(
     plain: tuple[Any, ...],
-    tree: Tree,
-    arcs: Arcs,
-    figures: Figures,
-    method: str,
+    preparation: Preparation,
     metric: Metric | DeviceMetric,
     perfect: bool,
     fixed: FixedPoint | None,
 ) -> Prepared:
     make, arguments = plain
     graph = make(*arguments)
-    preparation = Preparation(tree, arcs, figures, method)
     return Prepared(graph, preparation, metric, perfect, fixed=fixed)

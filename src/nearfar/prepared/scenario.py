@@ -14,7 +14,6 @@ from nearfar.graph.build import HostArrays
 from nearfar.graph.given import frozen
 from nearfar.graph.graph import Graph
 from nearfar.graph.snapping.lines import closed_edges, edge_positions, tails_of
-from nearfar.prepared.metric.arc_weights import renewed
 from nearfar.prepared.order.preparation import Preparation
 
 if TYPE_CHECKING:
@@ -91,20 +90,3 @@ def changes_of(
         if (np.abs(new) > np.iinfo(before.dtype).max - 1).any():
             raise GraphError(f"a weight times its factor does not fit {before.dtype}")
     return at, new.astype(before.dtype)
-
-
-def renewed_without(
-    prepared: Prepared, closed: NDArray[np.int64], perfect: bool, threads: int
-) -> tuple[Graph, Preparation, Any, int]:
-    """Return a graph of integers without edges, its structure, its metric and labels renewed."""
-    graph, preparation, low = without_edges(prepared, closed)
-    metric, count = renewed(
-        preparation.view,
-        preparation.arcs.n_arcs,
-        prepared.metric.on_host(),
-        graph,
-        low.astype(np.int32),
-        perfect,
-        threads,
-    )
-    return graph, preparation, metric, count

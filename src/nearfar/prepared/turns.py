@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from nearfar.errors import GraphError, GraphFormatError, UnreachableError, quoted
+from nearfar.errors import GraphFormatError, UnreachableError, quoted
 from nearfar.graph.graph import Graph
 from nearfar.graph.snapping.edge_arrays import edge_arrays, with_edge_arrays
 from nearfar.graph.turns import TurnGraph, real_edges
@@ -24,7 +24,7 @@ from nearfar.prepared.cpu.pairs import pair_indices
 from nearfar.prepared.files.file import write_arrays
 from nearfar.prepared.files.stored import check_kinds, kept_arrays, kept_values
 from nearfar.prepared.order.elimination import checked_order, elimination_order, structure_of
-from nearfar.prepared.prepared import Prepared, Sums
+from nearfar.prepared.prepared import Prepared, Sums, changed_weights
 
 _ARRAYS = ("starts", "ends", "vertices", "edges", "extra")
 _GRAPH = ("indptr", "indices", "weights", "vertex_names", "coordinates")
@@ -191,24 +191,9 @@ class PreparedTurns(TurnGraph):
         GraphError, NegativeCycleError
             As :meth:`nearfar.Prepared.update`.
         """
-        at, new = np.atleast_1d(np.asarray(edges)), np.atleast_1d(np.asarray(weights))
-        m = self.original.n_edges
-        if at.ndim != 1 or at.shape != new.shape or (at.size and at.dtype.kind not in "iu"):
-            raise GraphError(
-                f"edges has shape {at.shape} and dtype {at.dtype}, weights has shape {new.shape}: "
-                "give one weight per edge position"
-            )
-        if at.size and (at.min() < 0 or at.max() >= m):
-            wrong = at[(at < 0) | (at >= m)][0]
-            raise GraphError(f"edge {wrong} does not exist: the graph has {m} edges")
-        changed = self.original.effective_weights.copy()
-        with np.errstate(over="ignore", invalid="ignore"):
-            cast = new.astype(changed.dtype)
-        if changed.dtype.kind == "i" and not np.array_equal(cast, new):
-            raise GraphError(f"the new weights do not fit {changed.dtype} exactly: use reweight")
-        changed[at.astype(np.int64)] = cast
-        touched = np.zeros(m + 1, dtype=bool)
-        touched[at.astype(np.int64)] = True
+        at, changed = changed_weights(self.original, edges, weights)
+        touched = np.zeros(self.original.n_edges + 1, dtype=bool)
+        touched[at] = True
         places = np.flatnonzero(touched[self.edges])  # a link, -1, reads the last entry
         unit = self.original.attributes.get("unit")
         original = self.original.with_weights(changed, unit=unit)

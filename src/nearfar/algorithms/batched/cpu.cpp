@@ -73,18 +73,18 @@ struct LaneEdges {
     constexpr int64_t kShare = 1 << 16;
     const auto m = static_cast<int64_t>(csr.m);
     std::mutex mutex;
-    spread((m + kShare - 1) / kShare, threads, [&](BatchCounter& counter, Interrupt& interrupt) {
+    spread_blocks(m, kShare, threads, [&](const auto& each_block, Interrupt& interrupt) {
       Lane most = 0;
-      for (int64_t share; (share = counter.take()) >= 0;) {
+      each_block([&](int64_t first, int64_t last) {
         interrupt.poll(kShare);
-        for (int64_t i = share * kShare; i < std::min(m, (share + 1) * kShare); ++i) {
+        for (int64_t i = first; i < last; ++i) {
           const int32_t t = csr.indices[i];
           const bool sink = csr.indptr[t] == csr.indptr[t + 1];
           const auto w = csr.weights[i];
           edges[i] = {sink ? ~t : t, w >= cap ? cap : static_cast<Lane>(w)};
           most = std::max(most, edges[i].weight);
         }
-      }
+      });
       const std::lock_guard lock(mutex);
       heaviest = std::max(heaviest, most);
     });
@@ -193,21 +193,20 @@ Report solve(const C& csr, const Request& request, std::size_t k, Out* out) {
     const bool leads_on = csr.indptr[s] < csr.indptr[s + 1];
     (leads_on ? pending : alone).push_back(static_cast<int32_t>(i));
   }
-  constexpr int64_t kShare = 8;
-  const auto n_alone = static_cast<int64_t>(alone.size());
-  spread((n_alone + kShare - 1) / kShare, request.threads,
-         [&](BatchCounter& counter, Interrupt& interrupt) {
-           for (int64_t share; (share = counter.take()) >= 0;)
-             for (int64_t a = share * kShare; a < std::min(n_alone, (share + 1) * kShare); ++a) {
-               interrupt.poll(row);
-               const int32_t i = alone[static_cast<std::size_t>(a)], s = request.sources[i];
-               Out* mine = out + static_cast<std::size_t>(i) * row;
-               std::fill_n(mine, row, unreached<Out>());
-               if (request.columns == nullptr) mine[s] = 0;
-               for (std::size_t c = 0; c < request.n_columns; ++c)
-                 if (request.columns[c] == s) mine[c] = 0;
-             }
-         });
+  spread_blocks(static_cast<int64_t>(alone.size()), 8, request.threads,
+                [&](const auto& each_block, Interrupt& interrupt) {
+                  each_block([&](int64_t first, int64_t last) {
+                    for (int64_t a = first; a < last; ++a) {
+                      interrupt.poll(row);
+                      const int32_t i = alone[static_cast<std::size_t>(a)], s = request.sources[i];
+                      Out* mine = out + static_cast<std::size_t>(i) * row;
+                      std::fill_n(mine, row, unreached<Out>());
+                      if (request.columns == nullptr) mine[s] = 0;
+                      for (std::size_t c = 0; c < request.n_columns; ++c)
+                        if (request.columns[c] == s) mine[c] = 0;
+                    }
+                  });
+                });
   if constexpr (std::is_floating_point_v<Weight>) {
     if constexpr (sizeof(Weight) == 4)
       choose_width<Weight, 16, 32>(csr, request, pending, out, report);
@@ -232,10 +231,9 @@ Report solve(const C& csr, const Request& request, std::size_t k, Out* out) {
   return report;
 }
 
-Fields lanes(GraphView& view,
-             const nb::ndarray<const int32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>& sources,
-             const Array& out, int64_t heaviest, const std::optional<Ids>& columns,
-             std::optional<double> limit, double delta, int width, int threads) {
+Fields lanes(GraphView& view, const Ints& sources, const Array& out, int64_t heaviest,
+             const std::optional<Ids>& columns, std::optional<double> limit, double delta,
+             int width, int threads) {
   Request request;
   request.sources = sources.data();
   if (columns) {
@@ -258,9 +256,8 @@ Fields lanes(GraphView& view,
       for (std::size_t i = 0; i < sources.size(); ++i)
         if (request.sources[i] < 0 || request.sources[i] >= csr.n)
           throw nb::index_error("source is not a vertex");
-      for (std::size_t i = 0; i < request.n_columns; ++i)
-        if (request.columns[i] < 0 || request.columns[i] >= csr.n)
-          throw nb::index_error("column is not a vertex");
+      if (columns)
+        check_vertices(*columns, static_cast<std::size_t>(csr.n), "column is not a vertex");
       nb::gil_scoped_release release;
       return solve(csr, request, sources.size(), rows);
     }

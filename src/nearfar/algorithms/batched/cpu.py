@@ -31,12 +31,7 @@ def answer_rows(graph: Graph, sources: NDArray[Any], workspace: Workspace) -> ND
 
 
 def _searches(facts: Facts, request: Request) -> Estimate:
-    """Estimate one source per worker; fitted with the cost of lanes to ``benchmarks/all_pairs.py``.
-
-    The fit uses ratios on 16 graphs of 225 to 264,346 vertices. The faster of the two depends on
-    how similar searches from different sources are, which the number of hops across the graph
-    indicates: small-world graphs need few, road networks hundreds.
-    """
+    """Estimate one source per worker; fitted, as lanes are, to ``benchmarks/all_pairs.py``."""
     k = request.n_sources
     # Measured: 1.5 times the model of a single search on roads and grids, elsewhere about that.
     # Searches that stop early have what they visit in the caches.
@@ -94,21 +89,14 @@ def _fits_lanes(graph: Graph, request: Request) -> Literal[True] | str:
 
 
 def _sweeps(facts: Facts, request: Request) -> Estimate | None:
-    """Estimate lanes, from eight sources on.
-
-    A sweep would scan each vertex once if all searches were equal, and once per source if they
-    had nothing in common; the number of hops and the degree interpolate between the two. Where
-    the lanes of all vertices exceed the caches, each edge waits for memory. The cost is fitted
-    together with that of a worker per source, as only their ratio matters, to 22 graphs of 1,000
-    to 264,346 vertices and three dtypes each: a wrong choice took at most 1.35 times as long.
-    With uneven weights no width suits all, and vertices are scanned repeatedly: on meshes up to
-    14 times as often for weights over nine decades, in small worlds twice.
-    """
+    """Estimate lanes; on 22 graphs the choice by it took at most 1.35 times as long as the best."""
     k, n, dtype = request.n_sources, facts.n, facts.dtype
     if k < 8:
         return None
     width = 64 if dtype.kind == "i" else 128 // dtype.itemsize
     batches = -(-k // width)
+    # Equal searches scan a vertex once, searches with nothing in common once per source; hops and
+    # degree say which these are. With uneven weights a vertex is scanned up to 14 times as often.
     apart = 2 + min(max(0.27, 0.022 * facts.degree**2), 0.75) * facts.hops
     scans = n / (batches / k + 1 / apart)
     scans *= 1 + 0.75 * max(_unevenness(facts) - 3, 0.0) * min(facts.hops / 32, 1.0)

@@ -71,10 +71,7 @@ _FIXED = 4e-5  # seconds of a batch besides a launch, its rows and the transfers
 
 
 def _in_blocks(facts: Facts, request: Request, edge: float, vertex: float, times: float) -> float:
-    """Estimate one block per source: bound by throughput, or by the steps of one block.
-
-    A single block takes about a microsecond per step and 4 ns per vertex and edge of a source.
-    """
+    """Estimate one block per source, bound by throughput or by the steps of a single block."""
     k, n, m = request.n_sources, facts.n, facts.m
     alone = times * (2e-5 + (n + m) * 4e-9)
     return _FIXED + k * max(m * edge + n * vertex, alone / (2 * max(min(k, 132), 1)))

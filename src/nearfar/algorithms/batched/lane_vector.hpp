@@ -4,7 +4,6 @@
 #pragma once
 
 #include <cstring>
-#include <limits>
 #include <type_traits>
 
 #include "cpu/instructions/registers.hpp"

@@ -168,11 +168,8 @@ Fields per_source(GraphView& view, const Ids& sources, const Array& out,
     const auto n = static_cast<std::size_t>(csr.n);
     const std::size_t width = columns ? wanted.count : n;
     Weight* out_rows = checked<Weight>(out, k * width, "out");
-    auto is_vertex = [n](int64_t v) { return v >= 0 && static_cast<std::size_t>(v) < n; };
-    for (std::size_t i = 0; i < k; ++i)
-      if (!is_vertex(sources.data()[i])) throw nb::index_error("source is not a vertex");
-    for (std::size_t i = 0; i < wanted.count; ++i)
-      if (!is_vertex(wanted.vertices[i])) throw nb::index_error("column is not a vertex");
+    check_vertices(sources, n, "source is not a vertex");
+    if (columns) check_vertices(*columns, n, "column is not a vertex");
     const Rows<C> rows{sources.data(),          out_rows, out_rows + k * width, width,
                        limit_as<Weight>(limit), wanted};
     nb::gil_scoped_release release;

@@ -157,11 +157,7 @@ def _solve_and_send(
 
 
 class _Team:
-    """Devices that share a batch, each with the graph and its own search.
-
-    All write to the same rows. They synchronise after each stage: each device then drops edges
-    by all rows of the stage before it continues.
-    """
+    """Devices that share a batch; after each stage each drops edges by all rows of the stage."""
 
     def __init__(self, search: Search) -> None:
         home = runtime.device().ordinal

@@ -15,16 +15,14 @@ NEARFAR_BIND(m) {
       "bellman_ford_subtree",
       [](GraphView& view, int64_t source, const Array& distances, bool proof, bool full) {
         return run(view, source, distances, proof, full,
-                   [](const auto& csr, auto start, auto* out, auto& arrival, Outcome& outcome,
-                      auto&& poll) { subtree(csr, start, out, arrival, outcome, poll); });
+                   [](auto&&... given) { subtree(given...); });
       },
       arg("view"), arg("source"), arg("distances"), arg("proof"), arg("full") = false);
   m.def(
       "bellman_ford_goldberg_radzik",
       [](GraphView& view, int64_t source, const Array& distances, bool proof, bool full) {
         return run(view, source, distances, proof, full,
-                   [](const auto& csr, auto start, auto* out, auto& arrival, Outcome& outcome,
-                      auto&& poll) { goldberg_radzik(csr, start, out, arrival, outcome, poll); });
+                   [](auto&&... given) { goldberg_radzik(given...); });
       },
       arg("view"), arg("source"), arg("distances"), arg("proof"), arg("full") = false);
   m.def(

@@ -53,11 +53,7 @@ def subtree(graph: Graph, source: int, options: NoOptions, workspace: Workspace)
 
 
 def _in_topological_order(facts: Facts, request: Request) -> Estimate | None:
-    """Estimate negative weights: about one scan per edge on acyclic and hard negative graphs.
-
-    The other forms scan edges repeatedly on such graphs, as often as the weights demand, so none
-    of them is chosen without a measurement.
-    """
+    """Estimate negative weights: about one scan per edge, where the other forms may need many."""
     if not facts.negative:
         return None
     return Estimate(2e-6 + facts.m * 70e-9, "negative weights: in topological order")

@@ -23,7 +23,7 @@
 namespace nearfar::bounded {
 namespace {
 
-constexpr std::size_t kRun = 64;  // sources that a worker takes at a time
+constexpr int64_t kRun = 64;  // sources that a worker takes at a time
 
 std::size_t at(int64_t i) {
   return static_cast<std::size_t>(i);
@@ -49,13 +49,6 @@ Weight farthest(std::optional<double> limit) {
     return std::min(limit_as<Weight>(limit), unreached<Weight>() - 1);
 }
 
-template <class C>
-void check_sources(const C& csr, const Ids& sources) {
-  for (std::size_t i = 0; i < sources.size(); ++i)
-    if (sources.data()[i] < 0 || sources.data()[i] >= static_cast<int64_t>(csr.n))
-      throw nb::index_error("source is not a vertex");
-}
-
 // What follows a search, with the position of its source.
 template <class C>
 using Visit = std::function<void(uint32_t row, const Search<C>& search)>;
@@ -66,23 +59,21 @@ template <class C>
 uint64_t each_source(const C& csr, const Ids& sources, std::optional<double> limit,
                      std::size_t most, int threads, const std::function<Visit<C>()>& visitor) {
   const std::vector<uint32_t> order = in_order_of_vertex(sources);
-  const std::size_t k = order.size();
   const auto bound = farthest<typename C::Weight>(limit);
   std::atomic<uint64_t> edges{0};
-  spread(static_cast<int64_t>((k + kRun - 1) / kRun), threads,
-         [&](BatchCounter& counter, Interrupt& interrupt) {
-           Search<C> search(csr, most);
-           const Visit<C> visit = visitor();
-           for (int64_t run; (run = counter.take()) >= 0;) {
-             const std::size_t first = static_cast<std::size_t>(run) * kRun;
-             for (std::size_t i = first; i < std::min(first + kRun, k); ++i) {
-               search.run(static_cast<typename C::Index>(sources.data()[order[i]]), bound,
-                          interrupt);
-               visit(order[i], search);
-             }
-           }
-           edges += search.edges();
-         });
+  spread_blocks(static_cast<int64_t>(order.size()), kRun, threads,
+                [&](const auto& each_block, Interrupt& interrupt) {
+                  Search<C> search(csr, most);
+                  const Visit<C> visit = visitor();
+                  each_block([&](int64_t first, int64_t last) {
+                    for (std::size_t i = at(first); i < at(last); ++i) {
+                      search.run(static_cast<typename C::Index>(sources.data()[order[i]]), bound,
+                                 interrupt);
+                      visit(order[i], search);
+                    }
+                  });
+                  edges += search.edges();
+                });
   return edges;
 }
 
@@ -104,7 +95,7 @@ auto visit_rows(GraphView& view, std::size_t sources, int threads, F&& f) {
 nb::tuple rows(GraphView& view, const Ids& sources, std::optional<double> limit, int threads) {
   const auto run = [&](const auto& csr) -> nb::tuple {
     using C = std::decay_t<decltype(csr)>;
-    check_sources(csr, sources);
+    check_vertices(sources, at(csr.n), "source is not a vertex");
     struct Part {
       std::vector<uint32_t> sources;
       Buffer<typename Search<C>::Settled> settled;
@@ -155,13 +146,11 @@ Fields fill(GraphView& view, const Ids& sources, const Array& out,
   const auto run = [&](const auto& csr) -> uint64_t {
     using C = std::decay_t<decltype(csr)>;
     using Weight = typename C::Weight;
-    check_sources(csr, sources);
+    check_vertices(sources, at(csr.n), "source is not a vertex");
     const auto n = static_cast<std::size_t>(csr.n);
     const std::size_t width = columns ? columns->size() : n;
     Weight* first = checked<Weight>(out, sources.size() * width, "out");
-    for (std::size_t c = 0; columns && c < width; ++c)
-      if (columns->data()[c] < 0 || static_cast<std::size_t>(columns->data()[c]) >= n)
-        throw nb::index_error("column is not a vertex");
+    if (columns) check_vertices(*columns, n, "column is not a vertex");
     nb::gil_scoped_release release;
     std::atomic<uint64_t> count{0};
     const Visit<C> visit = [&](uint32_t row, const Search<C>& search) {
@@ -251,23 +240,21 @@ uint64_t each_neighbour(const C& csr, const Ids& sources, std::optional<double> 
   std::vector<int64_t> rising(order.size());
   for (std::size_t i = 0; i < order.size(); ++i) rising[i] = sources.data()[order[i]];
   const auto bound = farthest<typename C::Weight>(limit);
-  const std::size_t run = std::clamp<std::size_t>(order.size() / at(4 * threads), kRun, 1 << 16);
+  const auto k = static_cast<int64_t>(order.size());
+  const int64_t run = std::clamp<int64_t>(k / (4 * threads), kRun, 1 << 16);
   std::atomic<uint64_t> edges{0};
-  spread(
-      static_cast<int64_t>((order.size() + run - 1) / run), threads,
-      [&](BatchCounter& counter, Interrupt& interrupt) {
-        Neighbours<C> neighbours(csr);
-        const auto visit = visitor();
-        for (int64_t number; (number = counter.take()) >= 0;) {
-          const std::size_t first = at(number) * run;
-          const uint32_t* const positions = order.data() + first;
-          neighbours.run(
-              rising.data() + first, std::min(run, order.size() - first), bound, interrupt,
-              [&](std::size_t i, const Search<C>& search) { visit->alone(positions[i], search); },
-              [&](const Group& group) { visit->together(positions, group); });
-        }
-        edges += neighbours.edges();
-      });
+  spread_blocks(k, run, threads, [&](const auto& each_block, Interrupt& interrupt) {
+    Neighbours<C> neighbours(csr);
+    const auto visit = visitor();
+    each_block([&](int64_t first, int64_t last) {
+      const uint32_t* const positions = order.data() + first;
+      neighbours.run(
+          rising.data() + first, at(last - first), bound, interrupt,
+          [&](std::size_t i, const Search<C>& search) { visit->alone(positions[i], search); },
+          [&](const Group& group) { visit->together(positions, group); });
+    });
+    edges += neighbours.edges();
+  });
   return edges;
 }
 
@@ -311,14 +298,14 @@ nb::tuple figures(GraphView& view, const Ids& sources, std::optional<double> lim
   const auto run = [&](const auto& csr) -> nb::tuple {
     using C = std::decay_t<decltype(csr)>;
     using Weight = typename C::Weight;
-    check_sources(csr, sources);
+    check_vertices(sources, at(csr.n), "source is not a vertex");
     std::vector<int64_t> counts(sources.size());
     std::vector<Weight> greatest(sources.size());
     std::vector<double> totals(sources.size());
     uint64_t edges;
     {
       nb::gil_scoped_release release;
-      if (added.empty() && !most && limit && sources.size() >= kRun)
+      if (added.empty() && !most && limit && sources.size() >= at(kRun))
         edges = each_neighbour<C>(csr, sources, limit, threads, [&] {
           return std::make_unique<Counter<C>>(farthest<Weight>(limit), counts.data(),
                                               greatest.data());
@@ -360,7 +347,7 @@ nb::object nearest(GraphView& view, const Ids& sources, std::optional<double> li
     using C = std::decay_t<decltype(csr)>;
     using Index = typename C::Index;
     using Weight = typename C::Weight;
-    check_sources(csr, sources);
+    check_vertices(sources, at(csr.n), "source is not a vertex");
     const auto n = static_cast<std::size_t>(csr.n);
     std::vector<Weight> distances(n, unreached<Weight>());
     std::vector<int64_t> places(tree ? n : 0, -1);
@@ -589,7 +576,7 @@ uint64_t aggregate(GraphView& view, const Ids& sources, double limit, int thread
   const Found found{sums.data(), shares.data(), least.data(), greatest.data()};
   const auto run = [&](const auto& csr) -> uint64_t {
     using C = std::decay_t<decltype(csr)>;
-    check_sources(csr, sources);
+    check_vertices(sources, at(csr.n), "source is not a vertex");
     if (place.size() != static_cast<std::size_t>(csr.n) + 1 ||
         place.data()[csr.n] != static_cast<int64_t>(values.shape(0)))
       throw nb::type_error("place has one entry per vertex and one more");

@@ -33,10 +33,7 @@ _ADDED = {"sum": "sum", "mean": "sum", "summary": "sum", "harmonic": "harmonic"}
 
 
 def _cost(facts: Facts, request: Request) -> Estimate | None:
-    """Estimate by a fit on one core to searches that reach 1 to 10,000 vertices of two graphs.
-
-    Searches from a few of the sources count the vertices and edges within the limit.
-    """
+    """Estimate by a fit on one core to searches that reach 1 to 10,000 vertices of two graphs."""
     if request.predecessors or not _binds(facts.graph, request.limit):
         return None
     reach = facts.within(request.limit, request.sources, request.n_sources)  # type: ignore[arg-type]
@@ -55,10 +52,7 @@ def _cost(facts: Facts, request: Request) -> Estimate | None:
 
 
 def _gain_together(facts: Facts, request: Request, settled: float) -> float:
-    """Return how many times as fast sources near each other are where their figures are wanted.
-
-    Fitted to ``benchmarks/within_limit.py --parts reach_expected``.
-    """
+    """Return the gain of sources near each other, fitted to ``benchmarks/within_limit.py``."""
     if request.comes_back or request.sparse or settled < _FEW:
         return 1.0
     around = request.n_sources * settled / facts.n  # sources within the limit of one
@@ -69,8 +63,6 @@ def _scratch(graph: Graph, request: Request) -> int:
     """Bound the tables of the workers by the whole graph."""
     reach = None
     if request.limit is not None:
-        from nearfar.graph.facts import Facts
-
         reach = Facts(graph).within(request.limit, request.sources, request.n_sources)
     most = graph.n_vertices if reach is None else min(graph.n_vertices, 16 * int(reach[0]) + 1024)
     return 96 * most * request.threads

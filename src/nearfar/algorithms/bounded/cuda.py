@@ -112,10 +112,7 @@ def _launch(
 
 
 def _slots(graph: Graph, sources: NDArray[np.int64], limit: Any) -> int:
-    """Choose the smallest table that holds the reach of each source of a sample, with spare room.
-
-    Small tables are soon cleared, and many fit a multiprocessor.
-    """
+    """Choose the smallest table with room to spare for the reach of each source of a sample."""
     if len(sources) < 32 * _SAMPLED:
         return _SLOTS
     some = np.ascontiguousarray(sources[:: len(sources) // _SAMPLED])
@@ -136,10 +133,7 @@ def _can_run(graph: Graph, request: Request) -> Literal[True] | str:
 
 
 def _cost(facts: Facts, request: Request) -> Estimate | None:
-    """Estimate by a fit to counts within five minutes of all vertices of New York on an H200.
-
-    The kernel takes 5 to 7 ms for 264,346 sources that reach 182 vertices each, a call 11 ms.
-    """
+    """Estimate by a fit to counts within five minutes of all vertices of New York on an H200."""
     if request.predecessors or _can_run(facts.graph, request) is not True:
         return None
     reach = facts.within(request.limit, request.sources, request.n_sources)  # type: ignore[arg-type]

@@ -33,8 +33,6 @@ def nearest_within(
 
     Without ``tree`` sources and predecessors are empty.
 
-    Notes
-    -----
     O(n + r log r) for r vertices within the limit and their edges.
     """
     if limit is None or not limit < unreached_value(graph.weight_dtype):

@@ -79,7 +79,7 @@ class History:
 
 def history_of(graph: Graph, device: DeviceGraph) -> History:
     """Return the history of a graph's searches on a device."""
-    return _HISTORY.of(graph, History, _key(device))
+    return _HISTORY.of(graph, History, device.key)
 
 
 def may_have_balls(device: DeviceGraph) -> bool:
@@ -89,7 +89,7 @@ def may_have_balls(device: DeviceGraph) -> bool:
 
 def balls_at_hand(graph: Graph, device: DeviceGraph) -> Balls | None:
     """Return the balls of a graph if they exist."""
-    return _BALLS.get(graph, _key(device))
+    return _BALLS.get(graph, device.key)
 
 
 def balls(graph: Graph, device: DeviceGraph) -> Balls | None:
@@ -122,7 +122,7 @@ def balls(graph: Graph, device: DeviceGraph) -> Balls | None:
         regular = heads is None and 2 * int(having[hops]) > short[-1]
         return Balls(words, hops, regular, heads, seconds)
 
-    found = _BALLS.of(graph, make, _key(device))
+    found = _BALLS.of(graph, make, device.key)
     if found is None:
         give_up(graph, device)
     return found
@@ -141,9 +141,5 @@ def _shortcuts(graph: Graph, device: DeviceGraph) -> RowHeads | None:
 
 def give_up(graph: Graph, device: DeviceGraph) -> None:
     """Drop the balls of a graph permanently, so that searches run without."""
-    _BALLS.put(graph, None, _key(device))
+    _BALLS.put(graph, None, device.key)
     history_of(graph, device).given_up = True
-
-
-def _key(device: DeviceGraph) -> tuple[Any, ...]:
-    return runtime.device().ordinal, device.vertex_dtype, device.offset_dtype

@@ -226,8 +226,7 @@ def _searcher(
     def make() -> _Searcher:
         return _Searcher(device, reverse, graph.directed, ahead)
 
-    where = (runtime.device().ordinal, device.vertex_dtype, device.offset_dtype)
-    return _SEARCHER.of(graph, make, (*where, reverse is None, ahead), alone=True)
+    return _SEARCHER.of(graph, make, (*device.key, reverse is None, ahead), alone=True)
 
 
 def _cost(facts: Facts, request: Request) -> Estimate:
@@ -337,13 +336,10 @@ def breadth_first(
 
 
 def _is_sparse(graph: Graph, history: History) -> bool:
-    """Return whether near-far is as fast as levels even where frontiers grow.
-
-    The longest row is determined only for the second search: finding it on the host takes as long
-    as a search.
-    """
+    """Return whether near-far is as fast as levels even where frontiers grow."""
     if graph.mean_degree >= _SPARSE:
         return False
+    # To find the longest row takes the host as long as a search: only for the second one.
     return history.without.searches == 0 or graph.max_degree <= _LONG
 
 

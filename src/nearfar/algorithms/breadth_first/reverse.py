@@ -33,13 +33,13 @@ class Reverse:
 def reverse_of(graph: Graph, device: DeviceGraph, *, make: bool) -> Reverse | None:
     """Return the edges of a graph by their targets, kept with it."""
     if not make:
-        return _REVERSE.get(graph, _key(device))
-    return _REVERSE.of(graph, lambda: _reverse(device), _key(device))
+        return _REVERSE.get(graph, device.key)
+    return _REVERSE.of(graph, lambda: _reverse(device), device.key)
 
 
 def reversing_pays(graph: Graph, device: DeviceGraph, seconds: float = 0.0) -> bool:
     """Return whether searches that could have pulled have taken as long as the transpose."""
-    spent = _SPENT.of(graph, lambda: [0.0], _key(device))
+    spent = _SPENT.of(graph, lambda: [0.0], device.key)
     spent[0] += seconds
     return spent[0] >= _SECONDS * device.m
 
@@ -79,7 +79,3 @@ def _reverse(device: DeviceGraph) -> Reverse | None:
     launch()
     seconds = timer.stop().seconds
     return Reverse(dataclasses.replace(device, offsets=offsets, edges=edges), seconds)
-
-
-def _key(device: DeviceGraph) -> tuple[object, ...]:
-    return runtime.device().ordinal, device.vertex_dtype, device.offset_dtype

@@ -61,15 +61,12 @@ _START, _STEP = 2.5e-4, 3e-6
 
 
 def _together(facts: Facts, request: Request) -> Estimate:
-    """Estimate several workers, which exchange the contents of their buckets.
-
-    The fit to ``benchmarks/results/many_cores.json`` has a part of the work that shrinks with
-    every worker, one that does not (shared memory bandwidth), and one that grows with the hops.
-    """
+    """Estimate several workers, fitted to ``benchmarks/results/many_cores.json``."""
     alone, packing = bucket_search(facts), _packing(facts, request)
     if request.threads == 1:
         words = "made for several workers, and there is one"
         return Estimate(1e-5 + 1.1 * alone + packing, words)
+    # A part shrinks with every worker, one does not (memory bandwidth), one grows with the hops.
     shared = 2 / facts.gain - 0.08
     seconds = _START + alone * (shared / request.threads + 0.04) + _STEP * facts.hops
     return Estimate(

@@ -19,7 +19,7 @@ bool narrow_weights(const int32_t* weights, std::size_t m, Small* out) {
 
 }  // namespace
 
-std::unique_ptr<NarrowView> NarrowView::make(Column indptr, Column indices, Column weights) {
+std::unique_ptr<NarrowView> NarrowView::make(Ints indptr, Ints indices, Ints weights) {
   if (indptr.size() < 1 || indices.size() != weights.size())
     throw nb::value_error("indptr, indices and weights do not fit together");
   auto view = std::make_unique<NarrowView>();
@@ -30,7 +30,7 @@ std::unique_ptr<NarrowView> NarrowView::make(Column indptr, Column indices, Colu
 }
 
 template <class Small>
-bool NarrowView::fill(const Column& indptr, const Column& indices, const Column& weights) {
+bool NarrowView::fill(const Ints& indptr, const Ints& indices, const Ints& weights) {
   using C = NarrowCsr<int32_t, Small>;
   const std::size_t m = indices.size();
   block_ = HugeBlock((m + C::kSpare) * sizeof(Small));

@@ -15,10 +15,8 @@ namespace nearfar {
 // eighth or a quarter of their memory. It points into the graph's arrays but for the weights.
 class NarrowView {
  public:
-  using Column = nb::ndarray<const int32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-
   // Null where a weight does not fit.
-  static std::unique_ptr<NarrowView> make(Column indptr, Column indices, Column weights);
+  static std::unique_ptr<NarrowView> make(Ints indptr, Ints indices, Ints weights);
 
   template <class F>
   decltype(auto) visit(F&& f) const {
@@ -34,7 +32,7 @@ class NarrowView {
 
  private:
   template <class Small>
-  bool fill(const Column& indptr, const Column& indices, const Column& weights);
+  bool fill(const Ints& indptr, const Ints& indices, const Ints& weights);
 
   std::variant<ByteCsr, ShortCsr> csr_;
   HugeBlock block_;

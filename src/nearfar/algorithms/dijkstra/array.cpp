@@ -82,9 +82,7 @@ NEARFAR_BIND(m) {
       [](GraphView& view, int64_t source, Array distances, std::optional<double> limit,
          const Targets& targets) {
         return call_search(view, false, source, distances, limit, targets, 1,
-                           [](const auto& csr, auto from, auto* out, auto stop, Interrupt& poll) {
-                             return dijkstra_array(csr, from, out, stop, poll);
-                           });
+                           [](auto&&... given) { return dijkstra_array(given...); });
       },
       nb::arg("view"), nb::arg("source"), nb::arg("distances"), nb::arg("limit") = nb::none(),
       nb::arg("targets") = nb::none());

@@ -54,10 +54,7 @@ def _by_heap(facts: Facts, request: Request) -> Estimate:
 
 
 def _by_radix_heap(facts: Facts, request: Request) -> Estimate:
-    """Estimate the radix heap, which is fast on long rows of floats: few decreases per edge.
-
-    The distance of a vertex decreases about as often as the logarithm of its number of edges.
-    """
+    """Estimate the radix heap: a distance decreases as often as the logarithm of the degree."""
     n, degree = facts.n, max(facts.degree, 1.0)
     vertex = 25e-9 + 9e-9 * math.log2(n + 2) + 64e-9 * math.log(degree)
     words = f"a radix heap, edges read in place: {degree:.1f} per vertex"

@@ -6,9 +6,7 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cstdlib>
 #include <memory>
-#include <new>
 
 #include "algorithms/floyd_warshall/tiles.hpp"
 #include "cpu/bindings/bindings.hpp"

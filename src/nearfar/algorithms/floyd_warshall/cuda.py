@@ -21,7 +21,7 @@ from nearfar.algorithms.floyd_warshall.cpu import (
 from nearfar.cpu.distances.float_rows import exact_rows, rows_in_32_bits
 from nearfar.cpu.distances.predecessors import tight_predecessors
 from nearfar.cpu.potentials import potentials
-from nearfar.cuda.device_graph import C_NAMES
+from nearfar.cuda.device_graph import C_NAMES, far_value
 from nearfar.errors import keyword
 from nearfar.graph.dtypes import unreached_value
 from nearfar.graph.facts import Facts
@@ -31,11 +31,6 @@ from nearfar.system.devices import runtime
 
 _KERNELS = "algorithms/floyd_warshall/tiles.cuh"
 _PAD, _TILE = 128, 64
-
-
-def far_value(dtype: np.dtype[Any]) -> Any:
-    """Return a value above every path, twice which fits the dtype."""
-    return dtype.type(np.inf) if dtype.kind == "f" else dtype.type(np.iinfo(dtype).max // 2)
 
 
 def _macros(dtype: np.dtype[Any]) -> dict[str, str | int]:

@@ -1,7 +1,7 @@
 // Johnson's own steps on CPU cores: reweighting, shifting rows back, and exact float rows.
 #include <nanobind/stl/vector.h>
 
-#include "cpu/bindings/bindings.hpp"
+#include "cpu/bindings/dtypes.hpp"
 #include "cpu/distances/polish.hpp"
 #include "cpu/search/search.hpp"
 #include "cpu/threads/spread.hpp"
@@ -27,14 +27,12 @@ void reweight(GraphView& view, const Array& potentials, const Array& out) {
 // rows[r][c] += h[columns[c]] - h[sources[r]] where reached. True if a sum overflows.
 bool shift_back(const Array& rows, const Ids& sources, const Ids& columns, const Array& potentials,
                 int threads) {
-  auto work = [&](auto zero) {
-    using Weight = decltype(zero);
+  return with_weight_type(rows.dtype(), [&](auto tag) {
+    using Weight = decltype(tag);
     const std::size_t k = sources.size(), width = columns.size();
     Weight* out = checked<Weight>(rows, k * width, "rows");
     const Weight* h = checked<Weight>(potentials, potentials.size(), "potentials");
-    for (std::size_t c = 0; c < width; ++c)
-      if (columns.data()[c] < 0 || static_cast<std::size_t>(columns.data()[c]) >= potentials.size())
-        throw nb::index_error("column is not a vertex");
+    check_vertices(columns, potentials.size(), "column is not a vertex");
     std::atomic<bool> overflow{false};
     nb::gil_scoped_release release;
     spread(static_cast<int64_t>(k), threads, [&](BatchCounter& counter, Interrupt& interrupt) {
@@ -59,11 +57,7 @@ bool shift_back(const Array& rows, const Ids& sources, const Ids& columns, const
       if (lost) overflow = true;
     });
     return overflow.load();
-  };
-  if (rows.dtype() == nb::dtype<int32_t>()) return work(int32_t{0});
-  if (rows.dtype() == nb::dtype<int64_t>()) return work(int64_t{0});
-  if (rows.dtype() == nb::dtype<float>()) return work(float{0});
-  return work(double{0});
+  });
 }
 
 // Makes approximate whole rows exact; returns the rows for which that failed (see

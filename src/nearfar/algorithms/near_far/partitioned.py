@@ -22,7 +22,7 @@ from nearfar.algorithms.near_far.one_launch.driver import range_delta
 from nearfar.algorithms.near_far.one_launch.host import STAGE, entry_bytes, most_steps
 from nearfar.algorithms.near_far.one_launch.options import OneLaunchOptions
 from nearfar.cuda.device_graph import Rows, upload_rows
-from nearfar.cuda.graph.sorted_rows import SEGMENT
+from nearfar.cuda.graph.sorted_rows import SEGMENT, sort_in_place
 from nearfar.errors import OptionError, SolverError, VariantUnavailable
 from nearfar.graph.dtypes import limit_in_dtype, unreached_value
 from nearfar.graph.graph import Graph
@@ -35,7 +35,6 @@ from nearfar.system.devices.structs import enum_names, filled, struct_dtype
 _KERNELS = "algorithms/near_far/partitioned.cuh"
 _PARTITIONED: Slot[Partitioned] = Slot("partitioned over devices")
 _LINE = 32  # vertices that are kept together: a warp's
-_SORT_THREADS = 256  # kSortThreads of sort_rows.cuh
 _THREADS = 512
 _MORE_DEVICES = "give more devices (devices='all')"
 _TOGETHER = 4  # steps in a launch; counters and tallies rotate by four
@@ -147,11 +146,7 @@ class Partitioned:
             with runtime.on_device(row.device):
                 runtime.require_memory(self.n, _MORE_DEVICES)
                 entered = runtime.cupy().zeros(self.n, dtype=np.uint8)
-                macros = {**graph.macros, "SEGMENT": SEGMENT}
-                kernel = runtime.program("cuda/graph/sort_rows.cuh", macros).kernel("sort_rows")
-                arguments = {"offsets": graph.offsets, "edges": graph.edges, "entered": entered}
-                arguments |= {"n": np.int64(graph.n), "m": np.int64(graph.m)}
-                kernel(-(-graph.m // SEGMENT), _SORT_THREADS, arguments)
+                sort_in_place(graph, entered)
                 if not self.symmetric:  # an undirected graph ends by pulling, and earlier
                     marks.append(runtime.download(entered))
         return np.logical_or.reduce(marks) if marks else None

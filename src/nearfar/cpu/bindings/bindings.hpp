@@ -37,13 +37,17 @@ struct Binder {
 
 // Types that are more precise in the stubs (`_cpu.pyi`) than their bases.
 using Fields = nb::typed<nb::dict, nb::str, nb::any>;  // values by name
-using Ids = nb::ndarray<const int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;  // vertices
+using Ints = nb::ndarray<const int32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Longs = nb::ndarray<const int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Ids = Longs;  // vertices
 template <class T>
 using Owned = nb::ndarray<nb::numpy, T, nb::ndim<1>>;  // result of as_numpy
 
 using ConstArray = nb::ndarray<nb::ro, nb::c_contig, nb::device::cpu>;  // any dtype, read-only
 using Array = nb::ndarray<nb::c_contig, nb::device::cpu>;               // any dtype, writable
 
+// Throws nb::index_error(message) if an id is no vertex of a graph with n.
+void check_vertices(const Ids& ids, std::size_t n, const char* message);
 void check_array(const Array& array, nb::dlpack::dtype dtype, std::size_t size, const char* name);
 
 // Data pointer of an output array, after checks of dtype and size.
@@ -59,6 +63,12 @@ Owned<T> as_numpy(std::vector<T>&& values) {
   auto* kept = new std::vector<T>(std::move(values));
   nb::capsule owner(kept, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
   return Owned<T>(kept->data(), {kept->size()}, owner);
+}
+
+// A tuple of such arrays.
+template <class... T>
+nb::tuple arrays(std::vector<T>&&... values) {
+  return nb::make_tuple(as_numpy(std::move(values))...);
 }
 
 }  // namespace nearfar

@@ -38,10 +38,8 @@ inline Fields as_dict(const SearchStats& stats) {
 }
 
 inline void check_ends(int64_t source, const Targets& targets, std::size_t n) {
-  const auto outside = [=](int64_t v) { return v < 0 || static_cast<std::size_t>(v) >= n; };
-  if (outside(source)) throw nb::index_error("source is not a vertex");
-  if (targets && std::any_of(targets->data(), targets->data() + targets->size(), outside))
-    throw nb::index_error("a target is not a vertex");
+  if (static_cast<uint64_t>(source) >= n) throw nb::index_error("source is not a vertex");
+  if (targets) check_vertices(*targets, n, "a target is not a vertex");
 }
 
 template <class View, class Solver>

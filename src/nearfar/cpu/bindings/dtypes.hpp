@@ -1,8 +1,6 @@
 // Maps the dtype of a NumPy array to a C++ type.
 #pragma once
 
-#include <utility>
-
 #include "cpu/bindings/bindings.hpp"
 
 namespace nearfar {

@@ -3,6 +3,11 @@
 
 namespace nearfar {
 
+void check_vertices(const Ids& ids, std::size_t n, const char* message) {
+  for (std::size_t i = 0; i < ids.size(); ++i)
+    if (static_cast<uint64_t>(ids.data()[i]) >= n) throw nb::index_error(message);
+}
+
 void check_array(const Array& array, nb::dlpack::dtype dtype, std::size_t size, const char* name) {
   if (array.dtype() != dtype || array.size() != size)
     throw nb::type_error((std::string(name) + ": wrong dtype or size").c_str());

@@ -8,14 +8,12 @@
 #include <nanobind/stl/optional.h>
 
 #include <cmath>
-#include <cstring>
-#include <limits>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "cpu/bindings/bindings.hpp"
+#include "cpu/bindings/dtypes.hpp"
 #include "cpu/bindings/errors.hpp"
 
 namespace nearfar {
@@ -213,15 +211,9 @@ nb::typed<nb::dict, nb::any, nb::any> distance_dict(nb::list names, const ConstA
                                                     const Ids& order, nb::list kept) {
   if (static_cast<std::size_t>(NB_LIST_GET_SIZE(names.ptr())) != distances.size())
     throw nb::value_error("expected one distance per vertex");
-  if (distances.dtype() == nb::dtype<int32_t>())
-    return in_order(names, static_cast<const int32_t*>(distances.data()), order, kept);
-  if (distances.dtype() == nb::dtype<int64_t>())
-    return in_order(names, static_cast<const int64_t*>(distances.data()), order, kept);
-  if (distances.dtype() == nb::dtype<float>())
-    return in_order(names, static_cast<const float*>(distances.data()), order, kept);
-  if (distances.dtype() == nb::dtype<double>())
-    return in_order(names, static_cast<const double*>(distances.data()), order, kept);
-  throw nb::type_error("distances: wrong dtype");
+  return with_weight_type(distances.dtype(), [&](auto tag) {
+    return in_order(names, static_cast<const decltype(tag)*>(distances.data()), order, kept);
+  });
 }
 
 }  // namespace

@@ -233,18 +233,15 @@ void mask_above(Array distances, Limit limit, int threads) {
     const W bound = bound_of<W>(limit);
     nb::gil_scoped_release release;
     W* d = static_cast<W*>(distances.data());
-    constexpr std::size_t kShare = std::size_t{1} << 18;
-    const std::size_t size = distances.size();
-    spread(static_cast<int64_t>((size + kShare - 1) / kShare), threads,
-           [&](BatchCounter& counter, Interrupt& interrupt) {
-             for (int64_t share; (share = counter.take()) >= 0;) {
-               interrupt.poll(kShare);
-               const std::size_t begin = static_cast<std::size_t>(share) * kShare;
-               const std::size_t end = std::min(size, begin + kShare);
-               for (std::size_t v = begin; v < end; ++v)
-                 d[v] = d[v] > bound ? unreached<W>() : d[v];
-             }
-           });
+    constexpr int64_t kShare = int64_t{1} << 18;
+    spread_blocks(static_cast<int64_t>(distances.size()), kShare, threads,
+                  [&](const auto& each_block, Interrupt& interrupt) {
+                    each_block([&, d, bound](int64_t first, int64_t last) {
+                      interrupt.poll(kShare);
+                      for (int64_t v = first; v < last; ++v)
+                        d[v] = d[v] > bound ? unreached<W>() : d[v];
+                    });
+                  });
   });
 }
 

@@ -2,7 +2,6 @@
 // validating pass.
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <vector>
 
 #include "cpu/bindings/dtypes.hpp"

@@ -4,10 +4,8 @@
 #include <nanobind/stl/unique_ptr.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <limits>
 #include <memory>
-#include <new>
 
 #include "cpu/bindings/bindings.hpp"
 #include "cpu/memory/blocks_in_file.hpp"

@@ -5,7 +5,6 @@
 // after k others is dropped: everywhere beyond that vertex those k are at least as near. O(k (n +
 // m) log(k m)) for non-negative weights.
 #include <algorithm>
-#include <limits>
 #include <vector>
 
 #include "cpu/bindings/bindings.hpp"
@@ -83,15 +82,12 @@ bool search(const C& csr, const int64_t* places, std::size_t count, std::size_t 
   return lost;
 }
 
-bool k_nearest(const GraphView& view,
-               const nb::ndarray<const int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>& places,
-               std::size_t k, const nb::object& limit, const Array& distances, const Array& found) {
+bool k_nearest(const GraphView& view, const Ids& places, std::size_t k, const nb::object& limit,
+               const Array& distances, const Array& found) {
   bool lost = false;
   view.visit([&](const auto& csr) {
     using Sum = Total<typename std::decay_t<decltype(csr)>::Weight>;
-    for (std::size_t i = 0; i < places.size(); ++i)
-      if (places.data()[i] < 0 || places.data()[i] >= static_cast<int64_t>(csr.n))
-        throw nb::index_error("not a vertex");
+    check_vertices(places, static_cast<std::size_t>(csr.n), "not a vertex");
     const std::size_t size = static_cast<std::size_t>(csr.n) * k;
     Sum* out = checked<Sum>(distances, size, "distances");
     auto* place_of = checked<int64_t>(found, size, "found");

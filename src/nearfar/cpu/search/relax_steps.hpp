@@ -14,16 +14,45 @@
 
 namespace nearfar {
 
+// Rows of a graph in lists.
 template <class C>
-struct ListSuccessors {
+struct ListRows {
   const C* csr;
+
+  struct Row {
+    const typename C::Index* heads;
+    const typename C::Weight* weights;
+    std::size_t size;
+    auto head(std::size_t k) const { return heads[k]; }
+    auto weight(std::size_t k) const { return weights[k]; }
+  };
+  Row of(std::size_t i, std::size_t) const {
+    const auto begin = csr->indptr[i];
+    return {csr->indices + begin, csr->weights + begin,
+            static_cast<std::size_t>(csr->indptr[i + 1] - begin)};
+  }
+};
+
+// Rows of a matrix, or its columns.
+template <class W, bool kColumns>
+struct MatrixRows {
+  const W* matrix;
+
+  struct Row {
+    const W* first;
+    std::size_t size;
+    std::size_t head(std::size_t k) const { return k; }
+    W weight(std::size_t k) const { return first[kColumns ? k * size : k]; }
+  };
+  Row of(std::size_t i, std::size_t n) const { return {matrix + (kColumns ? i : i * n), n}; }
+};
+
+template <class Rows>
+struct RelaxSuccessors {
+  Rows rows;
 
   template <class W>
   RelaxCount operator()(SettleState<W>& s, Interrupt& interrupt) const {
-    using I = typename C::Index;
-    const I* const indptr = csr->indptr;
-    const I* const indices = csr->indices;
-    const W* const weights = csr->weights;
     const uint8_t* const frontier = s.frontier;
     const uint8_t* const unsettled = s.unsettled;
     W* const distance = s.distance;
@@ -31,32 +60,27 @@ struct ListSuccessors {
     for (std::size_t i = 0; i < s.n; ++i) {
       if (!frontier[i]) continue;
       const W d = distance[i];
-      const I end = indptr[i + 1];
-      for (I e = indptr[i]; e < end; ++e) {
-        const I j = indices[e];
+      const auto row = rows.of(i, s.n);
+      for (std::size_t k = 0; k < row.size; ++k) {
+        const auto j = row.head(k);
         if (!unsettled[j]) continue;
-        const auto sum = candidate(d, weights[e]);
+        const auto sum = candidate(d, row.weight(k));
         if (improves(sum, distance[j])) distance[j] = static_cast<W>(sum);
       }
       ++count.working;
-      count.edges += static_cast<uint64_t>(end - indptr[i]);
-      interrupt.poll(static_cast<uint64_t>(end - indptr[i]) + 1);
+      count.edges += row.size;
+      interrupt.poll(row.size + 1);
     }
     return count;
   }
 };
 
-// csr is the transposed graph: row i lists the predecessors of i.
-template <class C>
-struct ListPredecessors {
-  const C* csr;
+template <class Rows>
+struct RelaxPredecessors {
+  Rows rows;
 
   template <class W>
   RelaxCount operator()(SettleState<W>& s, Interrupt& interrupt) const {
-    using I = typename C::Index;
-    const I* const indptr = csr->indptr;
-    const I* const indices = csr->indices;
-    const W* const weights = csr->weights;
     const uint8_t* const frontier = s.frontier;
     const uint8_t* const unsettled = s.unsettled;
     W* const distance = s.distance;
@@ -64,70 +88,29 @@ struct ListPredecessors {
     for (std::size_t i = 0; i < s.n; ++i) {
       if (!unsettled[i]) continue;
       W best = distance[i];
-      const I end = indptr[i + 1];
-      for (I e = indptr[i]; e < end; ++e) {
-        const I j = indices[e];
+      const auto row = rows.of(i, s.n);
+      for (std::size_t k = 0; k < row.size; ++k) {
+        const auto j = row.head(k);
         if (!frontier[j]) continue;
-        const auto sum = candidate(distance[j], weights[e]);
+        const auto sum = candidate(distance[j], row.weight(k));
         if (improves(sum, best)) best = static_cast<W>(sum);
       }
       distance[i] = best;
       ++count.working;
-      count.edges += static_cast<uint64_t>(end - indptr[i]);
-      interrupt.poll(static_cast<uint64_t>(end - indptr[i]) + 1);
+      count.edges += row.size;
+      interrupt.poll(row.size + 1);
     }
     return count;
   }
 };
 
+template <class C>
+using ListSuccessors = RelaxSuccessors<ListRows<C>>;
+template <class C>  // over the transposed graph: row i lists the predecessors of i
+using ListPredecessors = RelaxPredecessors<ListRows<C>>;
 template <class W>
-struct MatrixSuccessors {
-  const W* matrix;
-
-  RelaxCount operator()(SettleState<W>& s, Interrupt& interrupt) const {
-    const uint8_t* const unsettled = s.unsettled;
-    W* const distance = s.distance;
-    RelaxCount count;
-    for (std::size_t i = 0; i < s.n; ++i) {
-      if (!s.frontier[i]) continue;
-      const W d = distance[i];
-      const W* const row = matrix + i * s.n;
-      for (std::size_t j = 0; j < s.n; ++j) {
-        if (!unsettled[j]) continue;
-        const auto sum = candidate(d, row[j]);
-        if (improves(sum, distance[j])) distance[j] = static_cast<W>(sum);
-      }
-      ++count.working;
-      count.edges += s.n;
-      interrupt.poll(s.n);
-    }
-    return count;
-  }
-};
-
+using MatrixSuccessors = RelaxSuccessors<MatrixRows<W, false>>;
 template <class W>
-struct MatrixPredecessors {
-  const W* matrix;
-
-  RelaxCount operator()(SettleState<W>& s, Interrupt& interrupt) const {
-    const uint8_t* const frontier = s.frontier;
-    W* const distance = s.distance;
-    RelaxCount count;
-    for (std::size_t i = 0; i < s.n; ++i) {
-      if (!s.unsettled[i]) continue;
-      W best = distance[i];
-      for (std::size_t j = 0; j < s.n; ++j) {
-        if (!frontier[j]) continue;
-        const auto sum = candidate(distance[j], matrix[j * s.n + i]);
-        if (improves(sum, best)) best = static_cast<W>(sum);
-      }
-      distance[i] = best;
-      ++count.working;
-      count.edges += s.n;
-      interrupt.poll(s.n);
-    }
-    return count;
-  }
-};
+using MatrixPredecessors = RelaxPredecessors<MatrixRows<W, true>>;
 
 }  // namespace nearfar

@@ -12,6 +12,7 @@
 // sources need nothing more, whether on graphs, within limits or on prepared graphs.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <functional>
@@ -40,5 +41,17 @@ class BatchCounter {
 // Calls work(counter, interrupt) on up to `threads` workers.
 void spread(int64_t batches, int threads,
             const std::function<void(BatchCounter&, Interrupt&)>& work);
+
+// Calls work(each_block, interrupt) on up to `threads` workers, which share the blocks of
+// [0, size): each_block(f) calls f(first, last) for one after another.
+template <class Work>
+void spread_blocks(int64_t size, int64_t block, int threads, Work&& work) {
+  spread((size + block - 1) / block, threads, [&](BatchCounter& counter, Interrupt& interrupt) {
+    const auto each_block = [&](auto&& f) {
+      for (int64_t b; (b = counter.take()) >= 0;) f(b * block, std::min(size, (b + 1) * block));
+    };
+    work(each_block, interrupt);
+  });
+}
 
 }  // namespace nearfar

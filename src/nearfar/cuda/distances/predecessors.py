@@ -107,7 +107,7 @@ class _Pass:
 
 def _pass(graph: Graph, device: DeviceGraph) -> _Pass:
     is_sorted = rows_are_sorted(graph, device)
-    key = (runtime.device().ordinal, device.vertex_dtype, device.offset_dtype, is_sorted)
+    key = (*device.key, is_sorted)
     return _PASS.of(graph, lambda: _Pass(graph, device, is_sorted), key, alone=True)
 
 

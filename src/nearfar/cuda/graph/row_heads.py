@@ -89,6 +89,4 @@ def row_heads(graph: Graph, device: DeviceGraph, width: int, *, depth: int = 0) 
         out = int(n_out.get()[0]) / max(device.n, 1) if depth else 0.0
         return RowHeads(edges, width, row, two_weights, seconds, depth, out)
 
-    here = runtime.device().ordinal
-    key = (here, device.vertex_dtype, device.offset_dtype, width, depth)
-    return _ROW_HEADS.of(graph, make, key, alone=True)
+    return _ROW_HEADS.of(graph, make, (*device.key, width, depth), alone=True)

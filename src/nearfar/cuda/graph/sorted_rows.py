@@ -32,16 +32,12 @@ class SortedRows:
 def sorted_rows(graph: Graph) -> SortedRows:
     """Return the sorted form of a weighted graph on the current device, cached. O(m log^2)."""
     device = device_graph(graph)
-    return _SORTED_ROWS.of(graph, lambda: _sort(device), _key(device))
+    return _SORTED_ROWS.of(graph, lambda: _sort(device), device.key)
 
 
 def rows_are_sorted(graph: Graph, device: DeviceGraph) -> bool:
     """Return whether :func:`sorted_rows` was called before, so that the edges are sorted."""
-    return _SORTED_ROWS.filled(graph, _key(device))
-
-
-def _key(device: DeviceGraph) -> tuple[Any, ...]:
-    return runtime.device().ordinal, device.vertex_dtype, device.offset_dtype
+    return _SORTED_ROWS.filled(graph, device.key)
 
 
 def _sort(device: DeviceGraph) -> SortedRows:
@@ -50,13 +46,17 @@ def _sort(device: DeviceGraph) -> SortedRows:
     entered = cp.zeros(max(device.n, 1), dtype=np.uint8)
     seconds = 0.0
     if device.m:
-        program = runtime.program("cuda/graph/sort_rows.cuh", {**device.macros, "SEGMENT": SEGMENT})
-        blocks = (device.m + SEGMENT - 1) // SEGMENT
         timer = runtime.Timer().start()
-        arguments = {"offsets": device.offsets, "edges": device.edges, "entered": entered}
-        arguments |= {"n": np.int64(device.n), "m": np.int64(device.m)}
-        program.kernel("sort_rows")(blocks, _THREADS, arguments)
+        sort_in_place(device, entered)
         seconds = timer.stop().seconds
     # On the host: CuPy would compile a reduction for seconds.
     n_entered = int(np.count_nonzero(runtime.download(entered)))
     return SortedRows(device, entered, n_entered, seconds)
+
+
+def sort_in_place(device: DeviceGraph, entered: Any) -> None:
+    """Sort rows by weight, piece by piece, and mark the targets of edges in ``entered``."""
+    program = runtime.program("cuda/graph/sort_rows.cuh", {**device.macros, "SEGMENT": SEGMENT})
+    arguments = {"offsets": device.offsets, "edges": device.edges, "entered": entered}
+    arguments |= {"n": np.int64(device.n), "m": np.int64(device.m)}
+    program.kernel("sort_rows")(-(-device.m // SEGMENT), _THREADS, arguments)

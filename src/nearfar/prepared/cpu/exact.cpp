@@ -27,8 +27,6 @@
 namespace nearfar::prepared {
 namespace {
 
-using Vertices = nb::ndarray<const int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-
 template <class Value>
 class ExactWalk {
  public:
@@ -249,25 +247,21 @@ void with_floats(const MetricView& view, const ConstArray& edge_weights, F&& f) 
 }
 
 void exact_pairs(const MetricView& view, const ConstArray& edge_weights, double least,
-                 const Vertices& sources, const Vertices& targets, const Array& out, int threads) {
+                 const Ids& sources, const Ids& targets, const Array& out, int threads) {
   with_floats(view, edge_weights, [&](const auto& metric, const auto* weights) {
     using Value = typename std::decay_t<decltype(metric)>::Value;
     const std::size_t count = sources.size();
-    const auto from = labels_of(metric.arcs, sources.data(), count);
-    const auto to = labels_of(metric.arcs, targets.data(), targets.size());
-    if (to.size() != count) throw nb::type_error("targets: wrong size");
+    const auto labels = labels_of_pairs(metric.arcs, sources, targets);
     Value* found = checked<Value>(out, count, "out");
     nb::gil_scoped_release release;
-    constexpr std::size_t block = 8;
-    spread(static_cast<int64_t>((count + block - 1) / block), threads,
-           [&](BatchCounter& counter, Interrupt& interrupt) {
-             ExactWalk<Value> walk(metric, weights, static_cast<Value>(least), interrupt);
-             for (int64_t b; (b = counter.take()) >= 0;) {
-               const std::size_t last = std::min(count, at(b + 1) * block);
-               for (std::size_t i = at(b) * block; i < last; ++i)
-                 found[i] = walk.find(from[i], to[i], nullptr);
-             }
-           });
+    spread_blocks(static_cast<int64_t>(count), 8, threads,
+                  [&](const auto& each_block, Interrupt& interrupt) {
+                    ExactWalk<Value> walk(metric, weights, static_cast<Value>(least), interrupt);
+                    each_block([&](int64_t first, int64_t last) {
+                      for (std::size_t i = at(first); i < at(last); ++i)
+                        found[i] = walk.find(labels[0][i], labels[1][i], nullptr);
+                    });
+                  });
   });
 }
 

@@ -17,11 +17,9 @@ namespace nearfar::prepared {
 namespace {
 
 using Words = nb::ndarray<const uint32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-using Vertices = nb::ndarray<const int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
 // Fills rows in one direction; `rows` has offset[n] values.
-void fill(const MetricView& view, bool down, const ArcsView::Longs& offset, const Array& rows,
-          int threads) {
+void fill(const MetricView& view, bool down, const Longs& offset, const Array& rows, int threads) {
   view.visit([&](const auto& metric) {
     using Value = typename std::decay_t<decltype(metric)>::Value;
     if (offset.size() != at(metric.arcs.n) + 1) throw nb::type_error("offset: wrong size");
@@ -69,7 +67,7 @@ nb::tuple ancestry(const ArcsView& view) {
   }
   std::vector<uint32_t> flat(2 * of.size());
   if (!of.empty()) std::memcpy(flat.data(), of.data(), sizeof(Ancestry) * of.size());
-  return nb::make_tuple(as_numpy(std::move(flat)), as_numpy(std::move(above)));
+  return arrays(std::move(flat), std::move(above));
 }
 
 // Depth of the lowest common ancestor of two labels, -1 if there is none.
@@ -206,9 +204,9 @@ class AnyRow {
   std::vector<int32_t> heads_;
 };
 
-void pairs(const MetricView& view, const ArcsView::Longs& offset, const Words& ancestors,
-           const ArcsView::Ints& above, const ConstArray& up, const ConstArray& down,
-           const Vertices& sources, const Vertices& targets, const Array& out, int threads) {
+void pairs(const MetricView& view, const Longs& offset, const Words& ancestors, const Ints& above,
+           const ConstArray& up, const ConstArray& down, const Ids& sources, const Ids& targets,
+           const Array& out, int threads) {
   view.visit([&](const auto& metric) {
     using Value = typename std::decay_t<decltype(metric)>::Value;
     const Arcs& arcs = metric.arcs;
@@ -227,24 +225,24 @@ void pairs(const MetricView& view, const ArcsView::Longs& offset, const Words& a
       using Out = decltype(tag);
       Out* found = checked<Out>(out, count, "out");
       nb::gil_scoped_release release;
-      constexpr std::size_t block = 1024;
+      constexpr int64_t block = 1024;
       Value (*const meet_rows)(const Value*, const Value*, int32_t) = NEARFAR_PICK_ISA(meet<Value>);
-      spread(static_cast<int64_t>((count + block - 1) / block), threads,
-             [&](BatchCounter& counter, Interrupt& interrupt) {
-               AnyRow<Value> up_row(arcs, metric.up, labels.offset, labels.up);
-               AnyRow<Value> down_row(arcs, metric.down, labels.offset, labels.down);
-               for (int64_t b; (b = counter.take()) >= 0;) {
-                 interrupt.poll(block * 64);
-                 const std::size_t first = at(b) * block, last = std::min(count, first + block);
-                 PairsAhead<Value> pairs{arcs, labels, from.data(), to.data(), first, last};
-                 for (std::size_t i = first; i < last; ++i) {
-                   const int32_t prefix = pairs.next(i);
-                   const Value least =
-                       meet_rows(up_row(from[i], prefix), down_row(to[i], prefix), prefix);
-                   found[i] = distance_of<Out>(least, metric.step);
-                 }
-               }
-             });
+      spread_blocks(static_cast<int64_t>(count), block, threads,
+                    [&](const auto& each_block, Interrupt& interrupt) {
+                      AnyRow<Value> up_row(arcs, metric.up, labels.offset, labels.up);
+                      AnyRow<Value> down_row(arcs, metric.down, labels.offset, labels.down);
+                      each_block([&](int64_t first, int64_t last) {
+                        interrupt.poll(block * 64);
+                        PairsAhead<Value> pairs{arcs,      labels,    from.data(),
+                                                to.data(), at(first), at(last)};
+                        for (std::size_t i = at(first); i < at(last); ++i) {
+                          const int32_t prefix = pairs.next(i);
+                          const Value least =
+                              meet_rows(up_row(from[i], prefix), down_row(to[i], prefix), prefix);
+                          found[i] = distance_of<Out>(least, metric.step);
+                        }
+                      });
+                    });
     });
   });
 }

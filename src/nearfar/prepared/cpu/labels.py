@@ -133,17 +133,7 @@ class TreeLabels:
     def between(
         self, starts: NDArray[np.int64], ends: NDArray[np.int64], workers: int
     ) -> NDArray[Any]:
-        """Return the distances of pairs of vertex indices.
-
-        Parameters
-        ----------
-        starts, ends : int64 arrays, shape (k,)
-        workers : int
-
-        Returns
-        -------
-        array, shape (k,)
-        """
+        """Return the distances of pairs of vertex indices."""
         out = np.empty(len(starts), dtype=self.prepared.answer_dtype)
         _cpu.prepared_label_pairs(
             self.prepared.metric_view,

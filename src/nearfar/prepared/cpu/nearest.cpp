@@ -5,7 +5,6 @@
 // is merged with those of its ancestors. A shortest path goes up and then down, and a place that is
 // not among the k nearest of a vertex is not among those of vertices reached through it either: k
 // others are at least as near. O(k arcs), for any number of places.
-#include <algorithm>
 #include <vector>
 
 #include "cpu/bindings/bindings.hpp"
@@ -98,9 +97,8 @@ void fill(const Metric<Value>& metric, const std::vector<int32_t>& places, Lists
 
 // Row v of `distances` and `found` is for vertex v, padded with unreached and -1; `found` has place
 // numbers.
-void nearest(const MetricView& view,
-             const nb::ndarray<const int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>& places,
-             int64_t k, const Array& distances, const Array& found) {
+void nearest(const MetricView& view, const Ids& places, int64_t k, const Array& distances,
+             const Array& found) {
   view.visit([&](const auto& metric) {
     using Value = typename std::decay_t<decltype(metric)>::Value;
     const Arcs& arcs = metric.arcs;

@@ -571,6 +571,19 @@ class Routes {
     int32_t vertex;
     double along;
   };
+  // The first edge of way_ that does not pass, or null; nodes that pass are not opened.
+  template <class Passes>
+  const Node* first_edge(Passes&& passes) {
+    const Node* found = nullptr;
+    any_node([&](int32_t i) {
+      if (passes(opened_[i])) return false;
+      while (!opened_[i].is_edge())
+        i = passes(opened_[opened_[i].first]) ? opened_[i].second : opened_[i].first;
+      found = &opened_[i];
+      return true;
+    });
+    return found;
+  }
   // The last vertex of way_ at most so far along.
   Place vertex_before(double most) {
     Place place{source_, 0};
@@ -582,13 +595,7 @@ class Routes {
       place.vertex = node.end;
       return true;
     };
-    if (most < 0) return place;
-    any_node([&](int32_t i) {
-      if (passes(opened_[i])) return false;
-      while (!opened_[i].is_edge())
-        i = passes(opened_[opened_[i].first]) ? opened_[i].second : opened_[i].first;
-      return true;
-    });
+    if (most >= 0) first_edge(passes);
     place.along = static_cast<double>(along);
     return place;
   }
@@ -602,14 +609,10 @@ class Routes {
       along = sum;
       return true;
     };
-    any_node([&](int32_t i) {
-      if (passes(opened_[i])) return false;
-      while (!opened_[i].is_edge())
-        i = passes(opened_[opened_[i].first]) ? opened_[i].second : opened_[i].first;
-      place.vertex = opened_[i].end;
-      along = static_cast<Value>(along + opened_[i].weight);
-      return true;
-    });
+    if (const Node* last = first_edge(passes)) {
+      place.vertex = last->end;
+      along = static_cast<Value>(along + last->weight);
+    }
     place.along = static_cast<double>(along);
     return place;
   }
@@ -686,8 +689,8 @@ class Routes {
 
 // (offsets, edges, lengths) of the shortest route and alternatives, in units of the weights; None
 // without a path. The ends are different vertices.
-nb::object routes(const Walks& walks, const ArcsView::Ints& origin, const ArcsView::Ints& heads,
-                  int64_t source, int64_t target, const Wanted& wanted) {
+nb::object routes(const Walks& walks, const Ints& origin, const Ints& heads, int64_t source,
+                  int64_t target, const Wanted& wanted) {
   std::vector<int64_t> offsets{0}, edges;
   std::vector<double> lengths;
   walks.visit([&](const auto& metric, const auto& rows) {
@@ -709,8 +712,7 @@ nb::object routes(const Walks& walks, const ArcsView::Ints& origin, const ArcsVi
     }
   });
   if (lengths.empty()) return nb::none();
-  return nb::make_tuple(as_numpy(std::move(offsets)), as_numpy(std::move(edges)),
-                        as_numpy(std::move(lengths)));
+  return arrays(std::move(offsets), std::move(edges), std::move(lengths));
 }
 
 }  // namespace
@@ -722,9 +724,8 @@ NEARFAR_BIND(m) {
   using namespace prepared;
   m.def(
       "prepared_routes",
-      [](const Walks& walks, const ArcsView::Ints& origins, const ArcsView::Ints& heads,
-         int64_t source, int64_t target, int64_t routes, int64_t tries, double stretch,
-         double sharing, double local) {
+      [](const Walks& walks, const Ints& origins, const Ints& heads, int64_t source, int64_t target,
+         int64_t routes, int64_t tries, double stretch, double sharing, double local) {
         return prepared::routes(walks, origins, heads, source, target,
                                 {routes, tries, stretch, sharing, local});
       },

@@ -16,8 +16,6 @@
 namespace nearfar::prepared {
 namespace {
 
-using Vertices = nb::ndarray<const int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-
 // Inputs of a sweep to some targets: their ancestors in descending order and the arcs into them.
 template <class Value>
 struct Restricted {
@@ -99,8 +97,8 @@ void rows(const Metric<Value>& metric, const SweepPlan<Value>& plan, const int32
 
 // Distances from every source to every target, or to all vertices. `lanes` 0 chooses the number of
 // lanes; returns the number used.
-int distances(const MetricView& view, const Vertices& sources,
-              const std::optional<Vertices>& targets, const Array& out, int lanes, int threads) {
+int distances(const MetricView& view, const Ids& sources, const std::optional<Ids>& targets,
+              const Array& out, int lanes, int threads) {
   view.visit([&](const auto& metric) {
     using Value = typename std::decay_t<decltype(metric)>::Value;
     const Arcs& arcs = metric.arcs;

@@ -171,7 +171,7 @@ void origins(const MetricView& view, const ConstArray& edge_weights, const Array
 }
 
 // How many edges each arc stands for; the arcs of a lower label come first.
-void path_lengths(const ArcsView::Ints& origin, int sides,
+void path_lengths(const Ints& origin, int sides,
                   const nb::ndarray<int32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>& out) {
   if (origin.size() != 2 * out.size() || (sides != 1 && sides != 2))
     throw nb::type_error("lengths: wrong size");
@@ -188,8 +188,7 @@ void path_lengths(const ArcsView::Ints& origin, int sides,
 
 // The edges of a walk from a vertex without the cycles in it: from each vertex on as it was left
 // last.
-Owned<int32_t> simple_path(const ArcsView::Ints& edges, const ArcsView::Ints& heads,
-                           int32_t source) {
+Owned<int32_t> simple_path(const Ints& edges, const Ints& heads, int32_t source) {
   const std::size_t count = edges.size();
   std::size_t slots = 16;
   while (slots < 2 * (count + 1)) slots *= 2;
@@ -216,8 +215,8 @@ Owned<int32_t> simple_path(const ArcsView::Ints& edges, const ArcsView::Ints& he
 
 // (edges, vertices, length) of a shortest path, or None. Vertices only with the edges' `heads`, the
 // length only where it fits the dtype of `like`.
-nb::object path(const Walks& walks, const ArcsView::Ints& origin, int64_t source, int64_t target,
-                const std::optional<ArcsView::Ints>& heads, const nb::dlpack::dtype& type) {
+nb::object path(const Walks& walks, const Ints& origin, int64_t source, int64_t target,
+                const std::optional<Ints>& heads, const nb::dlpack::dtype& type) {
   nb::object found = nb::none();
   walks.visit([&](const auto& metric, const auto& rows) {
     using Value = typename std::decay_t<decltype(metric)>::Value;
@@ -262,8 +261,8 @@ NEARFAR_BIND(m) {
   m.def("prepared_path_lengths", &prepared::path_lengths, arg("origins"), arg("sides"), arg("out"));
   m.def(
       "prepared_path",
-      [](const prepared::Walks& walks, const prepared::ArcsView::Ints& origins, int64_t source,
-         int64_t target, std::optional<prepared::ArcsView::Ints> heads, const ConstArray& like) {
+      [](const prepared::Walks& walks, const Ints& origins, int64_t source, int64_t target,
+         std::optional<Ints> heads, const ConstArray& like) {
         return prepared::path(walks, origins, source, target, heads, like.dtype());
       },
       arg("walks"), arg("origins"), arg("source"), arg("target"), arg("heads").none(), arg("like"));

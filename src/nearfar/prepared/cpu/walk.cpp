@@ -9,9 +9,8 @@
 namespace nearfar::prepared {
 
 MetricView::MetricView(const ArcsView& arcs, ConstArray weights, int sides, bool prunes,
-                       ArcsView::Longs up_first, ArcsView::Ints up_depth, ConstArray up_weight,
-                       ArcsView::Longs down_first, ArcsView::Ints down_depth,
-                       ConstArray down_weight, double step)
+                       Longs up_first, Ints up_depth, ConstArray up_weight, Longs down_first,
+                       Ints down_depth, ConstArray down_weight, double step)
     : arcs_(arcs),
       arrays_{weights, up_weight, down_weight},
       longs_{up_first, down_first},
@@ -41,36 +40,31 @@ MetricView::MetricView(const ArcsView& arcs, ConstArray weights, int sides, bool
 
 namespace {
 
-using Vertices = nb::ndarray<const int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-
-void distances_of_pairs(const Walks& walks, const Vertices& sources, const Vertices& targets,
+void distances_of_pairs(const Walks& walks, const Ids& sources, const Ids& targets,
                         const Array& out, int threads) {
   walks.visit([&](const auto& metric, const auto& rows) {
     using Value = typename std::decay_t<decltype(metric)>::Value;
     const std::size_t count = sources.size();
-    const auto from = labels_of(metric.arcs, sources.data(), count);
-    const auto to = labels_of(metric.arcs, targets.data(), targets.size());
-    if (to.size() != count) throw nb::type_error("targets: wrong size");
+    const auto labels = labels_of_pairs(metric.arcs, sources, targets);
     with_distances<Value>(out.dtype(), [&](auto result) {
       using Out = decltype(result);
       Out* found = checked<Out>(out, count, "out");
       nb::gil_scoped_release release;
-      constexpr std::size_t block = 64;
-      spread(static_cast<int64_t>((count + block - 1) / block), threads,
-             [&](BatchCounter& counter, Interrupt& interrupt) {
-               WalkSpace<Value> space(metric.arcs.height);
-               const auto walk = NEARFAR_PICK_ISA(distance<Value>);
-               for (int64_t b; (b = counter.take()) >= 0;) {
-                 const std::size_t last = std::min(count, at(b + 1) * block);
-                 for (std::size_t i = at(b) * block; i < last; ++i) {
-                   interrupt.poll(at(metric.arcs.height) * 8);
-                   int32_t meeting;
-                   found[i] = distance_of<Out>(walk(metric, rows, from[i], to[i], space.forward(),
-                                                    space.backward(), meeting),
+      spread_blocks(static_cast<int64_t>(count), 64, threads,
+                    [&](const auto& each_block, Interrupt& interrupt) {
+                      WalkSpace<Value> space(metric.arcs.height);
+                      const auto walk = NEARFAR_PICK_ISA(distance<Value>);
+                      each_block([&](int64_t first, int64_t last) {
+                        for (std::size_t i = at(first); i < at(last); ++i) {
+                          interrupt.poll(at(metric.arcs.height) * 8);
+                          int32_t meeting;
+                          found[i] =
+                              distance_of<Out>(walk(metric, rows, labels[0][i], labels[1][i],
+                                                    space.forward(), space.backward(), meeting),
                                                metric.step);
-                 }
-               }
-             });
+                        }
+                      });
+                    });
     });
   });
 }
@@ -112,8 +106,8 @@ NEARFAR_BIND(m) {
   using prepared::MetricView;
   using prepared::Walks;
   nb::class_<MetricView>(m, "PreparedMetric")
-      .def(nb::init<const ArcsView&, ConstArray, int, bool, ArcsView::Longs, ArcsView::Ints,
-                    ConstArray, ArcsView::Longs, ArcsView::Ints, ConstArray, double>(),
+      .def(nb::init<const ArcsView&, ConstArray, int, bool, Longs, Ints, ConstArray, Longs, Ints,
+                    ConstArray, double>(),
            nb::keep_alive<1, 2>(), arg("arcs"), arg("weights"), arg("sides"), arg("prunes"),
            arg("up_first"), arg("up_depth"), arg("up_weight"), arg("down_first"), arg("down_depth"),
            arg("down_weight"), arg("step"));

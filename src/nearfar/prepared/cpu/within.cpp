@@ -79,10 +79,8 @@ class Within {
 
 // Computes rows of `out`, unreached beyond the limit, which is in steps. Returns false and leaves
 // `out` undefined if one of them reads more than `most` labels: whole sweeps are faster then.
-bool rows_within(
-    const MetricView& view,
-    const nb::ndarray<const int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>& sources,
-    int64_t limit, int64_t most, const Array& out, int threads) {
+bool rows_within(const MetricView& view, const Ids& sources, int64_t limit, int64_t most,
+                 const Array& out, int threads) {
   std::atomic<bool> few{true};
   view.visit([&](const auto& metric) {
     using Value = typename std::decay_t<decltype(metric)>::Value;

@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from nearfar.cuda.device_graph import C_NAMES, far_value
 from nearfar.errors import keyword
 from nearfar.graph.slots import Slot
 from nearfar.prepared.cuda.cut.cells import Cells, PassShape, cut
 from nearfar.prepared.cuda.cut.closures import DevicePieces, most_members
 from nearfar.prepared.cuda.cut.pieces import cut_pieces
 from nearfar.prepared.cuda.shapes import UNIT, AboveShape
+from nearfar.prepared.metric.arc_weights import QueryArcs
 from nearfar.prepared.order.tree import Tree
 from nearfar.system.devices import runtime
 
@@ -32,14 +34,7 @@ _JUMP = 16  # kAhead of climb.cuh
 _LIFTS = (2, 4, 8, 32)  # levels; WaysUp of climbing.cuh
 
 #: C names of the types of arcs' weights.
-C_VALUES = {
-    "uint32": "unsigned int",
-    "uint64": "unsigned long long",
-    "int64": "long long",
-    "float32": "float",
-    "float64": "double",
-}
-_C_DISTANCES = {"int32": "int", "int64": "long long", "float32": "float", "float64": "double"}
+C_VALUES = {**C_NAMES, "uint32": "unsigned int", "uint64": "unsigned long long"}
 
 
 @dataclass(frozen=True)
@@ -110,47 +105,35 @@ def device_cells(prepared: Prepared, shape: PassShape, top: int) -> DeviceCells:
 
 def _tree(prepared: Prepared) -> DeviceTree:
     tree, up = prepared.preparation.tree, prepared.metric.swept[0]
-    n = tree.n_vertices
-    node = np.empty((n, 4), dtype=np.int32)
-    node[:, 0] = up.first[:-1]
-    node[:, 1] = np.diff(up.first)
-    node[:, 2] = tree.parent
-    node[:, 3] = tree.depth
     lift = np.stack([_ancestors(tree.parent, levels) for levels in _LIFTS], axis=1)
-    jump = _ancestors(tree.parent, _JUMP)
-    parts = (
-        node,
-        jump,
-        lift,
-        up.head_depth,
-        up.weight,
-        tree.depth,
-        tree.low,
-        tree.vertex,
-        tree.label,
-    )
-    runtime.require_memory(sum(part.nbytes for part in parts))
+    parts = {"node": nodes(tree, up), "jump": _ancestors(tree.parent, _JUMP), "lift": lift}
+    parts |= {"head_depth": up.head_depth, "weight": up.weight}
+    parts |= {name: getattr(tree, name) for name in ("depth", "low", "vertex", "label")}
+    runtime.require_memory(sum(part.nbytes for part in parts.values()))
     values, distances = up.weight.dtype, prepared.answer_dtype
     macros: dict[str, str | int] = {
         "VALUE_T": C_VALUES[values.name],
-        "OUT_T": _C_DISTANCES[distances.name],
+        "OUT_T": C_NAMES[distances.name],
         "SIGNED_VALUES": int(values.name == "int64"),
     }
-    node_, jump_, lift_, head_depth, weight, depth, low, vertex, label = (
-        runtime.upload(plain(part)) for part in parts
-    )
+    there = {name: runtime.upload(plain(part)) for name, part in parts.items()}
     down = prepared.metric.swept[1]
     same = down is up
-    down_ways = (
-        runtime.upload(down.first.astype(np.int32)),
-        head_depth if same else runtime.upload(plain(down.head_depth)),
-        weight if same else runtime.upload(plain(down.weight)),
-    )
-    ways = (head_depth, weight, *down_ways)
-    step = np.float64(1.0 if prepared.fixed is None else prepared.fixed.step)
     return DeviceTree(
-        node_, jump_, lift_, *ways, depth, low, vertex, label, tree.height, macros, step
+        **there,
+        down_first=runtime.upload(down.first.astype(np.int32)),
+        down_depth=there["head_depth"] if same else runtime.upload(plain(down.head_depth)),
+        down_weight=there["weight"] if same else runtime.upload(plain(down.weight)),
+        height=tree.height,
+        macros=macros,
+        step=np.float64(1.0 if prepared.fixed is None else prepared.fixed.step),
     )
+
+
+def nodes(tree: Tree, arcs: QueryArcs) -> NDArray[np.int32]:
+    """Return of each label its first arc, its number of arcs, its parent and its depth."""
+    columns = (arcs.first[:-1], np.diff(arcs.first), tree.parent, tree.depth)
+    return np.stack(columns, axis=1).astype(np.int32)
 
 
 def _ancestors(parent: NDArray[np.int32], levels: int) -> NDArray[np.int32]:
@@ -176,13 +159,8 @@ def _cells(prepared: Prepared, shape: PassShape, size: int) -> DeviceCells:
         values[cp.asarray(found.weight_at[used])] = weights[cp.asarray(used)]
     if len(found.far_at):
         values[cp.asarray(found.far_at)] = far_value(arcs.weight.dtype)
-    return DeviceCells(
-        found,
-        runtime.upload(found.cells),
-        runtime.upload(found.boundary),
-        stream,
-        runtime.upload(found.outline),
-    )
+    cells, boundary, outline = map(runtime.upload, (found.cells, found.boundary, found.outline))
+    return DeviceCells(found, cells, boundary, stream, outline)
 
 
 def top_flags(prepared: Prepared, size: int) -> NDArray[np.uint8] | None:
@@ -236,13 +214,6 @@ def _stops(tree: Tree, top: NDArray[np.int32]) -> NDArray[np.int32]:
     depth = np.where(above < 0, -1, tree.depth[above])
     stop[~inside] = np.repeat(depth, highest - tree.low[highest] + 1)
     return stop
-
-
-def far_value(dtype: np.dtype[Any]) -> Any:
-    """Return the value of "no path" in the arcs' dtype; ``far`` of ``value.hpp``."""
-    if dtype.kind == "f":
-        return dtype.type(np.inf)
-    return dtype.type(np.iinfo(dtype).max // 2)
 
 
 def plain(array: NDArray[Any]) -> NDArray[Any]:

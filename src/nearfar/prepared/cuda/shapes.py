@@ -44,6 +44,11 @@ def padded(count: int) -> int:
     return max(1, -(-count // UNIT)) * UNIT
 
 
+def shared_room() -> int:
+    """Return the dynamic shared memory of a block, besides up to 1024 bytes that it takes."""
+    return runtime.device().shared_per_block - 1024
+
+
 def default_shape(size: int, sources: int, height: int) -> PassShape:
     """Return the shape of cells by the size of values, the sources and the tree's height.
 

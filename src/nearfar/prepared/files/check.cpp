@@ -6,7 +6,6 @@
 // ancestors, and all but the one to its parent are arcs of the parent too (so every lower triangle
 // is complete); each lower arc ends at the label and starts at the label it names; each edge is
 // stored where its ends require. Linear in arcs and edges but for searches in short sorted rows.
-// rows.
 #include <nanobind/stl/string.h>
 
 #include <algorithm>
@@ -115,7 +114,7 @@ bool edges_are_right(const Arcs& a, int32_t x, const Index* heads, const int32_t
 }
 
 // Returns the name of the first invalid array, or an empty string.
-std::string check_arcs(const ArcsView& view, const ArcsView::Ints& counts, const ConstArray& indptr,
+std::string check_arcs(const ArcsView& view, const Ints& counts, const ConstArray& indptr,
                        const ConstArray& indices, int threads) {
   const Arcs& a = view.arcs();
   if (counts.size() != at(a.n) || indptr.size() != at(a.n) + 1) return "tree.arcs";
@@ -139,18 +138,16 @@ std::string check_arcs(const ArcsView& view, const ArcsView::Ints& counts, const
     if (a.n_edges != m - loops) return "arcs.edge";
     std::vector<std::atomic<uint8_t>> seen(at(m));
     std::atomic<const char*> wrong{nullptr};
-    spread((a.n + kBlock - 1) / kBlock, threads, [&](BatchCounter& counter, Interrupt& interrupt) {
-      for (int64_t b; wrong == nullptr && (b = counter.take()) >= 0;) {
-        const auto last = static_cast<int32_t>(std::min<int64_t>(a.n, (b + 1) * kBlock));
-        for (auto x = static_cast<int32_t>(b * kBlock); x < last; ++x) {
+    spread_blocks(a.n, kBlock, threads, [&](const auto& each_block, Interrupt& interrupt) {
+      each_block([&](int64_t first, int64_t last) {
+        for (auto x = static_cast<int32_t>(first); x < last && wrong == nullptr; ++x) {
           interrupt.poll(at(a.first[x + 1] - a.first[x]) + 16);
           if (!arcs_are_right(a, x)) wrong = "arcs.head_depth";
           if (wrong == nullptr && !lower_arcs_are_right(a, x)) wrong = "arcs.lower_arc";
           if (wrong == nullptr && !edges_are_right(a, x, heads, tails.data(), m, seen.data()))
             wrong = "arcs.edge";
-          if (wrong != nullptr) break;
         }
-      }
+      });
     });
     return wrong == nullptr ? "" : wrong.load();
   });
@@ -158,8 +155,7 @@ std::string check_arcs(const ArcsView& view, const ArcsView::Ints& counts, const
 
 // Whether queries follow existing arcs, at the arcs' own weights.
 bool check_queries(const ArcsView& view, const ConstArray& weights, int sides, int side,
-                   const ArcsView::Longs& first, const ArcsView::Ints& depths,
-                   const ConstArray& values, int threads) {
+                   const Longs& first, const Ints& depths, const ConstArray& values, int threads) {
   const Arcs& a = view.arcs();
   const auto entries = static_cast<int64_t>(depths.size());
   if (first.size() != at(a.n) + 1 || values.size() != depths.size() ||
@@ -175,10 +171,9 @@ bool check_queries(const ArcsView& view, const ConstArray& weights, int sides, i
       right = false;
       return;
     }
-    spread((a.n + kBlock - 1) / kBlock, threads, [&](BatchCounter& counter, Interrupt& interrupt) {
-      for (int64_t b; right && (b = counter.take()) >= 0;) {
-        const auto last = static_cast<int32_t>(std::min<int64_t>(a.n, (b + 1) * kBlock));
-        for (auto x = static_cast<int32_t>(b * kBlock); x < last && right; ++x) {
+    spread_blocks(a.n, kBlock, threads, [&](const auto& each_block, Interrupt& interrupt) {
+      each_block([&](int64_t from, int64_t to) {
+        for (auto x = static_cast<int32_t>(from); x < to && right; ++x) {
           int64_t j = a.first[x];
           const int64_t end = a.first[x + 1];
           interrupt.poll(at(end - j) + 16);
@@ -190,7 +185,7 @@ bool check_queries(const ArcsView& view, const ConstArray& weights, int sides, i
             }
           }
         }
-      }
+      });
     });
   });
   return right;

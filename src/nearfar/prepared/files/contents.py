@@ -21,8 +21,6 @@ from nearfar.system.threads import default_threads
 def check_contents(prepared: Prepared) -> None:
     """Refuse arrays whose entries do not belong together.
 
-    Notes
-    -----
     O(arcs + edges) for the structure and O(triangles) for the weights, on all cores: about as long
     as computing the checksums.
     """
@@ -57,13 +55,10 @@ def check_contents(prepared: Prepared) -> None:
 
 
 def _same_weights(one: NDArray[Any], other: NDArray[Any]) -> bool:
-    """Return whether arcs weigh the same, ignoring the values of those without a path.
-
-    With negative weights any value beyond "no path" also means "no path" (value.hpp), and the
-    value depends on the order of computation.
-    """
+    """Return whether arcs weigh the same, ignoring the values of those without a path."""
     if one.dtype != np.int64:
         return np.array_equal(one, other)
+    # With negative weights any value beyond "no path" means that too (value.hpp).
     far = np.iinfo(np.int64).max // 2
     none = far // 2
     return int(other.max(initial=0)) <= far and np.array_equal(

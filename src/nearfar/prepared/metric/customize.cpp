@@ -4,10 +4,8 @@
 #include <nanobind/stl/optional.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <cstring>
 #include <memory>
-#include <new>
 #include <optional>
 #include <stdexcept>
 #include <vector>
@@ -15,9 +13,9 @@
 #include "cpu/bindings/dtypes.hpp"
 #include "cpu/memory/aligned.hpp"
 #include "cpu/threads/spread.hpp"
+#include "prepared/metric/metric_view.hpp"
 #include "prepared/metric/value.hpp"
 #include "prepared/metric/with_value.hpp"
-#include "prepared/order/arcs_view.hpp"
 #include "prepared/order/structure.hpp"
 
 namespace nearfar::prepared {
@@ -128,21 +126,13 @@ void with_sides(int sides, F&& f) {
     f(std::integral_constant<int, 2>{});
 }
 
-// Calls a function with typed pointers to the weights of edges and arcs, if customization supports
-// the pair of types.
+// Calls a function with a typed pointer to the weights of edges and a value of the arcs' type.
 template <class F>
 void with_weights(const ConstArray& edge_weights, const nb::dlpack::dtype& type, F&& f) {
-  with_weight_type(edge_weights.dtype(), [&](auto weight) {
-    using Weight = decltype(weight);
-    const auto* from = static_cast<const Weight*>(edge_weights.data());
-    if constexpr (std::is_floating_point_v<Weight>) {
-      if (type == nb::dtype<Weight>()) return f(from, Weight{});
-    } else {
-      using Unsigned = std::make_unsigned_t<Weight>;
-      if (type == nb::dtype<Unsigned>()) return f(from, Unsigned{});
-      if (type == nb::dtype<int64_t>()) return f(from, int64_t{});
-    }
-    throw nb::type_error("weights: no dtype for these edges");
+  with_value(type, [&](auto value) {
+    with_edge_weights<decltype(value)>(edge_weights.dtype(), [&](auto weight) {
+      f(static_cast<const decltype(weight)*>(edge_weights.data()), value);
+    });
   });
 }
 
@@ -162,7 +152,7 @@ void customize(const ArcsView& view, const ConstArray& edge_weights, const Array
 // Among parallel edges the lightest counts. Checks all edges, or those that weigh the arcs of
 // `labels`.
 bool symmetric(const ArcsView& view, const ConstArray& edge_weights,
-               const std::optional<ArcsView::Ints>& labels, int threads) {
+               const std::optional<Ints>& labels, int threads) {
   const Arcs& arcs = view.arcs();
   std::atomic<bool> same{true};
   with_weight_type(edge_weights.dtype(), [&](auto weight) {
@@ -171,11 +161,11 @@ bool symmetric(const ArcsView& view, const ConstArray& edge_weights,
     const auto count = labels ? static_cast<int64_t>(labels->size()) : int64_t{arcs.n};
     nb::gil_scoped_release release;
     constexpr int64_t block = 8192;
-    spread((count + block - 1) / block, threads, [&](BatchCounter& counter, Interrupt& interrupt) {
+    spread_blocks(count, block, threads, [&](const auto& each_block, Interrupt& interrupt) {
       std::vector<Weight> least(at(2 * arcs.height), unreached<Weight>());
-      for (int64_t b; same && (b = counter.take()) >= 0;) {
+      each_block([&](int64_t from_label, int64_t to_label) {
         interrupt.poll(block);
-        for (int64_t k = b * block; k < std::min(count, (b + 1) * block); ++k) {
+        for (int64_t k = from_label; same && k < to_label; ++k) {
           const int64_t x = labels ? int64_t{labels->data()[k]} : k;
           const int64_t first = arcs.edge_first[x], last = arcs.edge_first[x + 1];
           for (int64_t i = first; i < last; ++i) {
@@ -187,7 +177,7 @@ bool symmetric(const ArcsView& view, const ConstArray& edge_weights,
           for (int64_t i = first; i < last; ++i)
             least[at(arcs.edge_place[i])] = unreached<Weight>();
         }
-      }
+      });
     });
   });
   return same;
@@ -195,14 +185,9 @@ bool symmetric(const ArcsView& view, const ConstArray& edge_weights,
 
 // Divides arcs into blocks for several workers.
 template <class Work>
-void arc_blocks(int64_t n_arcs, int threads, Work&& work) {
-  constexpr int64_t block = 1 << 15;
-  spread((n_arcs + block - 1) / block, threads, [&](BatchCounter& counter, Interrupt& interrupt) {
-    for (int64_t b; (b = counter.take()) >= 0;) {
-      interrupt.poll(block);
-      work(b * block, std::min(n_arcs, (b + 1) * block));
-    }
-  });
+void arc_blocks(std::size_t n_arcs, int threads, Work&& work) {
+  spread_blocks(static_cast<int64_t>(n_arcs), 1 << 15, threads,
+                [&](const auto& each_block, Interrupt&) { each_block(work); });
 }
 
 // Copies the weights; with twice as many values in `out`, each for both directions.
@@ -214,7 +199,7 @@ void copied(const ConstArray& weights, const Array& out, int threads) {
     const auto* from = static_cast<const Value*>(weights.data());
     Value* to = checked<Value>(out, out.size(), "out");
     nb::gil_scoped_release release;
-    arc_blocks(static_cast<int64_t>(count), threads, [&](int64_t begin, int64_t end) {
+    arc_blocks(count, threads, [&](int64_t begin, int64_t end) {
       if (out.size() == count)
         std::copy(from + begin, from + end, to + begin);
       else
@@ -232,7 +217,7 @@ void apart(const ConstArray& weights, const Array& up, const Array& down, int th
     Value* to_up = checked<Value>(up, count, "up");
     Value* to_down = checked<Value>(down, count, "down");
     nb::gil_scoped_release release;
-    arc_blocks(static_cast<int64_t>(count), threads, [&](int64_t begin, int64_t end) {
+    arc_blocks(count, threads, [&](int64_t begin, int64_t end) {
       for (int64_t j = begin; j < end; ++j) to_up[j] = from[2 * j], to_down[j] = from[2 * j + 1];
     });
   });
@@ -241,7 +226,7 @@ void apart(const ConstArray& weights, const Array& up, const Array& down, int th
 // Recomputes the arcs of `labels` and of every label that their change can reach, lowest first. A
 // label whose arcs do not change stops the propagation. Returns the number of recomputed labels.
 int64_t update(const ArcsView& view, const ConstArray& edge_weights, const Array& weights,
-               const ArcsView::Ints& labels, int threads) {
+               const Ints& labels, int threads) {
   const Arcs& arcs = view.arcs();
   const int sides = sides_of(arcs, weights.size());
   std::atomic<int64_t> count{0};
@@ -305,7 +290,7 @@ void perfect(const ArcsView& view, const ConstArray& weights, const Array& dista
 
 // Copies the arcs that queries need in one direction; `first` is the result of perfect().
 void needed(const ArcsView& view, const ConstArray& weights, const ConstArray& flags, int side,
-            const ArcsView::Longs& first, const Array& depths, const Array& values, int threads) {
+            const Longs& first, const Array& depths, const Array& values, int threads) {
   const Arcs& arcs = view.arcs();
   const int sides = sides_of(arcs, weights.size());
   const auto* known = static_cast<const uint8_t*>(flags.data());
@@ -319,18 +304,18 @@ void needed(const ArcsView& view, const ConstArray& weights, const ConstArray& f
     Value* to_value = checked<Value>(values, at(starts[arcs.n]), "values");
     nb::gil_scoped_release release;
     constexpr int64_t block = 4096;
-    spread((arcs.n + block - 1) / block, threads, [&](BatchCounter& counter, Interrupt& interrupt) {
-      for (int64_t b; (b = counter.take()) >= 0;) {
+    spread_blocks(arcs.n, block, threads, [&](const auto& each_block, Interrupt& interrupt) {
+      each_block([&](int64_t first_label, int64_t last_label) {
         interrupt.poll(block * 4);
-        const int64_t end = starts[std::min<int64_t>(arcs.n, (b + 1) * block)];
-        int64_t place = starts[b * block];
+        const int64_t end = starts[last_label];
+        int64_t place = starts[first_label];
         // Written unconditionally and overwritten if not needed: a branch would be mispredicted.
-        for (int64_t j = arcs.first[b * block]; place < end; ++j) {
+        for (int64_t j = arcs.first[first_label]; place < end; ++j) {
           to_depth[place] = arcs.head_depth[j];
           to_value[place] = from[sides * j + side];
           place += (known[j] & kNeeded << side) != 0;
         }
-      }
+      });
     });
   });
 }

@@ -1,7 +1,7 @@
 // A customized tree given by Python.
 #pragma once
 
-#include <memory>
+#include <array>
 #include <stdexcept>
 #include <variant>
 #include <vector>
@@ -17,10 +17,9 @@ using AnyMetric = std::variant<Metric<uint32_t>, Metric<uint64_t>, Metric<int64_
 
 class MetricView {
  public:
-  MetricView(const ArcsView& arcs, ConstArray weights, int sides, bool prunes,
-             ArcsView::Longs up_first, ArcsView::Ints up_depth, ConstArray up_weight,
-             ArcsView::Longs down_first, ArcsView::Ints down_depth, ConstArray down_weight,
-             double step);
+  MetricView(const ArcsView& arcs, ConstArray weights, int sides, bool prunes, Longs up_first,
+             Ints up_depth, ConstArray up_weight, Longs down_first, Ints down_depth,
+             ConstArray down_weight, double step);
 
   const ArcsView& arcs() const { return arcs_; }
   template <class F>
@@ -31,8 +30,8 @@ class MetricView {
  private:
   const ArcsView& arcs_;  // Python keeps it alive
   std::vector<ConstArray> arrays_;
-  std::vector<ArcsView::Longs> longs_;
-  std::vector<ArcsView::Ints> ints_;
+  std::vector<Longs> longs_;
+  std::vector<Ints> ints_;
   AnyMetric metric_;
 };
 
@@ -45,6 +44,14 @@ inline std::vector<int32_t> labels_of(const Arcs& arcs, const int64_t* vertices,
     out[i] = arcs.label[vertices[i]];
   }
   return out;
+}
+
+// The labels of the sources and of the targets of pairs.
+inline std::array<std::vector<int32_t>, 2> labels_of_pairs(const Arcs& arcs, const Ids& sources,
+                                                           const Ids& targets) {
+  if (targets.size() != sources.size()) throw nb::type_error("targets: wrong size");
+  return {labels_of(arcs, sources.data(), sources.size()),
+          labels_of(arcs, targets.data(), targets.size())};
 }
 
 // Calls f(Weight{}) with the type of edge weights that belongs to an array's dtype, if arc values

@@ -14,9 +14,6 @@
 namespace nearfar::prepared {
 namespace {
 
-using Ints = nb::ndarray<const int32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-using Vertices = nb::ndarray<const int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-
 // Vertices in breadth-first order, the predecessor of each, and the edge between them.
 struct Spanning {
   std::vector<int32_t> vertex, before, edge;
@@ -24,7 +21,7 @@ struct Spanning {
 
 // step(v, f) calls f(edge, other end) for the edges to follow from v.
 template <class Step>
-Spanning spanning(std::size_t n, const Vertices& roots, Step&& step) {
+Spanning spanning(std::size_t n, const Ids& roots, Step&& step) {
   Spanning tree;
   Interrupt interrupt;
   std::vector<bool> met(n, false);
@@ -50,12 +47,11 @@ Spanning spanning(std::size_t n, const Vertices& roots, Step&& step) {
 }
 
 nb::tuple as_arrays(Spanning&& tree) {
-  return nb::make_tuple(as_numpy(std::move(tree.vertex)), as_numpy(std::move(tree.before)),
-                        as_numpy(std::move(tree.edge)));
+  return arrays(std::move(tree.vertex), std::move(tree.before), std::move(tree.edge));
 }
 
 // Computes the trees from the roots and to them.
-nb::tuple both_ways(GraphView& view, const Vertices& roots) {
+nb::tuple both_ways(GraphView& view, const Ids& roots) {
   Spanning out, in;
   view.visit([&](const auto& csr) {
     const auto n = static_cast<int64_t>(csr.n);

@@ -1,8 +1,6 @@
 // Maps the dtype of an array of arc weights to its C++ type.
 #pragma once
 
-#include <utility>
-
 #include "cpu/bindings/bindings.hpp"
 
 namespace nearfar::prepared {

@@ -29,9 +29,6 @@ struct TreeParts {
 
 class ArcsView {
  public:
-  using Ints = nb::ndarray<const int32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-  using Longs = nb::ndarray<const int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-
   ArcsView(Ints vertex, Ints label, Ints parent, Ints depth, Ints low, Longs first, Ints head_depth,
            Longs lower_first, Ints lower_arc, Ints lower_tail, Longs edge_first, Ints edge,
            Ints edge_place);

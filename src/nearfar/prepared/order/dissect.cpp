@@ -15,7 +15,6 @@
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <memory>
 #include <utility>
 #include <vector>
 
@@ -78,11 +77,11 @@ struct Workers {
       }
       return;
     }
-    spread(count, threads, [&](BatchCounter& counter, Interrupt& mine) {
-      for (int64_t b; (b = counter.take()) >= 0;) {
+    spread_blocks(count, 1, threads, [&](const auto& each_block, Interrupt& mine) {
+      each_block([&](int64_t b, int64_t) {
         mine.poll(kBlock);
         one(static_cast<int32_t>(b));
-      }
+      });
     });
   }
   static int32_t n_blocks(int32_t n) { return (n + kBlock - 1) / kBlock; }
@@ -94,10 +93,84 @@ int64_t allowed(int64_t total) {
   return static_cast<int64_t>(kMostOfSides * static_cast<double>(total));
 }
 
-// The two sides of a graph, improved by moves of single vertices that cut fewer edges.
-class Cut {
+// Passes of moves of single vertices over two heaps, each ending in its best state, while they
+// improve. Derived, a Cut or a Separator, has the vertices that passes begin with, their gains, and
+// the moves, each of which it logs.
+template <class Derived, class Change>
+class Refined {
  public:
   std::vector<unsigned char> side;
+
+  void refine(const Rows& graph, int64_t total) {
+    Derived& self = static_cast<Derived&>(*this);
+    const std::vector<int32_t>& open = self.open();
+    for (int pass = 0; pass < kPasses && !open.empty(); ++pass) {
+      begin_pass(graph.n());
+      for (const int32_t v : open) self.weigh(graph, v);
+      const auto before = self.score(total);
+      auto best = before;
+      std::size_t best_at = 0;
+      const auto limit = std::min<std::size_t>(2 * open.size() + 20, 100);
+      for (std::size_t since = 0; since < limit && self.move_best(graph, total); ++since)
+        if (const auto now = self.score(total); now < best)
+          best = now, best_at = log_.size(), since = 0;
+      self.undo(graph, best_at);
+      self.end_pass(graph);
+      if (!(best < before)) break;
+    }
+  }
+
+  struct Score {
+    int64_t excess, cost, difference;
+    friend auto operator<=>(const Score&, const Score&) = default;
+  };
+
+ protected:
+  void begin_pass(int32_t n) {
+    static_cast<Derived*>(this)->resize(at(n));
+    if (moved_.size() < at(n)) moved_.resize(at(n), 0);
+    ++round_;
+    log_.clear();
+    for (auto& heap : heap_) heap.clear();
+    age_ = 0;
+  }
+  void push(unsigned char which, int64_t gain, int32_t v) {
+    auto& heap = heap_[which];
+    heap.push_back({gain, age_++, v});
+    std::push_heap(heap.begin(), heap.end());
+  }
+  // The vertex of the greatest gain in a heap for which holds(v, gain), or -1.
+  template <class Holds>
+  int32_t top_of(unsigned char which, Holds&& holds) {
+    for (auto& heap = heap_[which]; !heap.empty(); heap.pop_back()) {
+      const Entry& entry = heap.front();
+      if (moved_[at(entry.vertex)] != round_ && holds(at(entry.vertex), entry.gain))
+        return entry.vertex;
+      std::pop_heap(heap.begin(), heap.end());
+    }
+    return -1;
+  }
+
+  std::vector<uint32_t> moved_;  // the last round in which a vertex moved
+  std::vector<Change> log_;
+  uint32_t round_ = 0;
+
+ private:
+  struct Entry {
+    int64_t gain;
+    uint32_t age;  // the latest first among equals
+    int32_t vertex;
+    friend bool operator<(const Entry& a, const Entry& b) {
+      return a.gain != b.gain ? a.gain < b.gain : a.age < b.age;
+    }
+  };
+  std::array<std::vector<Entry>, 2> heap_;
+  uint32_t age_ = 0;
+};
+
+// The two sides of a graph, improved by moves of single vertices that cut fewer edges.
+class Cut : public Refined<Cut, int32_t> {
+ public:
   std::vector<int32_t> border;  // includes all vertices with a neighbour on the other side
 
   // Grows the left side from a vertex until it is the heavier one, and restores the best state.
@@ -146,32 +219,6 @@ class Cut {
     cut_ = coarse.cut_;
   }
 
-  // Passes of moves, each ending in its best state, while they improve.
-  void refine(const Rows& graph, int64_t total) {
-    for (int pass = 0; pass < kPasses && !border.empty(); ++pass) {
-      begin_pass(graph.n());
-      for (const int32_t v : border) weigh(graph, v);
-      const Score before = score(total);
-      Score best = before;
-      std::size_t best_at = 0;
-      const auto limit = std::min<std::size_t>(2 * border.size() + 20, 100);
-      for (std::size_t since = 0; since < limit; ++since) {
-        const int32_t v = next(graph, total);
-        if (v < 0) break;
-        move(graph, v);
-        if (const Score now = score(total); now < best)
-          best = now, best_at = log_.size(), since = 0;
-      }
-      undo(graph, best_at);
-      end_pass(graph);
-      if (!(best < before)) break;
-    }
-  }
-
-  struct Score {
-    int64_t excess, cut, difference;
-    friend auto operator<=>(const Score&, const Score&) = default;
-  };
   Score score(int64_t total) const {
     const int64_t most = std::max(weight_[left], weight_[right]);
     return {std::max<int64_t>(0, most - allowed(total)), cut_, 2 * most - total};
@@ -179,21 +226,11 @@ class Cut {
   const std::array<int64_t, 2>& weights() const { return weight_; }
 
  private:
-  struct Entry {
-    int64_t gain;
-    uint32_t age;  // the latest first among equals
-    int32_t vertex;
-    friend bool operator<(const Entry& a, const Entry& b) {
-      return a.gain != b.gain ? a.gain < b.gain : a.age < b.age;
-    }
-  };
+  friend Refined;
 
-  void begin_pass(int32_t n) {
-    if (gain_.size() < at(n)) gain_.resize(at(n)), known_.resize(at(n), 0), moved_.resize(at(n), 0);
-    ++round_;
-    log_.clear();
-    for (auto& heap : heap_) heap.clear();
-    age_ = 0;
+  const std::vector<int32_t>& open() const { return border; }
+  void resize(std::size_t n) {
+    if (gain_.size() < n) gain_.resize(n), known_.resize(n, 0);
   }
   void end_pass(const Rows& graph) {
     // A vertex that moved may have moved its neighbours to the border.
@@ -209,11 +246,7 @@ class Cut {
       return true;
     });
   }
-  void offer(int32_t v) {
-    auto& heap = heap_[side[at(v)]];
-    heap.push_back({gain_[at(v)], age_++, v});
-    std::push_heap(heap.begin(), heap.end());
-  }
+  void offer(int32_t v) { push(side[at(v)], gain_[at(v)], v); }
   void weigh(const Rows& graph, int32_t v) {
     int64_t gain = 0;
     for (uint32_t e = graph.first[at(v)]; e < graph.first[at(v) + 1]; ++e)
@@ -224,15 +257,7 @@ class Cut {
   }
   // The best vertex to move away from a side, or -1.
   int32_t top(Side from) {
-    auto& heap = heap_[from];
-    while (!heap.empty()) {
-      const Entry& entry = heap.front();
-      const std::size_t v = at(entry.vertex);
-      if (moved_[v] != round_ && entry.gain == gain_[v]) return entry.vertex;
-      std::pop_heap(heap.begin(), heap.end());
-      heap.pop_back();
-    }
-    return -1;
+    return top_of(from, [&](std::size_t v, int64_t gain) { return gain == gain_[v]; });
   }
   int32_t next(const Rows& graph, int64_t total) {
     const Side heavier = weight_[left] > weight_[right] ? left : right;
@@ -242,6 +267,11 @@ class Cut {
     if (b < 0 || weight_[heavier] + graph.weight(b) > allowed(total)) return a;
     if (a < 0) return b;
     return gain_[at(b)] > gain_[at(a)] ? b : a;
+  }
+  bool move_best(const Rows& graph, int64_t total) {
+    const int32_t v = next(graph, total);
+    if (v >= 0) move(graph, v);
+    return v >= 0;
   }
   void move(const Rows& graph, int32_t v) {
     const unsigned char from = side[at(v)];
@@ -278,16 +308,18 @@ class Cut {
   std::array<int64_t, 2> weight_{};
   int64_t cut_ = 0;
   std::vector<int64_t> gain_;
-  std::vector<uint32_t> known_, moved_;  // the last round that computed its gain; that moved it
-  std::array<std::vector<Entry>, 2> heap_;
-  std::vector<int32_t> log_;
-  uint32_t round_ = 0, age_ = 0;
+  std::vector<uint32_t> known_;  // the last round that computed its gain
+};
+
+// What a move to a separator's side changed.
+struct Change {
+  int32_t vertex;
+  int what;  // the side it was moved to, or kPulled and its former side
 };
 
 // A separator of a graph that is improved by moves of single vertices.
-class Separator {
+class Separator : public Refined<Separator, Change> {
  public:
-  std::vector<unsigned char> side;
   std::vector<int32_t> members;  // vertices of the separator
 
   int64_t weight(Side s) const { return weight_[s]; }
@@ -306,63 +338,22 @@ class Separator {
     weight_[from] -= borders[from];
   }
 
-  // Passes of moves, each ending in its best state, while they improve.
-  void refine(const Rows& graph, int64_t total) {
-    for (int pass = 0; pass < kPasses && !members.empty(); ++pass) {
-      begin_pass(graph.n());
-      for (const int32_t v : members) weigh(graph, v);
-      const Score before = score(total);
-      Score best = before;
-      std::size_t best_at = 0;
-      const auto limit = std::min<std::size_t>(2 * members.size() + 20, 100);
-      for (std::size_t since = 0; since < limit; ++since) {
-        const Side to = next_side(graph, total);
-        if (to == between) break;
-        move(graph, top(to), to);
-        if (const Score now = score(total); now < best)
-          best = now, best_at = log_.size(), since = 0;
-      }
-      undo(graph, best_at);
-      end_pass();
-      if (!(best < before)) break;
-    }
-  }
-
-  struct Score {
-    int64_t excess, weight, difference;
-    friend auto operator<=>(const Score&, const Score&) = default;
-  };
   Score score(int64_t total) const {
     const int64_t most = std::max(weight_[left], weight_[right]);
-    const auto allowed = static_cast<int64_t>(kMostOfSides * static_cast<double>(total));
-    return {std::max<int64_t>(0, most - allowed), weight_[between],
+    return {std::max<int64_t>(0, most - allowed(total)), weight_[between],
             2 * most - weight_[left] - weight_[right]};
   }
 
  private:
+  friend Refined;
   static constexpr int kPulled = 4;
-  struct Entry {
-    int64_t gain;
-    uint32_t age;  // the latest first among equals
-    int32_t vertex;
-    friend bool operator<(const Entry& a, const Entry& b) {
-      return a.gain != b.gain ? a.gain < b.gain : a.age < b.age;
-    }
-  };
-  struct Change {
-    int32_t vertex;
-    int what;  // the side it was moved to, or kPulled and its former side
-  };
 
-  void begin_pass(int32_t n) {
-    if (beyond_.size() < at(n)) beyond_.resize(at(n)), moved_.resize(at(n), 0);
-    ++round_;
-    log_.clear();
-    for (auto& heap : heap_) heap.clear();
-    age_ = 0;
+  const std::vector<int32_t>& open() const { return members; }
+  void resize(std::size_t n) {
+    if (beyond_.size() < n) beyond_.resize(n);
   }
   // The separator: its former vertices and those pulled into it.
-  void end_pass() {
+  void end_pass(const Rows&) {
     for (const Change& change : log_)
       if (change.what & kPulled) members.push_back(change.vertex);
     std::erase_if(members, [&](int32_t v) { return side[at(v)] != between; });
@@ -374,9 +365,7 @@ class Separator {
     return graph.weight(v) - beyond_[at(v)][1 - to];
   }
   void offer(const Rows& graph, int32_t v, Side to) {
-    if (moved_[at(v)] == round_) return;
-    heap_[to].push_back({gain(graph, v, to), age_++, v});
-    std::push_heap(heap_[to].begin(), heap_[to].end());
+    if (moved_[at(v)] != round_) push(to, gain(graph, v, to), v);
   }
   // The weights of a separator vertex's neighbours on both sides.
   void weigh(const Rows& graph, int32_t v) {
@@ -388,28 +377,19 @@ class Separator {
     offer(graph, v, right);
   }
   // The best vertex to move to a side, or -1.
-  int32_t top(Side to) {
-    auto& heap = heap_[to];
-    while (!heap.empty()) {
-      const Entry& entry = heap.front();
-      const int32_t v = entry.vertex;
-      if (side[at(v)] == between && moved_[at(v)] != round_ &&
-          entry.gain == last_graph_->weight(v) - beyond_[at(v)][1 - to])
-        return v;
-      std::pop_heap(heap.begin(), heap.end());
-      heap.pop_back();
-    }
-    return -1;
+  int32_t top(const Rows& graph, Side to) {
+    return top_of(to, [&](std::size_t v, int64_t known) {
+      return side[v] == between && known == gain(graph, static_cast<int32_t>(v), to);
+    });
   }
   Side next_side(const Rows& graph, int64_t total) {
-    last_graph_ = &graph;
-    const auto allowed = static_cast<int64_t>(kMostOfSides * static_cast<double>(total));
+    const int64_t most = allowed(total);
     const Side lighter = weight_[left] <= weight_[right] ? left : right;
     const Side heavier = lighter == left ? right : left;
-    const int32_t a = top(lighter), b = top(heavier);
+    const int32_t a = top(graph, lighter), b = top(graph, heavier);
     if (a < 0 && b < 0) return between;
-    if (a < 0) return weight_[heavier] + graph.weight(b) <= allowed ? heavier : between;
-    if (b < 0 || weight_[heavier] + graph.weight(b) > allowed) return lighter;
+    if (a < 0) return weight_[heavier] + graph.weight(b) <= most ? heavier : between;
+    if (b < 0 || weight_[heavier] + graph.weight(b) > most) return lighter;
     return gain(graph, b, heavier) > gain(graph, a, lighter) ? heavier : lighter;
   }
 
@@ -418,8 +398,12 @@ class Separator {
     weight_[from] -= graph.weight(u);
     weight_[between] += graph.weight(u);
   }
+  bool move_best(const Rows& graph, int64_t total) {
+    const Side to = next_side(graph, total);
+    if (to != between) move(graph, top(graph, to), to);
+    return to != between;
+  }
   void move(const Rows& graph, int32_t v, Side to) {
-    last_graph_ = &graph;
     const Side other = to == left ? right : left;
     const int32_t w = graph.weight(v);
     side[at(v)] = to;
@@ -462,11 +446,6 @@ class Separator {
 
   std::array<int64_t, 3> weight_{};
   std::vector<std::array<int64_t, 2>> beyond_;
-  std::vector<uint32_t> moved_;  // the last round in which it moved
-  std::array<std::vector<Entry>, 2> heap_;
-  std::vector<Change> log_;
-  const Rows* last_graph_ = nullptr;
-  uint32_t round_ = 0, age_ = 0;
 };
 
 // Partner of each vertex, or itself. Two vertices are matched if they choose each other, by edge
@@ -827,12 +806,8 @@ class Dissection {
   std::vector<Piece> small_;
 };
 
-using Offsets = nb::ndarray<const int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-using Vertices = nb::ndarray<const int32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-
-nb::ndarray<nb::numpy, int32_t, nb::ndim<1>> dissect(const Offsets& first,
-                                                     const Vertices& neighbour, uint64_t seed,
-                                                     int threads) {
+nb::ndarray<nb::numpy, int32_t, nb::ndim<1>> dissect(const Longs& first, const Ints& neighbour,
+                                                     uint64_t seed, int threads) {
   const Structure graph{static_cast<int32_t>(first.size()) - 1, first.data(), neighbour.data()};
   std::vector<int32_t> order;
   {

@@ -221,9 +221,8 @@ NEARFAR_BIND(m) {
   using nb::arg;
   using prepared::ArcsView;
   nb::class_<ArcsView>(m, "PreparedArcs")
-      .def(nb::init<ArcsView::Ints, ArcsView::Ints, ArcsView::Ints, ArcsView::Ints, ArcsView::Ints,
-                    ArcsView::Longs, ArcsView::Ints, ArcsView::Longs, ArcsView::Ints,
-                    ArcsView::Ints, ArcsView::Longs, ArcsView::Ints, ArcsView::Ints>(),
+      .def(nb::init<Ints, Ints, Ints, Ints, Ints, Longs, Ints, Longs, Ints, Ints, Longs, Ints,
+                    Ints>(),
            arg("vertex"), arg("label"), arg("parent"), arg("depth"), arg("low"), arg("first"),
            arg("head_depth"), arg("lower_first"), arg("lower_arc"), arg("lower_tail"),
            arg("edge_first"), arg("edge"), arg("edge_place"))

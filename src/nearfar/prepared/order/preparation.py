@@ -47,6 +47,9 @@ class Preparation:
         )
         object.__setattr__(self, "view", view)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Preparation, (self.tree, self.arcs, self.figures, self.method)
+
     def with_edges(
         self, first: NDArray[np.int64], edge: NDArray[np.int32], place: NDArray[np.int32]
     ) -> Preparation:

@@ -17,9 +17,6 @@
 namespace nearfar::prepared {
 namespace {
 
-using Offsets = nb::ndarray<const int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-using Vertices = nb::ndarray<const int32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-
 // Both directions of every edge once, sorted, without self-loops.
 template <class C>
 OwnedStructure undirected(const C& csr) {
@@ -150,10 +147,10 @@ nb::tuple undirected_of(GraphView& view) {
     nb::gil_scoped_release release;
     return undirected(csr);
   });
-  return nb::make_tuple(as_numpy(std::move(out.first)), as_numpy(std::move(out.neighbour)));
+  return arrays(std::move(out.first), std::move(out.neighbour));
 }
 
-nb::tuple reduce(const Offsets& first, const Vertices& neighbour) {
+nb::tuple reduce(const Longs& first, const Ints& neighbour) {
   const Structure graph{static_cast<int32_t>(first.size()) - 1, first.data(), neighbour.data()};
   std::vector<int32_t> order, kept;
   OwnedStructure rest;
@@ -164,8 +161,8 @@ nb::tuple reduce(const Offsets& first, const Vertices& neighbour) {
     reduction.run(order, interrupt);
     rest = reduction.rest(kept);
   }
-  return nb::make_tuple(as_numpy(std::move(order)), as_numpy(std::move(kept)),
-                        as_numpy(std::move(rest.first)), as_numpy(std::move(rest.neighbour)));
+  return arrays(std::move(order), std::move(kept), std::move(rest.first),
+                std::move(rest.neighbour));
 }
 
 }  // namespace

@@ -24,9 +24,6 @@
 namespace nearfar::prepared {
 namespace {
 
-using Offsets = nb::ndarray<const int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-using Vertices = nb::ndarray<const int32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-
 // Arrays indexed by label, -1 for "no parent".
 struct Tree {
   std::vector<int32_t> vertex, label;  // of each label, of each vertex
@@ -141,7 +138,7 @@ void count_arcs(const Structure& graph, Tree& tree) {
   for (std::size_t v = 0; v < n; ++v) --count[v];
 }
 
-nb::dict analyse(const Offsets& first, const Vertices& neighbour, const Vertices& order) {
+nb::dict analyse(const Longs& first, const Ints& neighbour, const Ints& order) {
   const Structure graph{static_cast<int32_t>(first.size()) - 1, first.data(), neighbour.data()};
   if (order.size() != at(graph.n)) throw nb::type_error("order: wrong size");
   Tree tree;
@@ -164,12 +161,11 @@ nb::dict analyse(const Offsets& first, const Vertices& neighbour, const Vertices
 
 // Lists the arcs of every vertex, in ascending order of the depth of their upper ends, and the arcs
 // to every vertex, in ascending order of the labels of their lower ends.
-nb::dict build(const Offsets& first, const Vertices& neighbour, const Vertices& vertex,
-               const Vertices& label, const Vertices& parent, const Vertices& depth,
-               const Vertices& arcs) {
+nb::dict build(const Longs& first, const Ints& neighbour, const Ints& vertex, const Ints& label,
+               const Ints& parent, const Ints& depth, const Ints& arcs) {
   const Structure graph{static_cast<int32_t>(first.size()) - 1, first.data(), neighbour.data()};
   const auto n = at(graph.n);
-  for (const Vertices* array : {&vertex, &label, &parent, &depth, &arcs})
+  for (const Ints* array : {&vertex, &label, &parent, &depth, &arcs})
     if (array->size() != n) throw nb::type_error("tree: wrong size");
   std::vector<int64_t> begin(n + 1, 0), lower_begin(n + 1, 0);
   std::vector<int32_t> head_depth, lower_arc, lower_tail;
@@ -278,7 +274,7 @@ void place_edges(const C& csr, const int32_t* vertex_label, const int32_t* depth
   });
 }
 
-nb::tuple edges_of_arcs(GraphView& view, const Vertices& label, const Vertices& depth) {
+nb::tuple edges_of_arcs(GraphView& view, const Ints& label, const Ints& depth) {
   std::vector<int64_t> first;
   std::vector<int32_t> edge, place;
   view.visit([&](const auto& csr) {
@@ -287,13 +283,12 @@ nb::tuple edges_of_arcs(GraphView& view, const Vertices& label, const Vertices& 
     nb::gil_scoped_release release;
     place_edges(csr, label.data(), depth.data(), first, edge, place);
   });
-  return nb::make_tuple(as_numpy(std::move(first)), as_numpy(std::move(edge)),
-                        as_numpy(std::move(place)));
+  return arrays(std::move(first), std::move(edge), std::move(place));
 }
 
 // The edges of each label without some entries, which ascend.
-nb::tuple without_entries(const Offsets& first, const Vertices& edge, const Vertices& place,
-                          const Offsets& gone) {
+nb::tuple without_entries(const Longs& first, const Ints& edge, const Ints& place,
+                          const Longs& gone) {
   const std::size_t n = first.size(), all = edge.size(), fewer = gone.size();
   if (place.size() != all || n == 0 || at(first.data()[n - 1]) != all)
     throw nb::type_error("edges of arcs: wrong size");
@@ -321,8 +316,7 @@ nb::tuple without_entries(const Offsets& first, const Vertices& edge, const Vert
       from = end + 1;
     }
   }
-  return nb::make_tuple(as_numpy(std::move(first_left)), as_numpy(std::move(edge_left)),
-                        as_numpy(std::move(place_left)));
+  return arrays(std::move(first_left), std::move(edge_left), std::move(place_left));
 }
 
 }  // namespace

@@ -91,17 +91,13 @@ def first_delta(graph: Graph, options: OneLaunchOptions, *, packed: bool = False
 
 
 def _heads(graph: Graph, device: DeviceGraph, shortcuts: bool | None) -> RowHeads | None:
-    """Return rows at fixed positions, if most are short and blocks will advance on their own.
-
-    They have shortcuts if these are requested or pay, and edges have weights. Float sums are
-    rounded as along the path, which needs both weights of a shortcut, and so allows no shortcut
-    of shortcuts.
-    """
+    """Return rows at fixed positions if most are short, with shortcuts if wanted or worth it."""
     if not 0 < graph.mean_degree <= ROAD_LIKE:
         return None
     enough = 0.0 if shortcuts else ENOUGH_OUT
     if shortcuts is None:
         shortcuts = graph.mean_degree <= SHORTCUT_DEGREE
+    # Float sums, rounded as along the path, need both weights of a shortcut: none of shortcuts.
     floats = device.weight_dtype.kind == "f"
     possible = device.weighted and not (floats and graph.n_vertices >= MOST_PACKED)
     for width, depth in ((_SHORTCUT_HEAD, 1 if floats else _DEPTH), (_HEAD, 0)):
@@ -147,8 +143,7 @@ def _engine(graph: Graph, options: OneLaunchOptions, form: Form) -> Engine:
             heads,
         )
 
-    kinds = (device.vertex_dtype, device.offset_dtype)
-    key = (runtime.device().ordinal, *kinds, factor, form.bits, form.scan, alone, options.shortcuts)
+    key = (*device.key, factor, form.bits, form.scan, alone, options.shortcuts)
     return PLAIN_ENGINE.of(graph, make, key, alone=True)  # another capacity replaces it
 
 

@@ -80,7 +80,7 @@ def solve_by_ranges(
         PLAIN_ENGINE.drop(graph)
         return _Ranges(device, rows, queue_factor)
 
-    key = (runtime.device().ordinal, device.vertex_dtype, device.offset_dtype, queue_factor, sort)
+    key = (*device.key, queue_factor, sort)
     found = _RANGES.of(graph, make, key, alone=True)  # another capacity replaces it
     own = found.own(delta, eager_growth, 0 if graph.directed else pull_share)
     distance, stats = found.engine.solve(source, delta, workspace, own)

@@ -8,11 +8,12 @@ from typing import Any
 
 import numpy as np
 
+from nearfar.cuda.device_graph import far_value
 from nearfar.errors import OptionError
 from nearfar.graph.slots import Slot
 from nearfar.prepared.cuda.bottoms.cells import Sweep
 from nearfar.prepared.cuda.cut.tiles import LeafShape, Tiles, cut_tiles
-from nearfar.prepared.cuda.device import DeviceTree, device_tree, far_value, top_flags
+from nearfar.prepared.cuda.device import DeviceTree, device_tree, top_flags
 from nearfar.prepared.cuda.fronts.above import Above
 from nearfar.prepared.cuda.query import Query
 from nearfar.prepared.cuda.shapes import SMALL_CELLS, UNIT, above_shape, default_leaf, padded

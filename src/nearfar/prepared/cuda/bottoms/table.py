@@ -10,13 +10,12 @@ from numpy.typing import NDArray
 from nearfar.prepared.cuda.fronts.above import add_climb, climb_arguments
 from nearfar.prepared.cuda.pairs.pairs import device_walks
 from nearfar.prepared.cuda.query import Query, query_bytes, to_rows
-from nearfar.prepared.cuda.shapes import climb_form, padded
+from nearfar.prepared.cuda.shapes import climb_form, padded, shared_room
 from nearfar.prepared.prepared import Prepared
 from nearfar.system.devices import runtime
 
 _ACROSS, _HIGH = 16, 64  # kAcross and kHigh of table.cuh
 _SWEPT = 17  # cost of a vertex of a sweep besides its arcs, in arcs
-_STATIC = 1024  # bytes of shared memory that a block takes besides
 _MOST_TILES = 65_535  # of targets, the grid's y
 _MOST = 8192  # sources per block: more do not pay
 _FEW = 4096  # sources that the host sorts
@@ -30,7 +29,7 @@ def table_pays(prepared: Prepared, width: int) -> bool:
     """
     height = prepared.preparation.figures.height
     *_, shared = climb_form(height, prepared.metric.dtype.itemsize)
-    climbs_fit = shared <= runtime.device().shared_per_block - _STATIC
+    climbs_fit = shared <= shared_room()
     sweep = prepared.metric.n_swept + _SWEPT * prepared.n_vertices
     return climbs_fit and width <= _MOST_TILES * _HIGH and width * height / 2 < sweep
 

@@ -268,8 +268,8 @@ class Cutter {
 };
 
 nb::dict cells(
-    const ArcsView& view, const ArcsView::Longs& first, const ArcsView::Ints& head_depth, bool wide,
-    int members, int slots, int slot_bytes,
+    const ArcsView& view, const Longs& first, const Ints& head_depth, bool wide, int members,
+    int slots, int slot_bytes,
     const std::optional<nb::ndarray<const uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>>&
         known) {
   const Arcs& arcs = view.arcs();

@@ -15,7 +15,6 @@
 // Piece 0, level 0, is the top of the tree: labels closed under parents, without a boundary. Its
 // distances are those within the top, so that climbs may end at its border.
 #include <algorithm>
-#include <numeric>
 #include <optional>
 #include <queue>
 #include <utility>
@@ -200,10 +199,9 @@ class Cutter {
   Interrupt interrupt_;
 };
 
-nb::dict pieces(const ArcsView& view, const ArcsView::Longs& up_first,
-                const ArcsView::Ints& up_depth, const ArcsView::Longs& down_first,
-                const ArcsView::Ints& down_depth, const ArcsView::Ints& upper,
-                const ArcsView::Ints& top, int least, int most) {
+nb::dict pieces(const ArcsView& view, const Longs& up_first, const Ints& up_depth,
+                const Longs& down_first, const Ints& down_depth, const Ints& upper, const Ints& top,
+                int least, int most) {
   const Arcs& arcs = view.arcs();
   for (const auto& [first, depth] :
        {std::pair(&up_first, &up_depth), std::pair(&down_first, &down_depth)})

@@ -74,8 +74,6 @@ def ways_up(
 ) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.uint16]]:
     """Return the pieces on the way from any label up, and its ancestors in them.
 
-    Notes
-    -----
     O(n + the ancestors that are listed).
     """
     number = np.full(tree.n_vertices, -1, dtype=np.int32)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from nearfar import _cpu
 
 MOST = 12  # vertices of a bundle: more would leave warps without work
-ROWS, MOST_BOUND = 4, 16  # kRows of tiles.cpp, and kRows * kSteps
+ROWS = 4  # kRows of tiles.cpp
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +19,7 @@ class LeafShape:
     """Maximum size of the leaves."""
 
     members: int  # vertices, at most
-    bound: int  # labels of the boundary, at most; no more than `MOST_BOUND`
+    bound: int  # labels of the boundary, at most; no more than 16, kRows * kSteps of tiles.cpp
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,9 +73,7 @@ class Tiles:
     @property
     def nbytes(self) -> int:
         """Bytes of the arrays."""
-        arrays = (self.leaf, self.upper, self.roots, self.boundary, self.bundles)
-        more = (self.rows, self.places, self.tile_first, self.where)
-        return sum(array.nbytes for array in (*arrays, *more))
+        return sum(getattr(self, f.name).nbytes for f in fields(self) if f.name != "units")
 
     def tile_bytes(self, size: int) -> int:
         """Return the bytes of the largest tile, for a given size of weights."""

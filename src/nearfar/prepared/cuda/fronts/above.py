@@ -12,7 +12,13 @@ from nearfar.graph.slots import Slot
 from nearfar.prepared.cuda.cut.closures import closures
 from nearfar.prepared.cuda.cut.pieces import DEEP, ways_up
 from nearfar.prepared.cuda.device import DeviceTree, device_above, device_tree
-from nearfar.prepared.cuda.shapes import AboveShape, block_climb_form, climb_form, one_launch
+from nearfar.prepared.cuda.shapes import (
+    AboveShape,
+    block_climb_form,
+    climb_form,
+    one_launch,
+    shared_room,
+)
 from nearfar.prepared.prepared import Prepared
 from nearfar.system.devices import runtime
 
@@ -186,7 +192,7 @@ class Above:
         }
         wide = across * groups
         stage = DEEP * (wide + down * each // columns) * 16
-        while shares > 1 and shares * ahead * stage > runtime.device().shared_per_block - 1024:
+        while shares > 1 and shares * ahead * stage > shared_room():
             shares //= 2
         threads = across * down * shares
         macros["SHARES"] = shares

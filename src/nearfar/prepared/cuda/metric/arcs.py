@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from nearfar.cuda.device_graph import C_NAMES
 from nearfar.graph.graph import Graph
 from nearfar.graph.slots import Slot
 from nearfar.prepared.cuda.device import C_VALUES, DeviceCells, plain
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
 ADVICE = "give weights on the host, or use a GPU with more memory"
 CLUSTER = 8  # blocks: as many as any device with clusters allows
 _ARCS: Slot[DeviceArcs] = Slot("arcs on the device")
-_C_WEIGHTS = {"int32": "int", "int64": "long long", "float32": "float", "float64": "double"}
 _ROOM = 8  # share of the free memory that third sides may take
 
 
@@ -70,11 +70,11 @@ def customize_kernel(name: str, values: np.dtype[Any], weight: np.dtype[Any], si
     """Return a kernel of ``customize.cuh`` for values of the arcs and weights of the edges."""
     macros: dict[str, str | int] = {
         "VALUE_T": C_VALUES[values.name],
-        "OUT_T": _C_WEIGHTS[weight.name],
+        "OUT_T": C_NAMES[weight.name],
         "SIGNED_VALUES": int(values.name == "int64"),
         "INDEX_T": "int",
         "OFFSET_T": "int",
-        "WEIGHT_T": _C_WEIGHTS[weight.name],
+        "WEIGHT_T": C_NAMES[weight.name],
         "WEIGHTED": 1,
         "THREADS": threads(),
         "CLUSTER": CLUSTER,

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from nearfar.cuda.device_graph import far_value
 from nearfar.graph.graph import Graph
 from nearfar.prepared.cuda.device import plain
 from nearfar.prepared.cuda.metric.arcs import ADVICE, CLUSTER, DeviceArcs, customize_kernel, threads
@@ -33,7 +34,7 @@ def customized_there(
     runtime.require_memory(count * each, ADVICE)
     of_edges = [_weights_there(graph) for graph in graphs]
     flat = of_edges[0] if count == 1 else cp.concatenate(of_edges)
-    far = np.inf if values.kind == "f" else np.iinfo(values).max // 2
+    far = far_value(values)
     weights = cp.full(count * n_arcs * 2, far, dtype=values)
     call = _Calls(structure, values, graphs[0].weight_dtype, count)
     call.weigh(flat, m, weights)

@@ -12,7 +12,8 @@ from nearfar.errors import OptionError, OutOfMemoryError, VariantUnavailable, Ve
 from nearfar.graph.slots import Slot
 from nearfar.prepared.cpu.labels import label_bytes, label_offsets
 from nearfar.prepared.cpu.pairs import pair_distances, pair_indices, widened
-from nearfar.prepared.cuda.device import DeviceTree, device_tree, plain
+from nearfar.prepared.cuda.device import DeviceTree, device_tree, nodes, plain
+from nearfar.prepared.cuda.shapes import shared_room
 from nearfar.prepared.metric.arc_weights import QueryArcs
 from nearfar.system.devices import runtime, several
 from nearfar.system.memory import bytes_left
@@ -22,9 +23,7 @@ if TYPE_CHECKING:
     from nearfar.prepared.prepared import Prepared, Sums
 
 _WALKS: Slot[Walks] = Slot("walks on the device")
-_WARPS = 8  # per block, at most
 _LEAST_SHARE = 1 << 14  # pairs that are worth a device of their own
-_STATIC = 1024  # bytes of shared memory that a block takes besides
 
 
 @dataclass(frozen=True)
@@ -48,16 +47,18 @@ class Walks:
         sides = dict(zip(names, (*self.up, *self.down), strict=True))
         return {**sides, "spine": self.spine, "label": self.tree.label}
 
-    def launch_shape(self, spaces: int) -> tuple[int, int]:
-        """Return warps per block and shared memory for a number of search spaces per warp."""
-        each = spaces * max(self.tree.height, 1) * self.up[2].dtype.itemsize
-        room = (runtime.device().shared_per_block - _STATIC) // each
-        if room < 1:
+    def launch_shape(self, spaces: int, beside: int = 0, most: int = 8) -> tuple[int, int]:
+        """Return warps per block, at most ``most``, and their shared memory.
+
+        A warp has search spaces, and ``beside`` bytes per level of the tree.
+        """
+        each = max(self.tree.height, 1) * (spaces * self.up[2].dtype.itemsize + beside)
+        warps = min(most, shared_room() // each)
+        if warps < 1:
             raise VariantUnavailable(
                 f"the elimination tree is {self.tree.height} high, and a walk's distances do not "
                 f"fit the shared memory of this device: use {keyword('device', 'cpu')}"
             )
-        warps = min(_WARPS, room)
         return warps, warps * each
 
 
@@ -270,10 +271,7 @@ def walks_over(prepared: Prepared, up: QueryArcs, down: QueryArcs) -> Walks:
 
 def _side(prepared: Prepared, arcs: QueryArcs) -> tuple[Any, Any, Any]:
     """Return nodes, depths and weights of arcs in one direction."""
-    tree = prepared.preparation.tree
-    node = np.empty((tree.n_vertices, 4), dtype=np.int32)
-    node[:, 0], node[:, 1] = arcs.first[:-1], np.diff(arcs.first)
-    node[:, 2], node[:, 3] = tree.parent, tree.depth
+    node = nodes(prepared.preparation.tree, arcs)
     needed = node.nbytes + arcs.head_depth.nbytes + arcs.weight.nbytes
     runtime.require_memory(needed)
     parts = (node, plain(arcs.head_depth), plain(arcs.weight))

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from nearfar.prepared.prepared import Prepared
 
 _OPENED: Slot[_Opened] = Slot("origins of arcs on the device")
-_WARPS = 4  # per block, at most
-_STATIC = 1024  # bytes of shared memory that a block takes besides
 _SHARE = 4  # of the free memory one part may be steps
 _ADVICE = f"give fewer pairs at a time, or use {keyword('device', 'cpu')}"
 
@@ -45,19 +43,13 @@ def device_paths(
     cp = runtime.cupy()
     opened = _OPENED.of(prepared, lambda: _open(prepared), runtime.device().ordinal)
     walks, height = opened.walks, max(opened.walks.tree.height, 1)
-    each = height * (2 * walks.up[2].dtype.itemsize + 4)
-    warps = min(_WARPS, (runtime.device().shared_per_block - _STATIC) // each)
-    if warps < 1:
-        raise VariantUnavailable(
-            f"the elimination tree is {height} high, and a walk does not fit the shared memory of "
-            f"this device: use {keyword('device', 'cpu')}"
-        )
+    warps, shared = walks.launch_shape(2, beside=4, most=4)
     there, to = cp.asarray(starts), cp.asarray(ends)
     room = int(runtime.memory()[0] // (_SHARE * 16 * height))
     at_once = max(1, min(room, len(there), 2**31 // (2 * height)))
     runtime.require_memory(at_once * 16 * height, _ADVICE)
     parts = [
-        _some(opened, there[low : low + at_once], to[low : low + at_once], warps, each)
+        _some(opened, there[low : low + at_once], to[low : low + at_once], warps, shared)
         for low in range(0, len(there), at_once)
     ]
     offsets = cp.zeros(len(there) + 1, dtype=np.int64)
@@ -68,7 +60,7 @@ def device_paths(
     return offsets, edges, reached.astype(bool)
 
 
-def _some(opened: _Opened, starts: Any, ends: Any, warps: int, each: int) -> tuple[Any, Any, Any]:
+def _some(opened: _Opened, starts: Any, ends: Any, warps: int, shared: int) -> tuple[Any, Any, Any]:
     """Return the edges of each pair, how many, and which are reached."""
     cp, walks = runtime.cupy(), opened.walks
     count, height = len(starts), max(walks.tree.height, 1)
@@ -78,7 +70,7 @@ def _some(opened: _Opened, starts: Any, ends: Any, warps: int, each: int) -> tup
     reached = cp.empty(count, dtype=np.uint8)
     counts = cp.empty(count, dtype=np.int64)
     kernel = opened.program.kernel("trace_paths")
-    kernel.allow_shared(warps * each)
+    kernel.allow_shared(shared)
     arguments = {
         **walks.arguments,
         "sources": starts,
@@ -94,8 +86,8 @@ def _some(opened: _Opened, starts: Any, ends: Any, warps: int, each: int) -> tup
         "reached": reached,
         "n_edges": counts,
     }
-    blocks = min(kernel.resident_blocks(32 * warps, warps * each), -(-count // warps))
-    kernel(blocks, 32 * warps, arguments, shared=warps * each)
+    blocks = min(kernel.resident_blocks(32 * warps, shared), -(-count // warps))
+    kernel(blocks, 32 * warps, arguments, shared=shared)
     offsets = cp.zeros(count + 1, dtype=np.int64)
     cp.cumsum(counts, out=offsets[1:])
     total = int(offsets[-1])

@@ -17,8 +17,6 @@ _SHARE = 4  # of the free memory one part may be scratch
 class Restoration:
     """Pass that replaces sums over shortcuts by those of a search, in place.
 
-    Notes
-    -----
     One block per row. O(n + m) per row where few paths are equally long up to rounding, in as many
     rounds as a shortest path has edges.
     """

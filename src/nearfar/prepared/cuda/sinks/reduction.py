@@ -10,13 +10,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from nearfar.cuda.device_graph import far_value
 from nearfar.errors import keyword
 from nearfar.graph.saturation import FARTHEST, may_saturate
 from nearfar.prepared.cuda.bottoms.cells import Sweep
 from nearfar.prepared.cuda.bottoms.table import Table
-from nearfar.prepared.cuda.device import device_tree, far_value
+from nearfar.prepared.cuda.device import device_tree
 from nearfar.prepared.cuda.query import Query
-from nearfar.prepared.cuda.shapes import padded
+from nearfar.prepared.cuda.shapes import padded, shared_room
 from nearfar.prepared.prepared import Prepared
 from nearfar.registry import FIGURES, Partial, RowReduction
 from nearfar.system.devices import runtime, several
@@ -31,7 +32,6 @@ _WARPS = 8  # kReduceWarps
 _SINK = "prepared/cuda/sinks/sweep_figures.cuh"
 _BLOCKS = 2048  # that fill a device
 _LEAST_SLICE = 512  # labels
-_STATIC = 1024  # bytes of shared memory that a block takes besides
 _ADVICE = f"use fewer sources per block ({keyword('block', ...)}), or {keyword('device', 'cpu')}"
 _BINS = 8192  # kBins of source_order.cuh
 _STATUS = 16  # bytes: status of place_figures.cuh
@@ -51,7 +51,7 @@ def has_room(reduction: RowReduction, prepared: Prepared) -> bool:
     if reduction.kind == "nearest":
         return reduction.k <= _KEPT
     if reduction.kind == "histogram":
-        return _shared_bytes(reduction, prepared) <= runtime.device().shared_per_block - _STATIC
+        return _shared_bytes(reduction, prepared) <= shared_room()
     return True
 
 
@@ -70,8 +70,6 @@ def _span(bins: int) -> int:
 class DeviceReduction:
     """Reduction of rows for blocks of sources, on the current device.
 
-    Notes
-    -----
     One sweep. Where all vertices count, the figures of a row cost no pass of their own over
     most of them; bins, the nearest and sums in the order of a row are one pass over what the
     sweep wrote.
