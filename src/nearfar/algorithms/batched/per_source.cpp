@@ -55,7 +55,7 @@ class Distances {
     std::fill_n(own_.get(), n_, unreached<Weight>());
   }
 
-  // Where the search records the vertices that it lowers, all unreached before it; or null.
+  // List of the vertices that the search lowers, all unreached before it; or null.
   Buffer<Index>* touched() { return picks_ || (own_ && limited()) ? &touched_ : nullptr; }
 
   // The distances of a search, all unreached.
@@ -66,8 +66,7 @@ class Distances {
     return rows_.row(i);
   }
 
-  // Makes the row of a search, without what delta-stepping lowered beyond the limit before it was
-  // compared with it.
+  // Writes the row of a search, without the distances beyond the limit that delta-stepping left.
   void finish(int64_t i) {
     Weight* row = rows_.row(i);
     if (picks_) {

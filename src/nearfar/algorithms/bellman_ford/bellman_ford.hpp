@@ -74,7 +74,7 @@ std::vector<int64_t> predecessor_cycle(const std::vector<Arrival<Index>>& arriva
   return {};
 }
 
-// Searches for a cycle; true if the run must stop: a cycle is proven, or nothing can be.
+// Searches for a cycle; true if the run must stop because a cycle is proven or undecidable.
 template <class Graph, class Index>
 bool stopped_by_cycle(const Graph& graph, const std::vector<Arrival<Index>>& arrival, bool last,
                       Outcome& outcome) {

@@ -1,10 +1,10 @@
 // Negative cycles decided by sums without rounding, for every form and dtype.
 //
 // Rounding can hide a cycle: next to 1e16 a weight of -1 changes no distance. So a run on floats is
-// proven after it ended. Its distances d and its tree give sums along the tree, d[v] + c[v], where
-// c[v], a separate double, is the accumulated rounding error. These are potentials; the slack of an
-// edge (u, v) is sum[u] + w - sum[v], and 0 along the tree. A cycle's weight is the sum of its
-// slacks. If all slacks are at least 0, no cycle is negative. That is usually so, and one
+// proven after it has ended. Its distances d and its tree give sums along the tree, d[v] + c[v],
+// where c[v], a separate double, is the accumulated rounding error. These are potentials; the slack
+// of an edge (u, v) is sum[u] + w - sum[v], and 0 along the tree. A cycle's weight is the sum of
+// its slacks. If all slacks are at least 0, no cycle is negative. That is usually so, and one
 // sequential pass over the edges shows it, because an edge whose slack exceeds all possible
 // rounding needs one addition. Otherwise let V be the sum of the negative parts. A negative cycle
 // consists of edges whose slack is at most V; all others are removed, and then all vertices on no
@@ -87,7 +87,7 @@ class Proof {
 
  private:
   std::vector<int64_t> hidden_cycle() {
-    // Beyond that, sums of the proof could leave the range.
+    // Beyond this distance, sums of the proof could leave the range.
     if (farthest_ > std::numeric_limits<double>::max() / 16) {
       near_everywhere();
     } else {

@@ -57,8 +57,8 @@ class Solver {
       try {
         work(&interrupt);
       } catch (...) {
-        // The others will arrive at the next barrier: they leave after that one, not after the
-        // previous one, which some of them may not have left yet.
+        // The other workers leave after the next barrier, not the previous one, which some may not
+        // have left yet.
         last_ = met_ + 1;
         meet_.arrive_and_wait();
         throw;

@@ -107,7 +107,7 @@ class BucketRing {
     if (slots_[slot].capacity != 0) recycle(slots_[slot]);
   }
 
-  // Where bucket `number` begins, in distance, up to rounding.
+  // Distance at which bucket `number` begins, up to rounding.
   Weight begin_of(uint64_t number) const {
     const double low = static_cast<double>(base_) + static_cast<double>(number) * delta_;
     return low < static_cast<double>(unreached<Weight>()) ? static_cast<Weight>(low) : base_;
@@ -132,10 +132,10 @@ class BucketRing {
     end_ = static_cast<double>(number + kSlots);
   }
 
-  // Where the current bucket begins, in distance, up to rounding.
+  // Distance at which the current bucket begins, up to rounding.
   Weight lower_end() const { return begin_of(current_); }
 
-  // Where the current bucket ends, in distance, up to rounding.
+  // Distance at which the current bucket ends, up to rounding.
   Weight upper_end() const {
     const double end = static_cast<double>(base_) + static_cast<double>(current_ + 1) * delta_;
     return end < static_cast<double>(unreached<Weight>()) ? static_cast<Weight>(end)

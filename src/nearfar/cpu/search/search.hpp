@@ -12,8 +12,8 @@
 
 namespace nearfar {
 
-// When a search may stop early. Distances beyond `limit` are not needed; once every target is
-// closer than all pending vertices, neither are the rest.
+// Conditions for stopping a search early. Distances beyond `limit` are not needed; once every
+// target is closer than all pending vertices, neither are the rest.
 template <class Weight>
 struct StopRule {
   Weight limit = unreached<Weight>();

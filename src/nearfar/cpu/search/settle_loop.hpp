@@ -52,8 +52,8 @@ struct SettleState {
   }
 };
 
-// What one relax step did: trips of its outer loop that had work, and edges (matrix entries) looked
-// at.
+// Counts of one relax step: iterations of its outer loop that had work, and edges (matrix entries)
+// read.
 struct RelaxCount {
   uint64_t working = 0;
   uint64_t edges = 0;
