@@ -102,7 +102,7 @@ class PairsAhead {
     for (std::size_t i = first; i < first + kRows; ++i) rows(i);
   }
 
-  // The number of values at the start of the rows of pair i that belong to common ancestors.
+  // Number of leading values in the rows of pair i that belong to common ancestors.
   int32_t next(std::size_t i) {
     const int32_t prefix = prefix_[i % kRows];
     vertices(i + kVertices);
@@ -141,7 +141,7 @@ class PairsAhead {
   int32_t prefix_[kRows];
 };
 
-// The rows of one direction, of vertices without a stored one too.
+// Rows of one direction, also for vertices without a stored one.
 template <class Value>
 class AnyRow {
  public:
@@ -153,7 +153,7 @@ class AnyRow {
         way_(at(arcs.height), far<Value>()),
         made_(at(arcs.height) + 16) {}
 
-  // The first `count` values of the row of v.
+  // Returns the first `count` values of the row of v.
   const Value* operator()(int32_t v, int32_t count) {
     return stored(v) ? rows_ + offset_[v] : make(v, count);
   }
@@ -161,7 +161,7 @@ class AnyRow {
  private:
   bool stored(int32_t v) const { return offset_[v] != offset_[v + 1]; }
 
-  // A walk up to the first ancestor that has a row; then the rows that its arcs lead to.
+  // Walks up to the first ancestor that has a row, then merges the rows to which the arcs lead.
   const Value* make(int32_t v, int32_t count) {
     int32_t top = v;
     while (top >= 0 && !stored(top)) top = arcs_.parent[top];
@@ -201,7 +201,7 @@ class AnyRow {
   const Upward<Value>& up_;
   const int64_t* const offset_;
   const Value* const rows_;
-  std::vector<Value> way_;  // by depth, of the walk and of what its arcs lead to; far in between
+  std::vector<Value> way_;  // by depth, along the walk and at the ends of its arcs; far() elsewhere
   std::vector<Value> made_;
   std::vector<int32_t> heads_;
 };

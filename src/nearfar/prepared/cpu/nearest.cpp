@@ -34,7 +34,7 @@ class Lists {
   const Entry* of(int32_t v) const { return entries_.data() + int64_t{v} * k_; }
   Entry* of(int32_t v) { return entries_.data() + int64_t{v} * k_; }
 
-  // Returns whether the entry was inserted; if not, no farther one would be.
+  // Returns whether the entry was inserted; if not, no farther entry would be.
   bool put(int32_t v, const Entry& entry) {
     Entry* list = of(v);
     int32_t& size = size_[at(v)];

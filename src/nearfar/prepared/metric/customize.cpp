@@ -48,7 +48,7 @@ class WorkerRows {
     }
     return rows;
   }
-  // Rows that are in use.
+  // Provides rows with arbitrary contents.
   PathRows<Value> any(const std::vector<int64_t>& start) {
     if (!block_) {
       block_ = std::make_unique_for_overwrite<int32_t[]>(start.size() + 1);
@@ -205,7 +205,7 @@ void arc_blocks(int64_t n_arcs, int threads, Work&& work) {
   });
 }
 
-// Copies the weights; with twice as many values in `out`, each for both directions.
+// Copies the weights; if `out` has twice as many values, each is written for both directions.
 void copied(const ConstArray& weights, const Array& out, int threads) {
   const std::size_t count = weights.size();
   if (out.size() != count && out.size() != 2 * count) throw nb::type_error("out: wrong size");

@@ -49,7 +49,7 @@ struct Lanes {
     if constexpr (kSides == 1) {
       return pair[0] + Vector{};
     } else if constexpr (sizeof(Value) == 4) {
-      // As numbers of twice the size: element by element it is an instruction each.
+      // As numbers of twice the size, because element-wise code takes one instruction per element.
       typedef uint64_t Pairs __attribute__((vector_size(kBytes)));
       uint64_t both;
       std::memcpy(&both, pair, sizeof(both));

@@ -2,8 +2,8 @@
 //
 // Without negative weights integers are unsigned and "no path" is the greatest value of the signed
 // type, as in a search: the sum of two values always fits, and one that is too large never improves
-// anything, so saturation costs nothing. With negative weights they have 64 bits, and half of far()
-// or more means "no path": sums of far() and a negative path stay far above every path.
+// anything, so saturation costs nothing. With negative weights integers have 64 bits, and values of
+// far() / 2 or more mean "no path": sums of far() and a negative path stay far above every path.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// Nested dissection without another package: split the graph by a small separator, order the
-// separator last, and do the same with both sides, on all cores.
+// Nested dissection on all cores, without another package: split the graph by a small separator,
+// order the separator last, and repeat with both sides.
 //
 // A cut is found on a coarse image of the piece. Vertices are matched along heavy edges and each
 // pair is merged, level by level, until some hundred are left (Karypis and Kumar 1998). On that
@@ -28,13 +28,13 @@ namespace nearfar::prepared {
 namespace {
 
 constexpr int32_t kLeaf = 128;
-constexpr int32_t kCoarsest = 60;        // vertices on which separators are tried
-constexpr int kCuts = 2;                 // the best of these separators is taken
-constexpr int kTries = 5;                // separators tried there
+constexpr int32_t kCoarsest = 60;        // vertices of the coarsest graph
+constexpr int kCuts = 2;                 // cuts whose separators are compared
+constexpr int kTries = 5;                // cuts tried on the coarsest graph
 constexpr double kMostOfSides = 0.65;    // size of the larger side
 constexpr int32_t kBlock = 8192;         // vertices of a block of a loop over all workers
-constexpr int kPasses = 8;               // over a separator, per level
-constexpr int kRounds = 4;               // of choosing partners, per level
+constexpr int kPasses = 8;               // passes over a separator, per level
+constexpr int kRounds = 4;               // rounds of choosing partners, per level
 constexpr int64_t kShared = 4 * kBlock;  // least vertices of a piece for all workers
 
 uint64_t mixed(uint64_t x) {

@@ -5,7 +5,7 @@
 // outside: the labels to which the root of the subtree has arcs. A sweep goes down the labels,
 // which is a depth-first traversal, so only the path to the root is live: a slot is free again
 // after its last use, and a cell needs as many slots as its boundary and height together, however
-// many vertices it has. What no number of slots suffices for is left to pieces.cpp.
+// many vertices it has. Labels above all cells are left to pieces.cpp.
 //
 // The kernel reads a stream, in entries of 16 bytes. Each vertex has a record, or several if it has
 // more than kArcs arcs besides the one to the previous vertex. All records have the same size, so
@@ -32,8 +32,8 @@ namespace nearfar::prepared {
 namespace {
 
 constexpr int kArcs = 4, kSets = 3;  // arcs of a record, records of a round; of sweep_cells.cuh
-// Whether a record has arcs in its first pair, and in its second; whether it is its vertex's first,
-// its last, and whether the distance is written to a slot. Slots are multiples of more bytes.
+// Flags: arcs in the record's first pair, in its second; first record of its vertex, last one; the
+// distance is written to a slot. Slots are multiples of more bytes than the flags need.
 constexpr int kPair = 1, kFirst = 4, kLast = 8, kKeep = 16, kFlags = 127;
 constexpr int kFirstSlot = 1;  // slot 0 means "no path"
 

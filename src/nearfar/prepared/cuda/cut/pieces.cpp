@@ -57,8 +57,8 @@ int padded(int count, int unit) {
 
 class Cutter {
  public:
-  // least: members that a piece is extended to; most: their maximum, a multiple of kUnit. Larger
-  // sets become several pieces, one below the other.
+  // least: number of members to which a piece is extended; most: their maximum, a multiple of
+  // kUnit. Larger sets become several pieces, each below the previous one.
   Cutter(const Arcs& arcs, int least, int most, Ways up, Ways down)
       : arcs_(arcs),
         least_(least),
@@ -120,7 +120,7 @@ class Cutter {
     const int bound = degree(root);
     std::priority_queue<std::pair<int, int32_t>> open;
     std::vector<int32_t> found;
-    int wanted = most_;  // until the first chain has ended
+    int wanted = most_;  // until the end of the first chain
     open.emplace(subtree(root), root);
     while (!open.empty()) {
       const int32_t v = open.top().second;
