@@ -1,11 +1,13 @@
-// CUDA's execution model on the CPU, to run the kernels' own text where there is no GPU.
+// CUDA's execution model on the CPU, to run the unmodified kernels on machines without a GPU.
 //
-// A block is an operating-system thread; its CUDA threads are fibers that switch at barriers and warp
-// collectives, in an order that changes from round to round. So block-wide and warp-wide logic is checked
-// (a barrier that not all threads reach ends the program with a message), and blocks of one launch really
-// run at the same time, atomics included. What it cannot show: weak memory order, and speed.
+// A block is an operating-system thread; its CUDA threads are fibers that switch at barriers and
+// warp collectives, in an order that changes from round to round. This tests block-wide and
+// warp-wide logic (a barrier that some threads do not reach ends the program with a message), and
+// blocks of one launch run concurrently, atomics included. It cannot show weak memory order or
+// speed.
 //
-// Every kernel is compiled after this header: it declares, and cuda_scheduler.cpp, compiled once, defines.
+// Every kernel is compiled after this header, which only declares; cuda_scheduler.cpp, compiled
+// once, has the definitions.
 #pragma once
 
 #include <cmath>
@@ -42,7 +44,7 @@ inline int4 make_int4(int x, int y, int z, int w) { return {x, y, z, w}; }
 inline uint4 make_uint4(unsigned x, unsigned y, unsigned z, unsigned w) { return {x, y, z, w}; }
 inline longlong2 make_longlong2(long long x, long long y) { return {x, y}; }
 
-// Plain and in memory that every thread has from its start, so that reading one is an ordinary load.
+// Trivial types with static thread-local storage, so that reading one is an ordinary load.
 #define EMULATION_THREAD extern __attribute__((tls_model("initial-exec"))) __thread
 EMULATION_THREAD uint3 threadIdx, blockIdx;
 EMULATION_THREAD dim3 blockDim, gridDim;
@@ -51,9 +53,9 @@ constexpr int warpSize = 32;
 
 namespace emulation {
 
-struct Met {  // what the lanes of a warp brought to a meeting; read it before the next one
+struct Met {  // values of a warp's lanes at a meeting; read them before the next
   const uint64_t* value;
-  unsigned there, nonzero;  // lanes; those of them that brought anything but 0
+  unsigned there, nonzero;  // lanes present; lanes with a nonzero value
 };
 struct Voted {
   int count;
@@ -62,11 +64,11 @@ struct Voted {
 inline unsigned lane() { return emulation_lane; }
 Met meet(unsigned mask, uint64_t value);
 Voted block_meet(bool value);
-void spin();  // gives other threads a turn; nothing in a thread that runs no kernel
+void spin();  // yields to other threads; does nothing outside a kernel
 void* dynamic_shared();
 void run(const unsigned* shape, unsigned shared, bool cooperative, void (*body)(void*), void* given);
 
-// Bring `value` to the meeting of the lanes in `mask`; `use` reads everybody's values once all are there.
+// Exchanges `value` among the lanes in `mask`; `use` reads all values once every lane has arrived.
 template <class Use>
 auto meet(unsigned mask, uint64_t value, Use use) {
   const Met met = meet(mask, value);

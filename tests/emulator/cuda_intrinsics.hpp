@@ -27,7 +27,7 @@ inline int __syncthreads_or(int p) { return emulation::block_meet(p != 0).count 
 inline int __syncthreads_and(int p) { return emulation::block_meet(p != 0).all; }
 inline int __syncthreads_count(int p) { return emulation::block_meet(p != 0).count; }
 inline void __syncwarp(unsigned mask = ~0u) { emulation::meet(mask, 0); }
-// One rounding each; FLAGS of the emulation name no processor that could contract them.
+// Each is rounded once; the emulation's FLAGS select no processor that could contract them.
 inline float __fmul_rn(float a, float b) { return a * b; }
 inline void __threadfence() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
 inline void __threadfence_block() { __threadfence(); }
@@ -128,7 +128,7 @@ T min(T a, emulation_same<T> b) { return b < a ? b : a; }
 template <class T>
 T max(T a, emulation_same<T> b) { return a < b ? b : a; }
 
-// In place of cuda/primitives/memory.cuh, which is inline assembly.
+// Replaces cuda/primitives/memory.cuh, which is inline assembly.
 template <class T>
 T load_relaxed(const T* p) {
   T value;
@@ -161,7 +161,7 @@ inline unsigned long long clock_nanoseconds() {
   return now.tv_sec * 1000000000ull + now.tv_nsec;
 }
 
-// In place of cuda/primitives/copy_async.cuh.
+// Replaces cuda/primitives/copy_async.cuh.
 inline void copy_async_16(void* to, const void* from) { std::memcpy(to, from, 16); }
 template <class T>
 void copy_async_value(T* to, const T* from) { *to = *from; }

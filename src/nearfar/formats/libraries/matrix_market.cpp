@@ -75,7 +75,7 @@ void parse_sizes(Cursor& cursor, Header& header, size_t bytes) {
   cursor.end_line("size line");
 }
 
-// Whole lines of the file, with the number of entries and lines before them.
+// A block of full lines of the file, with the number of entries and lines before it.
 struct Block {
   const char* begin;
   const char* end;

@@ -134,7 +134,8 @@ class Cursor {
     return value;
   }
 
-  // Reads the next field as an integer; returns false, at any position in the line, if it is none.
+  // Reads the next field as an integer; returns false if it is not one, at an unspecified position
+  // in the line.
   bool try_integer(int64_t& value, char separator = ' ') {
     skip_blanks();
     const auto [stop, error] = std::from_chars(p_, end_, value);
@@ -186,7 +187,7 @@ inline const char* parse_real(std::string_view token, double& value) {
   return nullptr;
 }
 
-// The same for a 64-bit integer.
+// Returns nullptr if the whole token is one 64-bit integer, else the error.
 inline const char* parse_whole(std::string_view token, int64_t& value) {
   const char* first = token.data();
   const char* last = first + token.size();

@@ -50,7 +50,7 @@ struct Row {
   }
 };
 
-// The sum of the vertices of a row of x that are on the level in `now`.
+// Sums x over the vertices of a row that are on the level in `now`.
 NEARFAR_INLINE Row pulled(const int32_t* t, const int32_t* end, const uint8_t* now,
                           const double* x) {
   Row sum;

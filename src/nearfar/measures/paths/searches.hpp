@@ -66,8 +66,8 @@ class BlockPolicy {
   virtual void done(int64_t /*block*/) {}
 };
 
-// Adds the callback after the search from source number i; `touched` is what a limited search
-// reached.
+// Adds the callback after the search from source number i; `touched` lists the vertices that a
+// limited search reached.
 template <class Index, class Weight>
 class SearchPolicy : public BlockPolicy {
  public:
