@@ -54,7 +54,7 @@ class Cells {
   static constexpr uint32_t kFlat = uint32_t{1} << 31;  // marks a set of lower_flat()
   struct Way {
     int64_t away;    // position in the raster
-    int32_t within;  // in the tile
+    int32_t within;  // position in the tile
   };
   struct Next {
     int32_t position;

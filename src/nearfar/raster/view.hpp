@@ -101,7 +101,7 @@ struct TilePlace {
 
 struct TileGrid {
   int side, depth;  // cells of a full tile
-  int64_t z, y, x;  // tiles
+  int64_t z, y, x;  // numbers of tiles
 
   explicit TileGrid(const RasterShape& shape)
       : side(shape.planes == 1 ? 64 : 32),

@@ -38,7 +38,7 @@ extern "C" __global__ void __launch_bounds__(256, 4)
   uint64 relaxed = 0, processed = 0;
   uint32 round = 0;
   for (;; ++round) {
-    if (round >= most_rounds) {  // the watchdog: the host sees 0 and raises
+    if (round >= most_rounds) {  // watchdog: the host reads 0 and raises
       if (me == 0) stats[3] = 0;
       break;
     }

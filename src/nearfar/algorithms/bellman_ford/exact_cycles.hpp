@@ -33,7 +33,7 @@ using Poll = std::function<void(uint64_t)>;
 // A cycle of the edges whose exact sum is below zero, in order; empty if there is none.
 std::vector<int64_t> exact_cycle(int64_t n, std::vector<ExactEdge> edges, const Poll& poll);
 
-// A negative cycle that the source reaches (any, if the source is below 0), from the weights alone:
+// A negative cycle that the source reaches (any, if the source is below 0), from the weights only:
 // for runs whose sums left the range of the dtype.
 template <class Graph, class Polled>
 std::vector<int64_t> reached_cycle(const Graph& graph, typename Graph::Index source,

@@ -13,7 +13,7 @@
 namespace nearfar::delta_stepping {
 
 constexpr uint64_t kWanted = 32;    // vertices per bucket that fill the prefetch stages
-constexpr uint64_t kBuckets = 256;  // that a judgement of "too narrow" rests on
+constexpr uint64_t kBuckets = 256;  // buckets needed to judge "too narrow"
 
 // Improvements of vertices already in the current bucket, and the edges of those less the edges of
 // stale entries: if an improved vertex was not relaxed yet, its older entry is stale and nothing is

@@ -221,7 +221,7 @@ class Relaxer {
   Bucket* log = nullptr;               // with several workers: distances believed final
   Weight bound = unreached<Weight>();  // no distance is greater, so no longer sum can improve one
   SearchStats stats;
-  Repeated repeated;  // in the current bucket
+  Repeated repeated;  // repeats in the current bucket
 
  private:
   struct Sifted {

@@ -20,7 +20,8 @@
 namespace nearfar::floyd_warshall {
 namespace {
 
-// All tiles of the matrix, each contiguous: a tile operation touches four or eight pages, not 192.
+// All tiles of the matrix, each contiguous: a tile operation touches four or eight pages instead of
+// 192.
 template <class Value>
 class TiledMatrix {
  public:

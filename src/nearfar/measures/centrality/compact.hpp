@@ -325,7 +325,7 @@ class CompactRows {
   }
 
   static constexpr std::size_t kFewestInLanes = 4;  // sources
-  static constexpr double kMostValues = 5;          // up to which eight lanes are faster than one
+  static constexpr double kMostValues = 5;          // up to it eight lanes are faster than one
 
   const Index* const indptr_;  // of the given graph
   const std::size_t m_, n_;

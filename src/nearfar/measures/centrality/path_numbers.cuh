@@ -21,7 +21,7 @@ __device__ __forceinline__ Count count_of(double value, long long exponent = 0) 
   return Count{mantissa, mantissa == 0 ? 0 : exponent + more};
 }
 
-// mantissa * 2^(exponent - to); an exponent too small to matter is raised to one that still does not.
+// Returns mantissa * 2^(exponent - to); negligibly small exponents are clamped.
 __device__ __forceinline__ double shifted(const Count& x, long long to) {
   long long by = x.exponent - to;
   by = by < -4000 ? -4000 : by > 4000 ? 4000 : by;

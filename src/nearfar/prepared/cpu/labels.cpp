@@ -124,7 +124,7 @@ class PairsAhead {
     if (i >= last_) return;
     const int32_t prefix = common_depth(arcs_, labels_, from_[i], to_[i]) + 1;
     prefix_[i % kRows] = prefix;
-    const Value* up = labels_.up + labels_.offset[from_[i]];  // of compact labels perhaps another's
+    const Value* up = labels_.up + labels_.offset[from_[i]];  // another vertex's in compact labels
     const Value* down = labels_.down + labels_.offset[to_[i]];
     constexpr int32_t kLine = 64 / sizeof(Value), kMost = 16 * kLine;
     for (int32_t d = 0; d < std::min(prefix, kMost); d += kLine) {

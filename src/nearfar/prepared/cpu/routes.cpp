@@ -148,7 +148,7 @@ class Opened {
   struct Node {
     int32_t first = -1, second = -1;  // nodes; position and -1 for an edge
     int32_t end = -1;                 // vertex
-    int32_t count = 1;                // of edges
+    int32_t count = 1;                // number of edges
     int32_t listed = -1;              // position of its list of edges, or -1
     bool taken = false;               // an edge of an accepted route
     Value weight = 0, best = 0;       // best: weight of edges on the shortest route
@@ -348,7 +348,7 @@ class Routes {
     std::size_t begin, end;  // in nodes_
     Value weight = 0, best = 0;
     uint64_t hash = 0;
-    std::size_t count = 0;  // of edges
+    std::size_t count = 0;  // number of edges
   };
   struct Via {
     Value length;
@@ -674,7 +674,7 @@ class Routes {
   int64_t tries_ = 0;
   std::vector<Found> found_;
   std::vector<int32_t> edges_;                   // edges of the routes found, concatenated
-  std::unordered_set<uint64_t> hashes_;          // of the routes found
+  std::unordered_set<uint64_t> hashes_;          // hashes of the routes found
   std::unordered_map<int32_t, int32_t> places_;  // places of common ancestors, by vertex
   std::vector<uint8_t> passed_;                  // common ancestors on routes found, by place
   std::unordered_map<uint64_t, double> distances_;

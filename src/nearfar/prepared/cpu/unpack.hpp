@@ -23,7 +23,7 @@ constexpr int32_t kNowhere = std::numeric_limits<int32_t>::min();
 struct Step {
   int64_t arc;
   bool down;          // from its upper to its lower end
-  int32_t place = 0;  // on the path
+  int32_t place = 0;  // position on the path
 };
 
 // Returns the arc in [from, end) that leads to `depth`, or -1.

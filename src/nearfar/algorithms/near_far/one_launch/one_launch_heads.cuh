@@ -172,7 +172,7 @@ __device__ __forceinline__ uint32 relax_rows(const Chain& chain, const Solve& so
   return looked;
 }
 
-// One round over `count` entries; the lists receive what improves.
+// Relaxes `count` entries; vertices that improve go to the lists.
 __device__ __forceinline__ uint32 relax_local(const Chain& chain, const Solve& solve,
                                               const Targets& out, const LocalLists& lists,
                                               const LocalEntry* list, uint32 count) {

@@ -1,6 +1,7 @@
 // Decisions of a search over edges taken when due: the next step and its thresholds.
 //
-// For one_launch_ranges.cuh and partitioned.cuh: equal results of a step give the same next one everywhere.
+// For one_launch_ranges.cuh and partitioned.cuh: equal results of a step give the same next step on
+// every block and device.
 // requires: algorithms/near_far/one_launch/one_launch_pull.cuh
 #pragma once
 
@@ -19,7 +20,7 @@ struct Progress {
   uint32 phase, eager;
 };
 
-// The sums that are due in a step.
+// Returns the range of sums that are due in a step.
 __device__ __forceinline__ Range due_in(const Progress& now) {
   return Range{now.phase == kAdvance ? now.low : weight_t(0), now.eager ? unreached() : now.high};
 }

@@ -94,7 +94,7 @@ __device__ __forceinline__ bool last_block(uint64* ticket) {
 __device__ __forceinline__ weight_t next_threshold(const Control& c) {
   const weight_t from = c.far_min > c.threshold && c.far_min < unreached() ? c.far_min : c.threshold;
   const weight_t next = add_saturating(from, c.delta);
-  const weight_t beyond = next_above(from);  // a float delta may vanish beside a great distance
+  const weight_t beyond = next_above(from);  // a float delta may vanish next to a large distance
   return next > beyond ? next : beyond;
 }
 

@@ -260,7 +260,7 @@ class Cutter {
   const bool wide_;
   const int slot_bytes_;
   std::vector<int32_t> size_, height_, last_, slot_, mark_;
-  std::vector<int32_t> boundary_heads_, head_;  // of all arcs, of those that a sweep follows
+  std::vector<int32_t> boundary_heads_, head_;  // heads of all arcs and of followed ones
   Interrupt interrupt_;
 
  public:
