@@ -61,7 +61,7 @@ struct RasterView {
     }
   }
 
-  // True if sweeps may read the costs unchecked: NaN and infinity never improve a distance.
+  // Returns true if sweeps may read the costs unchecked: NaN and infinity never improve a distance.
   bool as_given() const {
     return std::is_floating_point_v<T> && !has_no_data && elevation == nullptr && !negative;
   }

@@ -80,7 +80,7 @@ extern "C" __global__ void __launch_bounds__(256, 4)
   if (me == 0) stats[1] += round;
 }
 
-// out[row][column] from distance[column][row]: all vertices, or the columns listed.
+// Writes out[row][column] from distance[column][row]: all vertices, or the columns listed.
 extern "C" __global__ void __launch_bounds__(256, 4)
     lanes_rows(const weight_t* distance, const long long* columns, long long width, int count,
                weight_t* out) {

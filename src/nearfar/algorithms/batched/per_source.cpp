@@ -55,10 +55,10 @@ class Distances {
     std::fill_n(own_.get(), n_, unreached<Weight>());
   }
 
-  // List of the vertices that the search lowers, all unreached before it; or null.
+  // Returns the list for the vertices that the search lowers, all unreached before it; or null.
   Buffer<Index>* touched() { return picks_ || (own_ && limited()) ? &touched_ : nullptr; }
 
-  // The distances of a search, all unreached.
+  // Returns the distances for a search, all unreached.
   Weight* begin(int64_t i) {
     if (own_) return own_.get();
     make_pages(rows_.row(i), rows_.width, rows_.end);

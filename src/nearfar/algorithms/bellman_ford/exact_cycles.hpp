@@ -30,11 +30,11 @@ struct ExactEdge {
 
 using Poll = std::function<void(uint64_t)>;
 
-// A cycle of the edges whose exact sum is below zero, in order; empty if there is none.
+// Returns a cycle of the edges whose exact sum is below zero, in order; empty if there is none.
 std::vector<int64_t> exact_cycle(int64_t n, std::vector<ExactEdge> edges, const Poll& poll);
 
-// A negative cycle that the source reaches (any, if the source is below 0), from the weights only:
-// for runs whose sums left the range of the dtype.
+// Returns a negative cycle that the source reaches (any, if the source is below 0), from the
+// weights only: for runs whose sums left the range of the dtype.
 template <class Graph, class Polled>
 std::vector<int64_t> reached_cycle(const Graph& graph, typename Graph::Index source,
                                    const Polled& poll) {
@@ -113,7 +113,7 @@ class Proof {
     return {tail, graph_.indices[edge], Dyadic(graph_.weights[edge])};
   }
 
-  // a + b as the rounded sum and the exact remainder (Knuth).
+  // Returns a + b as the rounded sum and the exact remainder (Knuth).
   static std::pair<double, double> two_sum(double a, double b) {
     const double sum = a + b, part = sum - a;
     return {sum, (a - (sum - part)) + (b - part)};
@@ -189,7 +189,7 @@ class Proof {
     return missing * (1 + 1e-6);  // this sum is rounded, too
   }
 
-  // A lower bound of sum[u] + w - sum[t].
+  // Returns a lower bound of sum[u] + w - sum[t].
   double slack_of(Index u, Index t, double w) const {
     const auto [sum, rest] = two_sum(distance_[u], w);
     const double beyond = sum - distance_[t], before = lost_[u], after = lost_[t];

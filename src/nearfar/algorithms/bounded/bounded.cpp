@@ -41,7 +41,7 @@ std::vector<uint32_t> in_order_of_vertex(const Ids& sources) {
   return order;
 }
 
-// The greatest distance that counts: the limit, or the greatest that is not "unreached".
+// Returns the greatest distance that counts: the limit, or the greatest that is not "unreached".
 template <class Weight>
 Weight farthest(std::optional<double> limit) {
   if constexpr (std::is_floating_point_v<Weight>)
@@ -304,8 +304,8 @@ class Counter final : public Visitor<C> {
 };
 
 // Returns (count, greatest distance or -1, sum, edges read) per source, over the vertices reached
-// other than the source. `sum` selects "sum" of the distances or "harmonic", of their inverses;
-// otherwise sums are 0. A search settles at most `most` vertices.
+// other than the source. `added` selects the sum of the distances ("sum") or of their inverses
+// ("harmonic"); otherwise sums are 0. A search settles at most `most` vertices.
 nb::tuple figures(GraphView& view, const Ids& sources, std::optional<double> limit, int threads,
                   const std::string& added, std::optional<int64_t> most) {
   const bool sum = added == "sum", harmonic = added == "harmonic";
@@ -578,7 +578,7 @@ class Adder final : public Visitor<C> {
   std::vector<double> distances_, factors_;
 };
 
-// Aggregates per source; with only_sums, only the sums must be correct.
+// Aggregates values per source; with only_sums, only the sums must be correct.
 uint64_t aggregate(GraphView& view, const Ids& sources, double limit, int threads, const Ids& place,
                    const Values& values, const Decay& decay, bool only_sums, const Table& sums,
                    const Table& shares, const Table& least, const Table& greatest) {

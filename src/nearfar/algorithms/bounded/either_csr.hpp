@@ -1,5 +1,5 @@
 // Rows that one loop reads whether their edges are packed or not. Two loops would take twice as
-// long to compile, and looking up an edge's target in a table takes longer than this test.
+// long to compile, and looking up an edge's target in a table takes longer than the strided reads.
 #pragma once
 
 #include <cstddef>

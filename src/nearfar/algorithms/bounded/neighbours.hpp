@@ -74,7 +74,7 @@ class Neighbours {
  private:
   static constexpr std::size_t kAll = std::numeric_limits<std::size_t>::max();
   static constexpr std::size_t kMembers = 2 * kLanes;
-  static constexpr std::size_t kNear = 3 * kMembers;  // sources among which members are looked for
+  static constexpr std::size_t kNear = 3 * kMembers;  // vertices searched for members
   static constexpr std::size_t kFew = 24, kTogether = 8;
   static constexpr std::size_t kAround = 1 << 14;  // their lanes take a few megabytes
   static constexpr int kMisses = 64;               // sources before the next attempt

@@ -134,7 +134,8 @@ __device__ __noinline__ AheadCounts expand_row(const Search& s, const AheadOut& 
   return counts;
 }
 
-// The balls of `count` vertices, each taken by a warp; the list receives the vertices of the next round.
+// Expands the balls of `count` vertices, one per warp; the list receives the vertices of the next
+// round.
 __device__ __forceinline__ void expand(const Search& s, const AheadOut& out, const AheadList& next,
                                        const AheadEntry* now, uint32 count, int limit,
                                        AheadCounts& counts) {

@@ -28,7 +28,7 @@ struct Rows {
 
 __device__ __forceinline__ int lane_of_group() { return lane_id() & (kGroup - 1); }
 
-// The part of a warp's votes that belongs to the caller's group.
+// Returns the part of a warp's votes that belongs to the caller's group.
 __device__ __forceinline__ uint32 votes_of_group(bool vote) {
   return __ballot_sync(kAllLanes, vote) >> (lane_id() & ~(kGroup - 1)) & ((1u << kGroup) - 1);
 }

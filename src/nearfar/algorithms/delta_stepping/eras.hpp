@@ -13,7 +13,7 @@
 // before a note of an era happen before everything that any worker does after the next era has
 // begun. No era is noted between the load and the store of a distance: three eras later, such a
 // pair is visible or starts from the newer distance. Joining stores a note and loads the era again,
-// with a full fence in between; so does reading the notes after earlier stores.
+// with a full fence in between. Reading the notes after earlier stores needs the same fence.
 #pragma once
 
 #include "cpu/search/arithmetic.hpp"
@@ -28,7 +28,7 @@ class Era {
 
   NEARFAR_INLINE uint64_t now() const { return __atomic_load_n(&now_, __ATOMIC_ACQUIRE); }
 
-  // Called by a worker before it reads what others write; the other ends its part.
+  // Joins; called by a worker before it reads what others write. go() leaves.
   NEARFAR_INLINE void come(uint64_t& noted) const {
     for (uint64_t era = now();;) {
       __atomic_store_n(&noted, era, __ATOMIC_RELAXED);

@@ -391,8 +391,8 @@ class Team {
     return std::max<std::size_t>(1, entries * full / stats.edges_relaxed);
   }
 
-  // Not for every offer: waking a thread takes as long as a small bucket, and sleepers sleep
-  // because offers were gone before they arrived.
+  // Wakes a sleeper, but not for every offer: waking takes as long as a small bucket, and sleepers
+  // sleep because offers were gone before they arrived.
   void ring_bell(One& me) {
     const int64_t now = steady_ns();
     if (now - me.rang_at < kRing) return;

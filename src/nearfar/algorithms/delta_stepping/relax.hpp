@@ -7,10 +7,10 @@
 // that waits for one, so the processor runs ahead to those of the next rows by itself.
 //
 // No branch per edge. A branch on whether an edge improves its target would be mispredicted half of
-// the time, so each candidate is written to a list whose length grows only if it improves; the list
-// is pushed at once. The sum is always stored, too, but if it is no improvement to a dummy instead
-// of the distance, whose cache line would have to be written back or taken from another worker. One
-// comparison decides both (count_less).
+// the time, so each candidate is written to a list whose length grows only if it improves; its
+// entries are pushed together. The sum is always stored, too, but to a dummy if it is no
+// improvement, because the distance's cache line would have to be written back or taken from
+// another worker. One comparison decides both (count_less).
 //
 // Long rows. Until every vertex is reached, relax_long() fetches the distances of a block of
 // targets and then relaxes them. After that no distance exceeds the greatest, so sift() keeps only

@@ -125,7 +125,8 @@ class Solver {
   std::atomic<std::size_t> last_{kNever};  // all leave after this one
 };
 
-// The direct edges as a matrix: far_value() without an edge, and `diagonal` on the diagonal.
+// Fills a matrix with the direct edges: far_value() without an edge, and `diagonal` on the
+// diagonal.
 template <class Value, class C>
 void fill(TiledMatrix<Value>& matrix, const C& csr, Value diagonal) {
   const std::size_t side = matrix.side();

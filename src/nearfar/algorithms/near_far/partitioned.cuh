@@ -70,7 +70,7 @@ __device__ __forceinline__ Stage own_stage(unsigned char* shared) {
   return Stage{reinterpret_cast<Entry*>(shared) + (threadIdx.x >> 5) * kStage, 0};
 }
 
-// Sums of a step's results.
+// Returns the sums of a step's results.
 __device__ __forceinline__ Tally* next_tally(const Part& part, long long step) {
   return part.tallies + ((step + 1) & 3);
 }

@@ -140,7 +140,8 @@ class KShortest {
     heap_.push({key, g, v});
   }
 
-  // The best path that shares `base` up to vertex i and takes no next vertex of the trie node.
+  // Finds the best path that shares `base` up to vertex i and takes no next vertex of the trie
+  // node.
   bool search(const Path& base, std::size_t i, std::size_t node, Path& out, Interrupt& interrupt) {
     const Index spur = base.vertices[i];
     Weight slack = 0;

@@ -23,7 +23,7 @@ namespace nearfar {
 class BatchCounter {
  public:
   explicit BatchCounter(int64_t total) : total_(total) {}
-  // Number of the next batch, or -1 if there is none or the run was stopped.
+  // Returns the number of the next batch, or -1 if there is none or the run was stopped.
   int64_t take() {
     if (stopped_.load(std::memory_order_relaxed)) return -1;
     const int64_t mine = next_.fetch_add(1, std::memory_order_relaxed);

@@ -198,7 +198,8 @@ struct Tight {
   weight_t greatest;
 };
 
-// True if the edge between a row's vertex at distance d and a target at distance other is tight.
+// Returns true if the edge between a row's vertex at distance d and a target at distance other is
+// tight.
 __device__ __forceinline__ bool is_tight(weight_t d, weight_t other, weight_t w) {
   const weight_t near = PULL ? other : d, far = PULL ? d : other;
   return near < far && far != unreached() && sum_of(near, w) == far;

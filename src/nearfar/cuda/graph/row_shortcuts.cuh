@@ -42,7 +42,7 @@ __device__ __forceinline__ unsigned int key_of(const HeadEdge* heads, vertex_t v
 #if TWO_WEIGHTS
 constexpr int kMostPast = kFirsts;  // most edges of a row replaced by shortcuts
 
-// True if no sum over `one` exceeds that over `other`, however sums are rounded.
+// Returns true if no sum over `one` exceeds that over `other`, however sums are rounded.
 __device__ __forceinline__ bool no_heavier(const HeadEdge& one, const HeadEdge& other) {
   return one.first <= other.first && one.weight <= other.weight;
 }
@@ -65,7 +65,7 @@ __device__ __forceinline__ bool join(const HeadEdge& first, HeadEdge* then) {
 }
 #endif
 
-// True if the edge's target has the same edge back to v.
+// Returns true if the edge's target has the same edge back to v.
 __device__ __forceinline__ bool leads_back(const HeadEdge* heads, vertex_t v, const HeadEdge& edge) {
   for (int j = 0; j < ROW_HEAD; ++j) {
     const HeadEdge back = heads[static_cast<long long>(edge.target) * ROW_HEAD + j];

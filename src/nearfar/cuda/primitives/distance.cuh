@@ -57,7 +57,7 @@ __device__ __forceinline__ double atomic_minimum_signed(double* p, double value)
                 static_cast<unsigned long long>(__double_as_longlong(value)))));
 }
 
-// The next greater value, for thresholds that must move on.
+// Returns the next greater value, for thresholds that must advance.
 __device__ __forceinline__ int next_above(int d) { return d == 0x7fffffff ? d : d + 1; }
 __device__ __forceinline__ long long next_above(long long d) {
   return d == 0x7fffffffffffffffll ? d : d + 1;

@@ -188,7 +188,7 @@ void for_each_block(std::vector<Block>& blocks, int threads, Work&& work) {
   if (first) throw *first;
 }
 
-// The nonzero values of an array as entries.
+// Keeps the nonzero values of an array as entries.
 template <class Index, class Value>
 void drop_zeros(const Header& header, Entries<Index, Value>& entries) {
   std::vector<Value> kept;

@@ -18,8 +18,8 @@ constexpr double kDegree = kEarthRadius * std::numbers::pi / 180;  // metres
 constexpr double kRadian = std::numbers::pi / 180;
 constexpr double kNone = std::numeric_limits<double>::infinity();
 
-// Metres between two points in degrees. Below ten kilometres the plane at the middle latitude has a
-// relative error below 1e-6.
+// Returns the metres between two points in degrees. Below ten kilometres the plane at the middle
+// latitude has a relative error below 1e-6.
 double on_sphere(double lon_a, double lat_a, double lon_b, double lat_b) {
   double east = lon_b - lon_a;
   if (std::abs(east) > 180) east -= std::copysign(360.0, east);
@@ -32,7 +32,7 @@ double on_sphere(double lon_a, double lat_a, double lon_b, double lat_b) {
   return 2 * kEarthRadius * std::asin(std::sqrt(std::min(h, 1.0)));
 }
 
-// The bits of a number below 2^16, each followed by a zero.
+// Returns the bits of a number below 2^16, each followed by a zero.
 uint32_t spaced(uint32_t x) {
   x = (x | x << 8) & 0x00ff00ff;
   x = (x | x << 4) & 0x0f0f0f0f;
@@ -115,7 +115,7 @@ class StreetTree {
     view = {leaves_.data(), boxes_.data(), level_.data(), static_cast<int>(level_.size())};
   }
 
-  // Position of a point on the Z-order curve.
+  // Returns the position of a point on the Z-order curve.
   uint32_t code(double x, double y) const {
     auto part = [](double v, double low, double high) {
       const double share = high > low ? (v - low) / (high - low) : 0;

@@ -110,7 +110,7 @@ class CompactRows {
     std::size_t degree(std::size_t v) const { return size(first[v + 1] - first[v]); }
   };
 
-  // Rows of the reversed edges, each ascending.
+  // Returns the rows of the reversed edges, each ascending.
   Rows transposed(const View& rows) const {
     Rows made;
     const std::size_t m = m_;

@@ -88,8 +88,9 @@ __device__ __forceinline__ void walk_groups(offset_t begin, int size, bool there
   }
 }
 
-// The rows of the vertices at places `low` to `high` of an order (null: the vertices of these numbers), by
-// all warps of the block; few rows are spread over all warps. sizes: of each vertex's row, null for all of it.
+// Walks the rows of the vertices at places `low` to `high` of an order (null: the vertices of these
+// numbers), by all warps of the block; few rows are spread over all warps. sizes: of each vertex's
+// row, null for all of it.
 template <class Policy>
 __device__ __forceinline__ void walk_vertices(const int* order, int low, int high,
                                               const offset_t* offsets, const int* sizes,

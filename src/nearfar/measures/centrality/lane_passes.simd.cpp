@@ -66,7 +66,7 @@ NEARFAR_INLINE double total(const Row& row) {
   return (sums[0] + sums[1]) + (sums[2] + sums[3]);
 }
 
-// The visits of the batch that concern a group of eight sources.
+// Selects the visits of the batch that concern a group of eight sources.
 void choose_group(LaneSpace& space, int from) {
   const auto& [vertex, lanes, first] = space.batch;
   auto& group = space.group;

@@ -17,7 +17,8 @@
 // counts: per block 3 n.
 // requires: measures/centrality/path_shares.cuh
 
-// True if the sum equals the distance and both vertices are reached. *beyond: the sum does not fit.
+// Returns true if the sum equals the distance and both vertices are reached. *beyond: the sum does
+// not fit.
 __device__ __forceinline__ bool is_tight(weight_t from, weight_t weight, weight_t to, bool* beyond) {
   if constexpr (static_cast<weight_t>(0.5) != 0) {
     const weight_t sum = from + weight;

@@ -72,7 +72,7 @@ nb::tuple ancestry(const ArcsView& view) {
   return nb::make_tuple(as_numpy(std::move(flat)), as_numpy(std::move(above)));
 }
 
-// Depth of the lowest common ancestor of two labels, -1 if there is none.
+// Returns the depth of the lowest common ancestor of two labels, -1 if there is none.
 template <class Value>
 int32_t common_depth(const Arcs& arcs, const TreeLabels<Value>& labels, int32_t a, int32_t b) {
   const Ancestry of_a = labels.ancestry[a], of_b = labels.ancestry[b];
@@ -102,7 +102,7 @@ class PairsAhead {
     for (std::size_t i = first; i < first + kRows; ++i) rows(i);
   }
 
-  // Number of leading values in the rows of pair i that belong to common ancestors.
+  // Returns the number of leading values in the rows of pair i that belong to common ancestors.
   int32_t next(std::size_t i) {
     const int32_t prefix = prefix_[i % kRows];
     vertices(i + kVertices);

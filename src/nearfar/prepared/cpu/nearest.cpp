@@ -96,8 +96,8 @@ void fill(const Metric<Value>& metric, const std::vector<int32_t>& places, Lists
   }
 }
 
-// Row v of `distances` and `found` is for vertex v, padded with unreached and -1; `found` has place
-// numbers.
+// Fills row v of `distances` and `found` for each vertex v, padded with unreached and -1; `found`
+// has place numbers.
 void nearest(const MetricView& view,
              const nb::ndarray<const int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>& places,
              int64_t k, const Array& distances, const Array& found) {

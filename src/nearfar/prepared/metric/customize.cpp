@@ -71,7 +71,7 @@ std::vector<int64_t> row_starts(int32_t height, int sides) {
   return start;
 }
 
-// Basic customization: a part merges the results of the parts below it for arcs above them, and
+// Basic customization. A part merges the results of the parts below it for arcs above them, and
 // leaves its own to the part above.
 template <class Value, class Weight, int kSides>
 void lower(const ArcsView& view, const Weight* edge_weights, Value* weights, int threads) {

@@ -30,8 +30,8 @@ NEARFAR_INLINE bool is_far(Value x) {
     return x >= far<Value>();
 }
 
-// A distance in the type of the graph's weights; unreached if it does not fit. Floats that are
-// summed as integers are a number of steps, rounded once, since a step is a power of two.
+// Returns a distance in the type of the graph's weights; unreached if it does not fit. Floats that
+// are summed as integers are a number of steps, rounded once, since a step is a power of two.
 template <class Weight, class Value>
 NEARFAR_INLINE Weight distance_of(Value x, [[maybe_unused]] double step) {
   if constexpr (std::is_floating_point_v<Value>) {

@@ -222,7 +222,7 @@ class Cut {
     known_[at(v)] = round_;
     offer(v);
   }
-  // The best vertex to move away from a side, or -1.
+  // Returns the best vertex to move away from a side, or -1.
   int32_t top(Side from) {
     auto& heap = heap_[from];
     while (!heap.empty()) {
@@ -361,7 +361,7 @@ class Separator {
     for (auto& heap : heap_) heap.clear();
     age_ = 0;
   }
-  // The separator: its former vertices and those pulled into it.
+  // Lists the separator: its former vertices and those pulled into it.
   void end_pass() {
     for (const Change& change : log_)
       if (change.what & kPulled) members.push_back(change.vertex);
@@ -378,7 +378,7 @@ class Separator {
     heap_[to].push_back({gain(graph, v, to), age_++, v});
     std::push_heap(heap_[to].begin(), heap_[to].end());
   }
-  // The weights of a separator vertex's neighbours on both sides.
+  // Computes the weights of a separator vertex's neighbours on both sides.
   void weigh(const Rows& graph, int32_t v) {
     auto& mine = beyond_[at(v)];
     mine = {0, 0};
@@ -387,7 +387,7 @@ class Separator {
     offer(graph, v, left);
     offer(graph, v, right);
   }
-  // The best vertex to move to a side, or -1.
+  // Returns the best vertex to move to a side, or -1.
   int32_t top(Side to) {
     auto& heap = heap_[to];
     while (!heap.empty()) {
@@ -469,8 +469,8 @@ class Separator {
   uint32_t round_ = 0, age_ = 0;
 };
 
-// Partner of each vertex, or itself. Two vertices are matched if they choose each other, by edge
-// weight relative to their sizes.
+// Returns the partner of each vertex, or itself. Two vertices are matched if they choose each
+// other, by edge weight relative to their sizes.
 std::vector<int32_t> matching(const Rows& graph, int32_t heaviest, uint64_t seed, Workers workers) {
   const int32_t n = graph.n();
   std::vector<int32_t> mate(at(n), -1), choice(at(n));

@@ -20,7 +20,7 @@ namespace {
 using Offsets = nb::ndarray<const int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using Vertices = nb::ndarray<const int32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
-// Both directions of every edge once, sorted, without self-loops.
+// Returns both directions of every edge once, sorted, without self-loops.
 template <class C>
 OwnedStructure undirected(const C& csr) {
   const auto n = static_cast<std::size_t>(csr.n);
@@ -92,7 +92,7 @@ class Reduction {
     }
   }
 
-  // The remaining vertices, renumbered by `kept`.
+  // Returns the graph of the remaining vertices, renumbered by `kept`.
   OwnedStructure rest(std::vector<int32_t>& kept) const {
     std::vector<int32_t> number(degree_.size(), -1);
     for (std::size_t v = 0; v < degree_.size(); ++v)

@@ -291,7 +291,7 @@ nb::tuple edges_of_arcs(GraphView& view, const Vertices& label, const Vertices& 
                         as_numpy(std::move(place)));
 }
 
-// The edges of each label without some entries, which ascend.
+// Returns the edges of each label without some entries, which ascend.
 nb::tuple without_entries(const Offsets& first, const Vertices& edge, const Vertices& place,
                           const Offsets& gone) {
   const std::size_t n = first.size(), all = edge.size(), fewer = gone.size();

@@ -58,7 +58,7 @@ __device__ __forceinline__ double lesser(double a, double b) { return fmin(a, b)
 __device__ __forceinline__ int lesser(int a, int b) { return a < b ? a : b; }
 __device__ __forceinline__ long long lesser(long long a, long long b) { return a < b ? a : b; }
 
-// The least value of the lanes; values are not negative.
+// Returns the least value of the lanes; values are not negative.
 template <class T>
 __device__ __forceinline__ T least_of_warp(T value) {
   if (__ballot_sync(kAll, value < unreached()) == 0) return value;
@@ -114,7 +114,7 @@ __device__ __forceinline__ weight_t slope_factor(const Slopes& s, weight_t slope
   return s.values[i] + times(part, s.values[i + 1] - s.values[i]);
 }
 
-// The cost of step k from one cell of a tile to another.
+// Returns the cost of step k from one cell of a tile to another.
 __device__ __forceinline__ weight_t cost_of_step(const Cells& t, const Factors& f, int from, int to, int k) {
   weight_t w;
 #if RULE == 1

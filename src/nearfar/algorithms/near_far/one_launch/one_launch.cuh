@@ -174,7 +174,7 @@ __device__ __forceinline__ Targets next_queues(const Solve& solve, const Plan& p
   return Targets{near, far, &control->heavy_count[plan.steps & 3], plan.threshold};
 }
 
-// Counters of a later step, for the planned step.
+// Resets the counters of a later step.
 __device__ __forceinline__ void reset_counters(Control* control, const Plan& plan) {
   control->near_count[(plan.steps + 2) & 3] = 0;
   control->heavy_count[(plan.steps + 2) & 3] = 0;

@@ -58,13 +58,13 @@ struct Distances {
     return d < static_cast<weight_t>(kAllOnes);
   }
   __device__ __forceinline__ static slot_t none() { return ~0u; }
-  // The slot at place i of a new solve.
+  // Returns the slot at place i of a new solve.
   __device__ __forceinline__ static slot_t first(long long i, long long source) {
     const bool here = i == source / kInSlot;
     return here ? with(none(), static_cast<vertex_t>(source), weight_t(0)) : none();
   }
-  // True if a vertex of the slot is reached, but not nearer than `from`. All vertices of the slot are
-  // compared at once: the result of each is in its highest bit.
+  // Returns true if a vertex of the slot is reached, but not nearer than `from`. All vertices of
+  // the slot are compared at once: the result of each is in its highest bit.
   __device__ __forceinline__ static bool waits(slot_t slot, weight_t from) {
     constexpr uint32 kLowest = ~0u / kAllOnes, kHighest = kLowest << (DISTANCE_BITS - 1);
     const uint32 bound = (fits(from) ? static_cast<uint32>(from) : kAllOnes) * kLowest;

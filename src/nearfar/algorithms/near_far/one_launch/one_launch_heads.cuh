@@ -108,7 +108,8 @@ __device__ __forceinline__ uint32 relax_edges(const Chain& chain, const Solve& s
   return looked;
 }
 
-// The rows beyond ROW_HEAD edges of the warp's groups of lanes (`taken` where a group has one).
+// Relaxes the rows beyond ROW_HEAD edges of the warp's groups of lanes (`taken`: whether a group
+// has one).
 __device__ __noinline__ uint32 relax_long_rows(const Solve& solve, const Targets& out,
                                                LocalLists lists, bool taken, vertex_t vertex,
                                                weight_t distance) {

@@ -362,7 +362,7 @@ __device__ __forceinline__ void heavy_step(const Solve& solve, const Targets& ou
   stages.finish(out);
 }
 
-// The next threshold: delta past the least waiting distance, and always greater than it.
+// Returns the next threshold: delta past the least waiting distance, and always greater than it.
 __device__ __forceinline__ weight_t threshold_above(weight_t least, double delta) {
   const weight_t step = delta < static_cast<double>(unreached()) ? static_cast<weight_t>(delta)
                                                                   : unreached();

@@ -14,7 +14,8 @@
 typedef KEY_T bucket_key;
 constexpr int kKeyShift = sizeof(bucket_key) == 4 ? 28 : 60;
 
-// Bucket of a distance; BUCKET_COUNT means the far pile. Monotone in d, so equal buckets stay equal.
+// Returns the bucket of a distance; BUCKET_COUNT means the far pile. Monotone in d, so equal
+// buckets stay equal.
 __device__ __forceinline__ int bucket_of(weight_t d, weight_t base, weight_t delta) {
   if (d < base) return 0;
   const weight_t whole = (d - base) / delta;

@@ -31,7 +31,7 @@ struct Parameters {
   std::size_t k, t;
 };
 
-// The paper's k and t, unless the caller gives others.
+// Returns the paper's k and t, unless the caller gives others.
 Parameters parameters(std::size_t n, int k, int t) {
   const double log = std::log2(std::max<double>(static_cast<double>(n), 2));
   return {k > 0 ? static_cast<std::size_t>(k)

@@ -155,7 +155,8 @@ struct Sweep {
   __device__ __forceinline__ unsigned int groups() const {
     return static_cast<unsigned int>(pitch / LANES);
   }
-  // Of this thread's sources, in units of COLUMNS. The blocks of a cell lie next to each other.
+  // Returns the column of this thread's sources, in units of COLUMNS. The blocks of a cell are
+  // adjacent.
   __device__ __forceinline__ long long column() const {
     return static_cast<long long>(blockIdx.x % groups()) * kThreads + threadIdx.x;
   }

@@ -31,8 +31,8 @@ constexpr int kWide = 16 / sizeof(out_t);  // vertices that a lane writes at onc
 static_assert(kWarps == kApart, "the units of a warp lie a whole number of kApart * COLUMNS sources apart");
 static_assert(MARGIN == 0 || (MARGIN >= kSector && kStep % kSector == 0), "tiles of a row follow each other");
 
-// Position in a tile of a unit of sources of a vertex: lanes with neighbouring units, and lanes whose vertices are kWide
-// apart, use different banks.
+// Returns the position in a tile of a unit of sources of a vertex: lanes with neighbouring units,
+// and lanes whose vertices are kWide apart, use different banks.
 __device__ __forceinline__ int at(int place, int unit) { return place * 32 + (unit ^ (place / kWide & 31)); }
 
 // Writes rows of the sources of a unit, kStep vertices of each from a place on.

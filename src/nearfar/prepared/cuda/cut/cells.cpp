@@ -87,7 +87,7 @@ class Cutter {
   std::vector<int32_t> upper;    // labels in no cell
 
  private:
-  // The roots of the highest subtrees that fit a cell, in descending order.
+  // Returns the roots of the highest subtrees that fit a cell, in descending order.
   std::vector<int32_t> subtrees(const Shape& shape, const uint8_t* known,
                                 std::vector<uint8_t>& is_upper) {
     const int32_t n = arcs_.n;
@@ -112,7 +112,7 @@ class Cutter {
     return roots;
   }
 
-  // Adjacent subtrees share a cell while they fit.
+  // Puts adjacent subtrees into one cell while they fit.
   void gather(const std::vector<int32_t>& roots, const Shape& shape) {
     for (std::size_t i = 0; i < roots.size();) {
       const auto id = static_cast<int32_t>(cells.size() / kFields);
@@ -140,7 +140,7 @@ class Cutter {
     }
   }
 
-  // The labels that arcs lead to.
+  // Returns the labels that arcs lead to.
   static std::vector<int32_t> heads(const Arcs& arcs, const int64_t* first,
                                     const int32_t* head_depth) {
     std::vector<int32_t> found(at(first[arcs.n])), ancestor(at(arcs.height + 1), -1);

@@ -114,8 +114,8 @@ class Cutter {
   int32_t tile_count() const { return static_cast<int32_t>(tiles.size() / 2); }
   static int32_t entries(const Ways& ways) { return static_cast<int32_t>(ways.entry.size() / 2); }
 
-  // The members of the piece that begins at `root`, in descending order; the roots of the subtrees
-  // below it are appended to `below`.
+  // Returns the members of the piece that begins at `root`, in descending order; the roots of the
+  // subtrees below it are appended to `below`.
   std::vector<int32_t> grown(int32_t root, std::vector<int32_t>& below) {
     const int bound = degree(root);
     std::priority_queue<std::pair<int, int32_t>> open;

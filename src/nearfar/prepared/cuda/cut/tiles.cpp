@@ -115,7 +115,7 @@ class Tiler {
     return static_cast<int32_t>((arcs_.first[root + 1] - arcs_.first[root] + kRows - 1) / kRows);
   }
 
-  // Estimated cost of a bundle; copies wait for memory.
+  // Estimates the cost of a bundle; copies wait for memory.
   int32_t work(const Bundle& bundle) const {
     return bundle.some * (1 + std::min(steps_of(bundle.root), kSteps));
   }

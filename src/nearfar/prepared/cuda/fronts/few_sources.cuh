@@ -131,7 +131,7 @@ class Job {
   }
 
  private:
-  // The weights of this warp's members in a row of kHigh of them.
+  // Reads the weights of this warp's members in a row of kHigh of them.
   __device__ __forceinline__ void read_ways(const int4* row, value_t* ways) const {
 #pragma unroll
     for (int u = 0; u < kEach / kPerUnit; ++u) {

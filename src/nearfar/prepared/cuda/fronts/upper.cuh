@@ -89,7 +89,7 @@ struct Order {
   int begin, groups, level;
 
   __device__ __forceinline__ int before() const { return level_first[level] - begin; }  // parts of levels above
-  // The part of a job and its group of sources; jobs are requested in ascending order.
+  // Returns the part of a job and its group of sources; jobs are requested in ascending order.
   __device__ __forceinline__ int2 find(int job) {
     while (job >= (level_first[level + 1] - begin) * groups) ++level;
     const int first = level_first[level], parts = level_first[level + 1] - first;

@@ -74,8 +74,8 @@ __device__ __forceinline__ int common_ancestor(const int4* spine, int a, int b, 
   return a > b ? a : b;
 }
 
-// The distance between two labels and the depth at which the ways meet, -1: none. forward and backward: `height`
-// values each, filled as far as the walk went. By a warp.
+// Returns the distance between two labels and the depth at which the walks meet, -1: none. forward
+// and backward: `height` values each, filled as far as the walk went. Called by a warp.
 __device__ __forceinline__ value_t walk(const Side& up, const Side& down, const int4* spine, int from, int to,
                                         value_t* forward, value_t* backward, int& meeting) {
   const bool symmetric = up.node == down.node;

@@ -52,7 +52,7 @@ extern "C" __global__ void __launch_bounds__(256)
   to_end[i] = common_depth(spine, labels[i], labels[last]);
 }
 
-// Distances of a thread's targets from an ancestor.
+// Loads the distances of a thread's targets from an ancestor.
 __device__ __forceinline__ void ways(const Columns* all, int down, value_t (&way)[kEach]) {
 #pragma unroll
   for (int u = 0; u < kEach / COLUMNS; ++u) {
