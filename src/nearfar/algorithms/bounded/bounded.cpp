@@ -351,10 +351,9 @@ nb::tuple figures(GraphView& view, const Ids& sources, std::optional<double> lim
   return visit_rows(view, sources.size(), threads, run);
 }
 
-// Returns (distances, nearest sources, predecessors, vertices reached) within the limit; among
-// tight edges the one from the least vertex makes the tree. Returns None if a vertex is as far as
-// its predecessor, because the tree then needs closer inspection. Without `tree`, only the
-// distances.
+// Returns (distances, nearest sources, predecessors, vertices reached) within the limit, with the
+// least vertices as predecessors; None if a vertex is as far as its predecessor, which the caller
+// resolves. Without `tree`, only the distances.
 nb::object nearest(GraphView& view, const Ids& sources, std::optional<double> limit,
                    std::size_t expected, bool tree) {
   const auto run = [&](const auto& csr) -> nb::object {

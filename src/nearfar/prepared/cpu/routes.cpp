@@ -355,8 +355,7 @@ class Routes {
     int32_t place;
   };
 
-  // Builds the chain. Labels of the ends are in it only if routes may share everything, because
-  // routes via them share nearly everything.
+  // Builds the chain, with labels of the ends only if routes may share nearly everything.
   void make_chain(int32_t top, int32_t source, int32_t target) {
     auto& labels = chain_.labels;
     const auto add = [&](int32_t v, int32_t stop) {

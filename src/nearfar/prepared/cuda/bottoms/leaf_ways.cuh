@@ -8,9 +8,9 @@
 // only the entries of earlier labels that it wrote itself.
 //
 // Arrays: roots[..] of the leaves; first[n + 1], head_depth and weight of the arcs down; depth and
-// low by label; way_first[n], where the ways of each label begin; ways, written. Dynamic shared
-// memory: a long long per level of a leaf.
-// Launch: 32 threads, a block per leaf. Races: none.
+// low by label; way_first[n], start of the distances of each label in `ways`; ways, written.
+// Dynamic shared memory: a long long per level of a leaf.
+// Launch: 32 threads, one block per leaf. Races: none.
 // requires: prepared/cuda/values.cuh
 
 extern "C" __global__ void __launch_bounds__(32)

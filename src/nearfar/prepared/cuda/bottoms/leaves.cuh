@@ -1,11 +1,13 @@
-// Leaves: subtrees at the bottom of the elimination tree with few vertices and a small boundary (tiles.cpp).
+// Leaves: subtrees at the bottom of the elimination tree with few vertices and a small boundary
+// (tiles.cpp).
 //
-// With the distances from the boundary of a leaf to all of its vertices (leaf_closures.cuh), a distance from a source is a
-// minimum over a few labels, independent of the other vertices. A bundle is a set of vertices of one leaf, which share
-// the reads of the boundary's distances (upper.cuh). A warp takes a bundle and a lane COLUMNS sources, whose distances to
-// the whole boundary it keeps in registers, so that they are read from the cache once; per vertex it reads only weights.
-// Paths within a leaf are not among these: own_leaf.cuh adds them, since each source has one leaf.
-//
+// With the distances from the boundary of a leaf to all of its vertices (leaf_closures.cuh), a
+// distance from a source is a minimum over a few labels, independent of the other vertices. A
+// bundle is a set of vertices of one leaf, which share the reads of the boundary's distances
+// (upper.cuh). A warp takes a bundle, and each lane COLUMNS sources, whose distances to the full
+// boundary it keeps in registers, so that they are read from the cache once; per vertex it reads
+// only weights. Paths within a leaf are not included: own_leaf.cuh adds them, because each source
+// has one leaf.
 //
 // Macros: those of values.cuh; COLUMNS sources of 16 bytes together.
 // requires: prepared/cuda/values.cuh

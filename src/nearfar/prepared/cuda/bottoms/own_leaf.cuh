@@ -11,8 +11,8 @@
 // Arrays: leaf[n], the root of each label's leaf or -1; labels[pitch] of the sources in the order
 // of column_order.cuh, or -1; space[height][pitch], the climbs; depth, low and vertex by label;
 // way_first and ways of leaf_ways.cuh; out[count][n]; step, of values.cuh. Dynamic shared memory: a
-// value per level of a leaf. Launch: 2 * kSide threads, a block per column, early: only `out` is
-// written by the launch before. Races: none.
+// value per level of a leaf. Launch: 2 * kSide threads, one block per column, early: the previous
+// launch writes only `out`. Races: none.
 // requires: prepared/cuda/values.cuh
 // requires: prepared/cuda/column_order.cuh
 // requires: cuda/primitives/early_launch.cuh

@@ -22,9 +22,9 @@
 //
 // Macros: LANES sources per block, COLUMNS of them per thread.
 // Arrays: cells; boundary (rows of `rows`), stream and outline of cells.cpp; space[height][pitch],
-// the climbs; sources[pitch], labels or -1; rows[..][pitch], distances of what lies outside of the
-// cells. pitch is a multiple of LANES. Dynamic shared memory: two chunks of records, then LANES
-// values per slot.
+// the climbs; sources[pitch], labels or -1; rows[..][pitch], distances of labels outside the cells.
+// pitch is a multiple of LANES. Dynamic shared memory: two chunks of records, then LANES values per
+// slot.
 // Launch: LANES / COLUMNS threads, cells * pitch / LANES blocks.
 // requires: prepared/cuda/values.cuh
 // requires: cuda/primitives/copy_async.cuh

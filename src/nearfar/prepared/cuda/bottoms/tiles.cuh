@@ -2,13 +2,13 @@
 //
 // Answers are rows [source][vertex], while arcs are followed for many sources at once. Transposing
 // rows afterwards moves three times the bytes, and rows written cell by cell move parts of sectors.
-// Here the tile comes first: tiles.cpp has cut it into bundles (leaves.cuh), which warps take one
-// after the other, the longest first. A warp writes its results to shared memory, from which the
-// block writes runs of kTile distances, 16 bytes per lane.
+// So output tiles come first: tiles.cpp has cut each into bundles (leaves.cuh), which warps take
+// one after the other, the longest first. A warp writes its results to shared memory, from which
+// the block writes runs of kTile distances, 16 bytes per lane.
 //
 // Memory is written in sectors, and rows begin at any byte: each row of a tile begins at its first
-// full sector, for which the tile holds MARGIN vertices of the tile before. The columns of `values`
-// are in an order in which the rows of a unit begin at the same offset (column_order.cuh).
+// full sector, for which the tile holds MARGIN vertices of the previous tile. The columns of
+// `values` are in an order in which the rows of a unit begin at the same offset (column_order.cuh).
 //
 // Macros: TILE, vertices of a tile; MARGIN, kSector or 0. With 0 rows are written without
 // alignment.

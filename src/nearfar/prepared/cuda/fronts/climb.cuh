@@ -1,16 +1,17 @@
-// The climb of each source through the elimination tree: distances to all ancestors over arcs
-// upwards.
+// The climb of each source through the elimination tree: distances to all ancestors over upward
+// arcs.
 //
 // Only labels below the top of the tree relax their arcs: the distances within the top are known
 // (upper.cuh), so the chain ends at the first ancestor in the top.
 //
-// A warp per source. An ancestor is named by its depth, so the search space is an array in shared
-// memory. The path to the root is known before any distance: labels are fetched kAhead levels ahead
-// over `jump`, their nodes kNodes levels and their arcs kArcs levels ahead, so that no level waits
-// for memory (Dibbelt, Strasser and Wagner 2016, the upper half of the elimination tree query).
+// One warp per source. An ancestor is identified by its depth, so the search space is an array in
+// shared memory. The path to the root is known before any distance: labels are fetched kAhead
+// levels ahead over `jump`, their nodes kNodes levels and their arcs kArcs levels ahead, so that no
+// level waits for memory (Dibbelt, Strasser and Wagner 2016, the upper half of the elimination tree
+// query).
 //
 // Arrays: node[n] by label {first arc, arcs, parent or -1, depth}; jump[n], the ancestor kAhead
-// levels up or -1; arcs of the way up: head_depth and weight; label[n] of vertices; sources[count],
+// levels up or -1; upward arcs: head_depth and weight; label[n] of vertices; sources[count],
 // vertices; stop[n], the depth of the first ancestor in the top, the label itself included, or -1
 // (null: there is no top); labels[pitch], written: those of the sources, then -1; with `unit` > 0
 // in the order of column_order.cuh for that many adjacent columns; space[height][pitch], written

@@ -1,11 +1,11 @@
 // The climb from a source through the elimination tree by a thread block: distances to all
 // ancestors over upward arcs.
 //
-// An ancestor is named by its depth, so the search space is an array in shared memory. The path to
-// the root is known before any distance (Dibbelt, Strasser and Wagner 2016, the upper half of the
-// elimination tree query): while the first warp climbs some levels of the path, the others copy the
-// arcs of the next levels to shared memory, so that no level waits for memory beyond it. A lane has
-// one label of such a chunk, and finds it by jumps of powers of two.
+// An ancestor is identified by its depth, so the search space is an array in shared memory. The
+// path to the root is known before any distance (Dibbelt, Strasser and Wagner 2016, the upper half
+// of the elimination tree query): while the first warp climbs some levels of the path, the others
+// copy the arcs of the next levels to shared memory, so that no level waits for memory beyond it. A
+// lane has one label of such a chunk, and finds it by jumps of powers of two.
 //
 // Macros: WARPS of a block, at least 2; ROOM, arcs of a chunk that are copied; the arcs of other
 // levels are read from global memory.

@@ -6,9 +6,9 @@
 // has one or two jobs of a level, kUnit members of a piece for 32 * COLUMNS sources each. While the
 // grid meets at the barrier between two levels, it reads all inputs of its next job that do not
 // depend on the level above: the piece, the rows to read, the weights, and the results of climbs.
-// After the barrier it reads only the distances to the boundary, all together.
+// After the barrier it reads only the distances to the boundary, all at once.
 //
-// For each piece on the way of a source, the block that climbed from the source takes the least
+// For each piece on the path of a source, the block that climbed from the source takes the least
 // over the ancestors in the piece: a product of one row, for all of these pieces at once and
 // without a barrier in between. The top of the tree is a piece without a boundary and needs nothing
 // else.
@@ -17,11 +17,11 @@
 // its lowest ancestor that is in a piece, itself included, as a number of a member, or -1;
 // way[members] {lowest ancestor in the next piece up, alike; first part of the piece; ancestors in
 // the piece, itself included, and where these begin in rows_up}; rows_up, their rows among the
-// members of the piece, falling from the highest. top: whether the first piece is the top.
-// arrivals[2]: 0 before and behind. Dynamic shared memory: the larger of kOwnBytes and `height`
+// members of the piece, descending from the highest. top: whether the first piece is the top.
+// arrivals[2]: 0 before and after. Dynamic shared memory: the larger of kOwnBytes and `height`
 // values and 16-bit numbers, and of kStages stages.
 // Launch: 32 * WARPS threads, cooperative. Races: none; a level is written before the barrier and
-// read behind it, and never read before.
+// read only after it.
 // requires: prepared/cuda/fronts/climbing.cuh
 // requires: prepared/cuda/column_order.cuh
 // requires: prepared/cuda/pieces.cuh

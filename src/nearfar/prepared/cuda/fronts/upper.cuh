@@ -16,16 +16,16 @@
 // Few sources fill few blocks: with SHARES > 1, SHARES warps take the steps of one job in turns,
 // each with its own memory and without a barrier, and merge their results at the end.
 //
-// Macros: COLUMNS sources side by side, of 16 bytes together, GROUPS of them per thread, ACROSS
-// threads side by side; EACH labels per thread, DOWN threads one below the other; SHARES, with more
-// than 1 ACROSS * DOWN is 32; STAGES.
+// Macros: COLUMNS adjacent sources of 16 bytes in all, GROUPS of them per thread, ACROSS adjacent
+// threads; EACH labels per thread, DOWN threads below each other; SHARES, where more than 1
+// requires ACROSS * DOWN = 32; STAGES.
 // Arrays: parts by level; level_first[..]; the levels from `level` to `levels`; member {label, low,
 // depth, row of `rows`} and boundary_row, rows of `rows`; matrices; space[height][pitch], the
 // climbs; sources[pitch], labels or -1; rows[..][pitch]. pitch is a multiple of the sources of a
 // block. progress: jobs taken, blocks that have ended, and parts done of each group; 0 before and
 // after. Dynamic shared memory: SHARES * STAGES * kStage units of 16 bytes, then the sources of a
 // block and one more number.
-// Launch: ACROSS * DOWN * SHARES threads, as many blocks as are resident at most. Races: none; the
+// Launch: ACROSS * DOWN * SHARES threads, at most as many blocks as are resident. Races: none; the
 // inputs of a job are written before the count of its group is raised, and a block reads them after
 // that count.
 // requires: prepared/cuda/pieces.cuh

@@ -16,9 +16,9 @@
 //
 // Levels are heights of labels: the arcs of a level have all of their triangles from below. One
 // cooperative launch takes them with a barrier over the grid in between. The `crowded` ones at the
-// bottom have more arcs than the device has warps, with few triangles each: there 8 lanes take an
-// arc; above a whole warp does. Levels near the root have few arcs and would be shorter than the
-// barrier: a cluster of blocks goes through those, with its own barrier.
+// bottom have more arcs than the device has warps, with few triangles each: 8 lanes process each
+// arc there, and a full warp above. Levels near the root have few arcs and would be shorter than
+// the barrier: a cluster of blocks processes those, with its own barrier.
 //
 // Macros: those of values.cuh and types.cuh; SIDES values per arc, up and down, or one for both;
 // THREADS per block.

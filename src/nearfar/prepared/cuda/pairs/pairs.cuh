@@ -2,14 +2,14 @@
 // labels.
 //
 // Walking (Dibbelt, Strasser and Wagner 2016, "elimination tree query"; walk.simd.cpp is the CPU's
-// form): a warp per pair. Ancestors are named by their depth, so both search spaces are arrays in
-// shared memory. Below the lowest common ancestor each end climbs separately; above it both visit
-// the same labels, and a label as far as the best meeting so far is not relaxed.
+// form): one warp per pair. Ancestors are identified by their depth, so both search spaces are
+// arrays in shared memory. Below the lowest common ancestor each end climbs separately; above it
+// both visit the same labels, and a label as far as the best meeting so far is not relaxed.
 //
 // Labels (after Ouyang et al. 2018, "H2H"; labels.simd.cpp): the row of a label holds the distances
 // of its climb, by depth. Two labels share exactly the ancestors of their lowest common one, so a
-// distance is the least sum over that many first values of two rows. A lane finds the ancestor of a
-// pair of its own, then eight lanes read the rows of a pair, 16 bytes each.
+// distance is the least sum over that many first values of two rows. Each lane finds the ancestor
+// of its own pair, then eight lanes read the rows of a pair, 16 bytes each.
 //
 // Arrays, by label: node[n] {first arc, arcs, parent or -1, depth}, one for each direction with its
 // head_depth and weight; spine[n] {highest label of its heavy path, that one's parent or -1, depth,

@@ -4,8 +4,8 @@
 // meeting are found by comparing sums, computed as in customization (unpack.cpp is the CPU's form,
 // and finds the same arcs). A shortcut represents two arcs that lead to a lower label, and the
 // number of edges of each arc is known beforehand. So the edges of all paths are counted before any
-// is written, and an edge is found by its number alone: a thread per edge goes from an arc to the
-// half that has it, until the arc is an edge.
+// is written, and an edge is found from its number only: one thread per edge descends from an arc
+// to the half that has it, until the arc is an edge.
 //
 // Arrays: those of pairs.cuh; first[n + 1] and head_depth of all arcs; origin [sides] per arc: the
 // two arcs that replace it, the first followed down and the second up, or edges, ~edge; length

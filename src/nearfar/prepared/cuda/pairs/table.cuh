@@ -1,16 +1,16 @@
 // Distances between sources and targets: a product of matrices with minimum and sum.
 //
-// A shortest path between two labels goes over a common ancestor, and two labels share exactly the
+// A shortest path between two labels passes a common ancestor, and two labels share exactly the
 // ancestors of their lowest common one (Ouyang et al. 2018, "H2H"). The climbs of all sources and
 // targets are stored by depth, so a distance is the least sum over the depths down to that of the
-// lowest common ancestor. Sources and targets come sorted by label, which is a postorder: of three
+// lowest common ancestor. Sources and targets are sorted by label, which is a postorder: of three
 // labels in order the ends share what each shares with the middle. So the common depth of labels of
 // two tiles follows from the ends of the tiles, and if tiles do not overlap no pair is inspected
 // individually. Most tiles separate high up in the tree, and deeper distances are not read.
 //
-// Macros: COLUMNS sources side by side per thread. Arrays: spine[n] as in pairs.cuh; sources[pitch]
-// and targets[count], labels in rising order, of sources then -1; from_start[] and to_end[] of
-// each, for their tiles (tile_depths); climbs[height][pitch] and
+// Macros: COLUMNS adjacent sources per thread. Arrays: spine[n] as in pairs.cuh; sources[pitch] and
+// targets[count], labels in ascending order, for sources padded with -1; from_start[] and to_end[]
+// of each, for their tiles (tile_depths); climbs[height][pitch] and
 // target_climbs[height][target_pitch]; rows[count][pitch], written.
 // Launch of table: 256 threads, (pitch / kWide, tiles of targets) blocks. Races: none.
 // requires: prepared/cuda/values.cuh

@@ -7,16 +7,16 @@
 // tree of shortest paths; a vertex whose sum improves relaxes its own edges in the next round. An
 // edge that is left out leads to a sum above the bound of its head, and a reached vertex has a sum
 // within its bound: once all are reached no edge can improve any, whatever the slack, and the row
-// is that of a search. Where rounding exceeded the slack some vertex is not reached, and the rounds
-// continue with more slack, at last without a bound.
+// is that of a search. If rounding exceeded the slack, some vertex is not reached, and the rounds
+// continue with more slack and finally without bounds.
 //
 // The sequential form is cpu/distances/polish.hpp. Rounds follow the number of edges, which needs
 // no sorting.
 //
 // Macros: those of types.cuh, THREADS per block. Weights must not be negative.
 // Arrays: offsets[n + 1] and edges[m] of the graph; sources[count]; rows[count][n], replaced; for
-// each block exact[n] and queue[2][n]. Launch: any number of blocks of THREADS; rows are dealt out
-// by block.
+// each block exact[n] and queue[2][n]. Launch: any number of blocks of THREADS; rows are
+// distributed over blocks.
 // Races: blocks share nothing. Within one, atomics lower distances while others read them: a value
 // read is a sum along a path, and each improvement puts the vertex into the next round. A queue
 // that would be too long is replaced by all vertices.

@@ -11,8 +11,8 @@
 //
 // Macros: COLUMNS of a thread (figures); SPAN (histogram); KEEP, the nearest per source, and
 // FOUND_NAMES: names are stored with the values (nearest). Arrays: values[..][pitch]; listed[some],
-// rows of `values`, or null for the first `some`; sources[pitch], labels or -1. All that is written
-// has one entry per column of the sweep, the unused ones of its padding included.
+// rows of `values`, or null for the first `some`; sources[pitch], labels or -1. All outputs have
+// one entry per column of the sweep, the unused ones of its padding included.
 // Races: atomics, whose results do not depend on their order.
 // requires: prepared/cuda/values.cuh
 // requires: prepared/cuda/columns.cuh
@@ -68,11 +68,11 @@ __device__ __forceinline__ void each_row(const value_t* values, const int* liste
   }
 }
 
-// Number of distances per half-open bin.
-// edges[SPAN], bins + 1 of them, rising, then the greatest number there is; SPAN is a power of two. counts[bins][pitch],
-// merged with their present values. The first counter of a thread is for distances that are below or do not count, the last
-// for those beyond, so that all lanes take the same steps.
-// Dynamic shared memory: edges, rounded up to 16 bytes, then (bins + 2) * kAcross counters of 32 bits.
+// Number of distances per half-open bin. edges[SPAN], bins + 1 of them, ascending, then the
+// greatest number; SPAN is a power of two. counts[bins][pitch], merged with their present values.
+// The first counter of a thread is for distances that are below or do not count, the last for those
+// beyond, so that all lanes take the same steps. Dynamic shared memory: edges, rounded up to 16
+// bytes, then (bins + 2) * kAcross counters of 32 bits.
 // Launch: kAcross threads, (pitch / kAcross, slices) blocks.
 extern "C" __global__ void __launch_bounds__(kAcross)
     histogram(const value_t* values, long long pitch, const int* listed, int some, value_t bound,
